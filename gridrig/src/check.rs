@@ -5,7 +5,7 @@ mod entering;
 mod text;
 mod warnings;
 
-pub(crate) use text::human;
+pub(crate) use text::{human, steps};
 
 use crate::scenario::{Clock, Scenario, Warning};
 use entering::Entering;
@@ -14,7 +14,7 @@ use gridrig_core::job::{Entry, Submission};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::NANOS_PER_SEC;
 use gridrig_tracelab::prepare::Prepared;
-use gridrig_tracelab::reduce::COMPONENTS;
+use gridrig_tracelab::reduce::{COMPONENTS, StepReport as Step};
 use gridrig_tracelab::spec::Keep;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -127,7 +127,7 @@ impl WindowReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StepReport {
     /// The step.
-    pub name: String,
+    pub name: &'static str,
     /// Jobs before it.
     pub jobs_before: u64,
     /// Jobs after it.
@@ -136,9 +136,41 @@ pub struct StepReport {
     pub load_before: Option<f64>,
     /// Offered load after it.
     pub load_after: Option<f64>,
+    /// Processor-seconds before it.
+    pub work_before_s: f64,
+    /// Processor-seconds after it.
+    pub work_after_s: f64,
     /// Share of the processor-seconds that it leaves out; a scale changes all
     /// of them and leaves out none.
     pub work_lost: f64,
+}
+
+impl StepReport {
+    /// The steps that change something, with the loads of so many processors.
+    pub(crate) fn all(steps: &[Step], processors: Option<u64>) -> Vec<Self> {
+        let steps = steps.iter().filter(|step| step.before != step.after);
+        let report = steps.map(
+            |Step {
+                 name,
+                 before,
+                 after,
+             }| {
+                let kept = after.processor_seconds() / before.processor_seconds();
+                let leaves_out = after.jobs < before.jobs && kept.is_finite();
+                StepReport {
+                    name,
+                    jobs_before: before.jobs,
+                    jobs_after: after.jobs,
+                    load_before: processors.and_then(|p| before.offered(p)),
+                    load_after: processors.and_then(|p| after.offered(p)),
+                    work_before_s: before.processor_seconds(),
+                    work_after_s: after.processor_seconds(),
+                    work_lost: if leaves_out { 1.0 - kept } else { 0.0 },
+                }
+            },
+        );
+        report.collect()
+    }
 }
 
 /// A domain and the load that enters at its broker.
@@ -311,19 +343,7 @@ impl<'a> Facts<'a> {
         let report = specs.map(|(spec, prepared)| {
             let capacity = self.capacity(&self.reach(prepared.entry)) as u64;
             let count = |(reason, count): (&&str, &u64)| ((*reason).to_owned(), *count);
-            let steps = prepared.steps.iter();
-            let steps = steps.filter(|step| step.before != step.after).map(|step| {
-                let (before, after) = (&step.before, &step.after);
-                let lost = 1.0 - after.processor_seconds() / before.processor_seconds();
-                StepReport {
-                    name: step.name.to_owned(),
-                    jobs_before: before.jobs,
-                    jobs_after: after.jobs,
-                    load_before: before.offered(capacity),
-                    load_after: after.offered(capacity),
-                    work_lost: if after.jobs < before.jobs { lost } else { 0.0 },
-                }
-            });
+            let steps = StepReport::all(&prepared.steps, Some(capacity));
             WorkloadReport {
                 trace: spec.trace.display().to_string(),
                 entry: match prepared.entry {
@@ -339,7 +359,7 @@ impl<'a> Facts<'a> {
                     (Keep::Load { .. }, Keep::Share { share, .. }) => Some(share.as_f64()),
                     _ => None,
                 },
-                steps: steps.collect(),
+                steps,
             }
         });
         report.collect()

@@ -147,7 +147,8 @@ fn answer<T: serde::Serialize>(
 
 /// Refuses to overwrite what is there.
 fn refuse_existing(out: &Path, force: bool) -> anyhow::Result<()> {
-    let out_is_new = force || !out.exists();
+    // A pipe or a device is written to, not over.
+    let out_is_new = force || !(out.is_file() || out.is_dir());
     let out = out.display();
     ensure!(
         out_is_new,

@@ -13,12 +13,13 @@ mod security;
 mod serve;
 mod token;
 
+pub use pages::Pages;
 pub use security::Access;
 pub use serve::{Bound, bind, start};
 pub use token::token;
 
 use control::Control;
-use live::{Hub, Shelf};
+use live::Hub;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -30,8 +31,8 @@ pub struct Dashboard {
     pub access: Access,
     /// What is going on.
     pub hub: Arc<Hub>,
-    /// The finished run that was looked at last.
-    pub shelf: Shelf,
+    /// What its pages over finished runs have read and made.
+    pub pages: Pages,
     /// What runs, and what is to run.
     pub control: Arc<Control>,
 }

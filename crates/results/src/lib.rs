@@ -29,3 +29,4 @@ pub use jobs::JobTable;
 pub use log::EventLog;
 pub use measure::{Measure, Stop};
 pub use summary::{RunHeader, RunSummary};
+pub use words::short;

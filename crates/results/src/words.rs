@@ -4,7 +4,8 @@ use crate::threshold::Figure;
 use std::collections::BTreeMap;
 
 /// A number with the digits that count, and commas between thousands.
-pub(crate) fn short(value: f64) -> String {
+#[must_use]
+pub fn short(value: f64) -> String {
     let text = match value.abs() {
         0.0 => return "0".to_owned(),
         1000.0.. => return crate::plot::number(value.round()),

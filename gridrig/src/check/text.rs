@@ -32,7 +32,7 @@ impl fmt::Display for CheckReport {
             if let Some(share) = workload.share {
                 writeln!(f, "  share: {share:.4}, chosen by its load")?;
             }
-            write!(f, "{}", table(&steps(&workload.steps)))?;
+            f.write_str(&steps(&workload.steps, "  ", 3, "demand lost"))?;
         }
         if !self.domains.is_empty() {
             writeln!(f)?;
@@ -99,22 +99,25 @@ impl CheckReport {
     }
 }
 
-fn steps(steps: &[StepReport]) -> Vec<Vec<String>> {
+/// A table of the steps, loads with so many decimals; `lost` is the head of what
+/// is left out.
+pub(crate) fn steps(steps: &[StepReport], indent: &str, decimals: usize, lost: &str) -> String {
     if steps.is_empty() {
-        return Vec::new();
+        return String::new();
     }
-    let head = ["  step", "jobs", "load before", "load after", "demand lost"];
-    let mut rows = vec![cells(head)];
+    let load = |load: Option<f64>| load.map_or("-".to_owned(), |load| format!("{load:.decimals$}"));
+    let mut rows = vec![cells(["", "jobs", "load before", "load after", lost])];
+    rows[0][0] = format!("{indent}step");
     rows.extend(steps.iter().map(|step| {
         vec![
-            format!("  {}", step.name),
+            format!("{indent}{}", step.name),
             format!("{} -> {}", step.jobs_before, step.jobs_after),
             load(step.load_before),
             load(step.load_after),
             format!("{:.1} %", step.work_lost * 100.0),
         ]
     }));
-    rows
+    table(&rows)
 }
 
 fn load(load: Option<f64>) -> String {

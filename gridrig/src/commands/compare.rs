@@ -1,6 +1,6 @@
 //! `gridrig compare`
 
-use super::{print, print_json};
+use super::answer;
 use crate::cli::{CompareArgs, ComparisonArgs};
 use crate::exit::Failure;
 use gridrig_results::compare::{self, Options, ThresholdDoc};
@@ -12,15 +12,13 @@ pub(super) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     for run in &comparison.skipped {
         eprintln!("left out: {run}");
     }
-    if args.json {
-        print_json(&comparison)?;
-    } else {
-        let report = compare::report(&comparison);
-        print(&match args.markdown {
+    answer(args.json, &comparison, |comparison| {
+        let report = compare::report(comparison);
+        match args.markdown {
             true => report.markdown(),
             false => report.text(),
-        })?;
-    }
+        }
+    })?;
     thresholds(&comparison.thresholds)
 }
 

@@ -3,8 +3,8 @@
 use super::print;
 use crate::cli::{DashboardArgs, RunArgs};
 use crate::dashboard::control::Control;
-use crate::dashboard::live::{Hub, Shelf, Watch};
-use crate::dashboard::{self, Access, Dashboard};
+use crate::dashboard::live::{Hub, Watch};
+use crate::dashboard::{self, Access, Dashboard, Pages};
 use crate::exit::Failure;
 use crate::interrupt;
 use anyhow::Context as _;
@@ -137,7 +137,7 @@ impl Server {
             runs: runs.to_owned(),
             access,
             hub,
-            shelf: Shelf::default(),
+            pages: Pages::default(),
             control: Arc::clone(&control),
         };
         let thread = dashboard::start(bound, Arc::new(dashboard)).map_err(Failure::run)?;

@@ -1,7 +1,7 @@
 //! `gridrig report`
 
 use super::compare::{options, thresholds};
-use super::{print, print_json, refuse_existing};
+use super::{answer, refuse_existing};
 use crate::cli::ReportArgs;
 use crate::exit::Failure;
 use anyhow::Context as _;
@@ -23,17 +23,15 @@ pub(super) fn report(args: &ReportArgs) -> Result<(), Failure> {
     for run in &report.skipped {
         eprintln!("left out: {run}");
     }
-    if args.json {
-        print_json(&document(args, &report))?;
-    } else {
-        print(&format!(
+    answer(args.json, &document(args, &report), |_| {
+        format!(
             "{}\nwritten: {} ({} kB, {} runs)\n",
             report.sentence,
             args.out.display(),
             report.html.len().div_ceil(1000),
             report.runs
-        ))?;
-    }
+        )
+    })?;
     thresholds(&report.thresholds)
 }
 

@@ -1,12 +1,11 @@
 //! Style sheets, modules and pictures, embedded in the program.
 
+use super::layout::{parts_of, problem};
 use axum::Router;
 use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use gridrig_protocol::rest::Problem;
-use gridrig_service::http::ProblemResponse;
 use rust_embed::RustEmbed;
 
 #[derive(RustEmbed)]
@@ -21,18 +20,13 @@ pub(super) fn routes() -> Router<super::Shared> {
 /// asset and without its bytes once a browser has them.
 async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Response {
     let Some(file) = Assets::get(&path) else {
-        return ProblemResponse(Problem::new(404, "no-such-asset", "there is no such asset"))
-            .into_response();
+        return problem(404, "no-such-asset", "there is no such asset");
     };
     let hash = file.metadata.sha256_hash();
     let tag: String = hash.iter().take(12).map(|b| format!("{b:02x}")).collect();
     let tag = format!("\"{tag}\"");
-    let known = headers
-        .get_all(header::IF_NONE_MATCH)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .any(|value| value.trim().trim_start_matches("W/") == tag);
+    let known = parts_of(&headers, header::IF_NONE_MATCH, ',')
+        .any(|value| value.trim_start_matches("W/") == tag);
     let mut response = match known {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => file.data.into_owned().into_response(),

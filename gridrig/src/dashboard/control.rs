@@ -17,8 +17,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use gridrig_protocol::rest::Problem;
 use gridrig_service::http::ProblemResponse;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -50,13 +50,6 @@ struct Order {
     watch: Arc<Watch>,
     scenario: Scenario,
     force: bool,
-}
-
-/// A scenario that runs or waits.
-#[derive(Clone, Debug, Serialize)]
-struct Entry {
-    id: u64,
-    scenario: String,
 }
 
 impl Control {
@@ -198,23 +191,19 @@ impl Control {
         ran
     }
 
-    fn list(&self) -> Queue {
+    /// Whether runs can be started, and the scenarios that run and wait.
+    fn list(&self) -> Value {
         let state = self.state();
-        let entry = |watch: &Watch, scenario: &String| Entry {
-            id: watch.id(),
-            scenario: scenario.clone(),
-        };
+        let entry =
+            |watch: &Watch, scenario: &str| json!({ "id": watch.id(), "scenario": scenario });
         let queue = state.queue.iter();
-        Queue {
-            starts: self.starts,
-            running: state
-                .running
-                .as_ref()
-                .map(|(watch, name)| entry(watch, name)),
-            queue: queue
-                .map(|order| entry(&order.watch, &order.scenario.name))
-                .collect(),
-        }
+        let queue = queue.map(|order| entry(&order.watch, &order.scenario.name));
+        let running = state.running.as_ref();
+        json!({
+            "starts": self.starts,
+            "running": running.map(|(watch, name)| entry(watch, name)),
+            "queue": queue.collect::<Vec<_>>(),
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, Work> {
@@ -240,13 +229,6 @@ fn words(failure: &Failure) -> String {
     }
 }
 
-#[derive(Debug, Serialize)]
-struct Queue {
-    starts: bool,
-    running: Option<Entry>,
-    queue: Vec<Entry>,
-}
-
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
         .route("/api/control", get(list))
@@ -256,8 +238,8 @@ pub(super) fn routes() -> Router<Shared> {
         .merge(scenarios::routes())
 }
 
-async fn list(State(dashboard): State<Shared>) -> Response {
-    Json(dashboard.control.list()).into_response()
+async fn list(State(dashboard): State<Shared>) -> Json<Value> {
+    Json(dashboard.control.list())
 }
 
 /// The text of a scenario, as it is in the editor.

@@ -1,7 +1,7 @@
 //! What all pages have in common.
 
 use askama::Template;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gridrig_protocol::rest::Problem;
 use gridrig_service::http::ProblemResponse;
@@ -65,8 +65,7 @@ pub(super) fn page_with(status: StatusCode, template: &impl Template) -> Respons
         }
         Err(error) => {
             tracing::error!(%error, "a page could not be made");
-            ProblemResponse(Problem::new(500, "no-page", "the page could not be made"))
-                .into_response()
+            problem(500, "no-page", "the page could not be made")
         }
     }
 }
@@ -88,4 +87,22 @@ pub(super) fn message(status: StatusCode, tab: Tab, title: &str, text: &str) -> 
         text,
     };
     page_with(status, &message)
+}
+
+/// A problem document.
+pub(super) fn problem(status: u16, code: &str, detail: &str) -> Response {
+    ProblemResponse(Problem::new(status, code, detail)).into_response()
+}
+
+/// The parts of all headers of this name between such separators.
+pub(super) fn parts_of(
+    headers: &HeaderMap,
+    name: HeaderName,
+    separator: char,
+) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(name).into_iter();
+    let values = values.filter_map(|value| value.to_str().ok());
+    values
+        .flat_map(move |value| value.split(separator))
+        .map(str::trim)
 }

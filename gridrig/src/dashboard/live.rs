@@ -14,8 +14,6 @@ mod tap;
 mod watch;
 mod words;
 
-pub use exchange::Exchange;
-pub use finished::Shelf;
 pub use hub::Hub;
 pub use watch::Watch;
 
@@ -31,9 +29,9 @@ use axum::{Extension, Router};
 use futures_util::{StreamExt as _, stream};
 use gridrig_core::ids::JobId;
 use gridrig_protocol::rest::Problem;
-use gridrig_service::http::{Life as ServiceLife, ProblemResponse};
-use life::Life;
+use gridrig_service::http::{Life, ProblemResponse};
 use serde::Deserialize;
+use serde_json::Value;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -107,7 +105,7 @@ async fn snapshot(State(dashboard): State<Shared>) -> Response {
 
 async fn events(
     State(dashboard): State<Shared>,
-    Extension(life): Extension<ServiceLife>,
+    Extension(life): Extension<Life>,
 ) -> Result<Response, ProblemResponse> {
     let reader = dashboard.hub.reader().ok_or_else(|| {
         let detail = "too many pages follow this dashboard (expected at most 64)";
@@ -138,7 +136,7 @@ async fn finished_life(
     dashboard: &Shared,
     run: String,
     job: JobId,
-) -> Result<Option<Life>, Problem> {
+) -> Result<Option<Value>, Problem> {
     read(dashboard, move |own| finished::life(&own.runs, &run, job)).await
 }
 
@@ -146,7 +144,7 @@ async fn finished_snapshot(
     State(dashboard): State<Shared>,
     Path(run): Path<String>,
 ) -> Result<Response, ProblemResponse> {
-    let read = read(&dashboard, move |own| own.shelf.get(&own.runs, &run));
+    let read = read(&dashboard, move |own| finished::state(own, &run));
     Ok(json(&read.await?))
 }
 
@@ -161,7 +159,7 @@ async fn job(
     State(dashboard): State<Shared>,
     Path(job): Path<String>,
     Query(of): Query<OfRun>,
-) -> Result<axum::Json<Life>, ProblemResponse> {
+) -> Result<axum::Json<Value>, ProblemResponse> {
     let number = job.parse();
     let expected = "the number of a job, as in jobs.parquet";
     let number = number.map_err(|_| Problem::field("job", &job, expected))?;
@@ -174,18 +172,18 @@ async fn life(
     dashboard: &Shared,
     job: JobId,
     run: Option<String>,
-) -> Result<Option<Life>, Problem> {
+) -> Result<Option<Value>, Problem> {
     if let Some(run) = run {
         return finished_life(dashboard, run, job).await;
     }
     let nothing = || Problem::new(404, "no-run", "no run is going on, and none has");
     let current = dashboard.hub.current().ok_or_else(nothing)?;
     if let Some(dir) = current.dir {
-        let life = finished_life(dashboard, dir, job).await?;
-        return Ok(life.map(|life| Life {
-            exchanges: dashboard.hub.exchanges(job),
-            ..life
-        }));
+        let mut life = finished_life(dashboard, dir, job).await?;
+        if let Some(life) = &mut life {
+            life["exchanges"] = dashboard.hub.exchanges(job);
+        }
+        return Ok(life);
     }
     let not_kept = || {
         let detail = "the run is over and has no directory below the folder of runs";

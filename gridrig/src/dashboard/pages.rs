@@ -9,16 +9,16 @@ mod gantt;
 mod query;
 mod runs;
 
-use super::Shared;
 use super::layout::{self, Tab};
+use super::{Dashboard, Shared};
+use axum::Router;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::{Extension, Router};
 use gridrig_protocol::rest::Problem;
 use gridrig_results::catalogue::{Catalogue, CatalogueError, RunEntry};
 use gridrig_results::compare::said;
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
 
@@ -27,13 +27,15 @@ const AT_ONCE: usize = 2;
 /// A page is about at most so many runs or folders.
 const MOST_NAMED: usize = 1000;
 
-/// What the pages share besides the dashboard.
-struct Pages {
+/// What the pages have read and made.
+pub struct Pages {
     catalogue: Mutex<Option<Opened>>,
     /// Taken for as long as a page is being made.
     work: Semaphore,
     fragments: Kept<compare::Made>,
     timelines: Kept<gantt::Timeline>,
+    /// How finished runs look on the Live page, as JSON.
+    pub(super) states: Kept<String>,
 }
 
 struct Opened {
@@ -43,21 +45,24 @@ struct Opened {
     generation: u64,
 }
 
-type Ours = Extension<Arc<Pages>>;
+impl Default for Pages {
+    fn default() -> Self {
+        Pages {
+            catalogue: Mutex::new(None),
+            work: Semaphore::new(AT_ONCE),
+            fragments: Kept::default(),
+            timelines: Kept::default(),
+            states: Kept::default(),
+        }
+    }
+}
 
 /// The routes of all three pages.
 pub(super) fn routes() -> Router<Shared> {
-    let pages = Arc::new(Pages {
-        catalogue: Mutex::new(None),
-        work: Semaphore::new(AT_ONCE),
-        fragments: Kept::default(),
-        timelines: Kept::default(),
-    });
     Router::new()
         .merge(runs::routes())
         .merge(compare::routes())
         .merge(gantt::routes())
-        .layer(Extension(pages))
 }
 
 /// A mistake in the address or the form.
@@ -116,7 +121,7 @@ impl IntoResponse for NoPage {
 }
 
 /// What takes its time to make, by what was asked for, the newest first.
-struct Kept<T>(Mutex<VecDeque<(String, Arc<T>)>>);
+pub(super) struct Kept<T>(Mutex<VecDeque<(String, Arc<T>)>>);
 
 impl<T> Default for Kept<T> {
     fn default() -> Self {
@@ -127,7 +132,7 @@ impl<T> Default for Kept<T> {
 impl<T> Kept<T> {
     /// What was made for this key, or is made now; of all the others, the
     /// newest first, those that `stays` wants are kept.
-    fn get(
+    pub(super) fn get(
         &self,
         key: String,
         make: impl FnOnce() -> Result<T, Problem>,
@@ -152,12 +157,13 @@ impl<T> Kept<T> {
 
 /// Does blocking work for a page; at most [`AT_ONCE`] of them at a time.
 async fn work<T: Send + 'static>(
-    pages: &Arc<Pages>,
-    job: impl FnOnce(&Pages) -> Result<T, Problem> + Send + 'static,
+    dashboard: &Shared,
+    job: impl FnOnce(&Dashboard) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let failed = || broken("no-page", "the page could not be made");
-    let _permit = pages.work.acquire().await.map_err(|_| failed())?;
-    let own = Arc::clone(pages);
+    let permit = dashboard.pages.work.acquire().await;
+    let _permit = permit.map_err(|_| failed())?;
+    let own = Arc::clone(dashboard);
     let done = tokio::task::spawn_blocking(move || job(&own)).await;
     done.map_err(|error| {
         tracing::error!(%error, "a page could not be made");
@@ -177,20 +183,19 @@ struct Chosen {
     generation: u64,
 }
 
-impl Pages {
+impl Dashboard {
     /// Does something with the catalogue of the folder, which is up to date.
     fn with_catalogue<T>(
         &self,
-        folder: &Path,
         ask: impl FnOnce(&mut Opened) -> Result<T, CatalogueError>,
     ) -> Result<T, Problem> {
-        let slot = self.catalogue.lock();
+        let slot = self.pages.catalogue.lock();
         let mut slot = slot.unwrap_or_else(PoisonError::into_inner);
         let opened = || {
             // Runs that are started from the page go there. Where it cannot be
             // made, opening it says why.
-            let _ = std::fs::create_dir_all(folder);
-            let catalogue = Catalogue::open(folder)?;
+            let _ = std::fs::create_dir_all(&self.runs);
+            let catalogue = Catalogue::open(&self.runs)?;
             Ok(Opened {
                 catalogue,
                 generation: 0,
@@ -206,7 +211,7 @@ impl Pages {
     }
 
     /// The runs that an address names.
-    fn chosen(&self, folder: &Path, mut named: Vec<String>) -> Result<Chosen, Problem> {
+    fn chosen(&self, mut named: Vec<String>) -> Result<Chosen, Problem> {
         if named.len() > MOST_NAMED {
             let count = named.len();
             return Err(bad_request(format!(
@@ -218,7 +223,7 @@ impl Pages {
         }
         let mut seen = std::collections::BTreeSet::new();
         named.retain(|name| seen.insert(name.clone()));
-        self.with_catalogue(folder, |opened| {
+        self.with_catalogue(|opened| {
             let mut runs = Vec::new();
             for name in &named {
                 runs.extend(opened.catalogue.at(name)?);
@@ -226,7 +231,7 @@ impl Pages {
             runs.sort_by(|a, b| a.path.cmp(&b.path));
             runs.dedup_by(|a, b| a.path == b.path);
             Ok(Chosen {
-                dirs: named.iter().map(|name| folder.join(name)).collect(),
+                dirs: named.iter().map(|name| self.runs.join(name)).collect(),
                 named,
                 runs,
                 generation: opened.generation,
@@ -235,18 +240,10 @@ impl Pages {
     }
 }
 
-/// A figure that may be undefined, with as many decimals as its neighbours in
-/// a column: digits stand below each other.
+/// A figure that may be undefined.
 fn figure(value: Option<f64>) -> String {
-    let Some(value) = value.filter(|value| value.is_finite()) else {
-        return "n/a".to_owned();
-    };
-    match value.abs() {
-        1000.0.. => gridrig_results::plot::number(value.round()),
-        100.0.. => format!("{value:.1}"),
-        0.0 | 0.01.. => format!("{value:.2}"),
-        _ => gridrig_results::plot::number(value),
-    }
+    let value = value.filter(|value| value.is_finite());
+    value.map_or("n/a".to_owned(), gridrig_results::short)
 }
 
 /// A share as per cent.

@@ -13,8 +13,6 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use gridrig_protocol::rest::Problem;
-use gridrig_service::http::ProblemResponse;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::net::{IpAddr, SocketAddr};
@@ -88,12 +86,8 @@ impl Access {
             .get(header::AUTHORIZATION)
             .and_then(|value| value.to_str().ok())
             .and_then(|value| value.strip_prefix("Bearer "));
-        let cookie = headers
-            .get_all(header::COOKIE)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(';'))
-            .find_map(|pair| pair.trim().strip_prefix(&*name)?.strip_prefix('='));
+        let cookie = layout::parts_of(headers, header::COOKIE, ';')
+            .find_map(|pair| pair.strip_prefix(&*name)?.strip_prefix('='));
         [bearer, cookie]
             .into_iter()
             .flatten()
@@ -131,7 +125,7 @@ fn refuse(access: &Access, request: &Request) -> Option<Response> {
     if !access.host_allowed(host) {
         let detail = "the Host of the request is none of this dashboard's names (expected its \
                       address, or a name given with --allow-host)";
-        return Some(forbidden("wrong-host", detail));
+        return Some(layout::problem(403, "wrong-host", detail));
     }
     let own = |origin: &str| {
         let bare = origin
@@ -141,13 +135,13 @@ fn refuse(access: &Access, request: &Request) -> Option<Response> {
     };
     if text(header::ORIGIN).is_some_and(|origin| !own(origin)) {
         let detail = "the request comes from a page of another origin";
-        return Some(forbidden("wrong-origin", detail));
+        return Some(layout::problem(403, "wrong-origin", detail));
     }
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let site = text(HeaderName::from_static("sec-fetch-site"));
     if !reads && site.is_some_and(|site| site != "same-origin" && site != "none") {
         let detail = "the request comes from a page of another site";
-        return Some(forbidden("wrong-origin", detail));
+        return Some(layout::problem(403, "wrong-origin", detail));
     }
     let path = request.uri().path();
     let public = path == "/login" || path.starts_with("/assets/");
@@ -157,12 +151,8 @@ fn refuse(access: &Access, request: &Request) -> Option<Response> {
     if !path.starts_with("/api/") {
         return Some(login(StatusCode::UNAUTHORIZED, false));
     }
-    let problem = Problem::new(401, "no-token", "this dashboard wants its token");
-    Some(ProblemResponse(problem).into_response())
-}
-
-fn forbidden(code: &str, detail: &str) -> Response {
-    ProblemResponse(Problem::new(403, code, detail)).into_response()
+    let detail = "this dashboard wants its token";
+    Some(layout::problem(401, "no-token", detail))
 }
 
 fn put_headers(headers: &mut HeaderMap) {

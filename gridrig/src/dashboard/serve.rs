@@ -5,13 +5,12 @@ use axum::body::{Body, to_bytes};
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::{Extension, Router};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use gridrig_protocol::rest::Problem;
 use gridrig_service::http::metrics::metrics_route;
-use gridrig_service::http::{self, Door, Labels, Life, Metrics, ProblemResponse, ServiceThread};
+use gridrig_service::http::{self, Door, Labels, Life, Metrics, ServiceThread};
 use gridrig_service::incarnation;
 use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -21,6 +20,14 @@ use std::sync::Arc;
 const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// Answers below this size fit into a packet as they are.
 const WORTH_PACKING: usize = 1024;
+/// Media types that are packed.
+const TEXTS: [&str; 5] = [
+    "text/html",
+    "text/css",
+    "text/javascript",
+    "application/json",
+    "image/svg+xml",
+];
 /// No answer is larger: the jobs of a large run come in parts.
 const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
 
@@ -76,11 +83,8 @@ fn router(dashboard: Shared, metrics: &Arc<Metrics>) -> Router {
         .merge(super::control::routes())
         .fallback(no_such_page)
         .method_not_allowed_fallback(async || {
-            ProblemResponse(Problem::new(
-                405,
-                "method-not-allowed",
-                "the route does not have this method",
-            ))
+            let detail = "the route does not have this method";
+            layout::problem(405, "method-not-allowed", detail)
         })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(from_fn_with_state(Arc::clone(&dashboard), security::guard))
@@ -90,12 +94,7 @@ fn router(dashboard: Shared, metrics: &Arc<Metrics>) -> Router {
 
 async fn no_such_page(request: Request) -> Response {
     if request.uri().path().starts_with("/api/") {
-        return ProblemResponse(Problem::new(
-            404,
-            "no-such-route",
-            "there is no such route here",
-        ))
-        .into_response();
+        return layout::problem(404, "no-such-route", "there is no such route here");
     }
     layout::message(
         StatusCode::NOT_FOUND,
@@ -108,30 +107,11 @@ async fn no_such_page(request: Request) -> Response {
 /// Packs what is worth it, for whoever can unpack it. A stream of events goes
 /// out as it comes.
 async fn pack(request: Request, next: Next) -> Response {
-    let wanted = request
-        .headers()
-        .get_all(header::ACCEPT_ENCODING)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .any(|coding| {
-            matches!(coding.trim(), "gzip" | "*") || coding.trim().starts_with("gzip;q=1")
-        });
+    let wanted = layout::parts_of(request.headers(), header::ACCEPT_ENCODING, ',')
+        .any(|coding| matches!(coding, "gzip" | "*") || coding.starts_with("gzip;q=1"));
     let response = next.run(request).await;
-    let text = response
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .and_then(|media| media.to_str().ok())
-        .is_some_and(|media| {
-            let texts = [
-                "text/html",
-                "text/css",
-                "text/javascript",
-                "application/json",
-                "image/svg",
-            ];
-            texts.iter().any(|text| media.starts_with(text))
-        });
+    let text = layout::parts_of(response.headers(), header::CONTENT_TYPE, ';')
+        .any(|media| TEXTS.contains(&media));
     let (mut parts, body) = response.into_parts();
     if !text || parts.headers.contains_key(header::CONTENT_ENCODING) {
         return Response::from_parts(parts, body);
@@ -143,8 +123,7 @@ async fn pack(request: Request, next: Next) -> Response {
         return Response::from_parts(parts, body);
     }
     let Ok(bytes) = to_bytes(body, LARGEST_ANSWER).await else {
-        return ProblemResponse(Problem::new(500, "too-large", "the answer is too large"))
-            .into_response();
+        return layout::problem(500, "too-large", "the answer is too large");
     };
     if bytes.len() < WORTH_PACKING {
         return Response::from_parts(parts, Body::from(bytes));

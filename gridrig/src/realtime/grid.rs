@@ -12,11 +12,10 @@ use gridrig_emulator as emulator;
 use gridrig_emulator::faces::{FaceKind, Faces};
 use gridrig_emulator::lrms::Lrms;
 use gridrig_metabroker_stub as broker;
-use gridrig_metabroker_stub::lagrid::{LinkProtocol, LinkSetup, Links, roles_towards};
-use gridrig_protocol::tls::{TlsError, peer_client};
+use gridrig_metabroker_stub::lagrid::Links;
+use gridrig_protocol::tls::TlsError;
 use gridrig_service::http::metrics::Target;
 use gridrig_service::http::{Labels, Monitoring, NotifyHosts};
-use gridrig_service::incarnation;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
@@ -27,9 +26,6 @@ pub struct Services {
     /// `None` is a broker that is not ours.
     brokers: Vec<Option<broker::Handle>>,
 }
-
-/// How long a request to a peer may take.
-const PEER_REQUEST: Duration = Duration::from_secs(10);
 
 /// How long the sessions of all brokers may take to open, and how often that is
 /// looked at.
@@ -87,9 +83,12 @@ impl Services {
             }
             let name = setup.name.clone();
             let peers = peers(grid, &setup, &broker_urls);
+            // Peers on one machine, which need not show who they are.
+            let as_written = |_: &mut _| Ok::<_, TlsError>(());
+            let (said, none) = (&options.protocols, |_: &_| None);
+            let links = Links::of(&setup, &peers, said, none, None, as_written);
             let config = broker::Config {
-                links: links(&setup, &peers, &options.protocols)
-                    .with_context(|| not_started(&name))?,
+                links: links.with_context(|| not_started(&name))?,
                 peer_door: None,
                 journal: None,
                 lrms: own_lrms(&setup, &lrms_urls),
@@ -302,20 +301,16 @@ fn lrms_config(
             exchange: site.broker.exchange,
         })
     });
+    let (resources, discipline) = (cluster.config.resources.clone(), cluster.config.discipline);
     emulator::Config {
-        name: cluster.name.clone(),
         cluster: cluster.config.clone(),
-        lrms: Lrms::default(),
         broker: home,
-        clock,
-        notify: NotifyHosts::default(),
-        faces: Faces::default(),
         monitoring,
-        tls: None,
         names_apart: is_external,
         // The run audits them.
         keep_events: usize::MAX,
         keep_ended: KEEP_ENDED,
+        ..emulator::Config::new(&cluster.name, resources, discipline, clock)
     }
 }
 
@@ -330,33 +325,6 @@ fn monitoring(grid: &Grid, domain: Option<DomainId>, options: &RealOptions) -> M
         labels: labels.and(&options.monitoring.labels),
         targets: None,
     }
-}
-
-/// The sessions of a broker within one process: peers on one machine, which
-/// need not show who they are.
-fn links(
-    setup: &BrokerSetup,
-    peers: &BTreeMap<DomainId, broker::Peer>,
-    protocols: &BTreeMap<(DomainId, DomainId), LinkProtocol>,
-) -> Result<Links, TlsError> {
-    let here = setup.config.domain;
-    let link = |(domain, peer): (&DomainId, &broker::Peer)| {
-        let ends = (here.min(*domain), here.max(*domain));
-        let codec = protocols.get(&ends)?.codec()?;
-        let roles = roles_towards(setup, *domain);
-        Some((*domain, LinkSetup::new(&peer.name, &peer.url, codec, roles)))
-    };
-    let setups: BTreeMap<DomainId, LinkSetup> = peers.iter().filter_map(link).collect();
-    if setups.is_empty() {
-        return Ok(Links::default());
-    }
-    let client = peer_client(None, PEER_REQUEST)?;
-    Ok(Links::new(
-        (&setup.name, &setup.names),
-        incarnation(),
-        &client,
-        setups,
-    ))
 }
 
 fn own_lrms(setup: &BrokerSetup, urls: &[String]) -> BTreeMap<ClusterId, String> {

@@ -1,11 +1,8 @@
 //! A directory of a run that is gone with it.
 
-use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A new directory, for its owner alone, removed with all that is in it when
 /// this is dropped.
@@ -40,12 +37,6 @@ impl BrokerLogs {
     }
 }
 
-/// Tells those of one process apart.
-static MADE: AtomicU32 = AtomicU32::new(0);
-
-/// Names that are tried, where others are taken.
-const TRIES: u32 = 100;
-
 impl WorkDir {
     /// Makes one among the temporary files. Its path is short: sockets lie in
     /// it, whose paths have at most 107 bytes.
@@ -53,19 +44,14 @@ impl WorkDir {
     /// # Errors
     /// When it cannot be made.
     pub fn make() -> io::Result<Self> {
-        for _ in 0..TRIES {
-            let number = MADE.fetch_add(1, Ordering::Relaxed);
-            let name = format!("gridrig-{}-{number}", std::process::id());
-            let path = std::env::temp_dir().join(name);
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(WorkDir(path)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::Error::other(
-            "no name is free for a temporary directory",
-        ))
+        let made = tempfile::Builder::new().prefix("gridrig-").tempdir()?;
+        Ok(WorkDir(made.keep()))
+    }
+
+    /// Leaves it where it is.
+    #[must_use]
+    pub fn keep(mut self) -> PathBuf {
+        std::mem::take(&mut self.0)
     }
 
     /// Where it is.
@@ -77,7 +63,9 @@ impl WorkDir {
 
 impl Drop for WorkDir {
     fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+        if !self.0.as_os_str().is_empty()
+            && let Err(error) = std::fs::remove_dir_all(&self.0)
+        {
             let dir = self.0.display();
             tracing::warn!(%dir, %error, "a temporary directory stays");
         }

@@ -1,11 +1,14 @@
 //! Which clusters the drivers know, and where they are.
 
 use crate::cli::values;
+use crate::exit::Failure;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use gridrig_protocol::client::Client;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::sync::RwLock;
 
 /// Where clusters are named. gwd cuts the arguments of drivers at colons and
 /// gives them as one word, so that a file is what works there.
@@ -29,7 +32,7 @@ pub(super) struct ClusterArgs {
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Clusters by name, in the order of names.
-pub(super) type Clusters = BTreeMap<String, String>;
+type Clusters = BTreeMap<String, String>;
 
 impl ClusterArgs {
     /// Refuses what the command line says before anything is served. The file
@@ -45,7 +48,7 @@ impl ClusterArgs {
     ///
     /// # Errors
     /// When the file cannot be read or a cluster does not say its name.
-    pub(super) async fn load(&self, client: &Client) -> anyhow::Result<Clusters> {
+    async fn load(&self, client: &Client) -> anyhow::Result<Clusters> {
         let mut clusters = Clusters::new();
         for (name, url) in self.read()? {
             let name = match name {
@@ -81,6 +84,50 @@ impl ClusterArgs {
             }
         }
         Ok(clusters)
+    }
+}
+
+/// The clusters as they were read last.
+pub(super) struct Known {
+    args: ClusterArgs,
+    pub(super) client: Client,
+    clusters: RwLock<Clusters>,
+}
+
+impl Known {
+    /// None so far; whoever is asked has so much time to answer.
+    pub(super) fn new(args: ClusterArgs, timeout: Duration) -> Result<Self, Failure> {
+        Ok(Known {
+            args,
+            client: Client::new(timeout).map_err(Failure::run)?,
+            clusters: RwLock::default(),
+        })
+    }
+
+    /// Reads them anew; answers their names.
+    ///
+    /// # Errors
+    /// As [`ClusterArgs::load`], in words.
+    pub(super) async fn discover(&self) -> Result<String, String> {
+        let found = self.args.load(&self.client).await;
+        let found = found.map_err(|error| format!("{error:#}"))?;
+        let names: Vec<&str> = found.keys().map(String::as_str).collect();
+        let names = names.join(" ");
+        *self.clusters.write().await = found;
+        Ok(names)
+    }
+
+    /// Where a cluster is. One that is not known may have been written since, and
+    /// gwd that has been restarted knows hosts from before.
+    ///
+    /// # Errors
+    /// Says that there is none of this name.
+    pub(super) async fn url(&self, name: &str) -> Result<String, String> {
+        if !self.clusters.read().await.contains_key(name) {
+            self.discover().await?;
+        }
+        let url = self.clusters.read().await.get(name).cloned();
+        url.ok_or_else(|| format!("host {name}: expected a cluster of --cluster or --clusters"))
     }
 }
 

@@ -1,17 +1,17 @@
 //! The execution driver.
 
-use super::clusters::{ClusterArgs, Clusters};
+use super::clusters::{ClusterArgs, Known};
 use super::filter::{self, Request, say};
 use super::job;
 use crate::exit::Failure;
 use gridrig_core::time::SimDuration;
-use gridrig_protocol::client::{Client, ClientError};
+use gridrig_protocol::client::ClientError;
 use gridrig_protocol::rest::JobStatus;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Mutex, RwLock};
+use tokio::sync::Mutex;
 
 /// How long a cluster may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,10 +21,8 @@ const KEEP_ENDED: usize = 10_000;
 pub(super) struct Driver(Arc<Inner>);
 
 struct Inner {
-    args: ClusterArgs,
-    client: Client,
+    known: Known,
     default: SimDuration,
-    clusters: RwLock<Clusters>,
     jobs: Mutex<Jobs>,
 }
 
@@ -106,10 +104,8 @@ impl Jobs {
 impl Driver {
     pub(super) fn new(args: ClusterArgs, default: SimDuration) -> Result<Self, Failure> {
         Ok(Driver(Arc::new(Inner {
-            args,
-            client: Client::new(TIMEOUT).map_err(Failure::run)?,
+            known: Known::new(args, TIMEOUT)?,
             default,
-            clusters: RwLock::default(),
             jobs: Mutex::default(),
         })))
     }
@@ -157,7 +153,7 @@ impl Inner {
 
     /// Whether the cluster has answered.
     async fn look_at(&self, number: &str, job: &Job) -> bool {
-        let (state, why) = match self.client.job(&job.url, job.id).await {
+        let (state, why) = match self.known.client.job(&job.url, job.id).await {
             Ok(status) => (State::of(&status), status.reason),
             Err(ClientError::Problem { problem, .. }) if problem.code == "unknown-job" => {
                 (State::Failed, Some(problem.code))
@@ -176,24 +172,12 @@ impl Inner {
         true
     }
 
-    async fn cluster(&self, name: &str) -> Result<String, String> {
-        if let Some(url) = self.clusters.read().await.get(name) {
-            return Ok(url.clone());
-        }
-        // The file may have been written since.
-        let found = self.args.load(&self.client).await;
-        let found = found.map_err(|error| format!("{error:#}"))?;
-        let url = found.get(name).cloned();
-        *self.clusters.write().await = found;
-        url.ok_or_else(|| format!("host {name}: expected a cluster of --cluster or --clusters"))
-    }
-
     async fn submit(&self, number: &str, contact: &str, rsl: &str) -> Result<String, String> {
         let name = contact.split('/').next().unwrap_or_default();
-        let url = self.cluster(name).await?;
+        let url = self.known.url(name).await?;
         let submission = job::read(Path::new(rsl), self.default);
         let submission = submission.map_err(|error| format!("{error:#}"))?;
-        let receipt = self.client.submit(&url, &submission).await;
+        let receipt = self.known.client.submit(&url, &submission).await;
         let receipt = receipt.map_err(|error| error.to_string())?;
         self.follow(number, &url, receipt.id).await;
         Ok(format!("{name}/{}", receipt.id))
@@ -212,7 +196,7 @@ impl Inner {
 
     async fn poll(&self, number: &str) -> Result<String, String> {
         let job = self.job(number).await?;
-        let status = self.client.job(&job.url, job.id).await;
+        let status = self.known.client.job(&job.url, job.id).await;
         let state = State::of(&status.map_err(|error| error.to_string())?);
         self.jobs.lock().await.tell(number, state);
         Ok(state.name().to_owned())
@@ -223,8 +207,8 @@ impl Inner {
         let parts = parts.and_then(|(name, id)| Some((name, id.parse::<u32>().ok()?)));
         let (name, id) =
             parts.ok_or_else(|| format!("contact {contact}: expected what SUBMIT has answered"))?;
-        let url = self.cluster(name).await?;
-        let status = self.client.job(&url, id).await;
+        let url = self.known.url(name).await?;
+        let status = self.known.client.job(&url, id).await;
         let state = State::of(&status.map_err(|error| error.to_string())?);
         self.follow(number, &url, id).await;
         self.jobs.lock().await.tell(number, state);
@@ -233,7 +217,7 @@ impl Inner {
 
     async fn cancel(&self, number: &str) -> Result<String, String> {
         let job = self.job(number).await?;
-        let status = self.client.cancel(&job.url, job.id).await;
+        let status = self.known.client.cancel(&job.url, job.id).await;
         status
             .map(|_| "-".to_owned())
             .map_err(|error| error.to_string())

@@ -1,50 +1,25 @@
 //! The information driver.
 
-use super::clusters::{ClusterArgs, Clusters};
+use super::clusters::{ClusterArgs, Known};
 use super::filter::{self, Request};
 use crate::exit::Failure;
-use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::{ClusterInfo, NodeGroup};
 use std::fmt::Write as _;
 use std::time::Duration;
-use tokio::sync::RwLock;
 
 /// How long a cluster may take to say how busy it is.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(super) struct Driver {
-    args: ClusterArgs,
-    client: Client,
-    clusters: RwLock<Clusters>,
-}
+pub(super) struct Driver(Known);
 
 impl Driver {
     pub(super) fn new(args: ClusterArgs) -> Result<Self, Failure> {
-        Ok(Driver {
-            args,
-            client: Client::new(TIMEOUT).map_err(Failure::run)?,
-            clusters: RwLock::default(),
-        })
-    }
-
-    async fn discover(&self) -> Result<String, String> {
-        let found = self.args.load(&self.client).await;
-        let found = found.map_err(|error| format!("{error:#}"))?;
-        let names: Vec<&str> = found.keys().map(String::as_str).collect();
-        let names = names.join(" ");
-        *self.clusters.write().await = found;
-        Ok(names)
+        Known::new(args, TIMEOUT).map(Driver)
     }
 
     async fn monitor(&self, host: &str) -> Result<String, String> {
-        if !self.clusters.read().await.contains_key(host) {
-            // gwd that has been restarted monitors hosts it knows from before.
-            self.discover().await?;
-        }
-        let url = self.clusters.read().await.get(host).cloned();
-        let unknown = || format!("host {host}: expected a cluster that was discovered");
-        let url = url.ok_or_else(unknown)?;
-        let info = self.client.cluster(&url).await;
+        let url = self.0.url(host).await?;
+        let info = self.0.client.cluster(&url).await;
         info.map(|info| attributes(host, &info))
             .map_err(|error| error.to_string())
     }
@@ -54,7 +29,7 @@ impl filter::Driver for Driver {
     async fn handle(&self, request: &Request) -> Result<String, String> {
         match request.operation.as_str() {
             "INIT" => Ok("-".to_owned()),
-            "DISCOVER" => self.discover().await,
+            "DISCOVER" => self.0.discover().await,
             "MONITOR" => self.monitor(request.word(0)).await,
             other => Err(format!(
                 "operation {other}: expected INIT, DISCOVER or MONITOR"

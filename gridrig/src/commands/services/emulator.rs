@@ -15,6 +15,7 @@ use gridrig_core::grid::{BrokerSettings, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::Decimal;
+use gridrig_drivers::real_time::RunClock;
 use gridrig_emulator::faces::{Faces, slurm};
 use gridrig_emulator::{Broker, Config};
 use gridrig_scenario::document::Cluster;
@@ -102,18 +103,29 @@ fn from_scenario(args: &EmulatorArgs) -> anyhow::Result<(Config, Cluster)> {
         let (file, name, names) = (path.display(), &args.name, names.join(", "));
         format!("{file}: there is no cluster {name} (expected --name with one of {names})")
     })?;
-    let resources = cluster.config.resources.clone();
-    let discipline = cluster.config.discipline;
-    let mut config = Config::new(&args.name, resources, discipline, clock(&args.service));
-    config.cluster = cluster.config.clone();
-    config.monitoring.labels = labels(&scenario, cluster);
-    if args.lrms.is_none() {
-        lrms::written(&mut config, written)?;
-    }
+    let clock = clock(&args.service);
+    let mut config = of_cluster(args, &scenario, (cluster, written), clock)?;
     if let (Some(domain), Some(url)) = (cluster.domain, &args.broker) {
         config.broker = Some(broker(domain, url, &grid.domains[domain.index()].broker));
     }
     Ok((config, written.clone()))
+}
+
+/// A cluster of a scenario, on this clock.
+fn of_cluster(
+    args: &EmulatorArgs,
+    scenario: &Scenario,
+    (cluster, written): (&GridCluster, &Cluster),
+    clock: RunClock,
+) -> anyhow::Result<Config> {
+    let (resources, discipline) = (cluster.config.resources.clone(), cluster.config.discipline);
+    let mut config = Config::new(&cluster.name, resources, discipline, clock);
+    config.cluster = cluster.config.clone();
+    config.monitoring.labels = labels(scenario, cluster);
+    if args.lrms.is_none() {
+        lrms::written(&mut config, written)?;
+    }
+    Ok(config)
 }
 
 fn scenario(args: &EmulatorArgs) -> anyhow::Result<(&Path, Scenario)> {

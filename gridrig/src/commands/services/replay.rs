@@ -80,6 +80,19 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     );
     let played = runtime.block_on(play)?;
     drop(metrics);
+    if args
+        .outlet
+        .iter()
+        .any(|outlet| outlet.contains("{template}"))
+    {
+        // To gwd it is the directory of the jobs, where it puts what they have
+        // said, and that may be after their end.
+        let dir = workdir.keep();
+        eprintln!(
+            "kept: {}, where gwd puts what jobs have said",
+            dir.display()
+        );
+    }
     if args.collect.is_empty() {
         return without_log(args, &load, &played);
     }

@@ -1,8 +1,8 @@
 //! `gridrig trace convert`
 
-use crate::commands::{print, print_json};
+use crate::commands::answer;
 use crate::exit::Failure;
-use anyhow::anyhow;
+use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
 use gridrig_core::time::SimDuration;
 use gridrig_tracelab::convert::{Input, Report, Request, convert as run};
@@ -103,27 +103,21 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
             report.format
         );
     }
-    match args.json {
-        true => print_json(&report),
-        false => print(&text(&report)),
-    }
+    answer(args.json, &report, text)
 }
 
-fn request(args: &ConvertArgs) -> Result<Request, Failure> {
-    let (output, inputs) = args
-        .files
-        .split_last()
-        .ok_or_else(|| Failure::input(anyhow!("expected an input and an output")))?;
-    if inputs.len() > 1 && !args.merge {
-        return Err(Failure::input(anyhow!(
-            "{} inputs: expected one, or --merge (the last file, {}, is the output)",
-            inputs.len(),
-            output.display()
-        )));
-    }
+fn request(args: &ConvertArgs) -> anyhow::Result<Request> {
+    let files = args.files.split_last();
+    let (output, inputs) = files.context("expected an input and an output")?;
+    ensure!(
+        inputs.len() < 2 || args.merge,
+        "{} inputs: expected one, or --merge (the last file, {}, is the output)",
+        inputs.len(),
+        output.display()
+    );
     let (calendar, offsets) = offsets(args.offset.as_deref(), inputs.len())?;
-    let rules = Rules::parse(&args.sanitize.join(",")).map_err(Failure::input)?;
-    let split = args.split.as_deref().map(Split::parse).transpose();
+    let rules = Rules::parse(&args.sanitize.join(","))?;
+    let split = args.split.as_deref().map(Split::parse).transpose()?;
     let inputs = inputs.iter().zip(offsets).map(|(path, offset)| Input {
         path: path.clone(),
         from: args.from.map(Format::from),
@@ -135,7 +129,7 @@ fn request(args: &ConvertArgs) -> Result<Request, Failure> {
         to: args.to.map(Format::from),
         processors: args.processors,
         rules,
-        split: split.map_err(Failure::input)?,
+        split,
         calendar,
         seed: args.seed,
         force: args.force,
@@ -143,7 +137,7 @@ fn request(args: &ConvertArgs) -> Result<Request, Failure> {
 }
 
 /// Whether the calendar counts, and an offset per input.
-fn offsets(text: Option<&str>, inputs: usize) -> Result<(bool, Vec<SimDuration>), Failure> {
+fn offsets(text: Option<&str>, inputs: usize) -> anyhow::Result<(bool, Vec<SimDuration>)> {
     let text = match text {
         None => return Ok((false, vec![SimDuration::ZERO; inputs])),
         Some("calendar") => return Ok((true, vec![SimDuration::ZERO; inputs])),
@@ -152,10 +146,10 @@ fn offsets(text: Option<&str>, inputs: usize) -> Result<(bool, Vec<SimDuration>)
     let parsed: Result<Vec<_>, _> = text.split(',').map(SimDuration::parse).collect();
     match parsed {
         Ok(offsets) if offsets.len() == inputs => Ok((false, offsets)),
-        _ => Err(Failure::input(anyhow!(
+        _ => bail!(
             "--offset = \"{text}\": expected {inputs} duration(s) with units such as 0s,3d, or \
              calendar"
-        ))),
+        ),
     }
 }
 

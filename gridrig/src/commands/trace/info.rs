@@ -2,7 +2,7 @@
 
 mod text;
 
-use crate::commands::{print, print_json};
+use crate::commands::answer;
 use crate::exit::Failure;
 use anyhow::anyhow;
 use clap::Args;
@@ -56,19 +56,13 @@ pub(super) fn info(args: &InfoArgs) -> Result<(), Failure> {
     let trace = characterize(&loaded, &options);
     if let Some(path) = &args.sheet {
         let html = sheet::sheet(&loaded, &trace).to_html();
-        std::fs::write(path, html).map_err(|source| {
-            let path = path.display();
-            Failure::input(anyhow!(
-                "{path}: {source} (expected a file that can be written)"
-            ))
-        })?;
-        eprintln!("wrote {}", path.display());
+        let shown = path.display();
+        std::fs::write(path, html)
+            .map_err(|source| anyhow!("{shown}: {source} (expected a file that can be written)"))?;
+        eprintln!("wrote {shown}");
     }
-    if args.json {
-        for warning in &trace.warnings {
-            eprintln!("warning: {warning}");
-        }
-        return print_json(&trace);
-    }
-    print(&text::report(&trace))
+    // The text has them too.
+    let unsaid = trace.warnings.iter().filter(|_| args.json);
+    unsaid.for_each(|warning| eprintln!("warning: {warning}"));
+    answer(args.json, &trace, text::report)
 }

@@ -5,9 +5,9 @@ mod report;
 mod verdict;
 
 use super::values;
-use crate::commands::{print, print_json};
+use crate::commands::{answer, refuse_existing};
 use crate::exit::Failure;
-use anyhow::anyhow;
+use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_tracelab::format::{create, open};
@@ -159,10 +159,7 @@ pub(super) fn reduce(args: &ReduceArgs) -> Result<(), Failure> {
     for warning in &report.warnings {
         eprintln!("warning: {warning}");
     }
-    match args.json {
-        true => print_json(&report)?,
-        false => print(&report.to_string())?,
-    }
+    answer(args.json, &report, ToString::to_string)?;
     match (&report.validation, &pipeline.out) {
         (Some(validation), Some(out)) if !validation.passed() => {
             eprintln!(
@@ -177,57 +174,44 @@ pub(super) fn reduce(args: &ReduceArgs) -> Result<(), Failure> {
 }
 
 /// A picture of nothing, and one over another.
-fn refuse_sheet(args: &ReduceArgs, pipeline: &Pipeline) -> Result<(), Failure> {
-    let asked = args.sheet.is_some() || !args.require.is_empty();
-    if asked && pipeline.out.is_none() {
-        return Err(Failure::input(anyhow!(
-            "--sheet and --require judge what is written (expected OUT)"
-        )));
+fn refuse_sheet(args: &ReduceArgs, pipeline: &Pipeline) -> anyhow::Result<()> {
+    if pipeline.out.is_none() && (args.sheet.is_some() || !args.require.is_empty()) {
+        bail!("--sheet and --require judge what is written (expected OUT)");
     }
-    match &args.sheet {
-        Some(sheet) => values::refuse_existing(sheet, args.force),
-        None => Ok(()),
-    }
+    let sheet = args.sheet.as_ref();
+    sheet.map_or(Ok(()), |sheet| refuse_existing(sheet, args.force))
 }
 
-fn refuse_empty(reduced: &Reduced) -> Result<(), Failure> {
-    if reduced.jobs.is_empty() {
-        return Err(Failure::input(anyhow!(
-            "{}: the reduction leaves no job (expected at least one to write)",
-            reduced.file
-        )));
-    }
+fn refuse_empty(reduced: &Reduced) -> anyhow::Result<()> {
+    ensure!(
+        !reduced.jobs.is_empty(),
+        "{}: the reduction leaves no job (expected at least one to write)",
+        reduced.file
+    );
     Ok(())
 }
 
-fn refuse_output(source: &Path, out: &Path, force: bool) -> Result<(), Failure> {
-    let same = match (source.canonicalize(), out.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    };
-    if same {
-        return Err(Failure::input(anyhow!(
-            "{}: this is the trace to be reduced (expected another file to write)",
-            out.display()
-        )));
-    }
-    values::refuse_existing(out, force)
+fn refuse_output(source: &Path, out: &Path, force: bool) -> anyhow::Result<()> {
+    let same = source.canonicalize().ok().zip(out.canonicalize().ok());
+    ensure!(
+        same.is_none_or(|(source, out)| source != out),
+        "{}: this is the trace to be reduced (expected another file to write)",
+        out.display()
+    );
+    refuse_existing(out, force)
 }
 
-fn write(pipeline: &Pipeline, reduced: &Reduced, out: &Path) -> Result<Written, Failure> {
-    let told = |error: std::io::Error| {
-        let text = format!("{}: the reduced trace cannot be written", out.display());
-        Failure::input(anyhow::Error::new(error).context(text))
-    };
-    let file = create(out).map_err(told)?;
-    let source = open(&pipeline.spec.trace).map_err(Failure::input)?;
+fn write(pipeline: &Pipeline, reduced: &Reduced, out: &Path) -> anyhow::Result<Written> {
+    let told = || format!("{}: the reduced trace cannot be written", out.display());
+    let file = create(out).with_context(told)?;
+    let source = open(&pipeline.spec.trace)?;
     let machine = pipeline.machine;
     let result = write_reduced(reduced, &pipeline.spec, machine, source, file);
-    let (written, mut file) = result.map_err(|error| match error {
-        WriteError::Output(error) => told(error),
-        other => Failure::input(other),
-    })?;
-    file.flush().map_err(told)?;
-    file.commit().map_err(told)?;
+    let (written, mut file) = match result {
+        Err(WriteError::Output(error)) => Err(error).with_context(told)?,
+        result => result?,
+    };
+    file.flush().with_context(told)?;
+    file.commit().with_context(told)?;
     Ok(written)
 }

@@ -3,10 +3,9 @@
 mod args;
 mod report;
 
-use super::values::refuse_existing;
-use crate::commands::{print, print_json};
+use crate::commands::{answer, refuse_existing};
 use crate::exit::Failure;
-use anyhow::anyhow;
+use anyhow::{Context as _, bail};
 pub use args::SynthesizeArgs;
 use args::{BurstArgs, Common, LikeArgs, LublinArgs, ModelArgs, PoissonArgs, What};
 use gridrig_tracelab::format::create;
@@ -14,7 +13,8 @@ use gridrig_tracelab::load::load;
 use gridrig_tracelab::spec::SizeFrom;
 use gridrig_tracelab::synth::like::{FitOptions, LookAlike, recurring_jobs};
 use gridrig_tracelab::synth::lublin::Calibration;
-use gridrig_tracelab::synth::{Extent, Model, SynthError, output};
+use gridrig_tracelab::synth::output::{self, Made};
+use gridrig_tracelab::synth::{Extent, Model, SynthError};
 use std::fs;
 use std::path::Path;
 
@@ -39,52 +39,46 @@ pub(super) fn synthesize(args: &SynthesizeArgs) -> Result<(), Failure> {
         refuse_existing(path, common.force)?;
     }
     if let Some(path) = &common.model_out {
-        fs::write(path, prepared.model.to_json()).map_err(|error| unwritable(path, &error))?;
+        fs::write(path, prepared.model.to_json()).with_context(|| unwritable(path))?;
     }
     let made = match &common.out {
-        None => output::measure(&prepared.model).map_err(fail)?,
-        Some(path) => {
-            let about = |error: std::io::Error| unwritable(path, &error);
-            let file = create(path).map_err(about)?;
-            let (file, made) = output::write(&prepared.model, &command_line(), file).map_err(
-                |error| match error {
-                    SynthError::Write(source) => about(source),
-                    other => fail(other),
-                },
-            )?;
-            file.commit().map_err(about)?;
-            made
-        }
+        None => output::measure(&prepared.model).map_err(Failure::input)?,
+        Some(path) => write(&prepared.model, path)?,
     };
-    if common.json {
-        return print_json(&report::document(&prepared, &made, common));
-    }
-    print(&report::text(&prepared, &made, common))
+    let document = report::document(&prepared, &made, common);
+    answer(common.json, &document, |_| {
+        report::text(&prepared, &made, common)
+    })
 }
 
-/// What the user can change is the user's: parameters and files.
-fn fail(error: SynthError) -> Failure {
-    Failure::input(error)
+fn write(model: &Model, path: &Path) -> anyhow::Result<Made> {
+    let about = || unwritable(path);
+    let file = create(path).with_context(about)?;
+    let (file, made) = match output::write(model, &command_line(), file) {
+        Err(SynthError::Write(source)) => Err(source).with_context(about)?,
+        other => other?,
+    };
+    file.commit().with_context(about)?;
+    Ok(made)
 }
 
-fn lublin(args: &LublinArgs) -> Result<Prepared, Failure> {
+fn lublin(args: &LublinArgs) -> anyhow::Result<Prepared> {
     let extent = args.common.extent(Extent::days(7.0));
     let seed = args.common.seed.unwrap_or(1);
     let mut model = args.preset.preset().model(args.processors, extent, seed);
     model.start_hour = args.start_hour;
-    let mut calibration = None;
-    if let Some(load) = args.load {
-        let (solved, found) = model.with_load(load).map_err(fail)?;
-        model = solved;
-        calibration = Some(found);
-    }
+    let solved = args.load.map(|load| model.with_load(load)).transpose()?;
+    let (model, calibration) = match solved {
+        Some((solved, found)) => (solved, Some(found)),
+        None => (model, None),
+    };
     Ok(Prepared {
         calibration,
         ..Prepared::plain(Model::Lublin(model))
     })
 }
 
-fn poisson(args: &PoissonArgs) -> Result<Prepared, Failure> {
+fn poisson(args: &PoissonArgs) -> anyhow::Result<Prepared> {
     let seed = args.common.seed.unwrap_or(1);
     let mut model = args.preset.preset().model(seed);
     model.extent = args.common.extent(model.extent);
@@ -102,10 +96,9 @@ fn poisson(args: &PoissonArgs) -> Result<Prepared, Failure> {
     Ok(Prepared::plain(Model::Poisson(model)))
 }
 
-fn burst(args: &BurstArgs) -> Result<Prepared, Failure> {
+fn burst(args: &BurstArgs) -> anyhow::Result<Prepared> {
     if args.common.days.is_some() {
-        let message = "--days: expected none, a burst model is a week; see --jobs";
-        return Err(Failure::input(anyhow!(message)));
+        bail!("--days: expected none, a burst model is a week; see --jobs");
     }
     let mut model = args.preset.preset().model();
     if let Some(jobs) = args.common.jobs {
@@ -135,8 +128,8 @@ fn burst(args: &BurstArgs) -> Result<Prepared, Failure> {
     Ok(prepared)
 }
 
-fn like(args: &LikeArgs) -> Result<Prepared, Failure> {
-    let trace = load(&args.trace, SizeFrom::Allocated).map_err(Failure::input)?;
+fn like(args: &LikeArgs) -> anyhow::Result<Prepared> {
+    let trace = load(&args.trace, SizeFrom::Allocated)?;
     for warning in &trace.warnings {
         eprintln!("warning: {warning}");
     }
@@ -147,7 +140,7 @@ fn like(args: &LikeArgs) -> Result<Prepared, Failure> {
         processors: args.processors,
         ..FitOptions::default()
     };
-    let mut model = LookAlike::fit(&trace, options).map_err(fail)?;
+    let mut model = LookAlike::fit(&trace, options)?;
     if trace.header.max_processors().is_none() && args.processors.is_none() {
         let file = args.trace.display();
         let found = model.processors;
@@ -160,15 +153,15 @@ fn like(args: &LikeArgs) -> Result<Prepared, Failure> {
         model.extent = args.common.extent(model.extent);
     }
     model.seed = args.common.seed.unwrap_or(1);
-    let recurring = recurring_jobs(&trace, model.jobs().map_err(fail)?);
+    let recurring = recurring_jobs(&trace, model.jobs()?);
     Ok(Prepared {
         recurring: Some(recurring),
         ..Prepared::plain(Model::LookAlike(Box::new(model)))
     })
 }
 
-fn model_file(args: &ModelArgs) -> Result<Prepared, Failure> {
-    let mut model = Model::read(&args.file).map_err(fail)?;
+fn model_file(args: &ModelArgs) -> anyhow::Result<Prepared> {
+    let mut model = Model::read(&args.file)?;
     let common = &args.common;
     if common.jobs.is_some() || common.days.is_some() {
         match &mut model {
@@ -178,10 +171,7 @@ fn model_file(args: &ModelArgs) -> Result<Prepared, Failure> {
             Model::Egee(model) => model.extent = common.extent(model.extent),
             Model::Burst(model) => match (common.jobs, common.days) {
                 (Some(jobs), None) => model.jobs = usize::try_from(jobs).unwrap_or(usize::MAX),
-                _ => {
-                    let message = "--days: expected none, a burst model is a week";
-                    return Err(Failure::input(anyhow!(message)));
-                }
+                _ => bail!("--days: expected none, a burst model is a week"),
             },
         }
     }
@@ -206,8 +196,8 @@ impl Prepared {
     }
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::input(anyhow!("{}: cannot be written: {error}", path.display()))
+fn unwritable(path: &Path) -> String {
+    format!("{}: cannot be written", path.display())
 }
 
 /// The command that makes the same trace: what the user typed, without where

@@ -2,10 +2,10 @@
 
 mod report;
 
-use super::values::{self, name, refuse_existing};
-use crate::commands::{print, print_json};
+use super::values::{self, name};
+use crate::commands::{answer, refuse_existing};
 use crate::exit::Failure;
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use clap::Args;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_tracelab::load::{Loaded, load};
@@ -95,24 +95,18 @@ pub(super) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     let removed = sanitize::apply(spec.sanitize.rules(), &mut original);
     warn(args, &original, &reduced, note.as_ref());
     let options = options(args, &spec, note.as_ref());
-    let mut outcome = validate::validate(&original.jobs, &reduced.jobs, &options)
-        .map_err(|error| Failure::input(anyhow::Error::new(error).context(pair(args))))?;
+    let outcome = validate::validate(&original.jobs, &reduced.jobs, &options);
+    let mut outcome = outcome.with_context(|| pair(args))?;
     for rule in removed.into_iter().filter(|rule| rule.removed > 0) {
         *outcome.left_out.entry(rule.reason).or_default() += rule.removed;
     }
     if let Some(file) = &args.sheet {
         let page = validate::sheet(&outcome, &name(&args.original), &name(&args.reduced));
-        std::fs::write(file, page)
-            .map_err(|error| Failure::input(anyhow!("{}: {error}", file.display())))?;
+        std::fs::write(file, page).with_context(|| file.display().to_string())?;
     }
-    match args.json {
-        true => print_json(&outcome)?,
-        false => print(&report::text(
-            &outcome,
-            &name(&args.original),
-            &name(&args.reduced),
-        ))?,
-    }
+    let names = (name(&args.original), name(&args.reduced));
+    let text = |outcome: &_| report::text(outcome, &names.0, &names.1);
+    answer(args.json, &outcome, text)?;
     if outcome.passed() {
         return Ok(());
     }
@@ -127,13 +121,13 @@ pub(super) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
 fn provenance(
     args: &ValidateArgs,
     reduced: &Loaded,
-) -> Result<(WorkloadSpec, Option<Provenance>), Failure> {
+) -> anyhow::Result<(WorkloadSpec, Option<Provenance>)> {
     let entry = gridrig_core::job::Entry::Domain(gridrig_core::ids::DomainId(0));
     let whole = || WorkloadSpec {
         zero_run_time: ZeroRunTime::Keep,
         ..WorkloadSpec::whole(args.original.clone(), entry)
     };
-    let refuse = |why: String| Failure::input(anyhow!("{}: {why}", args.reduced.display()));
+    let refuse = |why: String| anyhow!("{}: {why}", args.reduced.display());
     let Some(note) = Provenance::of(&reduced.header) else {
         return Ok((whole(), None));
     };

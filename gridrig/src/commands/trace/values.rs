@@ -1,8 +1,5 @@
-//! Values of the command line, read as a scenario reads them, and files that
-//! may be written.
+//! Values of the command line, read as a scenario reads them, and names of files.
 
-use crate::exit::Failure;
-use anyhow::anyhow;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_tracelab::spec::{SizeFrom, TraceWindow, ZeroRunTime};
 use std::path::Path;
@@ -66,18 +63,6 @@ pub(super) fn size(text: &str) -> Result<SizeFrom, String> {
         "requested" => Ok(SizeFrom::Requested),
         _ => Err("expected allocated or requested".to_owned()),
     }
-}
-
-/// Refuses to write over a file without being told to. A device is written to,
-/// not replaced.
-pub(super) fn refuse_existing(file: &Path, force: bool) -> Result<(), Failure> {
-    if file.is_file() && !force {
-        return Err(Failure::input(anyhow!(
-            "{}: exists already (expected a new file, or --force)",
-            file.display()
-        )));
-    }
-    Ok(())
 }
 
 /// The name of a file without its folder.

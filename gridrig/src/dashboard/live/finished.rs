@@ -1,39 +1,24 @@
-//! A finished run as if one had watched it: its event log is played again.
+//! A finished run as if one had watched it: what its tables tell is played again.
 
 use super::document::{AgeOfRun, Context, GridDoc, Now, RunDoc, SessionDoc};
 use super::hub::{Hub, Shown};
-use super::life::Life;
 use super::tap::Tap;
 use super::words::{self, Line};
+use crate::dashboard::Dashboard;
 use crate::scenario::{Scenario, ScenarioText};
 use gridrig_core::broker::LocalInfo;
-use gridrig_core::event::{EventSink as _, Party};
+use gridrig_core::event::Party;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_protocol::rest::Problem;
 use gridrig_results::names::Names;
 use gridrig_results::rundir::{self, InfoDoc, Manifest, RunDirError};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
-
-/// Events beyond which a run is not played again but counted from its tables.
-/// They have each job once: of one that was lost and queued again, as faults do
-/// it, only its last way.
-const MANY_EVENTS: u64 = 200_000;
-
-/// The run that was read last. Reading one takes a second per million jobs,
-/// and pages are loaded again.
-#[derive(Default)]
-pub struct Shelf(Mutex<Option<Kept>>);
-
-struct Kept {
-    dir: PathBuf,
-    written: Option<SystemTime>,
-    page: Arc<str>,
-}
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The directory of a run by its path below the folder of runs.
 ///
@@ -59,43 +44,30 @@ fn unreadable(error: RunDirError) -> Problem {
     Problem::new(422, "unreadable-run", error.to_string())
 }
 
-impl Shelf {
-    /// The state of the page at the end of a run, as JSON: read, or the one that
-    /// was read before. It may take seconds: not for a thread that serves.
-    ///
-    /// # Errors
-    /// A run that is not there or cannot be read.
-    pub fn get(&self, runs: &Path, run: &str) -> Result<Arc<str>, Problem> {
-        let dir = directory(runs, run)?;
-        let manifest = std::fs::metadata(dir.join(rundir::names::MANIFEST));
-        let written = manifest.and_then(|manifest| manifest.modified()).ok();
-        // Held while reading: who asks next most likely wants the same run.
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kept) = kept.as_ref()
-            && kept.dir == dir
-            && kept.written == written
-        {
-            return Ok(Arc::clone(&kept.page));
-        }
-        *kept = None;
-        let page = read(&dir, run).map_err(unreadable)?;
-        *kept = Some(Kept {
-            dir,
-            written,
-            page: Arc::clone(&page),
-        });
-        Ok(page)
-    }
+/// The state of the page at the end of a run, as JSON: read, which takes a second
+/// per million jobs, or the one that was read before. Not for a thread that
+/// serves.
+///
+/// # Errors
+/// A run that is not there or cannot be read.
+pub fn state(dashboard: &Dashboard, run: &str) -> Result<Arc<String>, Problem> {
+    let dir = directory(&dashboard.runs, run)?;
+    let manifest = std::fs::metadata(dir.join(rundir::names::MANIFEST));
+    let written = manifest.and_then(|manifest| manifest.modified()).ok();
+    let mut newest = true;
+    let stays = |_: &_| std::mem::take(&mut newest);
+    let kept = &dashboard.pages.states;
+    kept.get(
+        format!("{written:?} {run}"),
+        || read(&dir, run).map_err(unreadable),
+        stays,
+    )
 }
 
-fn read(dir: &Path, below: &str) -> Result<Arc<str>, RunDirError> {
+fn read(dir: &Path, below: &str) -> Result<String, RunDirError> {
     let manifest = rundir::read_manifest(dir)?;
-    let events = manifest.files.get(rundir::names::EVENTS);
-    let played = match events.and_then(|file| file.rows) {
-        Some(rows) if rows > MANY_EVENTS => Played::tables(dir, &manifest, rows)?,
-        _ => Played::log(dir)?,
-    };
-    Ok(snapshot(dir, below, &manifest, &played))
+    let played = Played::tables(dir, &manifest)?;
+    Ok(snapshot(dir, below, &manifest, &played).to_string())
 }
 
 /// The life of a job of a finished run; `None` if it has no such job. Reads no
@@ -103,9 +75,9 @@ fn read(dir: &Path, below: &str) -> Result<Arc<str>, RunDirError> {
 ///
 /// # Errors
 /// A run that is not there or cannot be read.
-pub fn life(runs: &Path, run: &str, job: JobId) -> Result<Option<Life>, Problem> {
+pub fn life(runs: &Path, run: &str, job: JobId) -> Result<Option<Value>, Problem> {
     let found = rundir::read_job(&directory(runs, run)?, job).map_err(unreadable)?;
-    Ok(found.as_ref().map(Life::of_finished))
+    Ok(found.as_ref().map(super::life::finished))
 }
 
 /// What happened in a run.
@@ -117,29 +89,10 @@ struct Played {
 }
 
 impl Played {
-    /// Event by event.
-    fn log(dir: &Path) -> Result<Self, RunDirError> {
-        let run = rundir::read(dir)?;
-        let names = Names::of(&run.grid);
-        let last = run.submissions.last().map_or(SimTime::ZERO, |last| last.at);
-        let jobs = run.submissions.len();
-        let mut tap = Tap::new(&run.grid, jobs, last, tolerance(&run.manifest));
-        for (at, event) in run.log.records() {
-            tap.emit(at, event);
-        }
-        recall(&mut tap, &run.manifest, &names);
-        tap.close(run.log.end());
-        let feed = words::newest(&run.log, &names, 0);
-        Ok(Played {
-            grid: run.grid,
-            names,
-            tap,
-            feed,
-        })
-    }
-
-    /// From the tables, which takes a tenth of the time.
-    fn tables(dir: &Path, manifest: &Manifest, rows: u64) -> Result<Self, RunDirError> {
+    /// From the tables, which takes a tenth of the time that the event log takes.
+    fn tables(dir: &Path, manifest: &Manifest) -> Result<Self, RunDirError> {
+        let events = manifest.files.get(rundir::names::EVENTS);
+        let rows = events.and_then(|file| file.rows).unwrap_or(0);
         let grid = rundir::read_grid(dir, manifest)?;
         let names = Names::of(&grid);
         let end = SimTime::from_nanos(manifest.end_ns);
@@ -292,6 +245,30 @@ fn run_doc(manifest: &Manifest, below: &str) -> RunDoc {
 mod tests {
     use super::*;
     use crate::runner::{self, RunOptions};
+    use gridrig_core::event::EventSink as _;
+
+    impl Played {
+        /// Event by event.
+        fn log(dir: &Path) -> Result<Self, RunDirError> {
+            let run = rundir::read(dir)?;
+            let names = Names::of(&run.grid);
+            let last = run.submissions.last().map_or(SimTime::ZERO, |last| last.at);
+            let jobs = run.submissions.len();
+            let mut tap = Tap::new(&run.grid, jobs, last, tolerance(&run.manifest));
+            for (at, event) in run.log.records() {
+                tap.emit(at, event);
+            }
+            recall(&mut tap, &run.manifest, &names);
+            tap.close(run.log.end());
+            let feed = words::newest(&run.log, &names);
+            Ok(Played {
+                grid: run.grid,
+                names,
+                tap,
+                feed,
+            })
+        }
+    }
 
     /// A run of the shipped pair, in a directory of its own.
     fn run(sets: &[&str]) -> (tempfile::TempDir, PathBuf) {
@@ -333,11 +310,10 @@ mod tests {
         ] {
             let (_dir, run) = run(sets);
             let manifest = rundir::read_manifest(&run).expect("a manifest");
-            let rows = manifest.files[rundir::names::EVENTS].rows.expect("rows");
             let log = Played::log(&run).expect("the log");
-            let tables = Played::tables(&run, &manifest, rows).expect("the tables");
+            let tables = Played::tables(&run, &manifest).expect("the tables");
             assert_eq!(log.feed, tables.feed);
-            let shown = |played: &Played| -> serde_json::Value {
+            let shown = |played: &Played| -> Value {
                 let text = snapshot(&run, "x", &manifest, played);
                 serde_json::from_str(&text).expect("JSON")
             };

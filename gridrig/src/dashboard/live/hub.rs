@@ -1,12 +1,12 @@
 //! What is going on, between the run that tells it and the pages that show it.
 
 use super::document::{GridDoc, Message, Now, Rows, RunDoc, SessionDoc};
-use super::exchange::{self, Exchange};
-use super::life::Life;
+use super::exchange;
 use super::series::Series;
 use super::words::Line;
 use crate::realtime::Listener;
 use gridrig_core::ids::JobId;
+use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -48,7 +48,7 @@ pub struct Question {
     /// The job.
     pub job: JobId,
     /// Where its life goes; none if there is no such job.
-    pub answer: oneshot::Sender<Option<Life>>,
+    pub answer: oneshot::Sender<Option<Value>>,
 }
 
 /// What a run publishes at a time.
@@ -233,7 +233,7 @@ impl Hub {
 
     /// What was said about a job in the last run in real time.
     #[must_use]
-    pub fn exchanges(&self, job: JobId) -> Vec<Exchange> {
+    pub fn exchanges(&self, job: JobId) -> Value {
         let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
         exchange::about(&listener, job)
     }
@@ -254,7 +254,7 @@ impl Hub {
 
     /// Asks the run that goes on about a job; none when too many ask.
     #[must_use]
-    pub fn ask(&self, job: JobId) -> Option<oneshot::Receiver<Option<Life>>> {
+    pub fn ask(&self, job: JobId) -> Option<oneshot::Receiver<Option<Value>>> {
         let (answer, life) = oneshot::channel();
         let mut state = self.state();
         state

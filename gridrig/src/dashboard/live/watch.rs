@@ -2,9 +2,8 @@
 
 use super::document::{Context, GridDoc, Now, RunDoc, SessionDoc};
 use super::hub::{Hub, Question, Shown};
-use super::life::Life;
 use super::tap::Tap;
-use super::{clock, exchange, words};
+use super::{clock, exchange, life, words};
 use crate::realtime::Listener;
 use crate::runner::{Observation, Observer, PolicyRun, Start, cells};
 use crate::scenario::{Clock, Replication, Scenario};
@@ -196,14 +195,13 @@ impl Watching<'_> {
             now: Now::of(&self.tap, &self.context, wall),
             history: self.tap.history.clone(),
             sparks: self.tap.sparks.clone(),
-            feed: words::newest(log, &self.names, 0),
+            feed: words::newest(log, &self.names),
         });
         for Question { job, answer } in self.watch.hub.questions() {
-            let life = Life::of(job, self.submissions, log, &self.names);
-            let life = life.map(|life| Life {
-                exchanges: exchange::about(&self.listener, job),
-                ..life
-            });
+            let mut life = life::so_far(job, self.submissions, log, &self.names);
+            if let Some(life) = &mut life {
+                life["exchanges"] = exchange::about(&self.listener, job);
+            }
             // Whoever asked may have gone.
             let _ = answer.send(life);
         }

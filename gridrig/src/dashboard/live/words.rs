@@ -48,12 +48,10 @@ impl Line {
     }
 }
 
-/// The newest lines of a log from a position on, oldest first, at most
-/// [`FEED`].
+/// The newest lines of a log, oldest first, at most [`FEED`].
 #[must_use]
-pub fn newest(log: &EventLog, names: &Names, from: usize) -> Vec<Line> {
-    let first = log.len().saturating_sub(FEED).max(from);
-    (first..log.len())
+pub fn newest(log: &EventLog, names: &Names) -> Vec<Line> {
+    (log.len().saturating_sub(FEED)..log.len())
         .filter_map(|n| {
             let (at, event) = log.get(n)?;
             Line::of(n, at, event, names)

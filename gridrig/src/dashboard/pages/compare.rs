@@ -1,9 +1,9 @@
 //! The Compare page: the report of some runs, as it is when they are looked at.
 
 use super::query::{Pairs, repeated};
-use super::{Chosen, NoPage, Ours, Pages, bad_request, count, no_page, unusable, work};
-use crate::dashboard::Shared;
+use super::{Chosen, NoPage, bad_request, count, no_page, unusable, work};
 use crate::dashboard::layout::{Layout, Tab, page};
+use crate::dashboard::{Dashboard, Shared};
 use askama::Template;
 use axum::Router;
 use axum::extract::State;
@@ -81,9 +81,9 @@ struct Asked {
 }
 
 impl Asked {
-    fn read(pages: &Pages, dashboard: &Shared, pairs: &Pairs) -> Result<Self, Problem> {
+    fn read(dashboard: &Dashboard, pairs: &Pairs) -> Result<Self, Problem> {
         let options = options(pairs)?;
-        let chosen = pages.chosen(&dashboard.runs, pairs.all("run"))?;
+        let chosen = dashboard.chosen(pairs.all("run"))?;
         let mut query = repeated("run", &chosen.named);
         for name in [
             "baseline",
@@ -108,8 +108,8 @@ impl Asked {
     }
 
     /// The same of an address that has to name a run.
-    fn some(pages: &Pages, dashboard: &Shared, pairs: &Pairs) -> Result<Self, Problem> {
-        let asked = Asked::read(pages, dashboard, pairs)?;
+    fn some(dashboard: &Dashboard, pairs: &Pairs) -> Result<Self, Problem> {
+        let asked = Asked::read(dashboard, pairs)?;
         match asked.chosen.named.is_empty() {
             true => Err(bad_request("no run is named (expected run=PATH)")),
             false => Ok(asked),
@@ -132,7 +132,7 @@ impl Asked {
     }
 
     /// Makes the inside of the page, unless it has been made.
-    fn make(&self, pages: &Pages) -> Result<Arc<Made>, Problem> {
+    fn make(&self, dashboard: &Dashboard) -> Result<Arc<Made>, Problem> {
         let key = format!("{} {}", self.chosen.generation, self.query);
         let mut places = KEPT;
         let stays = |_: &Made| {
@@ -140,7 +140,8 @@ impl Asked {
             places = places.saturating_sub(1);
             stays
         };
-        pages.fragments.get(key, || self.fresh(), stays)
+        let kept = &dashboard.pages.fragments;
+        kept.get(key, || self.fresh(), stays)
     }
 
     fn fresh(&self) -> Result<Made, Problem> {
@@ -187,13 +188,9 @@ fn not_compared(error: &CompareError) -> Problem {
 }
 
 /// `/api/compare`: what `gridrig compare --json` prints, to the byte.
-async fn api(
-    State(dashboard): State<Shared>,
-    pages: Ours,
-    pairs: Pairs,
-) -> Result<Response, ProblemResponse> {
-    let made = work(&pages, move |pages| {
-        let asked = Asked::some(pages, &dashboard, &pairs)?;
+async fn api(State(own): State<Shared>, pairs: Pairs) -> Result<Response, ProblemResponse> {
+    let made = work(&own, move |own| {
+        let asked = Asked::some(own, &pairs)?;
         let comparison = compare::compare(&asked.chosen.dirs, &asked.options);
         let comparison = comparison.map_err(|error| not_compared(&error))?;
         let mut text = serde_json::to_string_pretty(&comparison)
@@ -231,15 +228,11 @@ struct ComparePage {
     skip_damaged: bool,
 }
 
-async fn compare_page(
-    State(dashboard): State<Shared>,
-    pages: Ours,
-    pairs: Pairs,
-) -> Result<Response, NoPage> {
-    let made = work(&pages, move |pages| {
-        let asked = Asked::read(pages, &dashboard, &pairs)?;
+async fn compare_page(State(own): State<Shared>, pairs: Pairs) -> Result<Response, NoPage> {
+    let made = work(&own, move |own| {
+        let asked = Asked::read(own, &pairs)?;
         if asked.chosen.named.is_empty() {
-            return start_page(pages, &dashboard);
+            return start_page(own);
         }
         let mut answer = ComparePage {
             layout: Layout::new(Tab::Compare),
@@ -255,7 +248,7 @@ async fn compare_page(
             ..ComparePage::default()
         };
         if asked.jobs() <= QUICK || pairs.flag("whole") {
-            let made = asked.make(pages)?;
+            let made = asked.make(own)?;
             answer.title.clone_from(&made.fragment.title);
             answer.html.clone_from(&made.fragment.html);
             if !made.policies.is_empty() {
@@ -291,8 +284,8 @@ fn figures(primary: &[Figure]) -> Vec<(String, bool)> {
 }
 
 /// The page without runs: which studies there are.
-fn start_page(pages: &Pages, dashboard: &Shared) -> Result<ComparePage, Problem> {
-    let runs = pages.with_catalogue(&dashboard.runs, |opened| opened.catalogue.runs())?;
+fn start_page(dashboard: &Dashboard) -> Result<ComparePage, Problem> {
+    let runs = dashboard.with_catalogue(|opened| opened.catalogue.runs())?;
     let mut found: BTreeMap<&str, Vec<&RunEntry>> = BTreeMap::new();
     for run in &runs {
         // RUNS/STUDY/POLICY/rNNN, and whatever lies as deep.
@@ -329,26 +322,18 @@ impl ComparePage {
 const HTML: &str = "text/html; charset=utf-8";
 
 /// `/compare/body`: the inside of a page that takes its time.
-async fn body(
-    State(dashboard): State<Shared>,
-    pages: Ours,
-    pairs: Pairs,
-) -> Result<Response, ProblemResponse> {
-    let made = work(&pages, move |pages| {
-        let made = Asked::read(pages, &dashboard, &pairs)?.make(pages)?;
+async fn body(State(own): State<Shared>, pairs: Pairs) -> Result<Response, ProblemResponse> {
+    let made = work(&own, move |own| {
+        let made = Asked::read(own, &pairs)?.make(own)?;
         Ok(made.fragment.html.clone())
     });
     Ok(([(header::CONTENT_TYPE, HTML)], made.await?).into_response())
 }
 
 /// `/compare/report.html`: one file to pass on, as `gridrig report` writes it.
-async fn download(
-    State(dashboard): State<Shared>,
-    pages: Ours,
-    pairs: Pairs,
-) -> Result<Response, NoPage> {
-    let made = work(&pages, move |pages| {
-        let asked = Asked::some(pages, &dashboard, &pairs)?;
+async fn download(State(own): State<Shared>, pairs: Pairs) -> Result<Response, NoPage> {
+    let made = work(&own, move |own| {
+        let asked = Asked::some(own, &pairs)?;
         let options = report::Options {
             compare: Options {
                 users: 10,

@@ -11,9 +11,9 @@ mod load;
 pub(super) use load::Timeline;
 
 use super::query::{Pairs, repeated};
-use super::{NoPage, Ours, Pages, bad_request, no_page, unusable, work};
-use crate::dashboard::Shared;
+use super::{NoPage, bad_request, no_page, unusable, work};
 use crate::dashboard::layout::{Layout, Tab, page};
+use crate::dashboard::{Dashboard, Shared};
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
@@ -24,8 +24,8 @@ use gridrig_results::catalogue::RunEntry;
 use gridrig_results::rundir;
 use gridrig_service::http::ProblemResponse;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Policies stacked on a page.
@@ -41,26 +41,20 @@ pub(super) fn routes() -> Router<Shared> {
 }
 
 /// The timeline of a run.
-fn timeline(
-    pages: &Pages,
-    folder: &Path,
-    run: &str,
-    generation: u64,
-) -> Result<Arc<Timeline>, Problem> {
-    let read = || Timeline::read(&folder.join(run)).map_err(|e| unusable("unreadable-run", &e));
+fn timeline(own: &Dashboard, run: &str, generation: u64) -> Result<Arc<Timeline>, Problem> {
+    let read = || Timeline::read(&own.runs.join(run)).map_err(|e| unusable("unreadable-run", &e));
     let mut jobs = 0;
     let stays = |timeline: &Timeline| {
         let before = jobs;
         jobs += timeline.jobs();
         before == 0 || jobs <= KEPT_JOBS
     };
-    pages
-        .timelines
-        .get(format!("{generation} {run}"), read, stays)
+    let kept = &own.pages.timelines;
+    kept.get(format!("{generation} {run}"), read, stays)
 }
 
 /// A cluster and how it was used in the part that is shown.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 struct ClusterUse {
     name: String,
     /// Its first processor on the axis of all of them.
@@ -75,48 +69,11 @@ struct ClusterUse {
     busy: Option<f64>,
 }
 
-/// What is drawn.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "mode", rename_all = "lowercase")]
-enum Picture {
-    /// Every job of the part.
-    Boxes {
-        boxes: Vec<boxes::Box>,
-        jobs: Vec<boxes::JobLine>,
-    },
-    /// How full the cells are.
-    Bins(bins::Bins),
-}
-
 /// `/api/gantt`: a part of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct Part {
-    run: String,
-    policy: Option<String>,
-    scenario: String,
-    replication: String,
-    /// The end of the run.
-    end_s: f64,
-    from_s: f64,
-    to_s: f64,
-    processors: u64,
-    /// Jobs of the run, and those that ran in the part.
-    jobs: u64,
-    jobs_shown: u64,
-    /// Jobs that never ran.
-    never_ran: u64,
-    clusters: Vec<ClusterUse>,
-    picture: Picture,
-}
-
-async fn part(
-    State(dashboard): State<Shared>,
-    pages: Ours,
-    pairs: Pairs,
-) -> Result<Json<Part>, ProblemResponse> {
-    let made = work(&pages, move |pages| {
-        let (run, generation) = one_run(pages, &dashboard, &pairs)?;
-        let timeline = timeline(pages, &dashboard.runs, &run.path, generation)?;
+async fn part(State(own): State<Shared>, pairs: Pairs) -> Result<Json<Value>, ProblemResponse> {
+    let made = work(&own, move |own| {
+        let (run, generation) = one_run(own, &pairs)?;
+        let timeline = timeline(own, &run.path, generation)?;
         let seconds = |name| pairs.number::<f64>(name, "seconds from 0");
         let from = seconds("from")?.unwrap_or(0.0);
         let to = seconds("to")?.unwrap_or(timeline.end_s());
@@ -130,35 +87,35 @@ async fn part(
 }
 
 /// The run that an address names; of a folder of runs, the first.
-fn one_run(pages: &Pages, dashboard: &Shared, pairs: &Pairs) -> Result<(RunEntry, u64), Problem> {
-    let chosen = pages.chosen(&dashboard.runs, pairs.all("run"))?;
+fn one_run(own: &Dashboard, pairs: &Pairs) -> Result<(RunEntry, u64), Problem> {
+    let chosen = own.chosen(pairs.all("run"))?;
     let run = chosen.runs.into_iter().next();
     let run = run.ok_or_else(|| bad_request("no run is named (expected run=PATH)"))?;
     Ok((run, chosen.generation))
 }
 
-fn draw(run: &RunEntry, timeline: &Timeline, from_s: f64, to_s: f64) -> Part {
+/// A part of a run as a document. `jobs` are those of the run, `jobs_shown`
+/// those that ran in the part, `never_ran` those that never did; the picture
+/// has every job of the part, or how full the cells are.
+fn draw(run: &RunEntry, timeline: &Timeline, from_s: f64, to_s: f64) -> Value {
     let window = (nanos(from_s), nanos(to_s));
     let found = timeline.window(window);
-    let picture = match boxes::draw(timeline, &found, window) {
-        Some((boxes, jobs)) => Picture::Boxes { boxes, jobs },
-        None => Picture::Bins(bins::draw(timeline, &found, window)),
-    };
-    Part {
-        run: run.path.clone(),
-        policy: run.policy.clone(),
-        scenario: run.scenario.clone(),
-        replication: run.key.clone(),
-        end_s: timeline.end_s(),
-        from_s,
-        to_s,
-        processors: timeline.processors(),
-        jobs: timeline.jobs() as u64,
-        jobs_shown: found.len() as u64,
-        never_ran: timeline.never_ran(),
-        clusters: timeline.use_of(&found, window),
-        picture,
-    }
+    let picture = boxes::draw(timeline, &found, window);
+    json!({
+        "run": run.path,
+        "policy": run.policy,
+        "scenario": run.scenario,
+        "replication": run.key,
+        "end_s": timeline.end_s(),
+        "from_s": from_s,
+        "to_s": to_s,
+        "processors": timeline.processors(),
+        "jobs": timeline.jobs(),
+        "jobs_shown": found.len(),
+        "never_ran": timeline.never_ran(),
+        "clusters": timeline.use_of(&found, window),
+        "picture": picture.unwrap_or_else(|| bins::draw(timeline, &found, window)),
+    })
 }
 
 fn nanos(seconds: f64) -> i64 {
@@ -193,14 +150,10 @@ impl GanttPage {
     }
 }
 
-async fn gantt_page(
-    State(dashboard): State<Shared>,
-    pages: Ours,
-    pairs: Pairs,
-) -> Result<Response, NoPage> {
-    let made = work(&pages, move |pages| {
-        let chosen = pages.chosen(&dashboard.runs, pairs.all("run"))?;
-        let all = pages.with_catalogue(&dashboard.runs, |opened| opened.catalogue.runs())?;
+async fn gantt_page(State(own): State<Shared>, pairs: Pairs) -> Result<Response, NoPage> {
+    let made = work(&own, move |own| {
+        let chosen = own.chosen(pairs.all("run"))?;
+        let all = own.with_catalogue(|opened| opened.catalogue.runs())?;
         let (runs, left_out) = first_of_each(&chosen.named, &chosen.runs);
         let text = |name: &str| pairs.one(name).unwrap_or_default().to_owned();
         Ok(GanttPage {

@@ -4,6 +4,7 @@ use super::bad_request;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use gridrig_protocol::rest::Problem;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::convert::Infallible;
 
 /// The pairs of a query or of a form (`application/x-www-form-urlencoded`), in
@@ -13,12 +14,8 @@ pub(super) struct Pairs(Vec<(String, String)>);
 
 impl Pairs {
     pub(super) fn read(text: &str) -> Self {
-        let pairs = text.split('&').filter(|pair| !pair.is_empty());
-        let pairs = pairs.map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (decoded(name), decoded(value))
-        });
-        Pairs(pairs.collect())
+        let pairs = form_urlencoded::parse(text.as_bytes());
+        Pairs(pairs.into_owned().collect())
     }
 
     /// All values of a name.
@@ -68,39 +65,17 @@ impl<S: Send + Sync> FromRequestParts<S> for Pairs {
     }
 }
 
-/// A value as it was before it was put into an address. What is no escape
-/// stands for itself, and what is no UTF-8 is shown as replaced.
-fn decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let digits = text.get(at + 1..at + 3);
-        let digits = digits.filter(|two| two.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        let escape = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        let (byte, length) = match (bytes[at], escape) {
-            (b'%', Some(byte)) => (byte, 3),
-            (b'+', _) => (b' ', 1),
-            (byte, _) => (byte, 1),
-        };
-        out.push(byte);
-        at += length;
-    }
-    String::from_utf8_lossy(&out).into_owned()
-}
+/// What stands for itself in an address.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~')
+    .remove(b'/');
 
 /// A value as it stands in an address.
 pub(super) fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
-                out.push(char::from(byte));
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    utf8_percent_encode(text, PLAIN).to_string()
 }
 
 /// `name=value` for each value, with `&` between.

@@ -3,7 +3,7 @@
 mod forms;
 
 use super::query::{Pairs, encoded, repeated};
-use super::{NoPage, Ours, bad_request, count, figure, share, work};
+use super::{NoPage, bad_request, count, figure, share, work};
 use crate::dashboard::Shared;
 use crate::dashboard::layout::{self, Layout, Tab};
 use askama::Template;
@@ -85,17 +85,16 @@ struct Table {
     rows: Vec<Row>,
 }
 
-async fn read(dashboard: &Shared, pages: &Ours, wanted: &Wanted) -> Result<Table, Problem> {
+async fn read(dashboard: &Shared, wanted: &Wanted) -> Result<Table, Problem> {
     let filter = Filter::parse(&wanted.filter)
         .map_err(|error| Problem::new(400, "bad-filter", error.to_string()))?;
-    let folder = dashboard.runs.clone();
     let order = Order::from_name(wanted.order).unwrap_or_default();
     let (each, down) = (wanted.each, wanted.down);
-    work(pages, move |pages| {
-        pages.with_catalogue(&folder, |opened| {
+    work(dashboard, move |own| {
+        own.with_catalogue(|opened| {
             let all = opened.catalogue.runs()?;
             Ok(Table {
-                folder: folder.display().to_string(),
+                folder: own.runs.display().to_string(),
                 runs: all.len() as u64,
                 notice: opened.catalogue.notice().map(str::to_owned),
                 rows: rows(&all, |run| filter.wants(run), each, (order, down)),
@@ -106,13 +105,8 @@ async fn read(dashboard: &Shared, pages: &Ours, wanted: &Wanted) -> Result<Table
 }
 
 /// `/api/runs`: the table as a document.
-async fn api(
-    State(dashboard): State<Shared>,
-    pages: Ours,
-    pairs: Pairs,
-) -> Result<Json<Table>, ProblemResponse> {
-    let wanted = Wanted::read(&pairs)?;
-    Ok(Json(read(&dashboard, &pages, &wanted).await?))
+async fn api(State(own): State<Shared>, pairs: Pairs) -> Result<Json<Table>, ProblemResponse> {
+    Ok(Json(read(&own, &Wanted::read(&pairs)?).await?))
 }
 
 /// A column that can be sorted by.
@@ -155,11 +149,7 @@ struct RunsPage {
     more: usize,
 }
 
-async fn table(
-    State(dashboard): State<Shared>,
-    pages: Ours,
-    pairs: Pairs,
-) -> Result<Response, NoPage> {
+async fn table(State(own): State<Shared>, pairs: Pairs) -> Result<Response, NoPage> {
     let wanted = Wanted::read(&pairs)?;
     let mut read_as = wanted.clone();
     let (mut status, mut error) = (StatusCode::OK, String::new());
@@ -168,7 +158,7 @@ async fn table(
         read_as.filter = String::new();
         (status, error) = (StatusCode::BAD_REQUEST, why.to_string());
     }
-    let mut table = read(&dashboard, &pages, &read_as).await?;
+    let mut table = read(&own, &read_as).await?;
     let all = std::mem::take(&mut table.rows);
     let answer = RunsPage {
         layout: Layout::new(Tab::Runs),

@@ -1,9 +1,10 @@
 //! What slurmctld's log says of each job, to the millisecond, where Slurm's
 //! commands show seconds.
 
+use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 
-/// Instants of a job, in milliseconds of one day and those after it.
+/// Instants of a job, in milliseconds since 1970 of a clock in UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Logged {
     /// The controller has it.
@@ -17,22 +18,14 @@ pub(super) struct Logged {
 /// The jobs of a log, by Slurm's number.
 pub(super) fn read(log: &str) -> BTreeMap<u32, Logged> {
     let mut jobs: BTreeMap<u32, Logged> = BTreeMap::new();
-    let mut midnight = (String::new(), 0);
     for line in log.lines() {
-        let Some((at, words)) = line
+        let entry = line
             .strip_prefix('[')
-            .and_then(|line| line.split_once("] "))
-        else {
+            .and_then(|line| line.split_once("] "));
+        let entry = entry.and_then(|(at, words)| Some((millis(at)?, words)));
+        let Some((at, words)) = entry else {
             continue;
         };
-        let Some((day, at)) = instant(at) else {
-            continue;
-        };
-        if day != midnight.0 {
-            // The first day counts from 0, and a study is shorter than two.
-            let next = if midnight.0.is_empty() { 0 } else { DAY };
-            midnight = (day.to_owned(), midnight.1 + next);
-        }
         let Some(job) = words.split("JobId=").nth(1).and_then(number) else {
             continue;
         };
@@ -46,23 +39,17 @@ pub(super) fn read(log: &str) -> BTreeMap<u32, Logged> {
         } else {
             continue;
         };
-        place.get_or_insert(midnight.1 + at);
+        place.get_or_insert(at);
     }
     jobs.retain(|_, logged| logged.submitted.is_some());
     jobs
 }
 
-const DAY: u64 = 86_400_000;
-
-/// `2026-11-21T13:18:39.435` as its day and milliseconds.
-fn instant(text: &str) -> Option<(&str, u64)> {
-    let (day, time) = text.split_once('T')?;
-    let (time, millis) = time.split_once('.')?;
-    let mut seconds = 0;
-    for part in time.split(':') {
-        seconds = seconds * 60 + part.parse::<u64>().ok()?;
-    }
-    Some((day, seconds * 1000 + millis.parse::<u64>().ok()?))
+/// `2026-11-21T13:18:39.435`
+fn millis(text: &str) -> Option<u64> {
+    let at: jiff::civil::DateTime = text.parse().ok()?;
+    let at = TimeZone::UTC.to_timestamp(at).ok()?;
+    u64::try_from(at.as_millisecond()).ok()
 }
 
 fn number(text: &str) -> Option<u32> {
@@ -87,13 +74,14 @@ mod tests {
             [2026-11-22T00:00:03.000] _slurm_rpc_submit_batch_job: JobId=4 InitPrio=1 usec=9\n\
             [2026-11-22T00:00:04.000] sched/backfill: _start_job: Started JobId=4 in compute on n1\n";
         let jobs = read(log);
+        let midnight = millis("2026-11-22T00:00:00.000").unwrap();
         let first = Logged {
-            submitted: Some(DAY - 1_565),
-            allocated: Some(DAY - 458),
-            completed: Some(DAY + 2_301),
+            submitted: Some(midnight - 1_565),
+            allocated: Some(midnight - 458),
+            completed: Some(midnight + 2_301),
         };
         assert_eq!(jobs[&3], first);
-        assert_eq!(jobs[&4].allocated, Some(DAY + 4_000));
+        assert_eq!(jobs[&4].allocated, Some(midnight + 4_000));
         assert_eq!((jobs.len(), jobs[&4].completed), (2, None));
     }
 }

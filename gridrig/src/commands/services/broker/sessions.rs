@@ -7,17 +7,12 @@ use anyhow::{Context as _, anyhow, bail};
 use gridrig_core::agent::BrokerSetup;
 use gridrig_core::ids::DomainId;
 use gridrig_core::session::Auth;
-use gridrig_metabroker_stub::lagrid::{LinkProtocol, LinkSetup, Links, roles_towards};
+use gridrig_metabroker_stub::lagrid::{LinkProtocol, LinkSetup, Links};
 use gridrig_metabroker_stub::{Peer, PeerDoor};
 use gridrig_protocol::lagrid::Token;
-use gridrig_protocol::tls::{OutgoingTls, peer_client};
-use gridrig_service::incarnation;
+use gridrig_protocol::tls::OutgoingTls;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
-
-/// How long a request to a peer may take.
-const REQUEST: Duration = Duration::from_secs(10);
 
 /// The sessions with those peers that speak the protocol of LA Grid.
 pub(super) fn links(
@@ -25,42 +20,30 @@ pub(super) fn links(
     setup: &BrokerSetup,
     peers: &BTreeMap<DomainId, Peer>,
     protocols: &BTreeMap<(DomainId, DomainId), LinkProtocol>,
-) -> Result<Links, Failure> {
-    let here = setup.config.domain;
-    let said = Said::of(&args.session, peers)?;
-    let mut setups = BTreeMap::new();
-    for (domain, peer) in peers {
-        let ends = (here.min(*domain), here.max(*domain));
-        let protocol = args.protocol.or_else(|| protocols.get(&ends).copied());
-        let passive = args.clients.contains(&peer.name);
-        let protocol = match passive {
-            true => LinkProtocol::Soap,
-            false => protocol.unwrap_or_default(),
-        };
-        let Some(codec) = protocol.codec() else {
-            said.refuse_native(&peer.name)?;
-            continue;
-        };
-        let mut link = LinkSetup::new(&peer.name, &peer.url, codec, roles_towards(setup, *domain));
-        link.passive = passive;
-        said.apply(&mut link)?;
-        setups.insert(*domain, link);
-    }
-    if setups.is_empty() {
-        return Ok(Links::default());
-    }
-    let session = &args.session;
+) -> anyhow::Result<Links> {
+    let (session, said) = (&args.session, Said::of(&args.session, peers)?);
     let tls = session.tls_ca.clone().map(|ca| OutgoingTls {
         ca,
         identity: session.tls_cert.clone().zip(session.tls_key.clone()),
     });
-    let client = peer_client(tls.as_ref(), REQUEST).map_err(Failure::input)?;
-    Ok(Links::new(
-        (&setup.name, &setup.names),
-        incarnation(),
-        &client,
-        setups,
-    ))
+    let instead = |peer: &Peer| match args.clients.contains(&peer.name) {
+        true => Some(LinkProtocol::Soap),
+        false => args.protocol,
+    };
+    let apply = |link: &mut LinkSetup| {
+        link.passive = args.clients.contains(&link.name);
+        said.apply(link)
+    };
+    let links = Links::of(setup, peers, protocols, instead, tls.as_ref(), apply)?;
+    // A secret that nothing uses is a mistake better said than found out.
+    let mut shown = said.tokens.keys().chain(said.identities.keys());
+    if let Some(name) = shown.find(|name| links.named(name).is_none()) {
+        bail!(
+            "peer {name} speaks natively and shows no credentials (expected --protocol json, \
+             soap or soap12, or protocol in its [[link]])"
+        );
+    }
+    Ok(links)
 }
 
 /// The door of its own for peers.
@@ -120,17 +103,6 @@ impl<'a> Said<'a> {
         link.push = args.push_past;
         if !args.resource_forms.is_empty() {
             link.tell_in(args.resource_forms.clone());
-        }
-        Ok(())
-    }
-
-    /// A secret that nothing uses is a mistake better said than found out.
-    fn refuse_native(&self, name: &str) -> anyhow::Result<()> {
-        if self.tokens.contains_key(name) || self.identities.contains_key(name) {
-            bail!(
-                "peer {name} speaks natively and shows no credentials (expected --protocol json, \
-                 soap or soap12, or protocol in its [[link]])"
-            );
         }
         Ok(())
     }

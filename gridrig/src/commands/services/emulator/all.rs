@@ -1,6 +1,6 @@
 //! `gridrig emulator --all`: every cluster of a scenario in one process.
 
-use super::{Cluster, Threads, clock, labels, lrms, scenario, serve};
+use super::{Cluster, Threads, clock, of_cluster, scenario, serve};
 use crate::cli::EmulatorArgs;
 use crate::exit::Failure;
 use crate::interrupt;
@@ -23,21 +23,13 @@ pub(super) fn serve_all(args: &EmulatorArgs, finish: &Finish<'_>) -> Result<(), 
     let mut listed = Vec::new();
     let clusters = scenario.grid.clusters.iter().zip(scenario.clusters());
     for (index, (cluster, written)) in clusters.enumerate() {
-        let (resources, discipline) = (cluster.config.resources.clone(), cluster.config.discipline);
-        let mut config = Config::new(&cluster.name, resources, discipline, clock);
-        config.cluster = cluster.config.clone();
-        config.monitoring.labels = labels(&scenario, cluster);
-        lrms::written(&mut config, written)?;
+        let config = of_cluster(args, &scenario, (cluster, written), clock)?;
         let config = finish(config, written.clone())?;
         let listener = bind(args.service.listen, index)?;
         let address = listener.local_addr().map_err(Failure::run)?;
         let url = base_url(address, config.tls.is_some());
-        let faces: Vec<&str> = config
-            .faces
-            .kinds()
-            .iter()
-            .map(|face| face.name())
-            .collect();
+        let faces = config.faces.kinds();
+        let faces: Vec<&str> = faces.iter().map(|face| face.name()).collect();
         listed.push(json!({ "name": cluster.name, "url": url, "faces": faces }));
         services.push((config, listener));
     }

@@ -1,9 +1,8 @@
 //! The steps that were asked for, by options or by a scenario.
 
 use super::ReduceArgs;
-use crate::exit::Failure;
 use crate::scenario::Scenario;
-use anyhow::anyhow;
+use anyhow::{Context as _, bail, ensure};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
@@ -27,7 +26,7 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    pub(super) fn of(args: &ReduceArgs) -> Result<Self, Failure> {
+    pub(super) fn of(args: &ReduceArgs) -> anyhow::Result<Self> {
         let mut pipeline = match &args.from_scenario {
             Some(file) => Pipeline::of_scenario(args, file)?,
             None => Pipeline::of_options(args)?,
@@ -37,23 +36,19 @@ impl Pipeline {
         }
         pipeline.processors = pipeline.machine;
         if args.rank.is_some() && pipeline.spec.choose.is_none() {
-            return Err(Failure::input(anyhow!(
+            bail!(
                 "--rank: there are no windows to rank (expected --window-length, or a scenario \
                  that chooses its window)"
-            )));
+            );
         }
         Ok(pipeline)
     }
 
-    fn of_options(args: &ReduceArgs) -> Result<Self, Failure> {
+    fn of_options(args: &ReduceArgs) -> anyhow::Result<Self> {
         let (trace, out) = match args.files.as_slice() {
             [trace] => (trace, None),
             [trace, out] => (trace, Some(out.clone())),
-            _ => {
-                return Err(Failure::input(anyhow!(
-                    "no trace to reduce (expected IN and OUT, or --from-scenario)"
-                )));
-            }
+            _ => bail!("no trace to reduce (expected IN and OUT, or --from-scenario)"),
         };
         // Where the jobs enter means nothing to a trace.
         let mut spec = WorkloadSpec::whole(trace.clone(), Entry::Domain(DomainId(0)));
@@ -82,7 +77,7 @@ impl Pipeline {
         })
     }
 
-    fn of_scenario(args: &ReduceArgs, file: &Path) -> Result<Self, Failure> {
+    fn of_scenario(args: &ReduceArgs, file: &Path) -> anyhow::Result<Self> {
         let (trace, out) = match args.files.as_slice() {
             [] => (None, None),
             [out] => (None, Some(out.clone())),
@@ -93,7 +88,7 @@ impl Pipeline {
             // A scenario may name a trace that the user does not have.
             sets.push(format!("workload.trace={}", trace.display()));
         }
-        let scenario = Scenario::load(file, &sets).map_err(Failure::input)?;
+        let scenario = Scenario::load(file, &sets)?;
         let mut spec = choose_workload(&scenario, args.workload.as_deref(), file)?;
         if let Some(trace) = trace {
             spec.trace = trace;
@@ -121,35 +116,31 @@ impl Pipeline {
     }
 
     /// What the trace says of its machine counts where nobody has said.
-    pub(super) fn settle_processors(&mut self, loaded: &Loaded) -> Result<(), Failure> {
+    pub(super) fn settle_processors(&mut self, loaded: &Loaded) -> anyhow::Result<()> {
         let known = loaded.known_processors().map(u64::from);
         self.processors = self.processors.or(known);
         let Keep::Load { processors, .. } = &mut self.spec.keep else {
             return Ok(());
         };
-        match self.processors {
-            Some(wanted) => *processors = wanted,
-            None => {
-                return Err(Failure::input(anyhow!(
-                    "{}: the header does not say how many processors there are (expected \
-                     --processors N beside --load)",
-                    loaded.file
-                )));
-            }
-        }
+        *processors = self.processors.with_context(|| {
+            format!(
+                "{}: the header does not say how many processors there are (expected \
+                 --processors N beside --load)",
+                loaded.file
+            )
+        })?;
         Ok(())
     }
 }
 
-fn keep(args: &ReduceArgs) -> Result<Keep, Failure> {
+fn keep(args: &ReduceArgs) -> anyhow::Result<Keep> {
     let seed = args.seed;
     if let Some((m, n)) = args.keep {
         let phase = args.phase.unwrap_or(0);
-        if phase >= n {
-            return Err(Failure::input(anyhow!(
-                "--phase {phase}: expected a phase below the n of --keep m/n, which is {n}"
-            )));
-        }
+        ensure!(
+            phase < n,
+            "--phase {phase}: expected a phase below the n of --keep m/n, which is {n}"
+        );
         return Ok(Keep::Systematic { m, n, phase });
     }
     if let Some(share) = args.share {
@@ -168,7 +159,7 @@ fn choose_workload(
     scenario: &Scenario,
     name: Option<&str>,
     file: &Path,
-) -> Result<WorkloadSpec, Failure> {
+) -> anyhow::Result<WorkloadSpec> {
     let named = scenario.workloads.iter().enumerate();
     let fits = |(index, spec): &(usize, &WorkloadSpec)| {
         name.is_none_or(|name| names(scenario, *index, spec).iter().any(|n| n == name))
@@ -182,12 +173,12 @@ fn choose_workload(
         .map(|(index, spec)| names(scenario, index, spec).join(" = "))
         .collect();
     let which = name.map_or("no --workload".to_owned(), |n| format!("--workload {n}"));
-    Err(Failure::input(anyhow!(
+    bail!(
         "{}: {which} fits {} of its workloads (expected one of: {})",
         file.display(),
         found.len(),
         known.join("; ")
-    )))
+    )
 }
 
 /// What a workload may be called: index, trace, place of entry.

@@ -1,11 +1,11 @@
 //! What a reduction did, for people and programs.
 
 use super::pipeline::Pipeline;
-use crate::check::human;
+use crate::check::{StepReport, human, steps};
 use gridrig_core::time::SimDuration;
 use gridrig_results::text::{cells, table};
 use gridrig_tracelab::reduce::{
-    COMPONENTS, Load, Provenance, RankedWindow, Reduced, StepReport, WindowRanking, Written,
+    COMPONENTS, Load, Provenance, RankedWindow, Reduced, WindowRanking, Written,
 };
 use gridrig_tracelab::validate::Validation;
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub(super) struct Report {
     /// Offered load at the end; null without processors or span.
     offered_load: Option<f64>,
     /// The steps that change something.
-    steps: Vec<Step>,
+    steps: Vec<StepReport>,
     /// How the window was chosen, and the best ones; null for one that was
     /// given.
     ranking: Option<Value>,
@@ -53,26 +53,11 @@ pub(super) struct Report {
     pub(super) warnings: Vec<String>,
 }
 
-#[derive(Debug, Serialize)]
-struct Step {
-    name: &'static str,
-    jobs_before: u64,
-    jobs_after: u64,
-    load_before: Option<f64>,
-    load_after: Option<f64>,
-    work_before_s: f64,
-    work_after_s: f64,
-    /// Share of the processor-seconds that it left out; scaling changes all
-    /// of them and leaves out none.
-    work_lost: f64,
-}
-
 impl Report {
     pub(super) fn new(pipeline: &Pipeline, reduced: &Reduced, rank: Option<usize>) -> Self {
         let processors = pipeline.processors;
         let last = reduced.steps.last().map(|step| step.after);
         let offered = |load: Load| load.offered(processors?);
-        let steps = reduced.steps.iter().filter(|s| s.before != s.after);
         let ranked = reduced.ranking.clone().zip(rank.or(Some(1)));
         let mut warnings = pipeline.warnings.clone();
         warnings.extend(reduced.warnings.iter().cloned());
@@ -86,7 +71,7 @@ impl Report {
             span_s: last.map_or(0.0, |load| load.span.as_secs_f64()),
             processors,
             offered_load: last.and_then(offered),
-            steps: steps.map(|step| Step::new(step, processors)).collect(),
+            steps: StepReport::all(&reduced.steps, processors),
             ranking: ranked
                 .as_ref()
                 .map(|(ranking, most)| document(ranking, *most)),
@@ -102,27 +87,6 @@ impl Report {
     pub(super) fn add_written(&mut self, written: Written) {
         self.cut_dependencies = written.cut_dependencies;
         self.warnings.extend(written.warnings);
-    }
-}
-
-impl Step {
-    fn new(step: &StepReport, processors: Option<u64>) -> Self {
-        let (before, after) = (step.before, step.after);
-        let work = (before.processor_seconds(), after.processor_seconds());
-        let lost = match after.jobs < before.jobs && work.0 > 0.0 {
-            true => 1.0 - work.1 / work.0,
-            false => 0.0,
-        };
-        Step {
-            name: step.name,
-            jobs_before: before.jobs,
-            jobs_after: after.jobs,
-            load_before: processors.and_then(|p| before.offered(p)),
-            load_after: processors.and_then(|p| after.offered(p)),
-            work_before_s: work.0,
-            work_after_s: work.1,
-            work_lost: lost,
-        }
     }
 }
 
@@ -188,7 +152,7 @@ impl fmt::Display for Report {
             writeln!(f, "share         {share} with seed {seed}")?;
         }
         if !self.steps.is_empty() {
-            write!(f, "\n{}", table(&self.step_rows()))?;
+            write!(f, "\n{}", steps(&self.steps, "", 4, "demand left out"))?;
         }
         let on = match (self.offered_load, self.processors) {
             (Some(load), Some(p)) => format!(", offered load {load:.4} on {p} processors"),
@@ -239,30 +203,6 @@ fn verdict(f: &mut fmt::Formatter<'_>, validation: &Validation) -> fmt::Result {
         writeln!(f, "  low power: {warning}")?;
     }
     Ok(())
-}
-
-impl Report {
-    fn step_rows(&self) -> Vec<Vec<String>> {
-        let load = |load: Option<f64>| load.map_or_else(|| "-".to_owned(), |l| format!("{l:.4}"));
-        let head = [
-            "step",
-            "jobs",
-            "load before",
-            "load after",
-            "demand left out",
-        ];
-        let mut rows = vec![cells(head)];
-        rows.extend(self.steps.iter().map(|step| {
-            vec![
-                step.name.to_owned(),
-                format!("{} -> {}", step.jobs_before, step.jobs_after),
-                load(step.load_before),
-                load(step.load_after),
-                format!("{:.1} %", step.work_lost * 100.0),
-            ]
-        }));
-        rows
-    }
 }
 
 fn windows(f: &mut fmt::Formatter<'_>, ranking: &WindowRanking, most: usize) -> fmt::Result {

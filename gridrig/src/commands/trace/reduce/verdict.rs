@@ -4,7 +4,7 @@ use super::ReduceArgs;
 use super::pipeline::Pipeline;
 use crate::commands::trace::values::name;
 use crate::exit::Failure;
-use anyhow::anyhow;
+use anyhow::Context as _;
 use gridrig_tracelab::load::{Loaded, TraceJob, load};
 use gridrig_tracelab::reduce::Reduced;
 use gridrig_tracelab::sanitize::Facts;
@@ -55,17 +55,14 @@ impl Judge {
             requirements: self.requirements,
             ..Options::default()
         };
-        let validation = validate(&self.source, written, &options).map_err(|error| {
-            let text = format!("{} is written and cannot be validated", out.display());
-            Failure::run(anyhow!(error).context(text))
-        })?;
+        let text = || format!("{} is written and cannot be validated", out.display());
+        let validation = validate(&self.source, written, &options).with_context(text);
+        let validation = validation.map_err(Failure::Run)?;
         if let Some(sheet) = &self.sheet {
             let names = (name(Path::new(&reduced.file)), name(out));
             let page = gridrig_tracelab::validate::sheet(&validation, &names.0, &names.1);
-            std::fs::write(sheet, page).map_err(|error| {
-                let text = format!("{}: the sheet cannot be written", sheet.display());
-                Failure::input(anyhow!(error).context(text))
-            })?;
+            let text = || format!("{}: the sheet cannot be written", sheet.display());
+            std::fs::write(sheet, page).with_context(text)?;
         }
         Ok(validation)
     }

@@ -4,125 +4,42 @@
 use super::Tap;
 use gridrig_core::event::{Event, EventKind, EventSink as _, Party};
 use gridrig_core::grid::Grid;
-use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::names::Names;
-use gridrig_results::rundir::{Codes, RunDirError, TableColumns, names};
+use gridrig_results::rundir::{RunDirError, TableColumns, names};
 use std::path::Path;
 use std::thread;
 
-/// Columns of `jobs.parquet`; instants in nanoseconds, below 0 for never.
-struct Jobs {
-    intended: Vec<i64>,
-    submit: Vec<i64>,
-    queued: Vec<i64>,
-    start: Vec<i64>,
-    end: Vec<i64>,
-    seen: Vec<i64>,
-    processors: Vec<u32>,
-    cluster: Codes,
-    state: Codes,
-}
+/// What happens to a job, and the column of `jobs.parquet` that says when; below
+/// 0 is never. How it ended is in another column.
+const STEPS: [(EventKind, &str); 5] = [
+    (EventKind::Submitted, "submit_ns"),
+    (EventKind::Queued, "queued_ns"),
+    (EventKind::Started, "start_ns"),
+    (EventKind::Finished, "end_ns"),
+    (EventKind::FinishSeen, "finish_seen_ns"),
+];
 
-impl Jobs {
-    fn read(dir: &Path) -> Result<Self, RunDirError> {
-        let table = TableColumns::open(dir, names::JOBS)?;
-        let instants = |wanted: [&'static str; 3]| {
-            let [a, b, c] = wanted.map(|name| table.i64s(name));
-            Ok::<_, RunDirError>([a?, b?, c?])
-        };
-        // Two halves of about the same work.
-        let (early, late) = thread::scope(|scope| {
-            let early = scope.spawn(|| {
-                let processors = table.u32s("processors")?;
-                let cluster = table.codes("cluster")?;
-                let times = instants(["intended_ns", "submit_ns", "queued_ns"])?;
-                Ok::<_, RunDirError>((times, processors, cluster))
-            });
-            let times = instants(["start_ns", "end_ns", "finish_seen_ns"]);
-            let late = times.and_then(|times| Ok((times, table.codes("state")?)));
-            (early.join(), late)
-        });
-        // What panics there is caught by the table, and told as an error.
-        let early = early.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let ([intended, submit, queued], processors, cluster) = early?;
-        let ([start, end, seen], state) = late?;
-        Ok(Jobs {
-            intended,
-            submit,
-            queued,
-            start,
-            end,
-            seen,
-            processors,
-            cluster,
-            state,
-        })
-    }
-
-    fn len(&self) -> usize {
-        self.submit.len()
-    }
-
-    /// What happened to the jobs, in no order.
-    fn steps(&self) -> Vec<(i64, Step, u32)> {
-        let columns = [
-            (Step::Submitted, &self.submit),
-            (Step::Queued, &self.queued),
-            (Step::Started, &self.start),
-            (Step::Ended, &self.end),
-            (Step::Seen, &self.seen),
-        ];
-        let steps = columns.into_iter().flat_map(|(step, column)| {
-            let rows = column.iter().zip(0..);
-            rows.map(move |(at, row)| (*at, step, row))
-        });
-        steps.filter(|(at, ..)| *at >= 0).collect()
-    }
-}
-
-/// What may happen to a job, in the order in which it does; with a row of the
-/// jobs, or of the visits to brokers.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
-    Submitted,
-    Forwarded,
-    Queued,
-    Started,
-    Ended,
-    Seen,
-}
-
-/// Forwards: job, from and to.
-struct Forwards(Vec<(JobId, DomainId, DomainId)>);
-
-impl Forwards {
-    /// Reads them; adds them to what happened.
-    fn read(
-        dir: &Path,
-        shown: &Names,
-        steps: &mut Vec<(i64, Step, u32)>,
-    ) -> Result<Self, RunDirError> {
-        let table = TableColumns::open(dir, names::HOPS)?;
-        let (jobs, at) = (table.u32s("job_id")?, table.i64s("forwarded_ns")?);
-        let domains = |column| {
-            let codes = table.codes(column)?;
-            let id = |name: &String| shown.domain_ids().find(|id| shown.domain(*id) == *name);
-            let ids: Vec<_> = codes.names.iter().map(id).collect();
-            let of = |code: &u16| ids.get(usize::from(*code)).copied().flatten();
-            Ok::<Vec<_>, RunDirError>(codes.rows.iter().map(of).collect())
-        };
-        let (from, to) = (domains("domain")?, domains("forwarded_to")?);
-        let mut all = Vec::new();
-        for ((job, at), (from, to)) in jobs.into_iter().zip(at).zip(from.into_iter().zip(to)) {
-            if let (0.., Some(from), Some(to)) = (at, from, to) {
-                steps.push((at, Step::Forwarded, all.len() as u32));
-                all.push((JobId(job), from, to));
-            }
-        }
-        Ok(Forwards(all))
-    }
+/// Forwards: when, and job, from and to.
+fn forwards(
+    dir: &Path,
+    shown: &Names,
+) -> Result<Vec<(i64, JobId, DomainId, DomainId)>, RunDirError> {
+    let table = TableColumns::open(dir, names::HOPS)?;
+    let domains = |column| {
+        let codes = table.codes(column)?;
+        let ids = codes.names.iter().map(|name| shown.find_domain(name));
+        let ids: Vec<Option<DomainId>> = ids.collect();
+        let of = |code: &u16| ids.get(usize::from(*code)).copied().flatten();
+        Ok::<Vec<_>, RunDirError>(codes.rows.iter().map(of).collect())
+    };
+    let jobs = table.u32s("job_id")?.into_iter().map(JobId);
+    let parties = domains("domain")?.into_iter().zip(domains("forwarded_to")?);
+    let rows = jobs.zip(table.i64s("forwarded_ns")?).zip(parties);
+    let forward = |((job, at), (from, to))| (at >= 0).then_some((at, job, from?, to?));
+    Ok(rows.filter_map(forward).collect())
 }
 
 fn instant(nanos: i64) -> SimTime {
@@ -131,7 +48,8 @@ fn instant(nanos: i64) -> SimTime {
 
 impl Tap {
     /// The tap of a run that ended at `end`, after so many events besides
-    /// information: it is told of the last way of each job.
+    /// information. Tables have each job once: of one that was lost and queued
+    /// again, as faults do it, the tap is told of its last way.
     ///
     /// # Errors
     /// Tables that are missing or damaged.
@@ -142,62 +60,60 @@ impl Tap {
         end: SimTime,
         events: u64,
     ) -> Result<Self, RunDirError> {
-        let jobs = Jobs::read(dir)?;
-        let shown = Names::of(grid);
-        let last = jobs
-            .intended
-            .last()
-            .map_or(SimTime::ZERO, |last| instant(*last));
-        let mut tap = Tap::new(grid, jobs.len(), last, tolerance);
-        let clusters = jobs.cluster.names.iter();
-        let clusters = clusters.map(|name| shown.find_cluster(name));
-        let clusters: Vec<Option<ClusterId>> = clusters.collect();
-        let mut steps = jobs.steps();
-        let forwards = Forwards::read(dir, &shown, &mut steps)?;
+        let (shown, jobs) = (Names::of(grid), TableColumns::open(dir, names::JOBS)?);
+        let (times, rest) = thread::scope(|scope| {
+            let times = STEPS.map(|(_, column)| scope.spawn(|| jobs.i64s(column)));
+            let rest = (jobs.i64s("intended_ns"), jobs.u32s("processors"));
+            // What panics there is caught by the table, and told as an error.
+            let join = |column: thread::ScopedJoinHandle<'_, _>| {
+                let joined = column.join();
+                joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            (times.map(join), rest)
+        });
+        let (intended, processors) = (rest.0?, rest.1?);
+        let mut steps = Vec::new();
+        for ((kind, _), times) in STEPS.into_iter().zip(times) {
+            let rows = times?.into_iter().zip(0_u32..);
+            steps.extend(rows.map(|(at, row)| (at, kind, row)));
+        }
+        steps.retain(|(at, ..)| *at >= 0);
+        let forwards = forwards(dir, &shown)?;
+        let rows = forwards.iter().zip(0..);
+        steps.extend(rows.map(|((at, ..), row)| (*at, EventKind::Forwarded, row)));
         steps.sort_unstable();
-        for (at, step, row) in steps {
-            let at = instant(at);
-            if step == Step::Forwarded {
-                let (job, from, to) = forwards.0[row as usize];
-                tap.emit(at, Event::new(EventKind::Forwarded, job, from).to(to));
+        let (clusters, states) = (jobs.codes("cluster")?, jobs.codes("state")?);
+        let lrms = clusters.names.iter().map(|name| shown.find_cluster(name));
+        let lrms: Vec<Option<Party>> = lrms.map(|id| id.map(Party::Lrms)).collect();
+        let ends = states.names.iter().map(|state| EventKind::from_name(state));
+        let ends: Vec<EventKind> = ends.map(|end| end.unwrap_or(EventKind::Finished)).collect();
+
+        let last = intended.last().map_or(SimTime::ZERO, |last| instant(*last));
+        let mut tap = Tap::new(grid, intended.len(), last, tolerance);
+        for (at, kind, row) in steps {
+            let (at, job, row) = (instant(at), JobId(row), row as usize);
+            if kind == EventKind::Forwarded {
+                let (_, job, from, to) = forwards[row];
+                tap.emit(at, Event::new(kind, job, from).to(to));
                 continue;
             }
-            let code = usize::from(jobs.cluster.rows[row as usize]);
-            let cluster = clusters.get(code).copied().flatten();
-            jobs.tell(&mut tap, at, step, row as usize, cluster);
+            let placement = [PlacementRun {
+                resource: 0,
+                node: 0,
+                nodes: 1,
+                processors: processors[row],
+            }];
+            let kind = match kind {
+                EventKind::Finished => ends[usize::from(states.rows[row])],
+                kind => kind,
+            };
+            let by = lrms.get(usize::from(clusters.rows[row])).copied().flatten();
+            // Of the value and the placement a tap takes what it needs.
+            let event = Event::new(kind, job, by.unwrap_or(Party::Client));
+            tap.emit(at, event.at(instant(intended[row])).on(&placement));
         }
         tap.events = events;
         tap.close(end);
         Ok(tap)
-    }
-}
-
-impl Jobs {
-    /// Tells of a step of the job in a row.
-    fn tell(&self, tap: &mut Tap, at: SimTime, step: Step, row: usize, cluster: Option<ClusterId>) {
-        let job = JobId(row as u32);
-        let by = cluster.map_or(Party::Client, Party::Lrms);
-        let placement = [PlacementRun {
-            resource: 0,
-            node: 0,
-            nodes: 1,
-            processors: self.processors[row],
-        }];
-        let event = |kind| Event::new(kind, job, by);
-        tap.emit(
-            at,
-            match step {
-                Step::Submitted => event(EventKind::Submitted).at(instant(self.intended[row])),
-                Step::Queued => event(EventKind::Queued),
-                Step::Started => event(EventKind::Started).on(&placement),
-                Step::Ended => event(match self.state.name(row) {
-                    Some("completed") => EventKind::Finished,
-                    Some("rejected") => EventKind::Rejected,
-                    Some("cancelled") => EventKind::Cancelled,
-                    _ => EventKind::Failed,
-                }),
-                Step::Seen | Step::Forwarded => event(EventKind::FinishSeen),
-            },
-        );
     }
 }

@@ -1,7 +1,7 @@
 //! Many jobs: how full each cell of a grid is.
 
 use super::load::{Found, Timeline};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 /// Cells across and, at most, up.
 const COLUMNS: usize = 320;
@@ -10,17 +10,6 @@ const LINES: usize = 110;
 const LEVELS: f32 = 8.0;
 /// The first of the characters that stand for a cell.
 const FIRST: u8 = b'#';
-
-/// The cells of a part of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Bins {
-    columns: usize,
-    /// Each line is a stretch of processors, from the first on; each character
-    /// a cell. Its code less 35 is 9 h + a: h is how full the cell is of jobs
-    /// that ran where they were submitted, a of jobs that were forwarded, from
-    /// 0 (not at all) to 8.
-    lines: Vec<String>,
-}
 
 /// How much of each cell jobs of one kind cover.
 struct Cover {
@@ -68,8 +57,11 @@ impl Cover {
     }
 }
 
-/// The cells of these jobs.
-pub(super) fn draw(timeline: &Timeline, found: &Found, (from, to): (i64, i64)) -> Bins {
+/// The cells of a part of a run. Each line is a stretch of processors, from the
+/// first on; each character a cell. Its code less 35 is 9 h + a: h is how full
+/// the cell is of jobs that ran where they were submitted, a of jobs that were
+/// forwarded, from 0 (not at all) to 8.
+pub(super) fn draw(timeline: &Timeline, found: &Found, (from, to): (i64, i64)) -> Value {
     let processors = timeline.processors().max(1);
     let lines = usize::try_from(processors).unwrap_or(LINES).min(LINES);
     let mut covers = [Cover::new(lines), Cover::new(lines)];
@@ -99,10 +91,8 @@ pub(super) fn draw(timeline: &Timeline, found: &Found, (from, to): (i64, i64)) -
             .map(|(here, away)| char::from(FIRST + 9 * here + away))
             .collect()
     };
-    Bins {
-        columns: COLUMNS,
-        lines: (0..lines).map(text).collect(),
-    }
+    let lines: Vec<String> = (0..lines).map(text).collect();
+    json!({ "mode": "bins", "columns": COLUMNS, "lines": lines })
 }
 
 #[cfg(test)]

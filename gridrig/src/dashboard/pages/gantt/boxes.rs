@@ -1,7 +1,7 @@
 //! Few jobs: each as the boxes that it is.
 
 use super::load::{Found, Timeline};
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Above so many jobs or boxes, cells are drawn instead.
@@ -9,38 +9,17 @@ const MOST: usize = 2000;
 /// So many jobs are told one by one.
 const MOST_LINES: usize = 200;
 
-/// Job, start and end in seconds, first processor, processors, and 1 if it was
-/// forwarded: a list, since there are many.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Box(u32, f64, f64, u32, u32, u8);
-
-/// A job as the table behind the chart has it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct JobLine {
-    job: u32,
-    cluster: String,
-    origin: String,
-    forwarded: bool,
-    processors: u32,
-    start_s: f64,
-    end_s: f64,
-    wait_s: f64,
-}
-
 fn seconds(nanos: i64) -> f64 {
     nanos as f64 / 1e9
 }
 
-/// The boxes of these jobs, and the first of them as lines of a table; `None`
-/// if there are too many.
+/// The boxes of these jobs, each a list of job, start and end in seconds, first
+/// processor, processors, and 1 if it was forwarded; and the first of them as
+/// lines of a table. `None` if there are too many.
 ///
 /// A placement says how many processors of a node a job has; which ones is
 /// decided here, the lowest that are free among the jobs that are shown.
-pub(super) fn draw(
-    timeline: &Timeline,
-    found: &Found,
-    (from, to): (i64, i64),
-) -> Option<(Vec<Box>, Vec<JobLine>)> {
+pub(super) fn draw(timeline: &Timeline, found: &Found, (from, to): (i64, i64)) -> Option<Value> {
     if found.len() > MOST || found.spans.len() > MOST {
         return None;
     }
@@ -56,7 +35,7 @@ pub(super) fn draw(
         let away = u8::from(timeline.away[row]);
         let job = timeline.job[row];
         let mut push = |first, processors| {
-            boxes.push(Box(job, times.0, times.1, first, processors, away));
+            boxes.push((job, times.0, times.1, first, processors, away));
         };
         if span.taken == span.per_node {
             push(span.first, span.height());
@@ -74,7 +53,7 @@ pub(super) fn draw(
             return None;
         }
     }
-    Some((boxes, lines(timeline, found)))
+    Some(json!({ "mode": "boxes", "boxes": boxes, "jobs": lines(timeline, found) }))
 }
 
 /// Takes the lowest processors that are free from `start` on; as stretches
@@ -99,23 +78,20 @@ fn take(free_from: &mut [i64], start: i64, end: i64, wanted: u32) -> Vec<(u32, u
     stretches
 }
 
-fn lines(timeline: &Timeline, found: &Found) -> Vec<JobLine> {
-    let name = |codes: &gridrig_results::rundir::Codes, row| {
-        codes.name(row).unwrap_or_default().to_owned()
-    };
+fn lines(timeline: &Timeline, found: &Found) -> Vec<Value> {
     let line = |&row: &u32| {
         let row = row as usize;
         let start = timeline.start[row];
-        JobLine {
-            job: timeline.job[row],
-            cluster: name(&timeline.cluster, row),
-            origin: name(&timeline.origin, row),
-            forwarded: timeline.away[row],
-            processors: timeline.processors_of[row],
-            start_s: seconds(start),
-            end_s: seconds(timeline.end_of[row]),
-            wait_s: seconds(start.saturating_sub(timeline.submit[row])),
-        }
+        json!({
+            "job": timeline.job[row],
+            "cluster": timeline.cluster.name(row).unwrap_or_default(),
+            "origin": timeline.origin.name(row).unwrap_or_default(),
+            "forwarded": timeline.away[row],
+            "processors": timeline.processors_of[row],
+            "start_s": seconds(start),
+            "end_s": seconds(timeline.end_of[row]),
+            "wait_s": seconds(start.saturating_sub(timeline.submit[row])),
+        })
     };
     let mut rows = found.rows.clone();
     rows.sort_by_key(|row| (timeline.start[*row as usize], *row));

@@ -39,7 +39,8 @@ impl Span {
 /// The jobs of a run, row by row, and where they lay.
 #[derive(Debug)]
 pub(in crate::dashboard::pages) struct Timeline {
-    clusters: Vec<(String, u64, u64)>,
+    /// In the order of the grid, not used yet.
+    clusters: Vec<ClusterUse>,
     end: i64,
     pub(super) job: Vec<u32>,
     pub(super) submit: Vec<i64>,
@@ -71,86 +72,78 @@ impl Found {
     }
 }
 
+/// The clusters of a grid one after another on the axis of all processors, and
+/// the stretches of each.
+fn axis(grid: &GridDoc) -> (Vec<ClusterUse>, Vec<Vec<Group>>) {
+    let mut first = 0;
+    let clusters = grid.clusters.iter().map(|cluster| {
+        let before = first;
+        let groups = cluster.nodes().into_iter().map(|(nodes, per_node)| {
+            let group = Group {
+                first,
+                nodes,
+                per_node,
+            };
+            first += u64::from(nodes) * u64::from(per_node);
+            group
+        });
+        let groups = groups.collect();
+        let unused = ClusterUse {
+            name: cluster.name().to_owned(),
+            first: before,
+            processors: first - before,
+            ..ClusterUse::default()
+        };
+        (unused, groups)
+    });
+    clusters.unzip()
+}
+
 impl Timeline {
     /// Reads what is drawn of a run, and nothing else of it.
     pub(super) fn read(dir: &Path) -> Result<Self, RunDirError> {
         let manifest = rundir::read_manifest(dir)?;
-        let columns = TableColumns::open(dir, names::JOBS)?;
-        // The placements take about as long as all the rest.
-        let (placements, rest) = thread::scope(|scope| {
-            let placements = scope.spawn(|| rundir::read_placements(dir));
-            let rest = Columns::read(&columns);
-            match placements.join() {
-                Ok(placements) => (placements, rest),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        });
+        let table = TableColumns::open(dir, names::JOBS)?;
         let end = i64::try_from(manifest.end_ns).unwrap_or(i64::MAX);
-        Ok(Timeline::new(&manifest.grid, end, rest?, &placements?))
-    }
-
-    fn new(grid: &GridDoc, end: i64, columns: Columns, placements: &Placements) -> Self {
-        let mut clusters = Vec::new();
-        let mut groups: Vec<Vec<Group>> = Vec::new();
-        let mut first = 0;
-        for cluster in &grid.clusters {
-            let before = first;
-            let mut own = Vec::new();
-            for (nodes, per_node) in cluster.nodes() {
-                own.push(Group {
-                    first,
-                    nodes,
-                    per_node,
-                });
-                first += u64::from(nodes) * u64::from(per_node);
+        let (clusters, groups) = axis(&manifest.grid);
+        thread::scope(|scope| {
+            // The placements take about as long as all the rest.
+            let placements = scope.spawn(|| rundir::read_placements(dir));
+            let (start, mut end_of) = (table.i64s("start_ns")?, table.i64s("end_ns")?);
+            for (end_of, start) in end_of.iter_mut().zip(&start) {
+                if *end_of == NONE && *start != NONE {
+                    *end_of = end;
+                }
             }
-            clusters.push((cluster.name().to_owned(), before, first - before));
-            groups.push(own);
-        }
-        let Columns {
-            job,
-            submit,
-            start,
-            mut end_of,
-            processors_of,
-            cluster,
-            origin,
-            exec,
-        } = columns;
-        for (end_of, start) in end_of.iter_mut().zip(&start) {
-            if *end_of == NONE && *start != NONE {
-                *end_of = end;
-            }
-        }
-        // The table names clusters by numbers of its own.
-        let known = |name: &String| clusters.iter().position(|(own, ..)| own == name);
-        let of_code: Vec<Option<usize>> = cluster.names.iter().map(known).collect();
-        let own = |row| {
-            of_code
-                .get(usize::from(*cluster.rows.get(row)?))
-                .copied()
-                .flatten()
-        };
-        let own: Vec<Option<usize>> = (0..start.len()).map(own).collect();
-        let spans = spans(&groups, &own, &start, placements);
-        let away = (0..start.len()).map(|row| match (origin.name(row), exec.name(row)) {
-            (Some(origin), Some(exec)) => origin != exec,
-            _ => false,
-        });
-        Timeline {
-            away: away.collect(),
-            own,
-            clusters,
-            end,
-            job,
-            submit,
-            start,
-            end_of,
-            processors_of,
-            cluster,
-            origin,
-            spans,
-        }
+            let cluster = table.codes("cluster")?;
+            // The table names clusters by numbers of its own.
+            let known = |name: &String| clusters.iter().position(|own| own.name == *name);
+            let of_code: Vec<Option<usize>> = cluster.names.iter().map(known).collect();
+            let own = |code: &u16| of_code.get(usize::from(*code)).copied().flatten();
+            let own: Vec<Option<usize>> = cluster.rows.iter().map(own).collect();
+            let (origin, exec) = (table.codes("origin_domain")?, table.codes("exec_domain")?);
+            let away = |row| {
+                let domains = origin.name(row).zip(exec.name(row));
+                domains.is_some_and(|(origin, exec)| origin != exec)
+            };
+            let away = (0..start.len()).map(away).collect();
+            let placements = placements.join();
+            let placements = placements.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            Ok(Timeline {
+                job: table.u32s("job_id")?,
+                submit: table.i64s("submit_ns")?,
+                processors_of: table.u32s("processors")?,
+                spans: spans(&groups, &own, &start, &placements),
+                clusters,
+                end,
+                start,
+                end_of,
+                cluster,
+                origin,
+                own,
+                away,
+            })
+        })
     }
 
     pub(super) fn jobs(&self) -> usize {
@@ -166,10 +159,7 @@ impl Timeline {
     }
 
     pub(super) fn processors(&self) -> u64 {
-        self.clusters
-            .iter()
-            .map(|(_, _, processors)| processors)
-            .sum()
+        self.clusters.iter().map(|own| own.processors).sum()
     }
 
     /// The jobs that ran in a part of the run.
@@ -191,18 +181,7 @@ impl Timeline {
 
     /// Who used the clusters in a part of the run.
     pub(super) fn use_of(&self, found: &Found, (from, to): (i64, i64)) -> Vec<ClusterUse> {
-        let mut all: Vec<ClusterUse> = self
-            .clusters
-            .iter()
-            .map(|(name, first, processors)| ClusterUse {
-                name: name.clone(),
-                first: *first,
-                processors: *processors,
-                jobs: 0,
-                forwarded: 0,
-                busy: None,
-            })
-            .collect();
+        let mut all = self.clusters.clone();
         let mut busy = vec![0.0; all.len()];
         for &row in &found.rows {
             let row = row as usize;
@@ -252,31 +231,4 @@ fn spans(
         }
     }
     spans
-}
-
-/// Columns of the table of jobs.
-struct Columns {
-    job: Vec<u32>,
-    submit: Vec<i64>,
-    start: Vec<i64>,
-    end_of: Vec<i64>,
-    processors_of: Vec<u32>,
-    cluster: Codes,
-    origin: Codes,
-    exec: Codes,
-}
-
-impl Columns {
-    fn read(columns: &TableColumns) -> Result<Self, RunDirError> {
-        Ok(Columns {
-            job: columns.u32s("job_id")?,
-            submit: columns.i64s("submit_ns")?,
-            start: columns.i64s("start_ns")?,
-            end_of: columns.i64s("end_ns")?,
-            processors_of: columns.u32s("processors")?,
-            cluster: columns.codes("cluster")?,
-            origin: columns.codes("origin_domain")?,
-            exec: columns.codes("exec_domain")?,
-        })
-    }
 }

@@ -3,7 +3,7 @@
 use crate::dashboard::Shared;
 use crate::dashboard::layout::{self, Layout, Tab, page};
 use crate::dashboard::pages::query::Pairs;
-use crate::dashboard::pages::{Chosen, NoPage, Opened, Ours, bad_request, count, work};
+use crate::dashboard::pages::{Chosen, NoPage, Opened, bad_request, count, work};
 use askama::Template;
 use axum::Router;
 use axum::extract::State;
@@ -37,8 +37,8 @@ struct LabelPage {
     note: String,
 }
 
-async fn label_form(State(dashboard): State<Shared>, pages: Ours, pairs: Pairs) -> Answer {
-    let chosen = chosen(&dashboard, &pages, &pairs).await?;
+async fn label_form(State(own): State<Shared>, pairs: Pairs) -> Answer {
+    let chosen = chosen(&own, &pairs).await?;
     let labels = || chosen.runs.iter().map(|run| &run.labels);
     let tags: BTreeSet<&str> = labels().flat_map(|l| &l.tags).map(String::as_str).collect();
     let notes: BTreeSet<&str> = labels().map(|l| l.note.as_str()).collect();
@@ -53,28 +53,25 @@ async fn label_form(State(dashboard): State<Shared>, pages: Ours, pairs: Pairs) 
 }
 
 /// The runs that a form or an address names, of which there must be one.
-async fn chosen(dashboard: &Shared, pages: &Ours, pairs: &Pairs) -> Result<Chosen, Problem> {
+async fn chosen(own: &Shared, pairs: &Pairs) -> Result<Chosen, Problem> {
     let named = pairs.all("run");
     if named.is_empty() {
         return Err(bad_request(
             "no run is named (expected run=PATH; choose runs in the table first)",
         ));
     }
-    let folder = dashboard.runs.clone();
-    work(pages, move |pages| pages.chosen(&folder, named)).await
+    work(own, move |own| own.chosen(named)).await
 }
 
 /// Changes something about every run that a form names; answers how many.
 async fn change(
-    dashboard: &Shared,
-    pages: &Ours,
+    own: &Shared,
     pairs: &Pairs,
     each: impl Fn(&mut Opened, &str) -> Result<u64, CatalogueError> + Send + 'static,
 ) -> Result<u64, Problem> {
-    let chosen = chosen(dashboard, pages, pairs).await?;
-    let folder = dashboard.runs.clone();
-    work(pages, move |pages| {
-        pages.with_catalogue(&folder, |opened| {
+    let chosen = chosen(own, pairs).await?;
+    work(own, move |own| {
+        own.with_catalogue(|opened| {
             let mut runs = 0;
             for name in &chosen.named {
                 runs += each(opened, name)?;
@@ -91,7 +88,7 @@ fn back(what: &str, runs: u64) -> Response {
     (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response()
 }
 
-async fn label(State(dashboard): State<Shared>, pages: Ours, body: String) -> Answer {
+async fn label(State(own): State<Shared>, body: String) -> Answer {
     let pairs = Pairs::read(&body);
     let tags: Vec<String> = pairs
         .all("tags")
@@ -100,13 +97,13 @@ async fn label(State(dashboard): State<Shared>, pages: Ours, body: String) -> An
         .map(str::to_owned)
         .collect();
     let note = pairs.one("note").unwrap_or_default().to_owned();
-    let labelled = change(&dashboard, &pages, &pairs, move |opened, name| {
+    let labelled = change(&own, &pairs, move |opened, name| {
         opened.catalogue.label(name, &tags, &note)
     });
     Ok(back("labelled", labelled.await?))
 }
 
-async fn pin(State(dashboard): State<Shared>, pages: Ours, body: String) -> Answer {
+async fn pin(State(own): State<Shared>, body: String) -> Answer {
     let pairs = Pairs::read(&body);
     let pinned = pairs.flag("pinned");
     let named = pairs.all("run").len();
@@ -114,7 +111,7 @@ async fn pin(State(dashboard): State<Shared>, pages: Ours, body: String) -> Answ
         let text = format!("{named} rows are chosen (expected one: there is one baseline)");
         return Err(bad_request(text).into());
     }
-    let done = change(&dashboard, &pages, &pairs, move |opened, name| {
+    let done = change(&own, &pairs, move |opened, name| {
         opened.catalogue.pin(name, pinned)
     });
     let what = if pinned { "pinned" } else { "unpinned" };
@@ -133,8 +130,8 @@ struct DeletePage {
 }
 
 /// Says what would be deleted, and asks.
-async fn delete_form(State(dashboard): State<Shared>, pages: Ours, pairs: Pairs) -> Answer {
-    let chosen = chosen(&dashboard, &pages, &pairs).await?;
+async fn delete_form(State(own): State<Shared>, pairs: Pairs) -> Answer {
+    let chosen = chosen(&own, &pairs).await?;
     let noted = |run: &&RunEntry| !run.labels.tags.is_empty() || !run.labels.note.is_empty();
     let paths = chosen.runs.iter().map(|run| run.path.clone());
     Ok(page(&DeletePage {
@@ -143,20 +140,19 @@ async fn delete_form(State(dashboard): State<Shared>, pages: Ours, pairs: Pairs)
         noted: chosen.runs.iter().filter(noted).count(),
         runs: chosen.runs.len(),
         named: chosen.named,
-        folder: dashboard.runs.display().to_string(),
+        folder: own.runs.display().to_string(),
     }))
 }
 
-async fn delete(State(dashboard): State<Shared>, pages: Ours, body: String) -> Answer {
+async fn delete(State(own): State<Shared>, body: String) -> Answer {
     let pairs = Pairs::read(&body);
     if !pairs.flag("sure") {
         let text = "field sure: expected 1, from the page that asks";
         return Err(bad_request(text).into());
     }
-    let chosen = chosen(&dashboard, &pages, &pairs).await?;
-    let folder = dashboard.runs.clone();
-    let removed = work(&pages, move |pages| {
-        pages.with_catalogue(&folder, |opened| {
+    let chosen = chosen(&own, &pairs).await?;
+    let removed = work(&own, move |own| {
+        own.with_catalogue(|opened| {
             let mut all = Removed::default();
             for run in &chosen.runs {
                 let removed = opened.catalogue.delete(&run.path)?;
