@@ -54,7 +54,7 @@ pub enum ClientError {
 
 impl ClientError {
     /// Why a request came to nothing.
-    fn of(url: &str, source: reqwest::Error) -> Self {
+    pub(crate) fn of(url: &str, source: reqwest::Error) -> Self {
         let url = url.to_owned();
         match source.is_connect() {
             true => ClientError::NotReached { url, source },

@@ -236,7 +236,6 @@ pub struct DataStaging {
     Eq,
     strum::Display,
     strum::EnumString,
-    strum::IntoStaticStr,
     strum::VariantArray,
 )]
 #[strum(serialize_all = "camelCase")]
@@ -250,18 +249,7 @@ pub enum CreationFlag {
     DontOverwrite,
 }
 
-impl CreationFlag {
-    /// Every flag.
-    pub const ALL: &'static [CreationFlag] = <CreationFlag as strum::VariantArray>::VARIANTS;
-
-    /// Its name in a document.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
-
-/// A limit of the POSIX application, in the order of its schema.
+/// A limit of the POSIX application, in the order of its schema, with the name of its element.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray,
 )]
@@ -294,17 +282,6 @@ pub enum Limit {
     VirtualMemory,
     /// Threads.
     ThreadCount,
-}
-
-impl Limit {
-    /// Every limit, in the order of the schema.
-    pub const ALL: &'static [Limit] = <Limit as strum::VariantArray>::VARIANTS;
-
-    /// The name of its element.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
 }
 
 impl JobDefinition {

@@ -109,18 +109,8 @@ impl Operation {
 
     /// The name of the answer's element.
     #[must_use]
-    pub const fn response(self) -> &'static str {
-        match self {
-            Operation::OpenConn => "openConnResponse",
-            Operation::NotifyConn => "notifyConnResponse",
-            Operation::Heartbeat => "heartbeatResponse",
-            Operation::RequestResourceData => "requestResourceDataResponse",
-            Operation::SendResourceData => "sendResourceDataResponse",
-            Operation::SubmitJob => "submitJobResponse",
-            Operation::QueryJob => "queryJobResponse",
-            Operation::NotifyJob => "notifyJobResponse",
-            Operation::CancelJob => "cancelJobResponse",
-        }
+    pub fn response(self) -> String {
+        format!("{}Response", self.name())
     }
 
     /// The operation of this name.

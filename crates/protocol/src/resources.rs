@@ -21,14 +21,15 @@
 //! cannot say (the sum of all processors, no document type) is checked here
 //! only. The format has a page of its own, `docs/resources-xml.md`.
 
-mod field;
-mod read;
+mod records;
 mod write;
 
 pub use write::{WriteError, write};
 
 use crate::xml::Element;
+use crate::xml::record::{At, Language as _, Value as _, Wrong};
 use gridrig_core::resource::Resources;
+use records::{Cluster, Groups};
 use std::io::Read as _;
 use std::path::Path;
 
@@ -39,6 +40,11 @@ pub const NAMESPACE: &str = "http://cs.fiu.edu/emulator/resources";
 /// some 250 bytes, so that 60,000 different kinds of node fit; a larger file
 /// is something else, given by mistake.
 pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Most elements and texts of a file: those of 60,000 groups, and some more.
+const MAX_NODES: usize = 1_000_000;
+
+const ROOT: &str = "EmulatedResources";
 
 /// Why a file is no cluster file. Every message begins with `FILE:LINE` where
 /// a line is at fault.
@@ -85,12 +91,6 @@ impl ResourceError {
             problem: problem.into(),
         }
     }
-
-    /// An element is where none of its name may be, or lacks one.
-    fn element(file: &str, element: &Element, problem: &str) -> Self {
-        let problem = format!("element {}: {problem}", element.name);
-        Self::at(file, element.line, problem)
-    }
 }
 
 /// Reads a cluster file.
@@ -132,5 +132,18 @@ pub fn parse(file: &str, text: &str) -> Result<Resources, ResourceError> {
         let file = file.to_owned();
         return Err(ResourceError::TooLarge { file });
     }
-    read::parse(file, text)
+    let root = Element::parse_at_most(text.as_bytes(), MAX_NODES)
+        .map_err(|error| ResourceError::at(file, error.line, error.problem))?;
+    let file = file.to_owned();
+    let (mut language, at) = (Cluster { file }, At::root(&root));
+    if !root.is(NAMESPACE, ROOT) {
+        return Err(language.error(&at, Wrong::Unknown(&root, &[(NAMESPACE, ROOT)])));
+    }
+    let Groups { groups } = Groups::read(&at, &mut language)?;
+    if groups.is_empty() {
+        let problem = "missing element Resource: expected at least one";
+        return Err(language.error(&at, Wrong::Other(problem)));
+    }
+    let file = language.file;
+    Resources::new(groups).ok_or(ResourceError::TooManyProcessors { file })
 }

@@ -277,6 +277,13 @@ pub fn boolean(text: &str) -> Option<bool> {
     }
 }
 
+/// The text if it is digits and nothing else: a sign is no part of our numbers.
+#[must_use]
+pub(crate) fn digits(text: &str) -> Option<&str> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(text)
+}
+
 /// White space of XML.
 #[must_use]
 pub fn is_space(c: char) -> bool {

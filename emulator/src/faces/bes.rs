@@ -13,12 +13,11 @@ mod operations;
 mod wsdl;
 
 use crate::Config;
-use axum::Router;
-use axum::extract::{ConnectInfo, FromRequestParts, State};
-use axum::http::request::Parts;
+use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use axum::{Extension, Router};
 use documents::Documents;
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::bes::Operation;
@@ -26,7 +25,6 @@ use gridrig_protocol::soap::Fault;
 use gridrig_service::http::{Peer, ProblemResponse, base_of};
 use gridrig_service::soap::{self, Reply, Request};
 use gridrig_service::{App, incarnation};
-use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
@@ -66,20 +64,6 @@ struct Face {
     documents: Mutex<Documents>,
 }
 
-/// Who asks: the name in the certificate of a client that has presented one.
-struct Client(Option<Arc<str>>);
-
-impl<S: Send + Sync> FromRequestParts<S> for Client {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
-        let peer = parts.extensions.get::<ConnectInfo<Peer>>();
-        Ok(Client(
-            peer.and_then(|ConnectInfo(peer)| peer.identity.clone()),
-        ))
-    }
-}
-
 pub(super) fn routes(app: &App<Config>, setup: &Setup) -> Router {
     let life = format!("{}-{:x}", app.config.cluster.id.0, incarnation());
     let face = Arc::new(Face {
@@ -113,7 +97,7 @@ const FAULT: &str = "http://www.w3.org/2005/08/addressing/fault";
 async fn serve(
     State(face): State<Arc<Face>>,
     uri: Uri,
-    client: Client,
+    peer: Option<Extension<ConnectInfo<Peer>>>,
     request: Result<Request, Reply>,
 ) -> Response {
     let request = match request {
@@ -128,7 +112,8 @@ async fn serve(
     let result = match request.envelope.check_understood(&[SECURITY]) {
         Ok(()) => {
             let address = face.address(&request.headers, &uri);
-            operations::answer(&face, operation, &request, &address, client.0).await
+            let client = peer.and_then(|Extension(ConnectInfo(peer))| peer.identity);
+            operations::answer(&face, operation, &request, &address, client).await
         }
         Err(fault) => Err(fault),
     };

@@ -1,6 +1,6 @@
 //! Node lists in Slurm's bracket syntax: `n[1-3,7],x[08-11]`.
 
-use std::fmt::Write as _;
+use std::fmt;
 
 /// The most names one list may stand for; a longer one is a mistake or an
 /// attack.
@@ -17,7 +17,7 @@ pub(crate) fn expand(list: &str) -> Option<Vec<String>> {
 }
 
 /// Splits at commas outside brackets.
-fn split(list: &str) -> Option<Vec<&str>> {
+pub(crate) fn split(list: &str) -> Option<Vec<&str>> {
     let (mut parts, mut from, mut inside) = (Vec::new(), 0, false);
     for (at, letter) in list.char_indices() {
         match letter {
@@ -75,86 +75,62 @@ fn expand_ranges(ranges: &str) -> Option<Vec<String>> {
 
 /// The shortest list for these names, in their order.
 pub(crate) fn compress<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    let mut list = String::new();
-    let mut group: Option<Group> = None;
+    let mut groups: Vec<Group> = Vec::new();
     for name in names {
         let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
         // Longer numbers are names to Slurm as well.
-        let (prefix, number) = name.split_at(name.len() - digits.min(18));
-        let number = number.parse().ok().map(|n| (n, number.len()));
-        let fits = group
-            .as_ref()
-            .is_some_and(|g| g.prefix == prefix && g.takes(number));
-        match (&mut group, number) {
-            (Some(group), Some((n, width))) if fits => group.push(n, width),
-            _ => {
-                flush(&mut list, group.take());
-                group = Some(Group::new(prefix, number));
+        let (prefix, digits) = name.split_at(name.len() - digits.min(18));
+        let number = digits.parse().ok().map(|number| (number, digits.len()));
+        match (groups.last_mut(), number) {
+            (Some(group), Some((number, width))) if group.takes(prefix, number, width) => {
+                group.numbers.push(number);
             }
+            _ => groups.push(Group {
+                prefix,
+                width: digits.len(),
+                numbers: number.into_iter().map(|(number, _)| number).collect(),
+            }),
         }
     }
-    flush(&mut list, group);
-    list
+    let groups: Vec<String> = groups.iter().map(Group::to_string).collect();
+    groups.join(",")
 }
 
+/// Names of one prefix with numbers of one width.
 struct Group<'a> {
     prefix: &'a str,
+    /// The digits of the first number.
     width: usize,
-    /// Runs of numbers; none for a name without one.
-    runs: Vec<(u64, u64)>,
+    /// None for a name without a number.
+    numbers: Vec<u64>,
 }
 
-impl<'a> Group<'a> {
-    fn new(prefix: &'a str, number: Option<(u64, usize)>) -> Self {
-        let (n, width) = number.unwrap_or((0, 0));
-        let runs = number.map(|_| (n, n)).into_iter().collect();
-        Group {
-            prefix,
-            width,
-            runs,
-        }
-    }
-
-    /// Numbers of another width belong to another group only where zeros pad
-    /// them.
-    fn takes(&self, number: Option<(u64, usize)>) -> bool {
-        let plain = |n: u64, width: usize| n.to_string().len() == width;
-        match (number, self.runs.first()) {
-            (Some((n, width)), Some(&(first, _))) => {
-                width == self.width || (plain(n, width) && plain(first, self.width))
-            }
-            _ => false,
-        }
-    }
-
-    fn push(&mut self, n: u64, _width: usize) {
-        match self.runs.last_mut() {
-            Some((_, last)) if *last + 1 == n => *last = n,
-            _ => self.runs.push((n, n)),
-        }
+impl Group<'_> {
+    /// Whether a name belongs to it: numbers without leading zeros may differ in
+    /// width.
+    fn takes(&self, prefix: &str, number: u64, width: usize) -> bool {
+        let plain = |number: u64, width: usize| number.to_string().len() == width;
+        let alike = |first: &u64| {
+            width == self.width || (plain(number, width) && plain(*first, self.width))
+        };
+        self.prefix == prefix && self.numbers.first().is_some_and(alike)
     }
 }
 
-fn flush(list: &mut String, group: Option<Group<'_>>) {
-    let Some(group) = group else { return };
-    if !list.is_empty() {
-        list.push(',');
-    }
-    list.push_str(group.prefix);
-    let width = group.width;
-    // Writing to a string cannot fail.
-    let _ = match group.runs.as_slice() {
-        [] => Ok(()),
-        [(only, last)] if only == last => write!(list, "{only:0width$}"),
-        runs => {
-            let one = |&(a, b): &(u64, u64)| match a == b {
-                true => format!("{a:0width$}"),
-                false => format!("{a:0width$}-{b:0width$}"),
-            };
-            let runs: Vec<String> = runs.iter().map(one).collect();
-            write!(list, "[{}]", runs.join(","))
+impl fmt::Display for Group<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.width;
+        let run = |run: &[u64]| match run {
+            [first, .., last] => format!("{first:0width$}-{last:0width$}"),
+            one => one.iter().map(|only| format!("{only:0width$}")).collect(),
+        };
+        let runs = self.numbers.chunk_by(|one, next| one + 1 == *next);
+        let runs: Vec<String> = runs.map(run).collect();
+        match self.numbers.len() {
+            0 | 1 => write!(f, "{}{}", self.prefix, runs.concat()),
+            _ => write!(f, "{}[{}]", self.prefix, runs.join(",")),
         }
-    };
+    }
 }
 
 #[cfg(test)]

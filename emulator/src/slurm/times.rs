@@ -67,6 +67,11 @@ impl Limit {
     }
 }
 
+/// The whole seconds of a length of time.
+pub(crate) fn seconds(length: SimDuration) -> u64 {
+    length.as_nanos() / 1_000_000_000
+}
+
 /// `M:SS`, `H:MM:SS` or `D-HH:MM:SS`, as squeue writes lengths.
 pub(crate) fn short(seconds: u64) -> String {
     let (days, hours) = (seconds / DAY, seconds % DAY / HOUR);

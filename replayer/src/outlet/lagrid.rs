@@ -8,6 +8,7 @@ use gridrig_core::message::{EndState, JobEnd};
 use gridrig_core::session::{Auth, Beat, Roles, Session, Stance, Vigilance};
 use gridrig_core::time::{SimDuration, SimTime, WallTime};
 use gridrig_drivers::real_time::TransportError;
+use gridrig_protocol::client::ClientError;
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::lagrid::{
     CancelJob, Codec, Heartbeat, Initiator, JobLanguage, JobReport, JobState, NoConnection,
@@ -151,7 +152,8 @@ impl LaGrid {
                 session.beat(since(self.began), Beat::Forgotten);
             }
             drop(session);
-            let repeat = forgotten || matches!(error, PeerError::NoAnswer { .. });
+            let repeat =
+                forgotten || matches!(error, PeerError::Lost(ClientError::NoAnswer { .. }));
             if !(repeat && again) {
                 return Err(error.delivering(self.url.clone()));
             }

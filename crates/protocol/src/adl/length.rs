@@ -12,29 +12,19 @@ pub const RUN_TIME_VARIABLE: &str = "GRIDRIG_RUN_TIME";
 pub const HELD_VARIABLE: &str = "GRIDRIG_HELD";
 
 /// Where a job's virtual length was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 pub enum LengthFrom {
     /// [`RUN_TIME_VARIABLE`].
+    #[strum(to_string = "GRIDRIG_RUN_TIME")]
     Variable,
     /// The argument of `sleep`.
+    #[strum(to_string = "sleep")]
     Sleep,
     /// The requested wall time.
     WallTime,
     /// Nowhere: the default of the cluster.
+    #[strum(to_string = "default")]
     Default,
-}
-
-impl LengthFrom {
-    /// What it is called in texts.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            LengthFrom::Variable => RUN_TIME_VARIABLE,
-            LengthFrom::Sleep => "sleep",
-            LengthFrom::WallTime => "WallTime",
-            LengthFrom::Default => "default",
-        }
-    }
 }
 
 impl Activity {

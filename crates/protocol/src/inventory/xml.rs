@@ -9,7 +9,7 @@ use crate::xml::record::{
     At, Attribute, Field, Fields, Language, Record, Tag, Value, Wrong, attribute, attributes, put,
     records, required, tag, take,
 };
-use crate::xml::{Element, excerpt};
+use crate::xml::{Element, digits, excerpt};
 use std::collections::BTreeMap;
 
 pub(super) type Read<T> = Result<T, Error>;
@@ -201,10 +201,5 @@ impl Value<Documents> for String {
 
 attributes! { Documents:
     String = "", |text| Some(text.to_owned()), String::clone;
-    u64 = "a whole number below 2^64", whole, u64::to_string;
-}
-
-fn whole(text: &str) -> Option<u64> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| digits)
+    u64 = "a whole number below 2^64", |text| digits(text)?.parse().ok(), u64::to_string;
 }

@@ -10,7 +10,7 @@ use crate::xml::record::{
     At, Attribute, Field, Fields, Language as _, Record, Tag, Value, Wrong, attribute, put,
     records, required, tag, take, values,
 };
-use crate::xml::{Element, boolean, is_space};
+use crate::xml::{Element, boolean, digits, is_space};
 use gridrig_core::generic::{self, Generics};
 use gridrig_core::time::SimDuration;
 use std::collections::BTreeMap;
@@ -87,13 +87,6 @@ pub(super) const POSITIVE: &str = "a whole number from 1 to 4294967295";
 
 pub(super) fn positive(text: &str) -> Option<u32> {
     digits(text)?.parse().ok().filter(|number| *number > 0)
-}
-
-/// The text if it has no sign.
-fn digits(text: &str) -> Option<&str> {
-    text.bytes()
-        .all(|byte| byte.is_ascii_digit())
-        .then_some(text)
 }
 
 required! { Jsdl: String, Bound, Hosts }

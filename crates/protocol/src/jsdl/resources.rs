@@ -37,16 +37,7 @@ pub struct OperatingSystem {
 /// A number among the resources, in the order of the schema. `Individual` is
 /// per resource (host), `Total` over all of them.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray,
 )]
 pub enum Quantity {
     /// Hertz.
@@ -83,9 +74,6 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// Every quantity, in the order of the schema.
-    pub const ALL: &'static [Quantity] = <Quantity as strum::VariantArray>::VARIANTS;
-
     /// The name of its element.
     #[must_use]
     pub fn name(self) -> &'static str {

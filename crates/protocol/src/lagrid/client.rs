@@ -3,6 +3,7 @@
 
 use super::wire::{self, Way};
 use super::{JSON_PATH, Message, Operation, Parameter, PeerFault, Request, SOAP_PATH, Token};
+use crate::client::ClientError;
 use crate::rest::Problem;
 use crate::soap::{Addressing, Envelope, Fault, Version};
 use crate::xml::Element;
@@ -47,24 +48,9 @@ impl Codec {
 /// Why a request did not get the wanted answer.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
-    /// The other side has certainly not seen the request.
-    #[error("{url} cannot be reached")]
-    NotReached {
-        /// The address.
-        url: String,
-        /// What the network said.
-        #[source]
-        source: reqwest::Error,
-    },
-    /// The request was sent, and no complete answer came back.
-    #[error("{url} gave no answer")]
-    NoAnswer {
-        /// The address.
-        url: String,
-        /// What the network said.
-        #[source]
-        source: reqwest::Error,
-    },
+    /// The request or its answer was lost.
+    #[error(transparent)]
+    Lost(#[from] ClientError),
     /// The answer is none of the protocol.
     #[error("{url} gave an answer that is none: {why}")]
     Garbage {
@@ -91,7 +77,7 @@ impl PeerError {
             PeerError::Fault { fault, .. } => {
                 matches!(fault.code.as_str(), "busy" | "stopped" | "timeout")
             }
-            PeerError::NotReached { .. } | PeerError::NoAnswer { .. } => true,
+            PeerError::Lost(_) => true,
             PeerError::Garbage { .. } => false,
         }
     }
@@ -101,10 +87,10 @@ impl PeerError {
     pub fn delivering(&self, to: String) -> TransportError {
         let why = self.to_string();
         match self {
-            PeerError::NotReached { .. } => TransportError::NotReached { to, why },
-            PeerError::NoAnswer { .. } | PeerError::Garbage { .. } => {
-                TransportError::NoAnswer { to, why }
+            PeerError::Lost(ClientError::NotReached { .. }) => {
+                TransportError::NotReached { to, why }
             }
+            PeerError::Lost(_) | PeerError::Garbage { .. } => TransportError::NoAnswer { to, why },
             PeerError::Fault { .. } if self.is_passing() => TransportError::Busy { to },
             PeerError::Fault { fault, .. } => TransportError::Answered {
                 to,
@@ -220,7 +206,7 @@ impl PeerClient {
             return Err(PeerError::Fault { url, fault });
         }
         let expected = R::OPERATION.response();
-        if !envelope.body.is(super::LAGRID, expected) {
+        if !envelope.body.is(super::LAGRID, &expected) {
             let name: String = envelope.body.name.chars().take(80).collect();
             return Err(garbage(format!("element {name}: expected {expected}")));
         }
@@ -263,13 +249,7 @@ impl PeerClient {
             post = post.bearer_auth(token.expose());
         }
         let sent = post.timeout(self.timeout).send().await;
-        let answer = sent.map_err(|source| {
-            let url = url.to_owned();
-            match source.is_connect() {
-                true => PeerError::NotReached { url, source },
-                false => PeerError::NoAnswer { url, source },
-            }
-        })?;
+        let answer = sent.map_err(|source| ClientError::of(url, source))?;
         let status = answer.status();
         Ok((status, read(answer, url).await?))
     }
@@ -284,7 +264,7 @@ async fn read(mut answer: Response, url: &str) -> Result<Vec<u8>, PeerError> {
     let mut body = Vec::new();
     loop {
         let chunk = answer.chunk().await;
-        match chunk.map_err(|source| PeerError::NoAnswer { url: url(), source })? {
+        match chunk.map_err(|source| ClientError::NoAnswer { url: url(), source })? {
             None => return Ok(body),
             Some(chunk) if body.len() + chunk.len() <= MAX_ANSWER => body.extend_from_slice(&chunk),
             Some(_) => {

@@ -8,14 +8,14 @@ use super::{
     SendResourceData, SendResourceDataAnswer, SubmitJob, SubmitJobAnswer, Taken,
 };
 use crate::jsdl::JobDefinition;
-use crate::xml::Element;
+use crate::xml::{Element, Name};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// A request or an answer.
 pub trait Message: Sized + Send {
     /// The message as an element of this name.
-    fn to_element(&self, name: &'static str) -> Element;
+    fn to_element(&self, name: impl Into<Name>) -> Element;
 
     /// The message that an element is.
     ///
@@ -82,7 +82,7 @@ fn checked<T: Check>(message: T) -> Result<T, PeerFault> {
 macro_rules! messages {
     ($($kind:ty $({ $($more:tt)+ })?,)+) => {$(
         impl Message for $kind {
-            fn to_element(&self, name: &'static str) -> Element {
+            fn to_element(&self, name: impl Into<Name>) -> Element {
                 xml::to_element(self, name)
             }
 
@@ -121,7 +121,7 @@ messages! {
 
 /// In JSON the job's description is the text of its document.
 impl Message for SubmitJob {
-    fn to_element(&self, name: &'static str) -> Element {
+    fn to_element(&self, name: impl Into<Name>) -> Element {
         xml::to_element(self, name)
     }
 

@@ -7,7 +7,7 @@ use tracing::Level;
 /// The target of the log, at level trace: `GRIDRIG_LOG=gridrig::wire=trace`.
 pub const WIRE: &str = "gridrig::wire";
 
-/// Which way a message goes.
+/// Which way a message goes, with its name in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Way {
@@ -21,18 +21,10 @@ pub enum Way {
     AnswerOut,
 }
 
-impl Way {
-    /// The name used in the log.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// Writes a message into the log, if there is one; only then is its text made.
 pub fn log(way: Way, operation: Operation, text: impl FnOnce() -> String) {
     if tracing::enabled!(target: WIRE, Level::TRACE) {
-        let (way, operation) = (way.name(), operation.name());
+        let (way, operation): (&str, &str) = (way.into(), operation.name());
         tracing::trace!(target: WIRE, way, operation, message = text());
     }
 }

@@ -9,7 +9,7 @@ pub(super) use values::parameters;
 use super::PeerFault;
 use super::fault::codes;
 use crate::xml::record::{At, Language, Value, Wrong};
-use crate::xml::{Element, SCHEMA_INSTANCE, boolean, excerpt};
+use crate::xml::{Element, Name, SCHEMA_INSTANCE, boolean, excerpt};
 
 /// The language of the messages.
 pub(super) struct LaGrid;
@@ -65,8 +65,10 @@ fn fault(at: &At<'_>, what: &str) -> PeerFault {
 }
 
 /// The message as an element of this name.
-pub(super) fn to_element<T: Value<LaGrid>>(message: &T, name: &'static str) -> Element {
-    message.write((super::LAGRID, name))
+pub(super) fn to_element<T: Value<LaGrid>>(message: &T, name: impl Into<Name>) -> Element {
+    let name = name.into();
+    let element = message.write((super::LAGRID, ""));
+    Element { name, ..element }
 }
 
 /// The message that an element is.

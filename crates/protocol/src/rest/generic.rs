@@ -1,5 +1,6 @@
 //! Generic resources on the wire.
 
+use crate::xml::digits;
 use gridrig_core::generic::{Generics, is_name};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,8 +65,7 @@ impl FromStr for GenericCounts {
     fn from_str(text: &str) -> Result<Self, ()> {
         let part = |part: &str| {
             let (name, count) = part.split_once(':')?;
-            let is_plain = count.bytes().all(|byte| byte.is_ascii_digit());
-            Some((name.to_owned(), count.parse().ok().filter(|_| is_plain)?))
+            Some((name.to_owned(), digits(count)?.parse().ok()?))
         };
         let parts: Option<Vec<(String, u64)>> = text.split(',').map(part).collect();
         let parts = parts.ok_or(())?;

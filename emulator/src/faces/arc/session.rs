@@ -125,7 +125,7 @@ fn output(face: &Face, job: &Job, number: u64, look: &Look, name: &str) -> Strin
         face.id(number),
         job.activity.slots,
         face.app.config.name,
-        job.length.1.name(),
+        job.length.1,
     )
 }
 
@@ -287,12 +287,8 @@ fn propfind(face: &Face, call: &Call, number: u64, look: &Look, path: &str) -> R
                 format!("{base}/{path}"),
                 properties.with(kind).field("d:getcontentlength", size),
             ),
-            None if path.is_empty() => (
-                format!("{base}/"),
-                properties.with(kind.with(Element::new("", "d:collection"))),
-            ),
             None => (
-                format!("{base}/{path}/"),
+                format!("{base}/{path}{}", if path.is_empty() { "" } else { "/" }),
                 properties.with(kind.with(Element::new("", "d:collection"))),
             ),
         };
@@ -360,7 +356,7 @@ fn log(face: &Face, job: &Job, number: u64, look: &Look) -> String {
         job.owner,
         job.activity.slots,
         job.length.0.as_secs_f64(),
-        job.length.1.name(),
+        job.length.1,
     )];
     if let Some(delegation) = job.delegation {
         lines.push(format!("delegation {}", face.delegation_id(delegation)));

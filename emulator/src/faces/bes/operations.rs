@@ -231,13 +231,9 @@ async fn attributes(face: &Face) -> Result<Element, BesFault> {
     let (present, queued, busy) = face.app.call(look).await?;
     let config = &face.app.config;
     let resources = &config.cluster.resources;
-    let scheduled = match config.lrms {
-        Lrms::Emulated => config.cluster.discipline.name(),
-        Lrms::Slurm(_) => "by a real Slurm",
-    };
-    let kind = match config.lrms {
-        Lrms::Emulated => "An emulated",
-        Lrms::Slurm(_) => "A",
+    let (kind, scheduled) = match config.lrms {
+        Lrms::Emulated => ("An emulated", config.cluster.discipline.name()),
+        Lrms::Slurm(_) => ("A", "by a real Slurm"),
     };
     let description = format!(
         "{kind} cluster of {} processors, scheduled {scheduled}",

@@ -74,6 +74,11 @@ pub(super) struct Batch {
 }
 
 impl Batch {
+    /// Whether it shares its nodes, as listings have it.
+    pub fn shares(&self) -> &'static str {
+        if self.exclusive { "NO" } else { "OK" }
+    }
+
     /// Processors wanted.
     pub fn processors(&self) -> u32 {
         let processors = self.tasks.saturating_mul(self.cpus_per_task);

@@ -11,7 +11,7 @@ mod srun;
 use super::COMMANDS;
 use super::batch::{self, Refusal};
 use super::options::Parsed;
-use super::wire::{ANSWER_HEAD, Call, JOB_NODES, answer_lengths};
+use super::wire::{Call, Head, JOB_NODES, answer_lengths};
 use super::{site::VERSION_LINE, socket_path};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -30,12 +30,12 @@ pub fn dispatch(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let args: Vec<String> = args.map(|arg| arg.to_string_lossy().into_owned()).collect();
     let code = match name {
         "srun" => srun::srun(&called.to_string_lossy(), &args),
-        _ => call(name, &args, &called),
+        _ => call(name, &args, &called).unwrap_or_else(refused),
     };
     Some(ExitCode::from(code))
 }
 
-fn call(name: &str, args: &[String], called: &Path) -> u8 {
+fn call(name: &str, args: &[String], called: &Path) -> Result<u8, Refusal> {
     let cwd = std::env::current_dir().unwrap_or_default();
     let shown = called.to_string_lossy();
     let mut request = Call {
@@ -57,19 +57,11 @@ fn call(name: &str, args: &[String], called: &Path) -> u8 {
     match &nodes {
         Some(nodes) => request.env = nodes,
         None if name == "sbatch" => {
-            let line = match batch::command_line(&shown, args) {
-                Ok(line) => line,
-                Err(refusal) => return refused(&refusal),
-            };
-            if !["version", "help", "usage"]
-                .iter()
-                .any(|told| line.has(told))
-            {
+            let line = batch::command_line(&shown, args)?;
+            let mut told = ["version", "help", "usage"].iter();
+            if !told.any(|told| line.has(told)) {
                 environment = environment::block();
-                script = match read_script(&line) {
-                    Ok(script) => script,
-                    Err(refusal) => return refused(&refusal),
-                };
+                script = read_script(&line)?;
             }
             variables = environment::variables(&environment);
             request.env = &variables;
@@ -77,13 +69,14 @@ fn call(name: &str, args: &[String], called: &Path) -> u8 {
         None => {}
     }
     let Some(socket) = find_socket(called) else {
-        return no_cluster(name, "this command belongs to no emulated cluster");
+        let why = "this command belongs to no emulated cluster";
+        return Ok(no_cluster(name, why));
     };
-    match exchange(&socket, &request, script.as_deref()) {
+    Ok(match exchange(&socket, &request, script.as_deref()) {
         Ok(code) => code,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 1,
         Err(error) => no_cluster(name, &error.to_string()),
-    }
+    })
 }
 
 /// Slurm's words where its controller does not answer, and why.
@@ -102,9 +95,9 @@ fn no_cluster(name: &str, why: &str) -> u8 {
     1
 }
 
-fn refused(Refusal(code, said): &Refusal) -> u8 {
-    eprint(said);
-    *code
+fn refused(Refusal(code, said): Refusal) -> u8 {
+    eprint(&said);
+    code
 }
 
 /// The batch script that `sbatch` sends along; none with `--wrap`.
@@ -183,7 +176,7 @@ fn exchange(socket: &Path, request: &Call<'_>, script: Option<&[u8]>) -> io::Res
     let request = request.encode(script)?;
     let mut stream = UnixStream::connect(socket)?;
     stream.write_all(&request)?;
-    let mut head = [0; ANSWER_HEAD];
+    let mut head = Head::default();
     stream.read_exact(&mut head)?;
     let (code, stdout, stderr) = answer_lengths(head);
     let mut text = vec![0; stdout];

@@ -28,6 +28,11 @@ pub(super) struct Target {
 }
 
 impl Target {
+    /// A job, or all tasks of an array.
+    pub fn whole(id: u32) -> Self {
+        Target { id, task: None }
+    }
+
     /// Reads `12` or `12_3`.
     pub fn parse(text: &str) -> Option<Self> {
         let (id, task) = match text.split_once('_') {

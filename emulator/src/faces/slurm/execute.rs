@@ -39,6 +39,14 @@ pub(super) struct Exited {
     pub failed: Option<&'static str>,
 }
 
+impl Exited {
+    /// Its script has run, or was ended.
+    fn of(seq: u32, exit: (u8, u8)) -> Self {
+        let failed = None;
+        Exited { seq, exit, failed }
+    }
+}
+
 /// Runs scripts.
 pub(super) struct Runner {
     at_once: usize,
@@ -132,11 +140,7 @@ impl Runner {
         let waits = self.backlog.iter().position(|launch| launch.seq == seq);
         if let Some(at) = waits {
             self.backlog.remove(at);
-            let _ = self.exits.send(Exited {
-                seq,
-                exit: (0, 15),
-                failed: None,
-            });
+            let _ = self.exits.send(Exited::of(seq, (0, 15)));
             return;
         }
         let Some(process) = self.running.get(&seq).cloned() else {
@@ -187,11 +191,10 @@ fn signal_group(process: &Mutex<Process>, signal: Signal) {
 }
 
 fn failed(seq: u32) -> Exited {
+    // Slurm's code for output files that cannot be opened.
     Exited {
-        seq,
-        // Slurm's code for output files that cannot be opened.
-        exit: (0, 53),
         failed: Some("JobLaunchFailure"),
+        ..Exited::of(seq, (0, 53))
     }
 }
 
@@ -206,17 +209,10 @@ impl Launch {
                     // What a script leaves behind ends with its job.
                     let _ = kill_process_group(group, Signal::KILL);
                 }
-                status.ok().map(|status| Exited {
-                    seq: self.seq,
-                    exit: exit_of(status),
-                    failed: None,
-                })
+                let status = status.ok();
+                status.map(|status| Exited::of(self.seq, exit_of(status)))
             }
-            Ok(None) => Some(Exited {
-                seq: self.seq,
-                exit: (0, 15),
-                failed: None,
-            }),
+            Ok(None) => Some(Exited::of(self.seq, (0, 15))),
             Err(error) => {
                 tracing::info!(job = self.seq, %error, "a Slurm job could not be launched");
                 None

@@ -21,7 +21,6 @@ pub(super) struct Facts {
 impl Facts {
     /// Of a job that has nodes.
     pub fn of(job: &Job, site: &Site) -> Self {
-        let first = site.nodes_of(&job.placement).first().map(|(node, _)| *node);
         let task = job.task.as_ref();
         Facts {
             job: job.id.to_string(),
@@ -30,7 +29,7 @@ impl Facts {
             task: task.map_or(u32::MAX - 1, |task| task.index).to_string(),
             name: job.batch.name.clone(),
             user: job.batch.user.to_string(),
-            node: first.map(|node| format!("n{node}")).unwrap_or_default(),
+            node: site.first_node(&job.placement),
             node_id: "0".to_owned(),
             task_id: "0".to_owned(),
             step: "batch".to_owned(),

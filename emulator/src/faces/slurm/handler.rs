@@ -7,7 +7,7 @@ use super::show::{self, Caller, Outcome};
 use super::site::Site;
 use super::store::{Action, JobStore};
 use super::users::{own_uid, user_name};
-use super::wire::{self, Answer, REQUEST_HEAD, Request};
+use super::wire::{self, Answer, Head, Request};
 use super::{Setup, door::Door};
 use crate::Config;
 use gridrig_core::agent::{Arrival, Cancel, JobNews, LrmsAgent, Outside};
@@ -140,7 +140,7 @@ async fn serve(
 }
 
 async fn read(stream: &mut UnixStream) -> std::io::Result<Request> {
-    let mut head = [0; REQUEST_HEAD];
+    let mut head = Head::default();
     stream.read_exact(&mut head).await?;
     let refuse = || std::io::Error::other("no request of a Slurm command, or too long");
     let (header, script) = wire::request_lengths(head).ok_or_else(refuse)?;

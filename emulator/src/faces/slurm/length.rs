@@ -12,7 +12,7 @@ use gridrig_core::time::SimDuration;
 use gridrig_protocol::tag::TAG_VARIABLE;
 
 /// What becomes of a job that is not executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     /// Run time on a node of speed 1.0.
     pub length: SimDuration,

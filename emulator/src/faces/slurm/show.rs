@@ -13,6 +13,7 @@ use super::options::{Parsed, Place, Program, parse};
 use super::site::{Site, VERSION_LINE};
 use super::store::{Job, JobStore, Record, State};
 use super::wire::{Answer, Request};
+use crate::slurm::hostlist;
 use gridrig_core::time::SimTime;
 use std::sync::Arc;
 
@@ -53,10 +54,7 @@ pub(super) fn command(
         "sinfo" => sinfo::sinfo(store, &request, now),
         "sacct" => sacct::sacct(store, &request, caller, now),
         "sacctmgr" => Ok(sacctmgr(&request)),
-        other => Err(Answer::failed(
-            1,
-            format!("{other}: error: not a command of this cluster\n"),
-        )),
+        other => refuse(format!("{other}: error: not a command of this cluster\n")),
     };
     answer.unwrap_or_else(|refusal| refusal).into()
 }
@@ -165,6 +163,15 @@ impl Filter {
     }
 }
 
+fn or_null(text: &Option<String>) -> String {
+    text.clone().unwrap_or("(null)".to_owned())
+}
+
+/// What a command refuses with exit code 1.
+fn refuse<T>(said: impl Into<String>) -> Result<T, Answer> {
+    Err(Answer::failed(1, said))
+}
+
 fn in_directory(record: &Record<'_>, name: &str) -> String {
     match name.starts_with('/') {
         true => name.to_owned(),
@@ -206,19 +213,7 @@ fn targets(text: &str) -> Option<Vec<Target>> {
 
 /// Splits a list of jobs at commas outside brackets.
 fn split_jobs(text: &str) -> Vec<&str> {
-    let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0);
-    for (at, letter) in text.char_indices() {
-        match letter {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(&text[from..at]);
-                from = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&text[from..]);
+    let mut parts = hostlist::split(text).unwrap_or_else(|| vec![text]);
     parts.retain(|part| !part.trim().is_empty());
     parts
 }

@@ -1,7 +1,7 @@
 //! What the commands know of the cluster that does not change: its names, its
 //! nodes and its calendar.
 
-use crate::slurm::hostlist;
+use crate::slurm::{hostlist, times};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{SimDuration, SimTime};
@@ -59,6 +59,23 @@ impl Node {
 }
 
 impl Site {
+    /// An instant in a listing.
+    pub fn stamp(&self, at: SimTime) -> String {
+        times::stamp(self.unix(at))
+    }
+
+    /// The same, or what stands for none.
+    pub fn stamp_or(&self, at: Option<SimTime>, none: &str) -> String {
+        at.map_or(none.to_owned(), |at| self.stamp(at))
+    }
+
+    /// The name of the first node of a placement; empty if there is none.
+    pub fn first_node(&self, placement: &[PlacementRun]) -> String {
+        let nodes = self.nodes_of(placement);
+        let first = nodes.first().map(|(node, _)| format!("n{node}"));
+        first.unwrap_or_default()
+    }
+
     /// Seconds since 1970 of an instant of the run.
     pub fn unix(&self, at: SimTime) -> u64 {
         self.epoch_unix_ns.saturating_add(at.as_nanos()) / 1_000_000_000

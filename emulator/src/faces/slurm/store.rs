@@ -11,6 +11,7 @@ use super::batch::Batch;
 use super::depend::{Kind, Target, Wish};
 use super::length::Plan;
 use super::site::{MIN_JOB_AGE, Site};
+use crate::slurm::times;
 use gridrig_core::ids::JobId;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -19,8 +20,9 @@ use std::sync::Arc;
 use waiting::{Inside, Waiting};
 
 /// Where a job stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum State {
+    #[default]
     Pending,
     Running,
     /// Its processes are being ended.
@@ -59,7 +61,7 @@ pub(super) enum Hold {
 }
 
 /// One job or task of an array.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Job {
     /// Its place in the order of arrival here.
     pub seq: u32,
@@ -92,6 +94,22 @@ pub(super) struct Job {
     /// A task of an array that was cancelled before it started, while others
     /// still waited: only accounts remember it.
     pub dropped: bool,
+}
+
+impl Job {
+    /// Its time limit less the seconds it has used, as `show` writes seconds.
+    pub fn limit_text(&self, used: u64, show: impl Fn(u64) -> String) -> String {
+        let limit = self.limit.map(times::seconds);
+        limit.map_or("UNLIMITED".to_owned(), |limit| {
+            show(limit.saturating_sub(used))
+        })
+    }
+
+    /// The seconds it has waited, or did.
+    pub fn pending_seconds(&self, now: SimTime) -> u64 {
+        let until = self.start.or(self.end).unwrap_or(now);
+        times::seconds(until.since(self.submit))
+    }
 }
 
 /// A task of an array.

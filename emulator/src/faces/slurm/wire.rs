@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const JOB_NODES: &str = "SLURM_JOB_NODELIST";
 
 /// The first bytes of a request; the digit is the version.
-pub(super) const MAGIC: [u8; 4] = *b"GRS1";
+const MAGIC: u32 = u32::from_be_bytes(*b"GRS1");
 
 /// The length that stands for "no script".
 pub(super) const NO_SCRIPT: u32 = u32::MAX;
@@ -23,11 +23,13 @@ pub(super) const MOST_HEADER: u32 = 4 << 20;
 /// The most bytes of a script, as Slurm's `max_script_size`.
 pub(super) const MOST_SCRIPT: u32 = 4 << 20;
 
-/// Length of the fixed part of a request.
-pub(super) const REQUEST_HEAD: usize = 12;
+/// The fixed part of a request or an answer: three numbers.
+pub(super) type Head = [u8; 12];
 
-/// Length of the fixed part of an answer.
-pub(super) const ANSWER_HEAD: usize = 12;
+fn numbers(head: Head) -> [u32; 3] {
+    let (words, _) = head.as_chunks();
+    std::array::from_fn(|at| u32::from_be_bytes(words[at]))
+}
 
 /// A command as it is called: what [`Request`] is read from. It borrows, since
 /// each new size of block that the allocator is asked for costs a call more
@@ -92,15 +94,11 @@ impl Answer {
 
     /// The answer on the wire.
     pub fn encode(&self) -> Vec<u8> {
-        let lengths = [self.stdout.len(), self.stderr.len()];
-        let mut bytes = Vec::with_capacity(ANSWER_HEAD + lengths[0] + lengths[1]);
-        bytes.extend(u32::from(self.code).to_be_bytes());
-        for length in lengths {
-            bytes.extend(u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
-        }
-        bytes.extend(self.stdout.as_bytes());
-        bytes.extend(self.stderr.as_bytes());
-        bytes
+        let length = |text: &str| u32::try_from(text.len()).unwrap_or(u32::MAX);
+        let head = [self.code.into(), length(&self.stdout), length(&self.stderr)];
+        let head = head.map(u32::to_be_bytes);
+        let (stdout, stderr) = (self.stdout.as_bytes(), self.stderr.as_bytes());
+        [head.as_flattened(), stdout, stderr].concat()
     }
 }
 
@@ -127,13 +125,12 @@ impl Call<'_> {
         let room: usize = texts.map(|length| length + 8).sum();
         let script = script.unwrap_or_default();
         let mut bytes = Vec::with_capacity((room + script.len() + 512).next_power_of_two());
-        bytes.extend([0; REQUEST_HEAD]);
+        bytes.extend(Head::default());
         serde_json::to_writer(&mut bytes, self)?;
-        let header = length(bytes.len() - REQUEST_HEAD, MOST_HEADER)
+        let header = length(bytes.len() - Head::default().len(), MOST_HEADER)
             .ok_or_else(|| too_long("the arguments and environment are"))?;
-        bytes[..4].copy_from_slice(&MAGIC);
-        bytes[4..8].copy_from_slice(&header.to_be_bytes());
-        bytes[8..REQUEST_HEAD].copy_from_slice(&script_length.to_be_bytes());
+        let head = [MAGIC, header, script_length].map(u32::to_be_bytes);
+        bytes[..head.as_flattened().len()].copy_from_slice(head.as_flattened());
         bytes.extend(script);
         Ok(bytes)
     }
@@ -141,14 +138,10 @@ impl Call<'_> {
 
 /// The lengths that the head of a request announces: of the header, and of
 /// the script if there is one. `None` if it is no request or too long.
-pub(super) fn request_lengths(head: [u8; REQUEST_HEAD]) -> Option<(usize, Option<usize>)> {
-    let [a, b, c, d, h0, h1, h2, h3, s0, s1, s2, s3] = head;
-    if [a, b, c, d] != MAGIC {
-        return None;
-    }
-    let header = u32::from_be_bytes([h0, h1, h2, h3]);
-    let script = u32::from_be_bytes([s0, s1, s2, s3]);
-    if header > MOST_HEADER || (script > MOST_SCRIPT && script != NO_SCRIPT) {
+pub(super) fn request_lengths(head: Head) -> Option<(usize, Option<usize>)> {
+    let [magic, header, script] = numbers(head);
+    let too_long = header > MOST_HEADER || (script > MOST_SCRIPT && script != NO_SCRIPT);
+    if magic != MAGIC || too_long {
         return None;
     }
     let script = (script != NO_SCRIPT).then_some(script as usize);
@@ -156,11 +149,8 @@ pub(super) fn request_lengths(head: [u8; REQUEST_HEAD]) -> Option<(usize, Option
 }
 
 /// Exit code and lengths that the head of an answer announces.
-pub(super) fn answer_lengths(head: [u8; ANSWER_HEAD]) -> (u8, usize, usize) {
-    let [c0, c1, c2, c3, o0, o1, o2, o3, e0, e1, e2, e3] = head;
-    let code = u32::from_be_bytes([c0, c1, c2, c3]);
-    let stdout = u32::from_be_bytes([o0, o1, o2, o3]);
-    let stderr = u32::from_be_bytes([e0, e1, e2, e3]);
+pub(super) fn answer_lengths(head: Head) -> (u8, usize, usize) {
+    let [code, stdout, stderr] = numbers(head);
     let code = u8::try_from(code).unwrap_or(u8::MAX);
     (code, stdout as usize, stderr as usize)
 }
@@ -179,11 +169,11 @@ mod tests {
             env: &[("HOME", "/root"), ("QUOTED", "\"a\"\n")],
         };
         let bytes = call.encode(Some(b"#!/bin/sh\n")).unwrap();
-        let head = bytes[..REQUEST_HEAD].try_into().unwrap();
+        let head = bytes[..12].try_into().unwrap();
         let (header, script) = request_lengths(head).unwrap();
         assert_eq!(script, Some(10));
-        assert_eq!(bytes.len(), REQUEST_HEAD + header + 10);
-        let read: Request = serde_json::from_slice(&bytes[REQUEST_HEAD..][..header]).unwrap();
+        assert_eq!(bytes.len(), 12 + header + 10);
+        let read: Request = serde_json::from_slice(&bytes[12..][..header]).unwrap();
         let wanted = Request {
             command: "sbatch".to_owned(),
             called: "bin/sbatch".to_owned(),
@@ -201,9 +191,10 @@ mod tests {
     #[test]
     fn what_is_no_request_or_too_long_is_refused() {
         assert_eq!(request_lengths(*b"GET / HTTP/1"), None);
-        let mut head = [0; REQUEST_HEAD];
-        head[..4].copy_from_slice(&MAGIC);
-        head[4..8].copy_from_slice(&(MOST_HEADER + 1).to_be_bytes());
-        assert_eq!(request_lengths(head), None);
+        let head = [MAGIC, MOST_HEADER + 1, NO_SCRIPT].map(u32::to_be_bytes);
+        assert_eq!(
+            request_lengths(head.as_flattened().try_into().unwrap()),
+            None
+        );
     }
 }

@@ -24,6 +24,9 @@ macro_rules! take {
     ($fields:ident, $tag:expr) => {
         $fields.take($tag)?
     };
+    ($fields:ident, $tag:expr, demanded) => {
+        Some($fields.take($tag)?)
+    };
     ($fields:ident, $tag:expr, or $default:expr) => {
         $fields.take::<Option<_>>($tag)?.unwrap_or($default)
     };
@@ -39,10 +42,7 @@ macro_rules! take {
 }
 
 macro_rules! put {
-    ($language:ident, $field:expr, $tag:expr, $element:ident) => {
-        <$language as $crate::xml::record::Language>::put(&$field, $tag, $element)
-    };
-    ($language:ident, $field:expr, $tag:expr, $element:ident, or $default:expr) => {
+    ($language:ident, $field:expr, $tag:expr, $element:ident $(, demanded)? $(, or $_:expr)?) => {
         <$language as $crate::xml::record::Language>::put(&$field, $tag, $element)
     };
     ($language:ident, $field:expr, $tag:expr, $element:ident, as $kind:ident) => {
@@ -65,8 +65,8 @@ macro_rules! put {
 
 /// Records of a language, each with the namespace of its elements: first its
 /// attributes, each after an `@`, then its elements in the order of the schema,
-/// those of another namespace with its name before theirs. `or` says what a
-/// missing one stands for, `as` in which other type the value of an optional
+/// those of another namespace with its name before theirs. `demanded` says that
+/// an optional one is in every document, `or` what a missing one stands for, `as` in which other type the value of an optional
 /// one is written, `if_any` that the default is not written, `..` what the other
 /// fields are.
 macro_rules! records {

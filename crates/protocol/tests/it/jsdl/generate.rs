@@ -10,6 +10,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
+use strum::VariantArray as _;
 
 fn text() -> impl Strategy<Value = String> {
     "[ -~\n\tä€\u{1f600}]{1,12}"
@@ -70,7 +71,7 @@ fn resources() -> impl Strategy<Value = Resources> {
         description,
     });
     let architecture = of(select(vec!["x86_64", "arm", "riscv64"]));
-    let quantities = btree_map(select(Quantity::ALL.to_vec()), range_value(), 0..5);
+    let quantities = btree_map(select(Quantity::VARIANTS.to_vec()), range_value(), 0..5);
     (
         vec(name(), 0..3),
         of(any::<bool>()),
@@ -128,7 +129,7 @@ fn program() -> impl Strategy<Value = Program> {
         of(file()),
         of(file()),
     );
-    let limits = btree_map(select(Limit::ALL.to_vec()), any::<u64>(), 0..4);
+    let limits = btree_map(select(Limit::VARIANTS.to_vec()), any::<u64>(), 0..4);
     let rest = (
         vec(variable, 0..3),
         limits,
@@ -189,7 +190,7 @@ fn without_filesystems(program: &mut Program) {
 
 fn staging() -> impl Strategy<Value = DataStaging> {
     let uri = || of(of("[a-z]{2,5}://[a-z0-9/.]{1,12}"));
-    let flags = (select(CreationFlag::ALL.to_vec()), of(any::<bool>()));
+    let flags = (select(CreationFlag::VARIANTS.to_vec()), of(any::<bool>()));
     (
         of(name()),
         text(),

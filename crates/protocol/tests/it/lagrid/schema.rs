@@ -13,11 +13,11 @@ const EACH: usize = 12;
 fn some<M: Message>(
     runner: &mut TestRunner,
     messages: impl Strategy<Value = M>,
-    name: &'static str,
+    name: String,
 ) -> Vec<String> {
     let draw = |_| {
         let message = messages.new_tree(runner).unwrap().current();
-        message.to_element(name).to_document()
+        message.to_element(name.clone()).to_document()
     };
     (0..EACH).map(draw).collect()
 }

@@ -98,115 +98,103 @@ const ALL_SERVICES: &[&str] = &["emulator", "broker", "replay", "dashboard"];
 const CLOCKED: &[&str] = &["emulator", "broker", "replay"];
 const MACHINES: &[&str] = &["emulator", "broker"];
 
-/// The version of the program.
-pub static BUILD: Metric = Metric::of(Kind::Info, "build", ALL_SERVICES)
-    .by(&["version"])
-    .help("The version of gridrig that serves this");
-/// When this life of the service began.
-pub static START_TIME: Metric = Metric::of(Kind::Gauge, "start_time", ALL_SERVICES)
-    .in_unit("seconds")
-    .help("When this life (incarnation) of the service began, in Unix time");
-/// The run's clock.
-pub static VIRTUAL_TIME: Metric = Metric::of(Kind::Gauge, "virtual_time", CLOCKED)
-    .in_unit("seconds")
-    .help("The time of the run, as the clock of the service has it");
-/// How fast that clock goes.
-pub static CLOCK_SPEED: Metric = Metric::of(Kind::Gauge, "clock_speed", CLOCKED)
-    .in_unit("ratio")
-    .help("Seconds of the run that pass in a second on the wall");
-/// Jobs that are there, by what they do.
-pub static JOBS: Metric = Metric::of(Kind::Gauge, "jobs", CLOCKED)
-    .by(&["state"])
-    .help(
-        "Jobs that are here, by state: queued and running in an LRMS; queued and sent with a \
-         broker; planned (not yet handed over) and open (without a known end) with the \
-         replayer",
-    );
-/// What the waiting jobs want.
-pub static QUEUED_PROCESSORS: Metric = Metric::of(Kind::Gauge, "queued", &["emulator"])
-    .in_unit("processors")
-    .help("Processors that the jobs queued in the LRMS want");
-/// Processors in use.
-pub static BUSY_PROCESSORS: Metric = Metric::of(Kind::Gauge, "busy", &["emulator"])
-    .in_unit("processors")
-    .help("Processors of the cluster that run a job");
-/// Processors that could be in use.
-pub static AVAILABLE_PROCESSORS: Metric = Metric::of(Kind::Gauge, "available", &["emulator"])
-    .in_unit("processors")
-    .help("Processors of the cluster that are up, busy or not");
-/// What has happened to jobs.
-pub static JOB_EVENTS: Metric = Metric::of(Kind::Counter, "job_events", CLOCKED)
-    .by(&["event"])
-    .help("What has happened to jobs here, by the names of /v1/events");
-/// Jobs run for other domains.
-pub static FORWARDED_JOBS: Metric = Metric::of(Kind::Counter, "forwarded_jobs", &["broker"])
-    .by(&["origin", "executing"])
-    .help(
-        "Jobs of other domains that the broker has handed to a cluster of its own, by the \
-         domain at which they entered and the one that executes them",
-    );
-/// The jobs of the workload.
-pub static WORKLOAD_JOBS: Metric = Metric::of(Kind::Gauge, "workload_jobs", &["replay"])
-    .help("Jobs of the workload that is replayed, from the first to the last");
-/// How late jobs are handed over.
-pub static SUBMISSION_LAG: Metric = Metric::of(Kind::Histogram, "submission_lag", &["replay"])
-    .in_unit("seconds")
-    .help("How much later than intended a job was handed over, in seconds of the run");
-/// How old a broker's knowledge is.
-pub static INFORMATION_AGE: Metric = Metric::of(Kind::Gauge, "information_age", &["broker"])
-    .in_unit("seconds")
-    .by(&["source", "source_kind"])
-    .help(
-        "Age of the oldest information that the broker uses about a source (lrms: a cluster \
-         of its own, broker: a peer), in seconds of the run",
-    );
-/// Messages sent.
-pub static MESSAGES_SENT: Metric = Metric::of(Kind::Counter, "messages_sent", CLOCKED)
-    .by(&["kind"])
-    .help("Messages of the model that were sent, by kind");
-/// Messages received.
-pub static MESSAGES_RECEIVED: Metric = Metric::of(Kind::Counter, "messages_received", MACHINES)
-    .by(&["kind"])
-    .help("Messages of the model that came in, each counted once, by kind");
-/// Messages that came again.
-pub static MESSAGES_REPEATED: Metric = Metric::of(Kind::Counter, "messages_repeated", MACHINES)
-    .help("Messages that were delivered again and changed nothing");
-/// Messages that never arrived.
-pub static MESSAGES_UNDELIVERED: Metric =
-    Metric::of(Kind::Counter, "messages_undelivered", MACHINES)
-        .by(&["kind"])
-        .help("Messages that were given up after several tries, by kind");
-/// How long requests take.
-pub static REQUEST_DURATION: Metric =
-    Metric::of(Kind::Histogram, "http_request_duration", ALL_SERVICES)
-        .in_unit("seconds")
-        .by(&["method", "route", "status"])
-        .help(
-            "Wall time from a request to its answer, by route and class of status; a request \
-         that waits for news (/v1/ends) counts its wait",
-        );
+/// The metrics, each a static, and all of them in `ALL`.
+macro_rules! metrics {
+    ($($(#[$doc:meta])* $name:ident = $metric:expr;)+) => {
+        $($(#[$doc])* pub static $name: Metric = $metric;)+
 
-/// All metrics, in the order in which they are shown.
-pub static ALL: [&Metric; 18] = [
-    &BUILD,
-    &START_TIME,
-    &VIRTUAL_TIME,
-    &CLOCK_SPEED,
-    &JOBS,
-    &QUEUED_PROCESSORS,
-    &BUSY_PROCESSORS,
-    &AVAILABLE_PROCESSORS,
-    &JOB_EVENTS,
-    &FORWARDED_JOBS,
-    &WORKLOAD_JOBS,
-    &SUBMISSION_LAG,
-    &INFORMATION_AGE,
-    &MESSAGES_SENT,
-    &MESSAGES_RECEIVED,
-    &MESSAGES_REPEATED,
-    &MESSAGES_UNDELIVERED,
-    &REQUEST_DURATION,
-];
+        /// All metrics, in the order in which they are shown.
+        pub static ALL: [&Metric; [$(stringify!($name)),+].len()] = [$(&$name),+];
+    };
+}
+
+metrics! {
+    /// The version of the program.
+    BUILD = Metric::of(Kind::Info, "build", ALL_SERVICES)
+        .by(&["version"])
+        .help("The version of gridrig that serves this");
+    /// When this life of the service began.
+    START_TIME = Metric::of(Kind::Gauge, "start_time", ALL_SERVICES)
+        .in_unit("seconds")
+        .help("When this life (incarnation) of the service began, in Unix time");
+    /// The run's clock.
+    VIRTUAL_TIME = Metric::of(Kind::Gauge, "virtual_time", CLOCKED)
+        .in_unit("seconds")
+        .help("The time of the run, as the clock of the service has it");
+    /// How fast that clock goes.
+    CLOCK_SPEED = Metric::of(Kind::Gauge, "clock_speed", CLOCKED)
+        .in_unit("ratio")
+        .help("Seconds of the run that pass in a second on the wall");
+    /// Jobs that are there, by what they do.
+    JOBS = Metric::of(Kind::Gauge, "jobs", CLOCKED)
+        .by(&["state"])
+        .help(
+            "Jobs that are here, by state: queued and running in an LRMS; queued and sent with a \
+             broker; planned (not yet handed over) and open (without a known end) with the \
+             replayer",
+        );
+    /// What the waiting jobs want.
+    QUEUED_PROCESSORS = Metric::of(Kind::Gauge, "queued", &["emulator"])
+        .in_unit("processors")
+        .help("Processors that the jobs queued in the LRMS want");
+    /// Processors in use.
+    BUSY_PROCESSORS = Metric::of(Kind::Gauge, "busy", &["emulator"])
+        .in_unit("processors")
+        .help("Processors of the cluster that run a job");
+    /// Processors that could be in use.
+    AVAILABLE_PROCESSORS = Metric::of(Kind::Gauge, "available", &["emulator"])
+        .in_unit("processors")
+        .help("Processors of the cluster that are up, busy or not");
+    /// What has happened to jobs.
+    JOB_EVENTS = Metric::of(Kind::Counter, "job_events", CLOCKED)
+        .by(&["event"])
+        .help("What has happened to jobs here, by the names of /v1/events");
+    /// Jobs run for other domains.
+    FORWARDED_JOBS = Metric::of(Kind::Counter, "forwarded_jobs", &["broker"])
+        .by(&["origin", "executing"])
+        .help(
+            "Jobs of other domains that the broker has handed to a cluster of its own, by the \
+             domain at which they entered and the one that executes them",
+        );
+    /// The jobs of the workload.
+    WORKLOAD_JOBS = Metric::of(Kind::Gauge, "workload_jobs", &["replay"])
+        .help("Jobs of the workload that is replayed, from the first to the last");
+    /// How late jobs are handed over.
+    SUBMISSION_LAG = Metric::of(Kind::Histogram, "submission_lag", &["replay"])
+        .in_unit("seconds")
+        .help("How much later than intended a job was handed over, in seconds of the run");
+    /// How old a broker's knowledge is.
+    INFORMATION_AGE = Metric::of(Kind::Gauge, "information_age", &["broker"])
+        .in_unit("seconds")
+        .by(&["source", "source_kind"])
+        .help(
+            "Age of the oldest information that the broker uses about a source (lrms: a cluster \
+             of its own, broker: a peer), in seconds of the run",
+        );
+    /// Messages sent.
+    MESSAGES_SENT = Metric::of(Kind::Counter, "messages_sent", CLOCKED)
+        .by(&["kind"])
+        .help("Messages of the model that were sent, by kind");
+    /// Messages received.
+    MESSAGES_RECEIVED = Metric::of(Kind::Counter, "messages_received", MACHINES)
+        .by(&["kind"])
+        .help("Messages of the model that came in, each counted once, by kind");
+    /// Messages that came again.
+    MESSAGES_REPEATED = Metric::of(Kind::Counter, "messages_repeated", MACHINES)
+        .help("Messages that were delivered again and changed nothing");
+    /// Messages that never arrived.
+    MESSAGES_UNDELIVERED = Metric::of(Kind::Counter, "messages_undelivered", MACHINES)
+            .by(&["kind"])
+            .help("Messages that were given up after several tries, by kind");
+    /// How long requests take.
+    REQUEST_DURATION = Metric::of(Kind::Histogram, "http_request_duration", ALL_SERVICES)
+            .in_unit("seconds")
+            .by(&["method", "route", "status"])
+            .help(
+                "Wall time from a request to its answer, by route and class of status; a request \
+             that waits for news (/v1/ends) counts its wait",
+            );
+}
 
 /// The labels that say which service a series is from.
 pub const SERVICE_LABELS: [(&str, &str); 6] = [

@@ -1,7 +1,6 @@
 //! Task lists of job arrays: `0-9:2,12%4`.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 /// One more than the largest task number, as Slurm's `MaxArraySize`.
 pub(in crate::faces::slurm) const MAX_ARRAY_SIZE: u32 = 1001;
@@ -53,27 +52,13 @@ impl TaskList {
 /// Task numbers as Slurm lists them: ranges where neighbours follow each
 /// other (`1-3,7`), a step where all are equally far apart and more than two.
 pub(in crate::faces::slurm) fn compress(tasks: &[u32]) -> String {
-    let mut list = String::new();
-    let mut at = 0;
-    while at < tasks.len() {
-        let mut end = at;
-        while tasks
-            .get(end + 1)
-            .is_some_and(|next| *next == tasks[end] + 1)
-        {
-            end += 1;
-        }
-        if !list.is_empty() {
-            list.push(',');
-        }
-        // Writing to a string cannot fail.
-        let _ = match end - at {
-            0 => write!(list, "{}", tasks[at]),
-            _ => write!(list, "{}-{}", tasks[at], tasks[end]),
-        };
-        at = end + 1;
-    }
-    list
+    let runs = tasks.chunk_by(|one, next| one + 1 == *next);
+    let run = |run: &[u32]| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        one => one.iter().map(u32::to_string).collect(),
+    };
+    let runs: Vec<String> = runs.map(run).collect();
+    runs.join(",")
 }
 
 #[cfg(test)]

@@ -71,10 +71,7 @@ fn of_job(job: &Job, site: &Site) -> Vec<(&'static str, String)> {
     let batch = &job.batch;
     let nodes = site.nodes_of(&job.placement);
     let list = site.node_list(&job.placement);
-    let first = nodes
-        .first()
-        .map(|(node, _)| format!("n{node}"))
-        .unwrap_or_default();
+    let first = site.first_node(&job.placement);
     let cpus: Vec<u32> = nodes.iter().map(|(_, cpus)| *cpus).collect();
     let per_task = batch.cpus_per_task.max(1);
     let tasks: Vec<u32> = cpus.iter().map(|cpus| (cpus / per_task).max(1)).collect();

@@ -2,21 +2,80 @@
 
 use crate::faces::slurm::options::Parsed;
 
+/// A field that a line can show, `V` being the function that reads it.
+pub(super) struct Field<V> {
+    /// [`NONE`] or a digit for one that only `-O` knows.
+    pub letter: char,
+    /// In small letters; empty for one that only `-o` knows.
+    name: &'static str,
+    header: &'static str,
+    shows: Shows<V>,
+}
+
+/// What a field shows.
+pub(super) enum Shows<V> {
+    /// The same on every line, since an emulated cluster has no such thing.
+    Always(&'static str),
+    Value(V),
+    /// A length of time, which squeue does not cut to the field's width.
+    Length(V),
+}
+
+/// No letter.
+pub(super) const NONE: char = ' ';
+
+/// A row of a table of fields.
+pub(super) const fn field<V>(
+    letter: char,
+    name: &'static str,
+    header: &'static str,
+    shows: Shows<V>,
+) -> Field<V> {
+    Field {
+        letter,
+        name,
+        header,
+        shows,
+    }
+}
+
+impl<V> Field<V> {
+    /// The value, and whether it may be cut to the field's width.
+    fn value(&self, read: impl Fn(&V) -> String) -> (String, bool) {
+        match &self.shows {
+            Shows::Always(text) => ((*text).to_owned(), true),
+            Shows::Value(value) => (read(value), true),
+            Shows::Length(value) => {
+                let text = read(value);
+                let whole = text.starts_with(|c: char| c.is_ascii_digit());
+                (text, !whole)
+            }
+        }
+    }
+}
+
 /// A piece of a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece<F> {
+pub(super) enum Piece<V: 'static> {
     /// Text as it stands.
     Text(String),
     /// A field, cut and padded to a width if it has one.
-    Field { field: F, width: usize, right: bool },
+    Field(&'static Field<V>, Width),
 }
+
+/// A width, and whether the text stands at its right end.
+type Width = (usize, bool);
 
 /// Reads a format of letters. What is no known field stays as text and is
 /// named in the second value, as Slurm complains about it.
-pub(super) fn letters<F>(
+pub(super) fn letters<V>(
     format: &str,
-    known: impl Fn(char) -> Option<F>,
-) -> (Vec<Piece<F>>, Vec<String>) {
+    fields: &'static [Field<V>],
+) -> (Vec<Piece<V>>, Vec<String>) {
+    let known = |letter| {
+        fields
+            .iter()
+            .find(|one| one.letter == letter && letter != NONE)
+    };
     let (mut pieces, mut unknown, mut text) = (Vec::new(), Vec::new(), String::new());
     let mut rest = format;
     while let Some(at) = rest.find('%') {
@@ -31,18 +90,13 @@ pub(super) fn letters<F>(
             rest = &after[1..];
             continue;
         }
-        match letter.and_then(&known) {
+        match letter.and_then(known) {
             Some(field) => {
                 if !text.is_empty() {
                     pieces.push(Piece::Text(std::mem::take(&mut text)));
                 }
                 let width = after[..digits].parse().unwrap_or(0);
-                let right = digits_from > 0;
-                pieces.push(Piece::Field {
-                    field,
-                    width,
-                    right,
-                });
+                pieces.push(Piece::Field(field, (width, digits_from > 0)));
                 rest = &after[digits + 1..];
             }
             None => {
@@ -60,14 +114,15 @@ pub(super) fn letters<F>(
 }
 
 /// Reads a list of names, each `Name` or `Name:width` or `Name:.width`.
-pub(super) fn names<F>(
-    format: &str,
-    known: impl Fn(&str) -> Option<F>,
-) -> (Vec<Piece<F>>, Vec<String>) {
+fn names<V>(format: &str, fields: &'static [Field<V>]) -> (Vec<Piece<V>>, Vec<String>) {
     let (mut pieces, mut unknown) = (Vec::new(), Vec::new());
     for part in format.split(',') {
         let (name, width) = part.split_once(':').unwrap_or((part, ""));
-        let Some(field) = known(&name.trim().to_ascii_lowercase()) else {
+        let known = name.trim().to_ascii_lowercase();
+        let known = fields
+            .iter()
+            .find(|one| one.name == known && !known.is_empty());
+        let Some(field) = known else {
             unknown.push(name.to_owned());
             continue;
         };
@@ -78,31 +133,26 @@ pub(super) fn names<F>(
             // What is no number is no width.
             width => width.parse().unwrap_or(0),
         };
-        pieces.push(Piece::Field {
-            field,
-            width,
-            right,
-        });
+        pieces.push(Piece::Field(field, (width, right)));
     }
     (pieces, unknown)
 }
 
 /// The pieces of the format that was asked for last, by letters (`-o`) or by
 /// names (`-O`), else of the `usual` one; each unknown field in a complaint.
-pub(super) fn asked<F>(
+pub(super) fn asked<V>(
     parsed: &Parsed,
     usual: &str,
-    letter: impl Fn(char) -> Option<F>,
-    name: impl Fn(&str) -> Option<F>,
+    fields: &'static [Field<V>],
     complain: impl Fn(&str, bool) -> String,
-) -> (Vec<Piece<F>>, String) {
+) -> (Vec<Piece<V>>, String) {
     let mut given = parsed.options.iter().rev();
     let given = given.find(|(option, _)| ["format", "Format"].contains(option));
     let by_name = given.is_some_and(|(option, _)| *option == "Format");
     let format = given.map_or(usual, |(_, format)| format.as_deref().unwrap_or_default());
     let (pieces, unknown) = match by_name {
-        true => names(format, name),
-        false => letters(format, letter),
+        true => names(format, fields),
+        false => letters(format, fields),
     };
     let complaints = unknown.iter().map(|what| complain(what, by_name));
     (pieces, complaints.collect())
@@ -111,38 +161,32 @@ pub(super) fn asked<F>(
 /// The width of a field of squeue's `-O` that names none.
 const DEFAULT_WIDTH: usize = 20;
 
-/// Appends one line.
-pub(super) fn line<F>(out: &mut String, pieces: &[Piece<F>], value: impl Fn(&F) -> String) {
-    line_with(out, pieces, |field| (value(field), true));
+/// Appends a line for each of these, below a line of headers if that is wanted.
+pub(super) fn rows<V, L>(
+    out: &mut String,
+    header: bool,
+    pieces: &[Piece<V>],
+    lines: impl IntoIterator<Item = L>,
+    read: impl Fn(&V, &L) -> String,
+) {
+    if header {
+        row(out, pieces, |field| (field.header.to_owned(), true));
+    }
+    for line in lines {
+        row(out, pieces, |field| field.value(|value| read(value, &line)));
+    }
 }
 
-/// The same; a value that is not to be cut makes its line longer.
-pub(super) fn line_with<F>(
-    out: &mut String,
-    pieces: &[Piece<F>],
-    value: impl Fn(&F) -> (String, bool),
-) {
+/// Appends one line; a value that is not to be cut makes it longer.
+fn row<V>(out: &mut String, pieces: &[Piece<V>], value: impl Fn(&Field<V>) -> (String, bool)) {
     for piece in pieces {
         match piece {
             Piece::Text(text) => out.push_str(text),
-            Piece::Field {
-                field,
-                width: 0,
-                right: _,
-            } => out.push_str(&value(field).0),
-            Piece::Field {
-                field,
-                width,
-                right,
-            } => {
-                let (text, cut) = value(field);
-                let width = if cut {
-                    *width
-                } else {
-                    (*width).max(text.len())
-                };
-                pad(out, &text, width, *right);
-            }
+            Piece::Field(field, (0, _)) => out.push_str(&value(field).0),
+            Piece::Field(field, (width, right)) => match value(field) {
+                (text, true) => pad(out, &text, *width, *right),
+                (text, false) => pad(out, &text, (*width).max(text.len()), *right),
+            },
         }
     }
     out.push('\n');
@@ -168,35 +212,49 @@ pub(super) fn pad(out: &mut String, text: &str, width: usize, right: bool) {
 mod tests {
     use super::*;
 
-    fn shown(format: &str) -> (String, Vec<String>) {
-        let (pieces, unknown) = letters(format, |c| c.is_alphabetic().then_some(c));
+    static FIELDS: [Field<&str>; 4] = [
+        field('i', "jobid", "", Shows::Value("iii")),
+        field('j', "name", "", Shows::Value("jjj")),
+        field('P', "", "", Shows::Value("PPP")),
+        field('u', "", "", Shows::Value("uuu")),
+    ];
+
+    fn shown((pieces, unknown): (Vec<Piece<&str>>, Vec<String>)) -> (String, Vec<String>) {
         let mut out = String::new();
-        line(&mut out, &pieces, |c| c.to_string().repeat(3));
+        rows(&mut out, false, &pieces, [()], |text, ()| {
+            (*text).to_owned()
+        });
         (out, unknown)
     }
 
     #[test]
     fn letters_are_cut_and_padded() {
-        assert_eq!(shown("%i %.5j|%2P|%5u|").0, "iii   jjj|PP|uuu  |\n");
-        assert_eq!(shown("JobId=%i").0, "JobId=iii\n");
-        assert_eq!(shown("%i%%|%i"), ("iii|iii\n".to_owned(), Vec::new()));
+        assert_eq!(
+            shown(letters("%i %.5j|%2P|%5u|", &FIELDS)).0,
+            "iii   jjj|PP|uuu  |\n"
+        );
+        assert_eq!(shown(letters("JobId=%i", &FIELDS)).0, "JobId=iii\n");
+        assert_eq!(
+            shown(letters("%i%%|%i", &FIELDS)),
+            ("iii|iii\n".to_owned(), Vec::new())
+        );
     }
 
     #[test]
     fn what_is_unknown_stays() {
         assert_eq!(
-            shown("%-5T|%i"),
+            shown(letters("%-5T|%i", &FIELDS)),
             ("%-5T|iii\n".to_owned(), vec!["-".to_owned()])
         );
-        assert_eq!(shown("%5"), ("%5\n".to_owned(), vec![String::new()]));
+        assert_eq!(
+            shown(letters("%5", &FIELDS)),
+            ("%5\n".to_owned(), vec![String::new()])
+        );
     }
 
     #[test]
     fn names_have_widths() {
-        let known = |name: &str| (name == "jobid" || name == "name").then(|| name.to_owned());
-        let (pieces, unknown) = names("JobID:8,Name:.6,foo", known);
-        let mut out = String::new();
-        line(&mut out, &pieces, |_| "ab".to_owned());
-        assert_eq!((out.as_str(), unknown.len()), ("ab          ab\n", 1));
+        let (out, unknown) = shown(names("JobID:8,Name:.6,foo", &FIELDS));
+        assert_eq!((out.as_str(), unknown.len()), ("iii        jjj\n", 1));
     }
 }

@@ -1,7 +1,7 @@
 //! `sacct`: what the store knows, as a Slurm with accounts would answer.
 
 use super::format::pad;
-use super::{among, list, of_users, options};
+use super::{among, list, of_users, options, refuse};
 use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::show::Caller;
@@ -66,7 +66,7 @@ static FIELDS: [Field; 47] = [
     field("NodeList", 15, Value(|l| l.nodes())),
     field("NTasks", 8, OfStep("1")),
     field("Partition", 10, OnlyJob(|l| l.store.site.partition.clone())),
-    field("Planned", 10, OnlyJob(|l| times::long(planned(l.job, l.now)))),
+    field("Planned", 10, OnlyJob(|l| times::long(l.job.pending_seconds(l.now)))),
     field("Priority", 10, OnlyJob(|l| l.record.priority().to_string())),
     field("QOS", 10, OnlyJob(|l| l.job.batch.qos.clone().unwrap_or_default())),
     field("Reason", 22, OnlyJob(|l| l.record.reason.to_owned())),
@@ -77,8 +77,8 @@ static FIELDS: [Field; 47] = [
     field("State", 10, Value(|l| l.state())),
     field("Submit", 19, Value(|l| l.stamp(Some(l.job.submit)))),
     field("SystemCPU", 10, Always("00:00:00")),
-    field("Timelimit", 10, OnlyJob(|l| limit(l.job, times::long))),
-    field("TimelimitRaw", 10, OnlyJob(|l| limit(l.job, |seconds| (seconds / 60).to_string()))),
+    field("Timelimit", 10, OnlyJob(|l| l.job.limit_text(0, times::long))),
+    field("TimelimitRaw", 10, OnlyJob(|l| l.job.limit_text(0, |s| (s / 60).to_string()))),
     field("TotalCPU", 10, Always("00:00:00")),
     field("UID", 6, OnlyJob(|l| l.job.batch.uid.to_string())),
     field("User", 9, OnlyJob(|l| l.job.batch.user.to_string())),
@@ -171,8 +171,9 @@ fn columns(format: &str) -> Result<Vec<Column>, Answer> {
                 .iter()
                 .find(|field| field.name.eq_ignore_ascii_case(name));
             let Some(field) = field else {
-                let what = format!("sacct: fatal: Invalid field requested: \"{name}\"\n");
-                return Err(Answer::failed(1, what));
+                return refuse(format!(
+                    "sacct: fatal: Invalid field requested: \"{name}\"\n"
+                ));
             };
             let left = width.starts_with('-');
             let width = width.trim_start_matches('-').parse().unwrap_or(field.width);
@@ -214,8 +215,7 @@ fn lines<'a>(
             let (id, step) = word.split_once('.').unwrap_or((&word, ""));
             let targets = super::targets(id);
             let Some(targets) = targets else {
-                let what = format!("sacct: fatal: Bad job/step specified: {word}\n");
-                return Err(Answer::failed(1, what));
+                return refuse(format!("sacct: fatal: Bad job/step specified: {word}\n"));
             };
             let found = targets
                 .iter()
@@ -328,9 +328,7 @@ impl Line<'_> {
     }
 
     fn stamp(&self, at: Option<SimTime>) -> String {
-        at.map_or("Unknown".to_owned(), |at| {
-            times::stamp(self.store.site.unix(at))
-        })
+        self.store.site.stamp_or(at, "Unknown")
     }
 
     fn state(&self) -> String {
@@ -341,17 +339,6 @@ impl Line<'_> {
             (state, _) => state.names().0.to_owned(),
         }
     }
-}
-
-/// The time limit in seconds, as `show` writes it.
-fn limit(job: &Job, show: fn(u64) -> String) -> String {
-    let limit = job.limit.map(|limit| limit.as_nanos() / 1_000_000_000);
-    limit.map_or("UNLIMITED".to_owned(), show)
-}
-
-fn planned(job: &Job, now: SimTime) -> u64 {
-    let start = job.start.or(job.end).unwrap_or(now);
-    start.since(job.submit).as_nanos() / 1_000_000_000
 }
 
 fn memory(job: &Job) -> String {

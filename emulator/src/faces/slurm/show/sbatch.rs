@@ -48,7 +48,7 @@ fn submit(
         let at = times::moment(text, store.site.unix(now));
         let at = at.ok_or_else(|| no_moment("deadline", text))?;
         let limit = order.batch.limit.and_then(times::Limit::length);
-        let length = limit.map_or(0, |limit| limit.as_nanos() / 1_000_000_000);
+        let length = limit.map_or(0, times::seconds);
         if at < store.site.unix(now) + length {
             let what = "Requested time limit is invalid (missing or exceeds some limit)";
             return Err(Refusal::submission(what));
@@ -79,7 +79,7 @@ fn submit(
         stderr: warnings,
     };
     Ok(match wait {
-        true => Outcome::WhenEnded(store.find(Target { id, task: None }), answer),
+        true => Outcome::WhenEnded(store.find(Target::whole(id)), answer),
         false => answer.into(),
     })
 }

@@ -1,6 +1,6 @@
 //! `scancel`
 
-use super::{Filter, list, options, split_jobs, targets};
+use super::{Filter, list, options, refuse, split_jobs, targets};
 use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::show::Caller;
@@ -43,10 +43,7 @@ pub(super) fn scancel(
     }
     let filter = Chosen::of(&parsed, caller)?;
     if named.is_empty() && !filter.is_any() {
-        return Err(Answer::failed(
-            1,
-            "scancel: error: No job identification provided\n",
-        ));
+        return refuse("scancel: error: No job identification provided\n");
     }
     let signal = parsed.last("signal").map(read_signal).transpose()?;
     let mut stderr = String::new();
@@ -112,8 +109,7 @@ impl Chosen {
     fn of(parsed: &Parsed, caller: &Caller) -> Result<Self, Answer> {
         for user in list(parsed, "user").iter().flatten() {
             if is_unknown(user) {
-                let what = format!("scancel: error: Invalid user name: {user}\n");
-                return Err(Answer::failed(1, what));
+                return refuse(format!("scancel: error: Invalid user name: {user}\n"));
             }
         }
         let states =
@@ -150,12 +146,9 @@ fn read_state(word: &str) -> Result<Wanted, Answer> {
         "PD" | "PENDING" => Ok(Wanted::Pending),
         "R" | "RUNNING" => Ok(Wanted::Running),
         "S" | "SUSPENDED" => Ok(Wanted::Suspended),
-        _ => Err(Answer::failed(
-            1,
-            format!(
-                "Invalid job state specified: {word}\n\
+        _ => refuse(format!(
+            "Invalid job state specified: {word}\n\
                  Valid job states are PENDING, RUNNING, and SUSPENDED\n"
-            ),
         )),
     }
 }

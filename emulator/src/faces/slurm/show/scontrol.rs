@@ -3,7 +3,7 @@
 mod cluster;
 mod job;
 
-use super::{options, split_jobs, targets};
+use super::{options, refuse, split_jobs, targets};
 use crate::faces::slurm::show::Caller;
 use crate::faces::slurm::store::{Hold, Job, JobStore, State};
 use crate::faces::slurm::wire::{Answer, JOB_NODES, Request};
@@ -20,8 +20,7 @@ pub(super) fn scontrol(
     let (one_line, quiet) = (parsed.has("oneliner"), parsed.has("quiet"));
     let words: Vec<&str> = parsed.rest.iter().map(String::as_str).collect();
     let Some((keyword, rest)) = words.split_first() else {
-        let what = "too few arguments for keyword:scontrol\n";
-        return Err(Answer::failed(1, what));
+        return refuse("too few arguments for keyword:scontrol\n");
     };
     let mut answer = match keyword.to_ascii_lowercase().as_str() {
         "version" => Answer::said(crate::faces::slurm::site::VERSION_LINE.to_owned()),

@@ -1,7 +1,11 @@
 //! `sinfo`
 
-use super::format::{self, Piece};
-use super::{list, options};
+use super::format::{
+    self, Field, Piece,
+    Shows::{Always, Value},
+    field,
+};
+use super::{list, options, refuse};
 use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::site::{Node, Site, VERSION, gres};
 use crate::faces::slurm::store::JobStore;
@@ -18,35 +22,10 @@ const BY_NODE_LONG: &str = "%9N %.6D %.9P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20
 const REASONS: &str = "%20E %9u %19H %N";
 const SUMMARY: &str = "%9P %.5a %.10l %.16F %N";
 
-/// A field.
-struct Field {
-    /// A digit for one that only `-O` knows.
-    letter: char,
-    /// In small letters.
-    name: &'static str,
-    header: &'static str,
-    shows: Shows,
-}
-
-enum Shows {
-    /// The same of all nodes.
-    Always(&'static str),
-    Value(fn(&Line<'_>) -> String),
-}
-
-use Shows::{Always, Value};
-
-const fn field(letter: char, name: &'static str, header: &'static str, shows: Shows) -> Field {
-    Field {
-        letter,
-        name,
-        header,
-        shows,
-    }
-}
+type Show = fn(&Line<'_>) -> String;
 
 #[rustfmt::skip]
-static FIELDS: [Field; 48] = [
+static FIELDS: [Field<Show>; 48] = [
     field('1', "allocmem", "ALLOCMEM", Always("0")),
     field('S', "allocnodes", "ALLOCNODES", Always("all")),
     field('a', "available", "AVAIL", Always("up")),
@@ -173,15 +152,8 @@ pub(super) fn sinfo(store: &JobStore, request: &Request, now: SimTime) -> Result
         out.push_str(&times::date(site.unix(now)));
         out.push('\n');
     }
-    if !parsed.has("noheader") {
-        format::line(&mut out, &pieces, |field| field.header.to_owned());
-    }
-    for line in &lines {
-        format::line(&mut out, &pieces, |field| match field.shows {
-            Always(text) => text.to_owned(),
-            Value(value) => value(line),
-        });
-    }
+    let header = !parsed.has("noheader");
+    format::rows(&mut out, header, &pieces, &lines, |show, line| show(line));
     Ok(Answer {
         code: 0,
         stdout: out,
@@ -189,12 +161,7 @@ pub(super) fn sinfo(store: &JobStore, request: &Request, now: SimTime) -> Result
     })
 }
 
-fn pieces(parsed: &Parsed) -> (Vec<Piece<&'static Field>>, String) {
-    let letter = |letter: char| {
-        let letter = Some(letter).filter(|letter| !letter.is_ascii_digit())?;
-        FIELDS.iter().find(|field| field.letter == letter)
-    };
-    let name = |name: &str| FIELDS.iter().find(|field| field.name == name);
+fn pieces(parsed: &Parsed) -> (Vec<Piece<Show>>, String) {
     let (long, by_node) = (parsed.has("long"), parsed.has("Node"));
     let usual = if parsed.has("list-reasons") {
         REASONS
@@ -212,7 +179,7 @@ fn pieces(parsed: &Parsed) -> (Vec<Piece<&'static Field>>, String) {
         true => format!("sinfo: error: Invalid job format specification: {what}\n"),
         false => format!("Invalid node format specification: {what}\n"),
     };
-    format::asked(parsed, usual, letter, name, complain)
+    format::asked(parsed, usual, &FIELDS, complain)
 }
 
 /// The nodes that are asked for.
@@ -227,10 +194,9 @@ fn chosen<'a>(parsed: &Parsed, site: &Site, all: &'a [Node]) -> Result<Vec<&'a N
         && !states.iter().any(|state| state.eq_ignore_ascii_case("all"))
     {
         if let Some(other) = states.iter().find(|state| !is_state(state)) {
-            let what = format!(
+            return refuse(format!(
                 "sinfo: error: Bad state string: \"{other}\"\nsinfo: error: valid states: {STATES}\n"
-            );
-            return Err(Answer::failed(1, what));
+            ));
         }
         chosen.retain(|node| {
             let (long, short) = node.state();
@@ -242,8 +208,7 @@ fn chosen<'a>(parsed: &Parsed, site: &Site, all: &'a [Node]) -> Result<Vec<&'a N
     }
     if let Some(nodes) = parsed.last("nodes") {
         let Some(names) = hostlist::expand(nodes) else {
-            let what = format!("sinfo: error: Invalid node list: {nodes}\n");
-            return Err(Answer::failed(1, what));
+            return refuse(format!("sinfo: error: Invalid node list: {nodes}\n"));
         };
         chosen.retain(|node| names.contains(&node.name));
     }
@@ -272,12 +237,12 @@ fn is_state(state: &str) -> bool {
 /// Nodes that are alike in what the format shows stand together.
 fn lines<'a>(
     parsed: &Parsed,
-    pieces: &[Piece<&Field>],
+    pieces: &[Piece<Show>],
     chosen: Vec<&'a Node>,
     site: &'a Site,
 ) -> Vec<Line<'a>> {
     let shows = |letters: &str| {
-        let field = |piece: &Piece<&Field>| matches!(piece, Piece::Field { field, .. } if letters.contains(field.letter));
+        let field = |piece: &Piece<Show>| matches!(piece, Piece::Field(field, _) if letters.contains(field.letter));
         pieces.iter().any(field)
     };
     let apart = parsed.has("Node") || shows("no");

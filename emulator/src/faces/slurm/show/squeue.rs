@@ -1,10 +1,9 @@
 //! `squeue`
 
 mod fields;
-mod steps;
 
 use super::format::{self, Piece};
-use super::{Filter, list, options, split_jobs, targets};
+use super::{Filter, list, options, refuse, split_jobs, targets};
 use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::show::Caller;
@@ -14,13 +13,14 @@ use crate::faces::slurm::users::is_unknown;
 use crate::faces::slurm::wire::{Answer, Request};
 use crate::slurm::hostlist;
 use crate::slurm::times;
-use fields::{Field, View};
+use fields::{FIELDS, STEP_FIELDS, Show, View};
 use gridrig_core::time::SimTime;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 const DEFAULT: &str = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
 const LONG: &str = "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R";
+const STEPS: &str = "%.15i %.8j %.9P %.8u %.9M %N";
 const START: &str = "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R";
 
 /// The states by name, as squeue lists them when it knows none of that name.
@@ -35,23 +35,15 @@ pub(super) fn squeue(
     now: SimTime,
 ) -> Result<Answer, Answer> {
     let parsed = options("squeue", request)?;
-    refuse(&parsed, store)?;
+    check(&parsed, store)?;
     let chosen = Chosen::of(&parsed, store, caller)?;
     let apart = parsed.has("array") || parsed.has("array-unique");
     let mut records = store.records(now, chosen.jobs.as_deref(), apart);
     if let Some([Target { id, .. }]) = chosen.jobs.as_deref()
         && records.is_empty()
-        && store
-            .find(Target {
-                id: *id,
-                task: None,
-            })
-            .is_empty()
+        && store.find(Target::whole(*id)).is_empty()
     {
-        return Err(Answer::failed(
-            1,
-            "slurm_load_jobs error: Invalid job id specified\n",
-        ));
+        return refuse("slurm_load_jobs error: Invalid job id specified\n");
     }
     records.retain(|record| chosen.takes(record, &store.site));
     sort(
@@ -61,13 +53,21 @@ pub(super) fn squeue(
             false => "P,t,-p",
         }),
     );
+    let (header, mut out) = (
+        !parsed.has("noheader"),
+        String::with_capacity(records.len() * 96),
+    );
+    let view = View {
+        site: &store.site,
+        now,
+    };
     if parsed.has("steps") {
-        return Ok(steps::list(
-            &records,
-            &store.site,
-            !parsed.has("noheader"),
-            now,
-        ));
+        let (pieces, _) = format::letters(STEPS, &STEP_FIELDS);
+        records.retain(|record| record.job.state == State::Running);
+        format::rows(&mut out, header, &pieces, &records, |show, one| {
+            show(one, &view)
+        });
+        return Ok(Answer::said(out));
     }
     let (pieces, mut stderr) = pieces(&parsed);
     for user in chosen.filter.users.iter().flatten() {
@@ -75,21 +75,13 @@ pub(super) fn squeue(
             stderr.push_str(&format!("squeue: error: Invalid user: {user}\n\n"));
         }
     }
-    let mut out = String::with_capacity(records.len() * 96);
-    if parsed.has("long") && !parsed.has("noheader") {
+    if parsed.has("long") && header {
         out.push_str(&times::date(store.site.unix(now)));
         out.push('\n');
     }
-    if !parsed.has("noheader") {
-        format::line(&mut out, &pieces, |field| field.header.to_owned());
-    }
-    let view = View {
-        site: &store.site,
-        now,
-    };
-    for record in &records {
-        format::line_with(&mut out, &pieces, |field| field.value(record, &view));
-    }
+    format::rows(&mut out, header, &pieces, &records, |show, one| {
+        show(one, &view)
+    });
     Ok(Answer {
         code: 0,
         stdout: out,
@@ -98,19 +90,16 @@ pub(super) fn squeue(
 }
 
 /// What squeue refuses before it looks at any job.
-fn refuse(parsed: &Parsed, store: &JobStore) -> Result<(), Answer> {
+fn check(parsed: &Parsed, store: &JobStore) -> Result<(), Answer> {
     if let Some(clusters) = list(parsed, "clusters")
         && clusters
             .iter()
             .any(|name| *name != store.site.cluster && name != "all")
     {
         let name = &clusters[0];
-        return Err(Answer::failed(
-            1,
-            format!(
-                "squeue: error: '{name}' can't be reached now, or it is an invalid entry for \
+        return refuse(format!(
+            "squeue: error: '{name}' can't be reached now, or it is an invalid entry for \
                  --cluster.  Use 'sacctmgr list clusters' to see available clusters.\n"
-            ),
         ));
     }
     let alone = parsed.last("jobs") == Some("") || parsed.last("steps") == Some("");
@@ -123,7 +112,7 @@ fn refuse(parsed: &Parsed, store: &JobStore) -> Result<(), Answer> {
     Ok(())
 }
 
-fn pieces(parsed: &Parsed) -> (Vec<Piece<&'static Field>>, String) {
+fn pieces(parsed: &Parsed) -> (Vec<Piece<Show>>, String) {
     let usual = match (parsed.has("start"), parsed.has("long")) {
         (true, _) => START,
         (false, true) => LONG,
@@ -131,7 +120,7 @@ fn pieces(parsed: &Parsed) -> (Vec<Piece<&'static Field>>, String) {
     };
     let complain =
         |what: &str, _| format!("squeue: error: Invalid job format specification: {what}\n");
-    format::asked(parsed, usual, Field::of_letter, Field::of_name, complain)
+    format::asked(parsed, usual, &FIELDS, complain)
 }
 
 /// Which of the jobs.
@@ -176,10 +165,9 @@ impl Chosen {
         let nodes = list(parsed, "nodelist").map(|nodes| nodes.join(","));
         let nodes = nodes.map(|list| match hostlist::expand(&list) {
             Some(names) => known_nodes(names, store),
-            None => {
-                let what = format!("squeue: error: Invalid node name specified {list}\n");
-                Err(Answer::failed(1, what))
-            }
+            None => refuse(format!(
+                "squeue: error: Invalid node name specified {list}\n"
+            )),
         });
         Ok(Chosen {
             filter: Filter::of(parsed, caller),
@@ -205,10 +193,7 @@ fn known_nodes(names: Vec<String>, store: &JobStore) -> Result<BTreeSet<String>,
     let all = store.site.nodes(std::iter::empty());
     let is_known = |name: &String| all.iter().any(|node| node.name == *name);
     match names.iter().find(|name| !is_known(name)) {
-        Some(other) => {
-            let what = format!("squeue: error: Invalid node name {other}\n");
-            Err(Answer::failed(1, what))
-        }
+        Some(other) => refuse(format!("squeue: error: Invalid node name {other}\n")),
         None => Ok(names.into_iter().collect()),
     }
 }
@@ -224,11 +209,10 @@ fn read_states(words: &[String]) -> Result<BTreeSet<String>, Answer> {
         let mut known = STATES.split(',').zip(SHORT);
         let found = known.find(|(long, short)| *long == upper || *short == upper);
         let Some((_, short)) = found else {
-            let what = format!(
+            return refuse(format!(
                 "squeue: error: Invalid job state specified: {word}\nsqueue: error: Valid job \
                  states include: {STATES}\n\n"
-            );
-            return Err(Answer::failed(1, what));
+            ));
         };
         states.insert(short.to_owned());
     }

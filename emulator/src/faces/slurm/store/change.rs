@@ -108,26 +108,13 @@ impl JobStore {
         Job {
             seq: self.next_seq,
             id,
-            task: None,
             plan: length::plan(&batch),
             limit: batch.limit.and_then(Limit::length),
             batch: Arc::new(batch),
-            state: State::Pending,
             why: "None",
             priority,
-            hold: None,
-            begin: None,
-            wishes: Vec::new(),
-            machine: None,
             submit: now,
-            eligible: None,
-            start: None,
-            end: None,
-            placement: Vec::new(),
-            exit: (0, 0),
-            ending: None,
-            cancelled_by: 0,
-            dropped: false,
+            ..Job::default()
         }
     }
 

@@ -4,6 +4,7 @@
 use super::{Job, JobStore, State};
 use crate::faces::slurm::batch::compress;
 use crate::faces::slurm::depend::{self, Target};
+use crate::slurm::times;
 use gridrig_core::time::SimTime;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,7 +80,7 @@ impl Record<'_> {
         let Some(start) = self.job.start.filter(|_| self.job.state != State::Pending) else {
             return 0;
         };
-        self.job.end.unwrap_or(now).since(start).as_nanos() / 1_000_000_000
+        times::seconds(self.job.end.unwrap_or(now).since(start))
     }
 }
 

@@ -12,8 +12,7 @@ use gridrig_core::time::SimTime;
 /// The keys of the configuration that mean something here, in Slurm's layout.
 pub(super) fn config(store: &JobStore, now: SimTime) -> String {
     let site = &store.site;
-    let stamp = |at: SimTime| times::stamp(site.unix(at));
-    let age = MIN_JOB_AGE.as_nanos() / 1_000_000_000;
+    let age = times::seconds(MIN_JOB_AGE);
     let select = if site
         .resources
         .groups()
@@ -30,7 +29,7 @@ pub(super) fn config(store: &JobStore, now: SimTime) -> String {
             "accounting_storage/none".to_owned(),
         ),
         ("AuthType", "auth/none".to_owned()),
-        ("BOOT_TIME", stamp(SimTime::ZERO)),
+        ("BOOT_TIME", site.stamp(SimTime::ZERO)),
         ("ClusterName", site.cluster.clone()),
         ("DefMemPerNode", "UNLIMITED".to_owned()),
         ("EnforcePartLimits", "ALL".to_owned()),
@@ -56,7 +55,7 @@ pub(super) fn config(store: &JobStore, now: SimTime) -> String {
         ("SlurmctldHost[0]", site.host.clone()),
         ("SLURM_VERSION", VERSION.to_owned()),
     ];
-    let mut out = format!("Configuration data as of {}\n", stamp(now));
+    let mut out = format!("Configuration data as of {}\n", site.stamp(now));
     for (key, value) in keys {
         out.push_str(&format!("{key:<23} = {value}\n"));
     }
@@ -95,13 +94,12 @@ pub(super) fn nodes(
 fn node_lines(store: &JobStore, node: &Node, now: SimTime) -> Vec<String> {
     let site = &store.site;
     let group = &site.resources.groups()[node.group];
-    let stamp = |at: SimTime| times::stamp(site.unix(at));
     let (name, cpus, taken) = (&node.name, node.cpus, node.taken);
     let (state, disk) = (
         node.state().0.to_ascii_uppercase(),
         group.disk_mib.unwrap_or(0),
     );
-    let booted = stamp(SimTime::ZERO);
+    let booted = site.stamp(SimTime::ZERO);
     let memory = group.memory_mib.unwrap_or(1);
     let architecture = group.architecture.as_deref().unwrap_or("x86_64");
     let system = group.os.as_deref().unwrap_or("Linux");
@@ -121,7 +119,7 @@ fn node_lines(store: &JobStore, node: &Node, now: SimTime) -> Vec<String> {
         format!("State={state} ThreadsPerCore=1 TmpDisk={disk} Weight=1 Owner=N/A MCS_label=N/A"),
         format!("Partitions={} ", site.partition),
         format!("BootTime={booted} SlurmdStartTime={booted}"),
-        format!("LastBusyTime={}", stamp(now)),
+        format!("LastBusyTime={}", site.stamp(now)),
         format!("CfgTRES=cpu={cpus},mem={memory}M,billing={cpus}"),
         format!("AllocTRES={allocated}"),
         "CapWatts=n/a".to_owned(),

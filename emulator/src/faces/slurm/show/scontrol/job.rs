@@ -3,7 +3,7 @@
 use super::layout;
 use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::file_names::{default_output, fill_for};
-use crate::faces::slurm::show::{in_directory, targets, tres};
+use crate::faces::slurm::show::{in_directory, or_null, targets, tres};
 use crate::faces::slurm::store::{JobStore, Record, State};
 use crate::faces::slurm::users::group_name;
 use crate::faces::slurm::wire::Answer;
@@ -51,20 +51,22 @@ fn is_array(store: &JobStore, chosen: Option<&[Target]>) -> bool {
     let Some([Target { id, task: Some(_) }]) = chosen else {
         return false;
     };
-    let (id, task) = (*id, None);
-    !store.find(Target { id, task }).is_empty()
+    !store.find(Target::whole(*id)).is_empty()
 }
 
 fn lines(store: &JobStore, record: &Record<'_>, now: SimTime) -> Vec<String> {
     let (job, partition) = (record.job, &store.site.partition);
     let batch = &*job.batch;
-    let null = |text: &Option<String>| text.clone().unwrap_or("(null)".to_owned());
     let (user, uid, gid, nice) = (&batch.user, batch.uid, batch.gid, batch.nice);
-    let (group, account, qos) = (group_name(gid), null(&batch.account), null(&batch.qos));
+    let (group, account, qos) = (
+        group_name(gid),
+        or_null(&batch.account),
+        or_null(&batch.qos),
+    );
     let (priority, state, reason) = (record.priority(), job.state.names().0, record.reason);
     let (dependency, requeue) = (record.dependency(), u8::from(batch.requeue));
     let (code, signal) = job.exit;
-    let (wanted, unwanted) = (null(&batch.wanted_nodes), null(&batch.unwanted_nodes));
+    let (wanted, unwanted) = (or_null(&batch.wanted_nodes), or_null(&batch.unwanted_nodes));
     let mut lines = vec![
         name_line(record),
         format!("UserId={user}({uid}) GroupId={group}({gid}) MCS_label=N/A"),
@@ -111,10 +113,8 @@ fn name_line(record: &Record<'_>) -> String {
 
 fn time_lines(store: &JobStore, record: &Record<'_>, now: SimTime) -> [String; 5] {
     let job = record.job;
-    let stamp = |at: SimTime| times::stamp(store.site.unix(at));
-    let known = |at: Option<SimTime>| at.map_or("Unknown".to_owned(), stamp);
-    let limit = job.limit.map(|limit| limit.as_nanos() / 1_000_000_000);
-    let limit = limit.map_or("UNLIMITED".to_owned(), times::long);
+    let known = |at: Option<SimTime>| store.site.stamp_or(at, "Unknown");
+    let limit = job.limit_text(0, times::long);
     let start = record.start(now);
     let end = match (job.end, start, job.limit) {
         (None, Some(start), Some(limit)) => Some(start + limit),
@@ -125,8 +125,11 @@ fn time_lines(store: &JobStore, record: &Record<'_>, now: SimTime) -> [String; 5
         known(start),
         known(end),
     );
-    let (submitted, eligible) = (stamp(job.submit), known(job.eligible.or(job.begin)));
-    let looked = stamp(job.start.unwrap_or(job.submit));
+    let (submitted, eligible) = (
+        store.site.stamp(job.submit),
+        known(job.eligible.or(job.begin)),
+    );
+    let looked = store.site.stamp(job.start.unwrap_or(job.submit));
     [
         format!("RunTime={run} TimeLimit={limit} TimeMin=N/A"),
         format!("SubmitTime={submitted} EligibleTime={eligible}"),
@@ -151,11 +154,11 @@ fn size_lines(store: &JobStore, record: &Record<'_>) -> Vec<String> {
         (None, Some(mib)) => format!("MinMemoryCPU={}", mebibytes(mib)),
         (None, None) => "MinMemoryNode=0".to_owned(),
     };
-    let shared = if batch.exclusive { "NO" } else { "OK" };
+    let shared = batch.shares();
     let mut lines = Vec::new();
-    let host = store.site.nodes_of(&record.job.placement);
-    if let Some((first, _)) = host.first() {
-        lines.push(format!("BatchHost=n{first}"));
+    let host = store.site.first_node(&record.job.placement);
+    if !host.is_empty() {
+        lines.push(format!("BatchHost={host}"));
     }
     lines.extend([
         format!(

@@ -1,11 +1,16 @@
 //! The fields of squeue: letter and name, header, value.
 
-use crate::faces::slurm::show::{in_directory, tres};
+use crate::faces::slurm::show::format::{
+    Field, NONE,
+    Shows::{Always, Length, Value},
+    field,
+};
+use crate::faces::slurm::show::{in_directory, or_null, tres};
 use crate::faces::slurm::site::Site;
 use crate::faces::slurm::store::{Record, State};
 use crate::faces::slurm::users::group_name;
-use crate::slurm::times::{self, short};
-use gridrig_core::time::{SimDuration, SimTime};
+use crate::slurm::times::short;
+use gridrig_core::time::SimTime;
 
 /// What values are computed from besides the job.
 pub(super) struct View<'a> {
@@ -13,50 +18,10 @@ pub(super) struct View<'a> {
     pub now: SimTime,
 }
 
-impl View<'_> {
-    fn stamp(&self, at: SimTime) -> String {
-        times::stamp(self.site.unix(at))
-    }
-
-    fn stamp_or(&self, at: Option<SimTime>, none: &str) -> String {
-        at.map_or(none.to_owned(), |at| self.stamp(at))
-    }
-}
-
-/// A field.
-pub(super) struct Field {
-    /// [`NONE`] for one that only `-O` knows.
-    letter: char,
-    /// In small letters; empty for one that only `-o` knows.
-    name: &'static str,
-    pub header: &'static str,
-    shows: Shows,
-}
-
-enum Shows {
-    /// The same of every job, since an emulated cluster has no such thing.
-    Always(&'static str),
-    Value(fn(&Record<'_>, &View<'_>) -> String),
-    /// A length of time, which squeue does not cut to the field's width.
-    Length(fn(&Record<'_>, &View<'_>) -> String),
-}
-
-/// No letter.
-const NONE: char = ' ';
-
-const fn field(letter: char, name: &'static str, header: &'static str, shows: Shows) -> Field {
-    Field {
-        letter,
-        name,
-        header,
-        shows,
-    }
-}
-
-use Shows::{Always, Length, Value};
+pub(super) type Show = fn(&Record<'_>, &View<'_>) -> String;
 
 #[rustfmt::skip]
-static FIELDS: [Field; 112] = [
+pub(super) static FIELDS: [Field<Show>; 112] = [
     field('a', "account", "ACCOUNT", Value(|r, _| or_null(&r.job.batch.account))),
     field(NONE, "accruetime", "ACCRUE_TIME", Value(eligible)),
     field(NONE, "admin_comment", "ADMIN_COMMENT", Always("(null)")),
@@ -78,7 +43,7 @@ static FIELDS: [Field; 112] = [
     field('O', "contiguous", "CONTIGUOUS", Always("0")),
     field('I', "cores", "CORES_PER_SOCKET", Always("*")),
     field('X', "corespec", "CORE_SPEC", Always("N/A")),
-    field(NONE, "cpus-per-task", "CPUS_PER_TASK", Value(cpus_per_task)),
+    field(NONE, "cpus-per-task", "CPUS_PER_TASK", Value(|r, _| r.job.batch.cpus_per_task.to_string())),
     field(NONE, "cpus-per-tres", "CPUS_PER_TRES", Always("N/A")),
     field(NONE, "deadline", "DEADLINE", Always("N/A")),
     field(NONE, "delayboot", "DELAY_BOOT", Always("0:00")),
@@ -120,7 +85,7 @@ static FIELDS: [Field; 112] = [
     field(NONE, "originraw", "ORIGIN_RAW", Always("NA")),
     field('h', "oversubscribe", "OVER_SUBSCRIBE", Value(oversubscribe)),
     field('P', "partition", "PARTITION", Value(|_, view| view.site.partition.clone())),
-    field(NONE, "pendingtime", "PENDING_TIME", Value(pending)),
+    field(NONE, "pendingtime", "PENDING_TIME", Value(|r, view| r.job.pending_seconds(view.now).to_string())),
     field(NONE, "preempttime", "PREEMPT_TIME", Always("N/A")),
     field('p', "priority", "PRIORITY", Value(priority)),
     field('Q', "prioritylong", "PRIORITY", Value(|r, _| r.priority().to_string())),
@@ -144,17 +109,17 @@ static FIELDS: [Field; 112] = [
     field(NONE, "siblingsviableraw", "VIALBLE_SIBLINGS_RAW", Always("NA")),
     field('H', "sockets", "SOCKETS_PER_NODE", Always("*")),
     field(NONE, "sperboard", "SOCKETS_PER_BOARD", Always("0")),
-    field('S', "starttime", "START_TIME", Value(|r, view| view.stamp_or(r.start(view.now), "N/A"))),
+    field('S', "starttime", "START_TIME", Value(|r, view| view.site.stamp_or(r.start(view.now), "N/A"))),
     field('T', "state", "STATE", Value(|r, _| r.job.state.names().0.to_owned())),
     field('t', "statecompact", "ST", Value(|r, _| r.job.state.names().1.to_owned())),
     field(NONE, "stderr", "STDERR", Value(error)),
     field(NONE, "stdin", "STDIN", Value(input)),
     field(NONE, "stdout", "STDOUT", Value(output)),
-    field('V', "submittime", "SUBMIT_TIME", Value(|r, view| view.stamp(r.job.submit))),
+    field('V', "submittime", "SUBMIT_TIME", Value(|r, view| view.site.stamp(r.job.submit))),
     field(NONE, "system_comment", "SYSTEM_COMMENT", Always("(null)")),
     field('J', "threads", "THREADS_PER_CORE", Always("*")),
-    field('L', "timeleft", "TIME_LEFT", Length(|r, view| limit(r, r.run_seconds(view.now)))),
-    field('l', "timelimit", "TIME_LIMIT", Length(|r, _| limit(r, 0))),
+    field('L', "timeleft", "TIME_LEFT", Length(left)),
+    field('l', "timelimit", "TIME_LIMIT", Length(|r, _| r.job.limit_text(0, short))),
     field('M', "timeused", "TIME", Length(|r, view| short(r.run_seconds(view.now)))),
     field(NONE, "tres-alloc", "TRES_ALLOC", Value(|r, view| tres(view.site, r))),
     field(NONE, "tres-bind", "TRES_BIND", Always("N/A")),
@@ -172,54 +137,20 @@ static FIELDS: [Field; 112] = [
     field('x', "", "EXC_NODES", Value(|r, _| or_none(&r.job.batch.unwanted_nodes))),
 ];
 
-impl Field {
-    pub fn of_letter(letter: char) -> Option<&'static Field> {
-        let letter = Some(letter).filter(|letter| *letter != NONE)?;
-        FIELDS.iter().find(|field| field.letter == letter)
-    }
-
-    pub fn of_name(name: &str) -> Option<&'static Field> {
-        let name = Some(name).filter(|name| !name.is_empty())?;
-        FIELDS.iter().find(|field| field.name == name)
-    }
-
-    /// The value, and whether it may be cut to the field's width.
-    pub fn value(&self, record: &Record<'_>, view: &View<'_>) -> (String, bool) {
-        match self.shows {
-            Always(text) => (text.to_owned(), true),
-            Value(value) => (value(record, view), true),
-            Length(value) => {
-                let text = value(record, view);
-                let whole = text.starts_with(|c: char| c.is_ascii_digit());
-                (text, !whole)
-            }
-        }
-    }
-}
-
-fn or_null(text: &Option<String>) -> String {
-    text.clone().unwrap_or("(null)".to_owned())
-}
-
 fn or_none(text: &Option<String>) -> String {
     text.clone().unwrap_or_default()
-}
-
-fn cpus_per_task(record: &Record<'_>, _: &View<'_>) -> String {
-    record.job.batch.cpus_per_task.to_string()
 }
 
 fn tasks_per_node(record: &Record<'_>, _: &View<'_>) -> String {
     record.job.batch.tasks_per_node.unwrap_or(0).to_string()
 }
 
+fn left(record: &Record<'_>, view: &View<'_>) -> String {
+    record.job.limit_text(record.run_seconds(view.now), short)
+}
+
 fn oversubscribe(record: &Record<'_>, _: &View<'_>) -> String {
-    let shared = if record.job.batch.exclusive {
-        "NO"
-    } else {
-        "OK"
-    };
-    shared.to_owned()
+    record.job.batch.shares().to_owned()
 }
 
 fn priority(record: &Record<'_>, _: &View<'_>) -> String {
@@ -227,35 +158,23 @@ fn priority(record: &Record<'_>, _: &View<'_>) -> String {
 }
 
 fn eligible(record: &Record<'_>, view: &View<'_>) -> String {
-    view.stamp_or(record.job.eligible.or(record.job.begin), "N/A")
+    view.site
+        .stamp_or(record.job.eligible.or(record.job.begin), "N/A")
 }
 
 fn last_look(record: &Record<'_>, view: &View<'_>) -> String {
-    view.stamp(record.job.start.unwrap_or(record.job.submit))
+    view.site
+        .stamp(record.job.start.unwrap_or(record.job.submit))
 }
 
 fn end(record: &Record<'_>, view: &View<'_>) -> String {
     let job = record.job;
     match (job.end, record.start(view.now), job.limit) {
-        (Some(end), _, _) => view.stamp(end),
-        (None, Some(start), Some(limit)) => view.stamp(start + limit),
+        (Some(end), _, _) => view.site.stamp(end),
+        (None, Some(start), Some(limit)) => view.site.stamp(start + limit),
         (None, Some(_), None) => "NONE".to_owned(),
         (None, None, _) => "N/A".to_owned(),
     }
-}
-
-/// The time limit less what has been used of it, in seconds.
-fn limit(record: &Record<'_>, used: u64) -> String {
-    let seconds = |length: SimDuration| length.as_nanos() / 1_000_000_000;
-    let limit = record.job.limit.map(seconds);
-    limit.map_or("UNLIMITED".to_owned(), |limit| {
-        short(limit.saturating_sub(used))
-    })
-}
-
-fn pending(record: &Record<'_>, view: &View<'_>) -> String {
-    let until = record.job.start.or(record.job.end).unwrap_or(view.now);
-    (until.since(record.job.submit).as_nanos() / 1_000_000_000).to_string()
 }
 
 fn memory(record: &Record<'_>, _: &View<'_>) -> String {
@@ -275,9 +194,10 @@ fn place(record: &Record<'_>, _: &View<'_>) -> String {
 }
 
 fn host(record: &Record<'_>, view: &View<'_>) -> String {
-    let nodes = view.site.nodes_of(&record.job.placement);
-    let first = nodes.first().map(|(node, _)| format!("n{node}"));
-    first.unwrap_or("n/a".to_owned())
+    match record.job.placement.is_empty() {
+        true => "n/a".to_owned(),
+        false => view.site.first_node(&record.job.placement),
+    }
 }
 
 fn input(record: &Record<'_>, _: &View<'_>) -> String {
@@ -304,3 +224,28 @@ fn error(record: &Record<'_>, view: &View<'_>) -> String {
         None => output(record, view),
     }
 }
+
+/// The fields of `squeue --steps`: a running job has one step, its batch script.
+pub(super) static STEP_FIELDS: [Field<Show>; 6] = [
+    field('i', "", "STEPID", Value(|r, _| format!("{}.batch", r.id()))),
+    field('j', "", "NAME", Always("batch")),
+    field(
+        'P',
+        "",
+        "PARTITION",
+        Value(|_, view| view.site.partition.clone()),
+    ),
+    field('u', "", "USER", Value(|r, _| r.job.batch.user.to_string())),
+    field(
+        'M',
+        "",
+        "TIME",
+        Value(|r, view| short(r.run_seconds(view.now))),
+    ),
+    field(
+        'N',
+        "",
+        "NODELIST",
+        Value(|r, view| view.site.first_node(&r.job.placement)),
+    ),
+];
