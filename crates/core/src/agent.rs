@@ -134,6 +134,7 @@ pub struct Brought<'a> {
 
 /// Timers are due.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Due {
     /// Those of the model whose nominal instant is the time of `cx`.
     Model {
@@ -147,11 +148,13 @@ pub enum Due {
 /// A request to remove a job, here or wherever it was sent. The answer is
 /// whether the job is known here (still).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Cancel(pub JobId);
 
 /// All timers stop, so that messages run dry at the end of a run: nothing new
 /// begins any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Freeze;
 
 /// An agent that takes jobs in and remembers them: what a service asks of it,

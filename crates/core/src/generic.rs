@@ -10,6 +10,7 @@ use std::sync::Arc;
 /// How many of each: of a node, what it has; of a job, what it takes of each
 /// of its nodes. Written as Slurm's `--gres` writes it: `gpu:2,nic:1`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Generics(BTreeMap<Arc<str>, u32>);
 
 /// What a text or a list of them has to be.

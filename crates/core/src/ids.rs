@@ -9,15 +9,18 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// A job of the run, counted from 0 in trace order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct JobId(pub u32);
 
 /// A domain (one broker plus its clusters), counted from 0 in file order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DomainId(pub u16);
 
 /// A cluster, counted from 0 over all domains in file order, so that
 /// comparing two of them compares (domain, cluster).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ClusterId(pub u16);
 
 /// A table by job. Job ids are small integers, which a multiplication spreads

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 /// What a job needs of every node it runs on. `Default` needs nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Requirements {
     /// Processor architecture, compared without regard to ASCII case.
     pub architecture: Option<Arc<str>>,
@@ -39,6 +40,7 @@ impl Requirements {
 
 /// A job as a broker or an LRMS sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct JobSpec {
     /// Its name in this run.
     pub id: JobId,
@@ -149,6 +151,7 @@ pub struct Submission {
     strum::IntoStaticStr,
     strum::VariantArray,
 )]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[strum(serialize_all = "kebab-case")]
 pub enum Reason {
     /// No set of nodes of the cluster could ever hold it.

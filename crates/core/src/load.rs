@@ -59,6 +59,7 @@ impl Window {
 
 /// A mean as the fraction `sum / weight`, `weight` above 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Mean {
     /// Value times nanoseconds, or the value itself at weight 1.
     pub sum: u128,
@@ -111,6 +112,7 @@ impl Fraction {
 /// Memory, disk and generic resources that are free, of nodes that say how much
 /// they have; `None` where none does, or nobody has told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct FreeSpace {
     /// Memory of all nodes that no job has, in KiB.
     pub memory_kib: Option<u64>,
@@ -145,6 +147,7 @@ impl FreeSpace {
 
 /// The load of one cluster, sampled at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LoadSample {
     /// Which cluster.
     pub cluster: ClusterId,

@@ -7,6 +7,7 @@ use crate::time::SimTime;
 
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum EndState {
     /// It ran to its end.
     Completed,
@@ -52,6 +53,7 @@ impl EndState {
 
 /// The news of a job's end, on its way back along the brokers it came by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct JobEnd {
     /// The job.
     pub job: JobId,
@@ -81,6 +83,7 @@ impl JobEnd {
 
 /// What is said of a job to whoever sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum News {
     /// It is over.
     Ended(JobEnd),
@@ -115,6 +118,7 @@ impl News {
 
 /// The way that a job has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Route {
     /// The broker it comes from; `None` if it enters the grid here.
     pub from: Option<DomainId>,
@@ -141,6 +145,7 @@ impl Route {
 
 /// Where a broker may send a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Target {
     /// A cluster of its own.
     Cluster(ClusterId),

@@ -16,10 +16,12 @@ pub const NANOS_PER_SEC: u64 = 1_000_000_000;
 /// Kept one higher than it is, so that an `Option` of it is no larger: tables
 /// of a million jobs hold eight of those a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SimTime(NonZeroU64);
 
 /// A length of time in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SimDuration(u64);
 
 impl SimTime {
@@ -89,6 +91,7 @@ impl SimTime {
 /// what watches over processes counts on this one, and neither can be taken for
 /// the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WallTime(u64);
 
 impl WallTime {

@@ -30,6 +30,7 @@ pub struct Submit {
 
 /// A job on its way into an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Arrival {
     /// The idempotency key; a submission without one is never a repetition.
     pub key: Option<String>,

@@ -25,6 +25,7 @@ pub trait Message: Clone + Send + Sync + 'static {
 /// The name of a message: repeated deliveries of one message share it. Numbers
 /// of one incarnation of a sender only rise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct EnvelopeId {
     /// Which life of the sender wrote it, so that a restarted one, which
     /// counts from 0 again, is not taken for an echo.
@@ -51,6 +52,7 @@ pub struct Envelope<M> {
 
 /// A message as it reaches a broker from a cluster of its own or from a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Received<T> {
     /// Who says it.
     pub from: Target,
@@ -82,6 +84,7 @@ pub struct Fate<M> {
 
 /// Why a message was not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Undelivered {
     /// The receiver has certainly not seen it.
     NotReached,

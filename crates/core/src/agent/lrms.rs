@@ -87,12 +87,14 @@ struct Notes {
 
 /// From now on the LRMS tells of every job that is queued, starts or ends here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Follow;
 
 /// What something outside the model has decided about a job that waits or runs
 /// here: a real LRMS, or the process that the job stands for. It counts from
 /// `at`, or from the latest change told since.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Outside<T> {
     /// Since when.
     pub at: SimTime,

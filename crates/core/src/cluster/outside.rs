@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 /// Where a job that has started runs. Processors are numbered through all nodes
 /// in file order.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ProcessorIds {
     /// On these processors.
     Exactly(Vec<u32>),

@@ -37,6 +37,7 @@ impl Auth {
 /// What one end of a connection is to the other: a provider takes its jobs, a
 /// consumer sends it some. If one end is the provider, the other consumes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Roles {
     /// Takes the other's jobs and tells it of its resources.
     pub provider: bool,

@@ -28,6 +28,7 @@ impl Threshold {
 
 /// What is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Push {
     /// Counted from 1 within a session.
     pub sequence: u64,

@@ -16,6 +16,7 @@ use crate::message::Target;
 /// confirmed, or may have.
 /// The answer is how many there were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lost(pub Target);
 
 impl Handle<Lost> for BrokerAgent {

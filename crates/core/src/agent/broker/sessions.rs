@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 /// A peer's session has changed. The answer is how many jobs are sent once
 /// more, or fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PeerSession {
     /// The peer.
     pub peer: DomainId,
@@ -27,6 +28,7 @@ pub struct PeerSession {
 
 /// What changes of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SessionChange {
     /// It is open.
     Open {
@@ -55,6 +57,7 @@ pub enum SessionChange {
 /// of it has changed since an update. The answer is `None` where it holds no
 /// session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pull {
     /// The peer.
     pub peer: DomainId,
