@@ -97,8 +97,8 @@ pub struct RunArgs {
     /// Also write jobs.csv (Batsim's columns) into each run directory
     #[arg(long)]
     pub csv: bool,
-    /// Run only this one of the scenario's n cells: k from 1, replication by
-    /// replication, policies innermost
+    /// Run only cell k of the scenario's n cells, counted from 1 by replication and
+    /// then by policy
     #[arg(long, value_name = "K/N")]
     pub cell: Option<CellNumber>,
     /// Kill a service at a time of the run, as in a1@30s; real clock only, may
@@ -108,11 +108,11 @@ pub struct RunArgs {
     /// Metrics; real clock only.
     #[command(flatten)]
     pub monitoring: MonitoringArgs,
-    /// Show the run on a page while it goes [default address: 127.0.0.1:0]
+    /// Show the run in the browser while it lasts [default address: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true,
           default_missing_value = "127.0.0.1:0")]
     pub dashboard: Option<std::net::SocketAddr>,
-    /// Keep the page when the run is over, until Ctrl-C
+    /// Keep the dashboard after the run, until Ctrl-C
     #[arg(long, requires = "dashboard")]
     pub keep_dashboard: bool,
 }
@@ -123,12 +123,13 @@ pub struct ComparisonArgs {
     /// Run directories, or folders with runs below them
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// The policy that the others are held against [default: round-robin if
+    /// The policy that the others are compared with [default: round-robin if
     /// it is there, else the first]
     #[arg(long, value_name = "POLICY")]
     pub baseline: Option<String>,
-    /// What policies are judged by, as in delay_s.p95; may be repeated, the
-    /// first counts most [default: what the scenario declares]
+    /// The figure by which policies are judged, as in delay_s.p95; may be
+    /// repeated, the first gives the verdict [default: run.primary of the
+    /// scenario]
     #[arg(long, value_name = "METRIC.STATISTIC", value_parser = Figure::parse)]
     pub primary: Vec<Figure>,
     /// A bound that every run has to keep, as in "delay_s.p95 < 60"; may be
@@ -138,7 +139,7 @@ pub struct ComparisonArgs {
     /// Seed of the bootstrap
     #[arg(long, default_value = "1")]
     pub seed: u64,
-    /// Leave damaged and half-written runs out, and say so
+    /// Leave damaged and half-written runs out, and list them
     #[arg(long)]
     pub skip_damaged: bool,
 }
@@ -157,7 +158,7 @@ pub struct CompareArgs {
     /// How many users are shown, by processor time
     #[arg(long, default_value = "5")]
     pub users: usize,
-    /// Show runs that are not comparable all the same, without a verdict
+    /// Show runs even if they are not comparable, without a verdict
     #[arg(long)]
     pub anyway: bool,
     /// Print one JSON document on stdout and nothing else
@@ -184,8 +185,9 @@ pub struct ReportArgs {
     /// Overwrite an existing page
     #[arg(long)]
     pub force: bool,
-    /// The replication that is shown up close, by its key, as in
-    /// window+604800s [default: the one that disagrees most, else the first]
+    /// The replication of the charts over time, by its key, as in
+    /// window+604800s [default: the one that disagrees most with the verdict,
+    /// else the first]
     #[arg(long, value_name = "KEY")]
     pub replication: Option<String>,
     /// How many users are shown, by processor time
@@ -200,14 +202,14 @@ pub struct ReportArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gridrig dashboard\n  gridrig dashboard runs --listen 127.0.0.1:8080\n\n\
-        The first line on stdout says where it listens. Every page wants a token: GRIDRIG_TOKEN, \
+        The first line on stdout has the address. Every page asks for a token: GRIDRIG_TOKEN, \
         or one that is made once, kept in $XDG_STATE_HOME/gridrig/dashboard-token (by default \
         ~/.local/state/gridrig/dashboard-token) and printed on stderr as a link to open. A script \
         sends it:\n\n  curl -H \"Authorization: Bearer $(cat ~/.local/state/gridrig/dashboard-token)\" \\\n    \
         http://127.0.0.1:8080/api/live"
 )]
 pub struct DashboardArgs {
-    /// The folder of runs; what is started from the page is written there
+    /// The folder of runs; runs started from the page are written there
     #[arg(default_value = "runs")]
     pub runs: PathBuf,
     /// Address to listen on; port 0 takes a free one
@@ -241,7 +243,7 @@ pub struct AuditArgs {
         Services started with --targets monitoring/targets are then found by themselves."
 )]
 pub struct MetricsArgs {
-    /// Write the setup of Prometheus and Grafana into this folder
+    /// Write configuration for Prometheus and Grafana into this folder
     #[arg(long, value_name = "DIR", conflicts_with = "json")]
     pub out: Option<PathBuf>,
     /// Overwrite files that exist
@@ -262,8 +264,8 @@ pub struct ResourcesArgs {
     /// Cluster files, which make a domain, or one inventory (XML)
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// Print it as flat, unique, one-to-n or n-to-n; unless given, the sizes of
-    /// all of them
+    /// Print it in this form: flat, unique, one-to-n or n-to-n [default: print the
+    /// sizes of all forms]
     #[arg(long, value_parser = values::one_of(&Form::ALL, Form::name))]
     pub form: Option<Form>,
     /// How it is aggregated: a schema document such as

@@ -417,7 +417,7 @@ fn refuse_truth_in_real_time(scenario: &Scenario) -> anyhow::Result<()> {
     let truth = policies.find(|policy| policy.entry().need == InformationNeed::Truth);
     if let (Some(policy), Clock::Real { .. }) = (truth, scenario.clock) {
         bail!(
-            "{}: policy {policy} needs the truth at once, which no real broker has (expected \
+            "{}: policy {policy} needs the present state of all clusters, which no real broker has (expected \
              clock = \"virtual\" or another policy)",
             scenario.name
         );

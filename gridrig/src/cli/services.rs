@@ -18,19 +18,19 @@ pub struct ServiceArgs {
     /// Address to listen on; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:0")]
     pub listen: std::net::SocketAddr,
-    /// The clock runs so many times faster than the wall
+    /// How many times faster than the wall clock the run goes
     #[arg(long, default_value = "1", value_parser = values::speed)]
     pub speed: Decimal,
-    /// Start of the run's time, in Unix nanoseconds as of `date +%s%N`; services of one run share
-    /// it. Absent: when the service starts
+    /// Time 0 of the run, in Unix nanoseconds as of `date +%s%N`; the same for all
+    /// services of one run [default: when the service starts]
     #[arg(long, value_name = "UNIX_NS")]
     pub epoch: Option<u64>,
-    /// Post the news of a job to whatever URL its client names in `notify`,
-    /// not only to this machine's loopback
+    /// Post the news of a job to any URL that its client names in `notify`, not
+    /// only to the loopback interface
     #[arg(long)]
     pub notify_anywhere: bool,
-    /// Keep so many of the newest events; a run whose events are forgotten
-    /// cannot be audited
+    /// Keep this many of the newest events; a run whose events are dropped cannot
+    /// be audited
     #[arg(long, value_name = "N", default_value = "1000000")]
     pub keep_events: usize,
     /// Metrics.
@@ -44,8 +44,8 @@ pub struct MonitoringArgs {
     /// Put a label on every metric, as in site=north; may be repeated
     #[arg(long = "label", value_name = "KEY=VALUE")]
     pub labels: Vec<String>,
-    /// While it serves, keep a file in this folder that tells Prometheus
-    /// where (file_sd_configs)
+    /// Keep a file with the address of the service in this folder while it runs,
+    /// for Prometheus (file_sd_configs)
     #[arg(long, value_name = "DIR")]
     pub targets: Option<PathBuf>,
 }
@@ -71,7 +71,7 @@ pub struct EmulatorArgs {
     /// Override any key of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "scenario")]
     pub set: Vec<String>,
-    /// So many single-processor nodes
+    /// Number of single-processor nodes
     #[arg(long, conflicts_with = "resources")]
     pub processors: Option<u32>,
     /// Nodes described in XML
@@ -81,7 +81,7 @@ pub struct EmulatorArgs {
     #[arg(long, default_value = "first-in-first-fit",
           value_parser = values::one_of(DisciplineKind::ALL, DisciplineKind::name))]
     pub discipline: DisciplineKind,
-    /// Time between scheduling passes; 0s follows every change at once
+    /// Time between scheduling passes; with 0s a pass follows every change
     #[arg(long, default_value = "0s", value_parser = values::duration)]
     pub interval: SimDuration,
     /// Position among the clusters of its broker, from 0 (without --scenario)
@@ -90,8 +90,8 @@ pub struct EmulatorArgs {
     /// Broker to report to
     #[arg(long, value_name = "URL")]
     pub broker: Option<String>,
-    /// Serve every cluster of the scenario, each on a port of its own: free
-    /// ones, or those from that of --listen on
+    /// Serve every cluster of the scenario, each on a port of its own: free ports,
+    /// or consecutive ones from that of --listen
     #[arg(long, requires = "scenario", conflicts_with_all = ["name", "broker", "slurm_bin"])]
     pub all: bool,
     /// Also offer an interface of another system: arc (ARC REST 1.0), bes
@@ -115,8 +115,8 @@ pub struct EmulatorArgs {
     /// The private key of the certificate, in PEM, without passphrase
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Ask clients for a certificate of one of these authorities, in PEM;
-    /// clients may come without
+    /// Check the certificates of clients by these authorities, in PEM; clients
+    /// without a certificate are accepted too
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_client_ca: Option<PathBuf>,
     /// Install the commands of Slurm (sbatch, squeue, ...) for this cluster in
@@ -131,7 +131,7 @@ pub struct EmulatorArgs {
         requires = "slurm_bin"
     )]
     pub slurm_partition: String,
-    /// Really execute the scripts of sbatch, instead of taking their virtual
+    /// Execute the scripts of sbatch, instead of only waiting for their virtual
     /// length
     #[arg(long)]
     pub slurm_execute: bool,
@@ -143,16 +143,15 @@ pub struct EmulatorArgs {
         requires = "slurm_execute"
     )]
     pub slurm_at_once: usize,
-    /// What runs the jobs: emulated, or slurm, a real one that is driven by its
-    /// commands and whose nodes the cluster then has [default: the scenario's,
-    /// else emulated]
+    /// What runs the jobs: emulated, or slurm, a real Slurm that is used by its
+    /// commands; the cluster then has its nodes [default: the scenario's, else
+    /// emulated]
     #[arg(long, value_name = "LRMS", conflicts_with_all = ["all", "slurm_bin"])]
     pub lrms: Option<String>,
-    /// The slurm.conf of the real Slurm [default: SLURM_CONF, or where Slurm
-    /// looks]
+    /// The slurm.conf of the real Slurm [default: SLURM_CONF, else Slurm's default]
     #[arg(long, value_name = "FILE", requires = "lrms")]
     pub lrms_conf: Option<PathBuf>,
-    /// The directory of the commands of the real Slurm [default: by PATH]
+    /// The directory of the commands of the real Slurm [default: search PATH]
     #[arg(long, value_name = "DIR", requires = "lrms")]
     pub lrms_bin: Option<PathBuf>,
     /// The partition of the real Slurm [default: its default one]
@@ -192,7 +191,7 @@ pub struct BrokerArgs {
     /// Override any key of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "scenario")]
     pub set: Vec<String>,
-    /// Forwarding policy; unless given, the first of the scenario
+    /// Forwarding policy [default: the first of the scenario]
     #[arg(long, value_parser = values::policy)]
     pub policy: Option<PolicySpec>,
     /// The address of a cluster of its own; without --scenario, in the order
@@ -204,24 +203,24 @@ pub struct BrokerArgs {
     #[arg(long = "peer", value_name = "NAME=URL", requires = "scenario",
           value_parser = values::named_url)]
     pub peers: Vec<(String, String)>,
-    /// A program that is no broker and submits by the protocol of LA Grid, as
-    /// the initiator of this name: it asks and is never called
+    /// Admit a program that is no broker and submits by the protocol of LA Grid, as
+    /// the initiator of this name; it is sent no requests
     #[arg(long = "client", value_name = "NAME")]
     pub clients: Vec<String>,
-    /// How it talks to its peers, whatever the scenario says: native, json,
-    /// soap (1.1) or soap12; it understands them all
+    /// The protocol to peers, instead of the scenario's: native, json, soap (1.1)
+    /// or soap12; requests are accepted in all of them
     #[arg(long, value_name = "PROTOCOL",
           value_parser = values::one_of(&LinkProtocol::ALL, LinkProtocol::name))]
     pub protocol: Option<LinkProtocol>,
     /// Sessions with peers.
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Keep its events in this file as they happen: one that is started anew
-    /// with the same file still tells them, so that a run with a broker that
-    /// died can be audited
+    /// Keep its events in this file as they happen: a broker that is restarted with
+    /// the same file still serves them, so that a run in which it was killed can
+    /// be audited
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
-    /// Seed of its random stream; unless given, the scenario's
+    /// Seed of its random stream [default: the scenario's]
     #[arg(long)]
     pub seed: Option<u64>,
     /// How its resources are aggregated for others: a schema document such as
@@ -236,7 +235,7 @@ pub struct BrokerArgs {
 /// Commands to a running broker.
 #[derive(Debug, Subcommand)]
 pub enum BrokerCommand {
-    /// Change what a broker is to a peer; jobs already taken are finished
+    /// Change the role of a broker for a peer; jobs already accepted are finished
     #[command(after_help = "Example:\n  gridrig broker role http://127.0.0.1:8201 b provider")]
     Role(RoleArgs),
 }
@@ -248,7 +247,7 @@ pub struct RoleArgs {
     pub url: String,
     /// Name of the peer's domain
     pub peer: String,
-    /// What the broker shall be to the peer: provider, consumer, both or none
+    /// The role of the broker for the peer: provider, consumer, both or none
     #[arg(value_parser = values::roles)]
     pub role: Roles,
     /// Print one JSON document on stdout and nothing else
@@ -259,8 +258,8 @@ pub struct RoleArgs {
 /// Sessions of a broker with its peers (links that speak json, soap or soap12).
 #[derive(Debug, Args)]
 pub struct SessionArgs {
-    /// A way in which peers show who they are, the preferred one first: none
-    /// (peers on this machine only), bearer, mutual-tls [default: none]
+    /// A method by which peers authenticate: none (peers on this machine only),
+    /// bearer, mutual-tls; may be repeated, the preferred one first [default: none]
     #[arg(long = "auth", value_name = "METHOD", default_value = "none", hide_default_value = true,
           value_parser = values::one_of(&Auth::ALL, Auth::name))]
     pub auth: Vec<Auth>,
@@ -270,31 +269,31 @@ pub struct SessionArgs {
     /// The distinguished name in a peer's certificate, as in /CN=broker-b
     #[arg(long = "peer-identity", value_name = "NAME=DN")]
     pub identities: Vec<String>,
-    /// Under whose name a peer's jobs run here
+    /// The local identity of a peer's jobs
     #[arg(long = "map-identity", value_name = "NAME=LOCAL")]
     pub mapped: Vec<String>,
-    /// Time on the wall between signs of life: where nothing else was said to or
-    /// by a peer for so long, it is sent a heartbeat
+    /// Wall time without any message to or from a peer after which it is sent a
+    /// heartbeat
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::positive)]
     pub heartbeat: SimDuration,
     /// A peer that has been lost for so long is given up, and touch with the
     /// jobs there is lost
     #[arg(long, value_name = "DURATION", default_value = "5min", value_parser = values::duration)]
     pub give_up: SimDuration,
-    /// Tell peers of a load only when it has moved by more than this share of
-    /// the processors, such as 0.1 [default: tell them at each exchange]
+    /// Send peers the load of a cluster only when it has changed by more than this
+    /// share of the processors, such as 0.1 [default: at each exchange]
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     pub push_past: Option<Threshold>,
-    /// Tell peers of resources as records in this form, and be told so: flat,
-    /// unique, one-to-n or n-to-n; several times, the preferred first [default:
-    /// the load of each cluster, and records if the peer wants them]
+    /// Send peers resources as records in this form, and ask them for the same:
+    /// flat, unique, one-to-n or n-to-n; may be repeated, the preferred one first
+    /// [default: the load of each cluster, and records if the peer asks for them]
     #[arg(long = "resource-form", value_name = "FORM",
           value_parser = values::one_of(&Form::ALL, Form::name))]
     pub resource_forms: Vec<Form>,
-    /// A door of its own for peers; without, they come in by --listen
+    /// The address for peers [default: that of --listen]
     #[arg(long, value_name = "ADDRESS")]
     pub peer_listen: Option<std::net::SocketAddr>,
-    /// The certificate of this broker towards its peers, in PEM
+    /// The certificate of this broker for its peers, in PEM
     #[arg(long, value_name = "FILE", requires_all = ["tls_key", "tls_ca", "peer_listen"])]
     pub tls_cert: Option<PathBuf>,
     /// The private key of the certificate, in PEM, without passphrase
@@ -319,7 +318,7 @@ pub struct SessionArgs {
         service given to --collect the run is audited and written like any other."
 )]
 pub struct ReplayArgs {
-    /// The scenario whose workload is played
+    /// The scenario whose workload is submitted
     pub scenario: PathBuf,
     /// Override any key of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -332,12 +331,12 @@ pub struct ReplayArgs {
         value_parser = values::named_url
     )]
     pub to: Vec<(String, String)>,
-    /// How the jobs of a domain or cluster leave, if not by our own interface:
+    /// Submit the jobs of a domain or cluster by another interface than gridrig's:
     /// bes:URL, arc:URL, lagrid:URL#INITIATOR (SOAP 1.1), lagrid-soap12: or
     /// lagrid-json: (a session as a consumer), slurm:DIR, or command:WORDS with
     /// {xrsl}, {jsdl}, {adl}, {script} or {template} for the job's description (no
-    /// shell; ' and " hold words together). The LRMSs given to --collect are then
-    /// looked through for the jobs' tags
+    /// shell; ' and " quote words). The jobs' tags are then searched for in the
+    /// LRMSs given to --collect
     #[arg(long = "outlet", value_name = "NAME=OUTLET")]
     pub outlet: Vec<String>,
     /// How long a command of --outlet may take, in wall time
@@ -346,8 +345,8 @@ pub struct ReplayArgs {
     /// How many commands of --outlet run at a time
     #[arg(long, value_name = "N", default_value = "4")]
     pub outlet_at_once: usize,
-    /// Jobs that an outlet has taken and no LRMS has had are given up when
-    /// nothing is new of any job for so long, in wall time
+    /// Wall time without an event of any job after which jobs that an outlet has
+    /// accepted and no LRMS has received are given up
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = values::wall)]
     pub lost_after: Duration,
     /// A service whose events belong to the run; give all of them
@@ -359,13 +358,13 @@ pub struct ReplayArgs {
     /// Overwrite a run directory that exists
     #[arg(long)]
     pub force: bool,
-    /// Jobs of a service that stops answering are kept so long: when it is
-    /// there again they are submitted once more under their keys [default: it
-    /// is given up after three tries]
+    /// How long to keep the jobs of a service that stops answering: when it answers
+    /// again they are submitted once more under their keys [default: they are
+    /// given up after three tries]
     #[arg(long, value_name = "DURATION", value_parser = values::wall)]
     pub patience: Option<Duration>,
-    /// Serve /metrics here while submitting; port 0 takes a free one, which is
-    /// said on stderr [default with --targets: 127.0.0.1:0]
+    /// Serve /metrics at this address while submitting; port 0 takes a free one,
+    /// which is printed on stderr [default with --targets: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<std::net::SocketAddr>,
     /// Metrics.

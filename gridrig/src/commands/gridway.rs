@@ -48,10 +48,10 @@ enum Driver {
 struct EmArgs {
     #[command(flatten)]
     clusters: ClusterArgs,
-    /// Length of a job that says none
+    /// Run time of jobs that do not give one
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = values::duration)]
     default_run_time: SimDuration,
-    /// Wall-clock time between two looks at the jobs that have not ended
+    /// Wall time between two queries of the jobs that have not ended
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = values::wall)]
     interval: Duration,
 }

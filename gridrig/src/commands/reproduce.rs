@@ -24,7 +24,7 @@ pub struct ReproduceArgs {
 
 #[derive(Debug, Subcommand)]
 enum StudyName {
-    /// Hold the emulated disciplines against a real Slurm of their own
+    /// Compare the emulated disciplines with a real Slurm, which it starts itself
     SlurmFidelity(FidelityArgs),
 }
 

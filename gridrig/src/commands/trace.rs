@@ -21,7 +21,7 @@ pub struct TraceArgs {
 /// What can be done with a trace.
 #[derive(Debug, Subcommand)]
 enum TraceCommand {
-    /// Say what a trace is like
+    /// Describe a trace by its statistics
     Info(info::InfoArgs),
     /// Write a trace in another format, or sanitized
     Convert(convert::ConvertArgs),

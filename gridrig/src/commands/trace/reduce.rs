@@ -89,7 +89,7 @@ pub struct ReduceArgs {
     /// Divide run times and requested times by this
     #[arg(long, value_name = "FACTOR", value_parser = values::factor)]
     scale_run_time: Option<Decimal>,
-    /// Leave jobs out before all other steps, by rules as of trace convert
+    /// Leave jobs out before all other steps, by the rules of trace convert
     #[arg(long, value_name = "RULES", value_parser = Sanitize::parse)]
     sanitize: Option<Sanitize>,
     /// Leave wider jobs out
@@ -117,7 +117,7 @@ pub struct ReduceArgs {
     /// Override any key of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "from_scenario")]
     set: Vec<String>,
-    /// Do not ask whether the reduced trace behaves like its source
+    /// Do not compare the reduced trace with its source
     #[arg(long)]
     no_validate: bool,
     /// A bound on a statistic of the validation, as in "processors.ks < 0.05";

@@ -29,7 +29,7 @@ use std::path::PathBuf;
 pub struct ValidateArgs {
     /// The trace that was reduced
     original: PathBuf,
-    /// What became of it
+    /// The reduced trace
     reduced: PathBuf,
     /// The part of the original that was kept: where it begins, counted from
     /// the log's time 0, and how long it is, as in 87.08d,7d
