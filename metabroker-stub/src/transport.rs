@@ -12,6 +12,19 @@ use gridrig_protocol::rest::JobSubmission;
 use gridrig_service::{inform, notify};
 use std::collections::BTreeMap;
 
+/// Why a job is not where it was sent.
+pub(crate) const TURNED_AWAY: &str = "it has turned the job away";
+
+/// An answer that is none of those wanted.
+pub(crate) fn answered(to: &str, status: u16, why: &str) -> TransportError {
+    TransportError::Answered {
+        to: to.to_owned(),
+        status,
+        reason: None,
+        why: why.to_owned(),
+    }
+}
+
 /// Posts to the broker's LRMSs, its peers, and to where clients want news.
 pub struct HttpTransport {
     pub client: Client,
@@ -36,30 +49,21 @@ impl HttpTransport {
     }
 
     async fn submit(&self, to: Target, job: JobSubmission) -> Result<(), TransportError> {
-        let sent = self.client.submit(self.base(to)?, &job).await;
-        sent.map(drop).map_err(TransportError::from)
+        self.client.submit(self.base(to)?, &job).await?;
+        Ok(())
     }
 
     async fn cancel(&self, to: Target, job: JobId) -> Result<(), TransportError> {
-        let sent = self.client.cancel(self.base(to)?, job.0).await;
-        sent.map(drop).map_err(TransportError::from)
+        self.client.cancel(self.base(to)?, job.0).await?;
+        Ok(())
     }
 
     /// Whether the receiver has a job that it has not turned away.
     async fn locate(&self, to: Target, job: JobId) -> Result<(), TransportError> {
         let base = self.base(to)?;
-        let status = self
-            .client
-            .job(base, job.0)
-            .await
-            .map_err(TransportError::from)?;
+        let status = self.client.job(base, job.0).await?;
         match status.state.as_str() {
-            "rejected" => Err(TransportError::Answered {
-                to: base.to_owned(),
-                status: 404,
-                reason: None,
-                why: "it has turned the job away".to_owned(),
-            }),
+            "rejected" => Err(answered(base, 404, TURNED_AWAY)),
             _ => Ok(()),
         }
     }
@@ -115,18 +119,9 @@ impl Transport for HttpTransport {
 
     async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
         let base = self.base(Target::Cluster(cluster))?;
-        let info = self
-            .client
-            .cluster(base)
-            .await
-            .map_err(TransportError::from)?;
+        let info = self.client.cluster(base).await?;
         let sample = LoadSample::try_from(&info.load);
-        let sample = sample.map_err(|problem| TransportError::Answered {
-            to: base.to_owned(),
-            status: 200,
-            reason: None,
-            why: problem.detail,
-        })?;
+        let sample = sample.map_err(|problem| answered(base, 200, &problem.detail))?;
         // Whatever number the LRMS gives itself, here it has this one.
         Ok(LoadSample { cluster, ..sample })
     }

@@ -2,6 +2,7 @@
 
 use super::links::Link;
 use crate::resources;
+use crate::transport::{TURNED_AWAY, answered};
 use gridrig_core::agent::{Arrival, BrokerSetup, Envelope, FromBroker, ToPeer};
 use gridrig_core::ids::JobId;
 use gridrig_core::load::LoadSample;
@@ -69,7 +70,7 @@ impl Link {
                     job: self.state().job_names.theirs(*job),
                 };
                 match self.call(&request).await?.state {
-                    JobState::Rejected => Err(self.turned_away("it has turned the job away")),
+                    JobState::Rejected => Err(answered(&self.setup.url, 404, TURNED_AWAY)),
                     _ => Ok(()),
                 }
             }
@@ -94,15 +95,6 @@ impl Link {
                 TransportError::NotReached { to, why }
             }
             error => error.delivering(to),
-        }
-    }
-
-    fn turned_away(&self, why: &str) -> TransportError {
-        TransportError::Answered {
-            to: self.setup.url.clone(),
-            status: 404,
-            reason: None,
-            why: why.to_owned(),
         }
     }
 
@@ -191,12 +183,10 @@ impl Link {
             update,
         };
         match self.call(&request).await?.verdict {
-            UpdateVerdict::FullWanted => Err(TransportError::Answered {
-                to: self.setup.url.clone(),
-                status: 409,
-                reason: None,
-                why: "an earlier update is missing there: a full one is wanted".to_owned(),
-            }),
+            UpdateVerdict::FullWanted => {
+                let why = "an earlier update is missing there: a full one is wanted";
+                Err(answered(&self.setup.url, 409, why))
+            }
             UpdateVerdict::Accepted | UpdateVerdict::Stale => Ok(()),
         }
     }

@@ -22,9 +22,6 @@ pub struct Links(Arc<All>);
 
 #[derive(Debug, Default)]
 struct All {
-    here: String,
-    /// Which life of the broker this is.
-    life: u64,
     links: BTreeMap<DomainId, Arc<Link>>,
     address: Arc<OnceLock<String>>,
 }
@@ -112,8 +109,6 @@ impl Links {
             (domain, Arc::new(link))
         };
         Links(Arc::new(All {
-            here: here.to_owned(),
-            life,
             links: setups.into_iter().map(link).collect(),
             address,
         }))
@@ -147,14 +142,6 @@ impl Links {
     /// All sessions, by domain.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Link>> {
         self.0.links.values()
-    }
-
-    pub(super) fn here(&self) -> &str {
-        &self.0.here
-    }
-
-    pub(super) fn life(&self) -> u64 {
-        self.0.life
     }
 
     /// The session that a message belongs to, if whoever sends it may.

@@ -15,6 +15,7 @@ use crate::runner::{
 };
 use crate::scenario::external::Contender;
 use crate::scenario::{Clock, Replication, Scenario};
+use crate::words::list;
 use anyhow::{Context as _, anyhow, bail};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -359,16 +360,12 @@ fn without_log(args: &ReplayArgs, load: &Load, played: &Played) -> Result<(), Fa
     } else {
         let taken = played.unseen.taken;
         let taken = (taken > 0).then(|| format!("{taken} taken by outlets"));
-        let ends: Vec<String> = states
-            .iter()
-            .map(|(state, n)| format!("{n} {state}"))
-            .chain(taken)
-            .collect();
+        let ends = states.iter().map(|(state, n)| format!("{n} {state}"));
         print(&format!(
             "{} of {} jobs submitted; {}; worst submission lag {lag:.3} s of run time\n",
             played.handover.submitted,
             load.submissions.len(),
-            ends.join(", ")
+            list(ends.chain(taken))
         ))?;
     }
     if played.interrupted {
