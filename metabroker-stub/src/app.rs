@@ -11,14 +11,13 @@ use axum::response::{IntoResponse, Response};
 use gridrig_core::agent::{BrokerAgent, Cancel, JobHolder as _, Received, Unexpected};
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::JobId;
-use gridrig_core::message::Target;
 use gridrig_core::session::Roles;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::rest::{
     BrokerInfo, CandidateInfo, InfoReport, JobNotice, JobReceipt, JobStatus, JobSubmission,
-    PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
+    LetterName, PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
 };
 use gridrig_service::http::{
     BadBody, Body, Path, ProblemResponse, Unavailable, UnknownJob, base_of,
@@ -159,16 +158,9 @@ async fn inform(
     State(app): State<App>,
     Body(report): Body<InfoReport>,
 ) -> Result<StatusCode, ProblemResponse> {
-    let from = sender(report.from)?;
-    refuse_session_peer(&app, report.from.into())?;
-    let meant = report.meant_ns.map(SimTime::from_nanos);
-    let info = Received {
-        from,
-        id: report.letter.map(Into::into),
-        meant,
-        said: report.samples()?,
-    };
-    let call = app.message(meant, move |broker, now| broker.handle(now, info));
+    let samples = report.samples()?;
+    let info = received(&app, report.from, report.letter, report.meant_ns, samples)?;
+    let call = app.message(info.meant, move |broker, now| broker.handle(now, info));
     match call.await? {
         Ok(true) => app.metrics.count_message(MessageKind::Info),
         Ok(false) => app.metrics.count_repeated(),
@@ -194,10 +186,23 @@ fn refuse_session_peer(app: &App, from: Party) -> Result<(), Problem> {
     Err(Problem::new(403, "session-required", detail))
 }
 
-fn sender(place: Place) -> Result<Target, Problem> {
-    place
-        .target()
-        .ok_or_else(|| Problem::field("from.kind", "client", "broker or lrms"))
+/// What somebody says who is no client and may say it here.
+fn received<S>(
+    app: &App,
+    from: Place,
+    letter: Option<LetterName>,
+    meant_ns: Option<u64>,
+    said: S,
+) -> Result<Received<S>, Problem> {
+    let no_client = || Problem::field("from.kind", "client", "broker or lrms");
+    let sender = from.target().ok_or_else(no_client)?;
+    refuse_session_peer(app, from.into())?;
+    Ok(Received {
+        from: sender,
+        id: letter.map(Into::into),
+        meant: meant_ns.map(SimTime::from_nanos),
+        said,
+    })
 }
 
 /// Tell that a job has ended, or that it comes back.
@@ -214,14 +219,8 @@ async fn notify(
     State(app): State<App>,
     Body(notice): Body<JobNotice>,
 ) -> Result<StatusCode, ProblemResponse> {
-    let by = sender(notice.from)?;
-    refuse_session_peer(&app, notice.from.into())?;
-    let news = Received {
-        from: by,
-        id: notice.letter.map(Into::into),
-        meant: notice.meant_ns.map(SimTime::from_nanos),
-        said: notice.news()?,
-    };
+    let news = notice.news()?;
+    let news = received(&app, notice.from, notice.letter, notice.meant_ns, news)?;
     take_news(&app, news).await?;
     Ok(StatusCode::NO_CONTENT)
 }

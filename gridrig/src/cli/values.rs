@@ -1,5 +1,6 @@
 //! Values of flags: what is wrong with one is said before anything starts.
 
+use crate::words::list;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use gridrig_core::policy::PolicySpec;
 use gridrig_core::session::{Roles, Threshold};
@@ -79,8 +80,8 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
     move |text| {
         let found = all.iter().copied().find(|one| name(*one) == text);
         found.ok_or_else(|| {
-            let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
-            format!("expected one of {}", names.join(", "))
+            let names = list(all.iter().map(|one| name(*one)));
+            format!("expected one of {names}")
         })
     }
 }

@@ -73,17 +73,6 @@ pub struct RealOutcome {
     pub said: Option<BrokerLogs>,
 }
 
-impl RealOutcome {
-    /// Requests counted at the services, by kind.
-    #[must_use]
-    pub fn counted(&self) -> BTreeMap<MessageKind, u64> {
-        self.messages
-            .iter()
-            .map(|(kind, exchanged)| (*kind, exchanged.received))
-            .collect()
-    }
-}
-
 pub(super) fn collect(
     services: &Services,
     recorder: &Recorder,

@@ -250,7 +250,8 @@ impl Now {
             events: tap.events(),
             with_brokers: counts.with_brokers(),
             counts,
-            waited_share: share_of(counts.waited, counts.started),
+            waited_share: (counts.started > 0)
+                .then(|| counts.waited as f64 / counts.started as f64),
             delay_mean_s: tap.delays.mean().map(|delay| delay * S),
             delay_p95_s: tap.delays.quantile(0.95).map(|delay| delay * S),
             lag_p99_s,
@@ -262,10 +263,6 @@ impl Now {
             more_forwards,
         }
     }
-}
-
-fn share_of(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 /// The busiest pairs, by domain, and the forwards of all others.
