@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use gridrig_core::agent::{BrokerAgent, Cancel, JobHolder as _, Received, Unexpected};
+use gridrig_core::agent::{BrokerAgent, Cancel, EnvelopeId, JobHolder as _, Received, Unexpected};
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::session::Roles;
@@ -17,7 +17,7 @@ use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::rest::{
     BrokerInfo, CandidateInfo, InfoReport, JobNotice, JobReceipt, JobStatus, JobSubmission,
-    LetterName, PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
+    PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
 };
 use gridrig_service::http::{
     BadBody, Body, Path, ProblemResponse, Unavailable, UnknownJob, base_of,
@@ -158,8 +158,8 @@ async fn inform(
     State(app): State<App>,
     Body(report): Body<InfoReport>,
 ) -> Result<StatusCode, ProblemResponse> {
-    let samples = report.samples()?;
-    let info = received(&app, report.from, report.letter, report.meant_ns, samples)?;
+    let (samples, id) = (report.samples()?, report.letter.map(Into::into));
+    let info = received(&app, report.from, id, report.meant_ns, samples)?;
     let call = app.message(info.meant, move |broker, now| broker.handle(now, info));
     match call.await? {
         Ok(true) => app.metrics.count_message(MessageKind::Info),
@@ -190,7 +190,7 @@ fn refuse_session_peer(app: &App, from: Party) -> Result<(), Problem> {
 fn received<S>(
     app: &App,
     from: Place,
-    letter: Option<LetterName>,
+    id: Option<EnvelopeId>,
     meant_ns: Option<u64>,
     said: S,
 ) -> Result<Received<S>, Problem> {
@@ -199,7 +199,7 @@ fn received<S>(
     refuse_session_peer(app, from.into())?;
     Ok(Received {
         from: sender,
-        id: letter.map(Into::into),
+        id,
         meant: meant_ns.map(SimTime::from_nanos),
         said,
     })
@@ -219,8 +219,8 @@ async fn notify(
     State(app): State<App>,
     Body(notice): Body<JobNotice>,
 ) -> Result<StatusCode, ProblemResponse> {
-    let news = notice.news()?;
-    let news = received(&app, notice.from, notice.letter, notice.meant_ns, news)?;
+    let (news, id) = (notice.news()?, notice.letter.map(Into::into));
+    let news = received(&app, notice.from, id, notice.meant_ns, news)?;
     take_news(&app, news).await?;
     Ok(StatusCode::NO_CONTENT)
 }

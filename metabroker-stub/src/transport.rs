@@ -1,7 +1,7 @@
 //! What a broker sends, over HTTP.
 
 use crate::Peer;
-use crate::lagrid::Links;
+use crate::lagrid::{Links, TURNED_AWAY, answered};
 use gridrig_core::agent::{BrokerSetup, Envelope, FromBroker, ToLrms, ToPeer};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::load::LoadSample;
@@ -11,19 +11,6 @@ use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::JobSubmission;
 use gridrig_service::{inform, notify};
 use std::collections::BTreeMap;
-
-/// Why a job is not where it was sent.
-pub(crate) const TURNED_AWAY: &str = "it has turned the job away";
-
-/// An answer that is none of those wanted.
-pub(crate) fn answered(to: &str, status: u16, why: &str) -> TransportError {
-    TransportError::Answered {
-        to: to.to_owned(),
-        status,
-        reason: None,
-        why: why.to_owned(),
-    }
-}
 
 /// Posts to the broker's LRMSs, its peers, and to where clients want news.
 pub struct HttpTransport {

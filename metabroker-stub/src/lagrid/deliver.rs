@@ -2,7 +2,6 @@
 
 use super::links::Link;
 use crate::resources;
-use crate::transport::{TURNED_AWAY, answered};
 use gridrig_core::agent::{Arrival, BrokerSetup, Envelope, FromBroker, ToPeer};
 use gridrig_core::ids::JobId;
 use gridrig_core::load::LoadSample;
@@ -18,6 +17,19 @@ use gridrig_protocol::lagrid::{
     UpdateVerdict,
 };
 use gridrig_protocol::rest::LoadReport;
+
+/// Why a job is not where it was sent.
+pub(crate) const TURNED_AWAY: &str = "it has turned the job away";
+
+/// An answer that is none of those wanted.
+pub(crate) fn answered(to: &str, status: u16, why: &str) -> TransportError {
+    TransportError::Answered {
+        to: to.to_owned(),
+        status,
+        reason: None,
+        why: why.to_owned(),
+    }
+}
 
 impl Link {
     /// Delivers what this message says to the peer, on the open connection.

@@ -88,21 +88,7 @@ fn tables(text: &mut String, trace: &Characterization) {
             ("processors", &trace.processors),
             ("inter-arrival s", &trace.interarrival_s),
         ]
-        .map(|(name, of)| {
-            let figures = [
-                of.mean,
-                of.sd,
-                of.cv,
-                of.min,
-                of.p50,
-                of.p90,
-                of.p95,
-                of.p99,
-                of.max,
-                of.mean_trimmed,
-            ];
-            [cells([name]), figures.map(number).into()].concat()
-        }),
+        .map(|(name, of)| [cells([name]), of.row().map(number).into()].concat()),
     );
     text.push('\n');
     text.push_str(&table(&lines));
