@@ -16,7 +16,7 @@ mod schema;
 mod services;
 pub(crate) mod trace;
 
-use crate::cli::{ClockArg, MonitoringArgs, ScenarioArgs};
+use crate::cli::{MonitoringArgs, ScenarioArgs};
 use crate::exit::Failure;
 use crate::scenario::Scenario;
 use crate::{init, interrupt, logging};
@@ -91,10 +91,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
 fn load_scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
     let mut sets = args.set.clone();
     sets.extend(args.seed.map(|seed| format!("run.seed={seed}")));
-    sets.extend(args.clock.map(|clock| match clock {
-        ClockArg::Virtual => "run.clock=virtual".to_owned(),
-        ClockArg::Real => "run.clock=real".to_owned(),
-    }));
+    sets.extend(args.clock.map(|clock| format!("run.clock={clock}")));
     Scenario::load(&args.scenario, &sets).map_err(Failure::input)
 }
 

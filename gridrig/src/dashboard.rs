@@ -15,7 +15,7 @@ mod token;
 
 pub use pages::Pages;
 pub use security::Access;
-pub use serve::{Bound, bind, start};
+pub use serve::start;
 pub use token::token;
 
 use control::Control;

@@ -15,6 +15,7 @@ pub mod realtime;
 pub mod reproduce;
 mod runner;
 mod table;
+mod words;
 
 pub use commands::main;
 pub use gridrig_scenario as scenario;

@@ -44,7 +44,7 @@ const NO_BROKER: &str = "no broker";
 const POOLED_ENTRY: Entry = Entry::Cluster(ClusterId(0));
 
 /// What to do with the runs of a scenario.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct RunOptions {
     /// Where run directories go; `None` writes none.
     pub out: Option<PathBuf>,
@@ -368,7 +368,7 @@ fn run_cell(
     };
     let watch = options.watch.as_ref();
     let watching = watch.map(|watch| watch.start(position, &start));
-    let executed = execute::execute(scenario, &grid, load, options, &progress, watching)?;
+    let executed = execute::execute(&start, options, &progress, watching)?;
     let run = conclude(cell, &grid, load, &executed, options)?;
     if let Some(watch) = watch {
         watch.finish(position, &run);

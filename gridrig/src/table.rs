@@ -2,6 +2,7 @@
 
 use crate::runner::{PolicyRun, ReplicationRuns};
 use crate::scenario::Scenario;
+use crate::words::{counts, list};
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::grid::Grid;
 use gridrig_core::time::Decimal;
@@ -89,7 +90,7 @@ fn clusters(grid: &Grid, ids: &[gridrig_core::ids::ClusterId]) -> String {
         let (name, discipline) = (&cluster.name, config.discipline.name());
         format!("{name} ({processors} processors, {discipline}{pass})")
     };
-    ids.iter().map(one).collect::<Vec<_>>().join(", ")
+    list(ids.iter().map(one))
 }
 
 /// When a provider that is not always open takes jobs, as a share of the day.
@@ -130,10 +131,7 @@ fn listed(peers: &[(String, String)]) -> String {
         [(first, link), .., (last, _)] if alike && peers.len() > LISTED => {
             format!("{} domains, {first} to {last} ({link} each)", peers.len())
         }
-        _ => {
-            let all = peers.iter().map(|(name, link)| format!("{name} ({link})"));
-            all.collect::<Vec<_>>().join(", ")
-        }
+        _ => list(peers.iter().map(|(name, link)| format!("{name} ({link})"))),
     }
 }
 
@@ -157,8 +155,7 @@ fn one(
     let skipped = &first.summary.skipped;
     let lines: u64 = skipped.values().sum();
     if lines > 0 {
-        let reasons = skipped.iter().map(|(reason, n)| format!("{n} {reason}"));
-        let reasons = reasons.collect::<Vec<_>>().join(", ");
+        let reasons = counts(skipped);
         let _ = write!(text, ", {lines} lines of the trace skipped ({reasons})");
     }
     let compression = scenario.compression().as_f64();
@@ -238,10 +235,9 @@ fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
             ("failed", jobs.failed),
             ("unfinished", jobs.unfinished),
         ];
-        let other = other.iter().filter(|(_, count)| *count > 0);
-        let other: Vec<String> = other.map(|(state, n)| format!("{n} {state}")).collect();
+        let other = counts(other.into_iter().filter(|(_, count)| *count > 0));
         if !other.is_empty() {
-            let _ = writeln!(text, "{}: {}", run.name(), other.join(", "));
+            let _ = writeln!(text, "{}: {other}", run.name());
         }
         let worst = run.summary.submission_lag_ns_max.filter(|max| *max > 0);
         if let Some((p99, max)) = run.summary.submission_lag_ns_p99.zip(worst) {

@@ -8,10 +8,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use gridrig_core::agent::{BrokerAgent, Cancel, JobHolder as _, Received, Unexpected};
+use gridrig_core::agent::{BrokerAgent, Cancel, EnvelopeId, JobHolder as _, Received, Unexpected};
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::JobId;
-use gridrig_core::message::Target;
 use gridrig_core::session::Roles;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
@@ -159,16 +158,9 @@ async fn inform(
     State(app): State<App>,
     Body(report): Body<InfoReport>,
 ) -> Result<StatusCode, ProblemResponse> {
-    let from = sender(report.from)?;
-    refuse_session_peer(&app, report.from.into())?;
-    let meant = report.meant_ns.map(SimTime::from_nanos);
-    let info = Received {
-        from,
-        id: report.letter.map(Into::into),
-        meant,
-        said: report.samples()?,
-    };
-    let call = app.message(meant, move |broker, now| broker.handle(now, info));
+    let (samples, id) = (report.samples()?, report.letter.map(Into::into));
+    let info = received(&app, report.from, id, report.meant_ns, samples)?;
+    let call = app.message(info.meant, move |broker, now| broker.handle(now, info));
     match call.await? {
         Ok(true) => app.metrics.count_message(MessageKind::Info),
         Ok(false) => app.metrics.count_repeated(),
@@ -194,10 +186,23 @@ fn refuse_session_peer(app: &App, from: Party) -> Result<(), Problem> {
     Err(Problem::new(403, "session-required", detail))
 }
 
-fn sender(place: Place) -> Result<Target, Problem> {
-    place
-        .target()
-        .ok_or_else(|| Problem::field("from.kind", "client", "broker or lrms"))
+/// What somebody says who is no client and may say it here.
+fn received<S>(
+    app: &App,
+    from: Place,
+    id: Option<EnvelopeId>,
+    meant_ns: Option<u64>,
+    said: S,
+) -> Result<Received<S>, Problem> {
+    let no_client = || Problem::field("from.kind", "client", "broker or lrms");
+    let sender = from.target().ok_or_else(no_client)?;
+    refuse_session_peer(app, from.into())?;
+    Ok(Received {
+        from: sender,
+        id,
+        meant: meant_ns.map(SimTime::from_nanos),
+        said,
+    })
 }
 
 /// Tell that a job has ended, or that it comes back.
@@ -214,14 +219,8 @@ async fn notify(
     State(app): State<App>,
     Body(notice): Body<JobNotice>,
 ) -> Result<StatusCode, ProblemResponse> {
-    let by = sender(notice.from)?;
-    refuse_session_peer(&app, notice.from.into())?;
-    let news = Received {
-        from: by,
-        id: notice.letter.map(Into::into),
-        meant: notice.meant_ns.map(SimTime::from_nanos),
-        said: notice.news()?,
-    };
+    let (news, id) = (notice.news()?, notice.letter.map(Into::into));
+    let news = received(&app, notice.from, id, notice.meant_ns, news)?;
     take_news(&app, news).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,7 +1,7 @@
 //! What a broker sends, over HTTP.
 
 use crate::Peer;
-use crate::lagrid::Links;
+use crate::lagrid::{Links, TURNED_AWAY, answered};
 use gridrig_core::agent::{BrokerSetup, Envelope, FromBroker, ToLrms, ToPeer};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::load::LoadSample;
@@ -36,30 +36,21 @@ impl HttpTransport {
     }
 
     async fn submit(&self, to: Target, job: JobSubmission) -> Result<(), TransportError> {
-        let sent = self.client.submit(self.base(to)?, &job).await;
-        sent.map(drop).map_err(TransportError::from)
+        self.client.submit(self.base(to)?, &job).await?;
+        Ok(())
     }
 
     async fn cancel(&self, to: Target, job: JobId) -> Result<(), TransportError> {
-        let sent = self.client.cancel(self.base(to)?, job.0).await;
-        sent.map(drop).map_err(TransportError::from)
+        self.client.cancel(self.base(to)?, job.0).await?;
+        Ok(())
     }
 
     /// Whether the receiver has a job that it has not turned away.
     async fn locate(&self, to: Target, job: JobId) -> Result<(), TransportError> {
         let base = self.base(to)?;
-        let status = self
-            .client
-            .job(base, job.0)
-            .await
-            .map_err(TransportError::from)?;
+        let status = self.client.job(base, job.0).await?;
         match status.state.as_str() {
-            "rejected" => Err(TransportError::Answered {
-                to: base.to_owned(),
-                status: 404,
-                reason: None,
-                why: "it has turned the job away".to_owned(),
-            }),
+            "rejected" => Err(answered(base, 404, TURNED_AWAY)),
             _ => Ok(()),
         }
     }
@@ -115,18 +106,9 @@ impl Transport for HttpTransport {
 
     async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
         let base = self.base(Target::Cluster(cluster))?;
-        let info = self
-            .client
-            .cluster(base)
-            .await
-            .map_err(TransportError::from)?;
+        let info = self.client.cluster(base).await?;
         let sample = LoadSample::try_from(&info.load);
-        let sample = sample.map_err(|problem| TransportError::Answered {
-            to: base.to_owned(),
-            status: 200,
-            reason: None,
-            why: problem.detail,
-        })?;
+        let sample = sample.map_err(|problem| answered(base, 200, &problem.detail))?;
         // Whatever number the LRMS gives itself, here it has this one.
         Ok(LoadSample { cluster, ..sample })
     }

@@ -41,6 +41,17 @@ pub struct Distribution {
 }
 
 impl Distribution {
+    /// Mean, standard deviation, coefficient of variation, least value, median,
+    /// 90, 95 and 99 % quantiles, largest value and trimmed mean, as tables have
+    /// them.
+    #[must_use]
+    pub fn row(&self) -> [Option<f64>; 10] {
+        let (least, largest) = (self.min, self.max);
+        let (mean, sd, cv, trimmed) = (self.mean, self.sd, self.cv, self.mean_trimmed);
+        let (p50, p90, p95, p99) = (self.p50, self.p90, self.p95, self.p99);
+        [mean, sd, cv, least, p50, p90, p95, p99, largest, trimmed]
+    }
+
     /// The summary of these values, in any order. Values that are not finite
     /// are left out.
     #[must_use]

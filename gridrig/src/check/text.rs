@@ -1,6 +1,7 @@
 //! The report as text.
 
 use super::{CheckReport, StepReport, WindowReport};
+use crate::words::list;
 use gridrig_results::text::{cells, table};
 use std::fmt;
 
@@ -55,8 +56,7 @@ impl WindowReport {
             return format!("window: {length} from {start}");
         };
         let distances = chosen.distances.iter();
-        let distances = distances.map(|(component, far)| format!("{component} {far:.3}"));
-        let distances = distances.collect::<Vec<_>>().join(", ");
+        let distances = list(distances.map(|(component, far)| format!("{component} {far:.3}")));
         let (considered, score) = (chosen.considered, chosen.score);
         format!(
             "window: {length} from {start}, the best of {considered} (score {score:.3}; {distances})"

@@ -1,5 +1,7 @@
 //! Values of flags: what is wrong with one is said before anything starts.
 
+use crate::words::list;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use gridrig_core::policy::PolicySpec;
 use gridrig_core::session::{Roles, Threshold};
 use gridrig_core::time::{Decimal, SimDuration};
@@ -78,8 +80,21 @@ pub fn one_of<T: Copy + Send + Sync + 'static>(
     move |text| {
         let found = all.iter().copied().find(|one| name(*one) == text);
         found.ok_or_else(|| {
-            let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
-            format!("expected one of {}", names.join(", "))
+            let names = list(all.iter().map(|one| name(*one)));
+            format!("expected one of {names}")
         })
     }
+}
+
+/// One of several values by its name; each has a help of its own.
+pub fn known<T: Copy + Send + Sync + 'static>(
+    all: &'static [(T, &str, &str)],
+) -> impl TypedValueParser<Value = T> {
+    let values = all
+        .iter()
+        .map(|(_, name, help)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(values).map(|text| {
+        let found = all.iter().find(|(_, name, _)| *name == text);
+        found.expect("one of the possible values").0
+    })
 }

@@ -9,7 +9,7 @@ use crate::exit::Failure;
 use crate::interrupt;
 use anyhow::Context as _;
 use gridrig_service::http::{ServiceThread, listening_line};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
@@ -17,22 +17,15 @@ use tokio::runtime::Runtime;
 /// Serves the dashboard of a folder of runs until Ctrl-C. What runs then is
 /// stopped and written as a partial run.
 pub(super) fn dashboard(args: &DashboardArgs) -> Result<(), Failure> {
-    let hub = Arc::<Hub>::default();
-    let control = Arc::new(Control::new(
-        Arc::clone(&hub),
-        &args.runs,
-        true,
-        args.allow_commands,
-    ));
-    let worker = Arc::clone(&control);
+    let rights = (true, args.allow_commands);
     let server = Server::open(
         &args.runs,
         args.listen,
         &args.allow_host,
         "--listen",
-        hub,
-        control,
+        rights,
     )?;
+    let worker = Arc::clone(&server.control);
     let worker = std::thread::Builder::new()
         .name("runs".to_owned())
         .spawn(move || worker.work())
@@ -66,11 +59,9 @@ impl RunDashboard {
         let Some(listen) = args.dashboard else {
             return Ok(None);
         };
-        let hub = Arc::<Hub>::default();
-        let watch = Arc::new(Watch::new(Arc::clone(&hub), &args.out));
-        let control = Arc::new(Control::new(Arc::clone(&hub), &args.out, false, false));
-        control.adopt(Arc::clone(&watch), scenario);
-        let server = Server::open(&args.out, listen, &[], "--dashboard", hub, control)?;
+        let server = Server::open(&args.out, listen, &[], "--dashboard", (false, false))?;
+        let watch = Arc::new(Watch::new(Arc::clone(&server.hub), &args.out));
+        server.control.adopt(Arc::clone(&watch), scenario);
         // stdout belongs to the results.
         eprintln!("dashboard: http://{}", server.address);
         server.tell_link();
@@ -108,24 +99,28 @@ struct Server {
     address: SocketAddr,
     /// How to get in, unless the user knows the token.
     link: Option<String>,
+    hub: Arc<Hub>,
     control: Arc<Control>,
     runtime: Runtime,
 }
 
 impl Server {
-    /// `flag` is what the user gave the address with.
+    /// `flag` is what the user gave the address with; the page may start runs,
+    /// and name commands in them, as the last two say.
     fn open(
         runs: &Path,
         listen: SocketAddr,
         allow_host: &[String],
         flag: &str,
-        hub: Arc<Hub>,
-        control: Arc<Control>,
+        (starts, allow_commands): (bool, bool),
     ) -> Result<Self, Failure> {
-        let bound = dashboard::bind(listen).with_context(|| {
+        let hub = Arc::<Hub>::default();
+        let control = Control::new(Arc::clone(&hub), runs, starts, allow_commands);
+        let control = Arc::new(control);
+        let bound = TcpListener::bind(listen).with_context(|| {
             format!("{flag} {listen} (expected a free address of this machine, or port 0)")
         })?;
-        let address = bound.address;
+        let address = bound.local_addr().map_err(Failure::run)?;
         let given = std::env::var("GRIDRIG_TOKEN").ok();
         let (token, file) = dashboard::token(given.as_deref())?;
         let access = Access::new(address, allow_host, &token);
@@ -136,7 +131,7 @@ impl Server {
         let dashboard = Dashboard {
             runs: runs.to_owned(),
             access,
-            hub,
+            hub: Arc::clone(&hub),
             pages: Pages::default(),
             control: Arc::clone(&control),
         };
@@ -146,6 +141,7 @@ impl Server {
             thread,
             address,
             link,
+            hub,
             control,
             runtime,
         })

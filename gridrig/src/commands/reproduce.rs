@@ -37,18 +37,8 @@ enum StudyName {
         Exit code 99: the bound on start times was missed."
 )]
 struct FidelityArgs {
-    /// Jobs of the workload
-    #[arg(long, default_value = "240", value_parser = clap::value_parser!(u32).range(10..=5000))]
-    jobs: u32,
-    /// Processors of the cluster, each a node with a slurmd of its own
-    #[arg(long, default_value = "32", value_parser = clap::value_parser!(u32).range(2..=128))]
-    processors: u32,
-    /// Processor time wanted over processor time there is, while jobs come
-    #[arg(long, default_value = "0.7")]
-    load: f64,
-    /// Seed of the workload
-    #[arg(long, default_value = "1")]
-    seed: u64,
+    #[command(flatten)]
+    plan: Plan,
     /// Bound on the 95 % quantile of the distance of start times, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "2")]
     bound: f64,
@@ -74,20 +64,12 @@ const REPORT: &str = "report.md";
 
 fn slurm_fidelity(args: &FidelityArgs) -> Result<(), Failure> {
     refuse(args)?;
-    let plan = Plan {
-        jobs: args.jobs,
-        processors: args.processors,
-        load: args.load,
-        seed: args.seed,
-    };
+    let plan = args.plan;
     let builtin = replayed(&plan, "sched/builtin")?;
     let backfill = replayed(&plan, "sched/backfill")?;
     let study = Study {
         slurm: builtin.version.clone(),
-        processors: plan.processors,
-        jobs: plan.jobs,
-        seed: plan.seed,
-        load: plan.load,
+        plan,
         builtin: Builtin::of(&builtin, plan.processors, args.bound),
         backfill: Backfill::of(&backfill, plan.processors),
     };
@@ -114,7 +96,7 @@ fn slurm_fidelity(args: &FidelityArgs) -> Result<(), Failure> {
 
 /// Refuses what cannot work, before anything is started.
 fn refuse(args: &FidelityArgs) -> anyhow::Result<()> {
-    for (flag, value) in [("--load", args.load), ("--bound", args.bound)] {
+    for (flag, value) in [("--load", args.plan.load), ("--bound", args.bound)] {
         let fits = value > 0.0 && value <= 1000.0;
         ensure!(fits, "{flag} {value}: expected a number above 0");
     }

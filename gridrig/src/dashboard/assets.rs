@@ -1,6 +1,7 @@
 //! Style sheets, modules and pictures, embedded in the program.
 
 use super::layout::{parts_of, problem};
+use crate::words::hex;
 use axum::Router;
 use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -22,9 +23,7 @@ async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Response {
     let Some(file) = Assets::get(&path) else {
         return problem(404, "no-such-asset", "there is no such asset");
     };
-    let hash = file.metadata.sha256_hash();
-    let tag: String = hash.iter().take(12).map(|b| format!("{b:02x}")).collect();
-    let tag = format!("\"{tag}\"");
+    let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()[..12]));
     let known = parts_of(&headers, header::IF_NONE_MATCH, ',')
         .any(|value| value.trim_start_matches("W/") == tag);
     let mut response = match known {

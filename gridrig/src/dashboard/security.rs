@@ -158,25 +158,19 @@ fn refuse(access: &Access, request: &Request) -> Option<Response> {
 fn put_headers(headers: &mut HeaderMap) {
     let fixed = [
         (
-            header::CONTENT_SECURITY_POLICY,
+            "content-security-policy",
             "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; \
              object-src 'none'",
         ),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::X_FRAME_OPTIONS, "DENY"),
+        ("x-content-type-options", "nosniff"),
+        ("x-frame-options", "DENY"),
         // Within this origin only: with no referrer at all, browsers would
         // send forms without an origin.
-        (header::REFERRER_POLICY, "same-origin"),
+        ("referrer-policy", "same-origin"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
         (
-            HeaderName::from_static("cross-origin-opener-policy"),
-            "same-origin",
-        ),
-        (
-            HeaderName::from_static("cross-origin-resource-policy"),
-            "same-origin",
-        ),
-        (
-            HeaderName::from_static("permissions-policy"),
+            "permissions-policy",
             "camera=(), geolocation=(), microphone=()",
         ),
     ];

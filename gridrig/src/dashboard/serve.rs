@@ -13,7 +13,7 @@ use gridrig_service::http::metrics::metrics_route;
 use gridrig_service::http::{self, Door, Labels, Life, Metrics, ServiceThread};
 use gridrig_service::incarnation;
 use std::io::{self, Write as _};
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::sync::Arc;
 
 /// Largest request body: the text of a scenario.
@@ -31,31 +31,13 @@ const TEXTS: [&str; 5] = [
 /// No answer is larger: the jobs of a large run come in parts.
 const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
 
-/// A listener before anything is served on it: its address is known, so that
-/// whoever is allowed to ask can be told.
-pub struct Bound {
-    listener: TcpListener,
-    /// Where it listens.
-    pub address: SocketAddr,
-}
-
-/// Takes the address.
-///
-/// # Errors
-/// When it is taken or not this machine's.
-pub fn bind(listen: SocketAddr) -> io::Result<Bound> {
-    let listener = TcpListener::bind(listen)?;
-    let address = listener.local_addr()?;
-    Ok(Bound { listener, address })
-}
-
 /// Serves the dashboard in a thread of its own until the answer is dropped or
 /// stopped.
 ///
 /// # Errors
 /// When no thread or runtime can be had.
-pub fn start(bound: Bound, dashboard: Shared) -> io::Result<ServiceThread> {
-    ServiceThread::spawn("dashboard", bound.listener, |listener, life| {
+pub fn start(bound: TcpListener, dashboard: Shared) -> io::Result<ServiceThread> {
+    ServiceThread::spawn("dashboard", bound, |listener, life| {
         run(listener, life, dashboard)
     })
 }

@@ -1,6 +1,7 @@
 //! The token of the dashboard: the one that the user gives, or one that is made
 //! once and kept where only that user can read it.
 
+use crate::words::hex;
 use anyhow::{Context as _, bail};
 use rustix::process::geteuid;
 use std::fmt::Display;
@@ -88,7 +89,6 @@ fn make(file: &Path) -> io::Result<()> {
     let mut bytes = [0; 32];
     // 256 random bits from the system; no named stream may be behind a secret.
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let partial = file.with_extension(format!("{}.partial", std::process::id()));
     let mut options = OpenOptions::new();
     let mut open = options
@@ -96,7 +96,7 @@ fn make(file: &Path) -> io::Result<()> {
         .create_new(true)
         .mode(0o600)
         .open(&partial)?;
-    let written = writeln!(open, "{token}")
+    let written = writeln!(open, "{}", hex(bytes))
         .and_then(|()| open.sync_all())
         .and_then(|()| std::fs::hard_link(&partial, file));
     std::fs::remove_file(&partial)?;

@@ -1,6 +1,7 @@
 //! The files that set up Prometheus and Grafana, and the table of metrics as
 //! text.
 
+use crate::words::list;
 use gridrig_service::http::metrics::table::{ALL, Metric, SERVICE_LABELS};
 use rust_embed::{EmbeddedFile, RustEmbed};
 use serde_json::{Value, json};
@@ -48,8 +49,8 @@ pub(crate) fn markdown() -> String {
             "| `{}` | {} | {} | {} | {} |",
             shown(metric),
             metric.kind.name(),
-            names(metric.labels),
-            metric.services.join(", "),
+            list(metric.labels.iter().map(|label| format!("`{label}`"))),
+            list(metric.services),
             metric.help
         );
     }
@@ -67,9 +68,4 @@ fn shown(metric: &Metric) -> String {
         1 => series.concat(),
         _ => metric.name(),
     }
-}
-
-fn names(labels: &[&str]) -> String {
-    let names: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
-    names.join(", ")
 }

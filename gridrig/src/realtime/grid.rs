@@ -1,6 +1,7 @@
 //! The services of a grid, wired to each other.
 
 use super::{FaultKind, RealOptions, ServiceId};
+use crate::words::list;
 use anyhow::Context as _;
 use gridrig_core::agent::{BrokerAgent, BrokerSetup};
 use gridrig_core::event::MessageKind;
@@ -273,8 +274,7 @@ fn announce(cluster: &str, url: &str, faces: &[FaceKind]) {
     if faces.is_empty() {
         return;
     }
-    let names: Vec<&str> = faces.iter().map(|face| face.name()).collect();
-    let faces = names.join(", ");
+    let faces = list(faces.iter().map(|face| face.name()));
     // An answer to the user, not a log line: it shows at any log level.
     eprintln!("cluster {cluster} offers {faces} at {url}");
 }

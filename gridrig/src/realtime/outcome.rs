@@ -2,6 +2,7 @@
 
 use super::BrokerLogs;
 use super::grid::Services;
+use crate::words::list;
 use gridrig_core::event::{Event, EventKind, EventSink, MessageKind};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -72,17 +73,6 @@ pub struct RealOutcome {
     pub said: Option<BrokerLogs>,
 }
 
-impl RealOutcome {
-    /// Requests counted at the services, by kind.
-    #[must_use]
-    pub fn counted(&self) -> BTreeMap<MessageKind, u64> {
-        self.messages
-            .iter()
-            .map(|(kind, exchanged)| (*kind, exchanged.received))
-            .collect()
-    }
-}
-
 pub(super) fn collect(
     services: &Services,
     recorder: &Recorder,
@@ -112,11 +102,11 @@ pub(super) fn collect(
     if !gone.is_empty() && !known.is_external {
         let why = played.given_up.values().next();
         let why = why.map_or(String::new(), |why| format!(" ({why})"));
-        faults.push(format!("lost to a fault: {}{why}", names(&gone)));
+        faults.push(format!("lost to a fault: {}{why}", list(&gone)));
     }
     let all_were_to_end = !played.interrupted && played.unfinished.is_empty();
     if all_were_to_end && !unfinished.is_empty() {
-        faults.push(format!("without a known end: {}", names(&unfinished)));
+        faults.push(format!("without a known end: {}", list(&unfinished)));
     }
     for (kind, exchanged) in &messages {
         if exchanged.missing() > 0 && !has_faults && !known.is_external {
@@ -223,9 +213,4 @@ impl EventSink for Jobs {
             *end = Some(event.kind);
         }
     }
-}
-
-fn names(jobs: &[JobId]) -> String {
-    let names: Vec<String> = jobs.iter().map(ToString::to_string).collect();
-    names.join(", ")
 }

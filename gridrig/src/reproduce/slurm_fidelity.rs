@@ -17,6 +17,7 @@ pub use report::{markdown, rows};
 use super::private_slurm::{PrivateSlurm, Setup};
 use crate::realtime::{RealOptions, run_real};
 use anyhow::{Context as _, ensure};
+use clap::{Args, value_parser};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::event::EventKind;
@@ -29,20 +30,25 @@ use gridrig_drivers::virtual_time;
 use gridrig_emulator::lrms::slurm::{Settings, Site};
 use gridrig_replayer::player::Progress;
 use gridrig_results::EventLog;
+use serde::Serialize;
 use std::future::Future;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// What is replayed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Args, Serialize)]
 pub struct Plan {
-    /// Jobs.
+    /// Jobs of the workload
+    #[arg(long, default_value = "240", value_parser = value_parser!(u32).range(10..=5000))]
     pub jobs: u32,
-    /// Processors of the cluster.
+    /// Processors of the cluster, each a node with a slurmd of its own
+    #[arg(long, default_value = "32", value_parser = value_parser!(u32).range(2..=128))]
     pub processors: u32,
-    /// Processor time asked for over processor time there is, while jobs come.
+    /// Processor time wanted over processor time there is, while jobs come
+    #[arg(long, default_value = "0.7")]
     pub load: f64,
-    /// Seed of the workload.
+    /// Seed of the workload
+    #[arg(long, default_value = "1")]
     pub seed: u64,
 }
 
@@ -170,29 +176,22 @@ pub enum Lengths {
     Asked,
 }
 
-/// How the model is set up beside Slurm.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Model {
-    /// Processors of its cluster.
-    pub processors: u32,
-    /// Its discipline.
-    pub discipline: DisciplineKind,
-    /// Time between its passes; zero: one follows every change.
-    pub interval: SimDuration,
-    /// How long it lets jobs run.
-    pub lengths: Lengths,
-}
-
 /// Slurm's controller looks once a second whether a job has come or gone, and
 /// schedules then.
 pub const LOOK: SimDuration = SimDuration::from_secs(1);
 
-/// When the model starts the same jobs, in their order.
+/// When the model starts the same jobs, in their order, on so many processors:
+/// with a pass at each `interval`, or after every change where that is zero.
 #[must_use]
-pub fn model(jobs: &[Ran], setup: Model) -> Vec<SimTime> {
-    let resources = Resources::homogeneous(setup.processors);
-    let mut config = ClusterConfig::new(ClusterId(0), resources, setup.discipline);
-    config.interval = setup.interval;
+pub fn model(
+    jobs: &[Ran],
+    (processors, discipline): (u32, DisciplineKind),
+    interval: SimDuration,
+    lengths: Lengths,
+) -> Vec<SimTime> {
+    let resources = Resources::homogeneous(processors);
+    let mut config = ClusterConfig::new(ClusterId(0), resources, discipline);
+    config.interval = interval;
     config.slurm = SlurmBackfillSettings {
         bf_interval: BF_INTERVAL,
         bf_resolution: BF_RESOLUTION,
@@ -205,7 +204,7 @@ pub fn model(jobs: &[Ran], setup: Model) -> Vec<SimTime> {
         .map(|(job, id)| {
             let mut spec = job.spec.clone();
             spec.id = JobId(id);
-            if setup.lengths == Lengths::Measured {
+            if lengths == Lengths::Measured {
                 spec.run_time = job.finish.since(job.start);
             }
             workload::submission(spec, job.queued)

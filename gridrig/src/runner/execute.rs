@@ -1,56 +1,43 @@
 //! One run, under whichever clock.
 
-use super::observer::{Observation, Observed};
-use super::{Executed, Load, RunOptions, keep_going};
+use super::observer::{Observation, Observed, Start};
+use super::{Executed, RunOptions, keep_going};
 use crate::exit::Failure;
 use crate::progress::Progress;
-use crate::scenario::{Clock, Scenario, Stop};
-use gridrig_core::grid::Grid;
+use crate::scenario::Clock;
 use gridrig_drivers::virtual_time;
 use gridrig_results::EventLog;
 
 /// Runs the grid under the clock of the scenario.
 pub(super) fn execute(
-    scenario: &Scenario,
-    grid: &Grid,
-    load: &Load,
+    start: &Start<'_>,
     options: &RunOptions,
     progress: &Progress,
     watching: Option<Box<dyn Observation + '_>>,
 ) -> Result<Executed, Failure> {
-    match scenario.clock {
-        Clock::Virtual => Ok(in_virtual_time(
-            scenario, grid, load, options, progress, watching,
-        )),
-        Clock::Real { .. } => {
-            super::real::execute(scenario, grid, load, options, progress, watching)
-        }
+    match start.scenario.clock {
+        Clock::Virtual => Ok(in_virtual_time(start, options, progress, watching)),
+        Clock::Real { .. } => super::real::execute(start, options, progress, watching),
     }
 }
 
 fn in_virtual_time(
-    scenario: &Scenario,
-    grid: &Grid,
-    load: &Load,
+    start: &Start<'_>,
     run: &RunOptions,
     progress: &Progress,
     watching: Option<Box<dyn Observation + '_>>,
 ) -> Executed {
-    let stop_at = match scenario.measure.stop {
-        Stop::Drained => None,
-        Stop::LastArrival => load.submissions.last().map(|last| last.at),
-    };
+    let (grid, jobs) = (start.grid, &start.load.submissions);
     let options = virtual_time::Options {
-        seed: scenario.seed,
-        stop_at,
+        seed: start.scenario.seed,
+        stop_at: start.stop_at(),
         ..virtual_time::Options::default()
     };
-    let mut log = EventLog::with_capacity(load.submissions.len());
+    let mut log = EventLog::with_capacity(jobs.len());
     let observe = |now, ended| {
         progress.update(now, ended, None);
         keep_going(run)
     };
-    let jobs = &load.submissions;
     let outcome = match watching {
         None => virtual_time::run(grid, jobs, &options, &mut log, observe),
         Some(watching) => {

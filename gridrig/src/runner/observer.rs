@@ -2,7 +2,7 @@
 
 use super::{Load, PolicyRun};
 use crate::realtime::Listener;
-use crate::scenario::{Replication, Scenario};
+use crate::scenario::{Replication, Scenario, Stop};
 use gridrig_core::event::{Event, EventSink};
 use gridrig_core::grid::Grid;
 use gridrig_core::policy::PolicySpec;
@@ -13,7 +13,7 @@ use gridrig_results::EventLog;
 const EVENTS: u64 = 4096;
 
 /// Is told what the runs of a scenario do.
-pub trait Observer: std::fmt::Debug + Send + Sync {
+pub trait Observer: Send + Sync {
     /// Every policy is about to run on every replication.
     fn begin(&self, scenario: &Scenario, replications: &[Replication]);
 
@@ -39,6 +39,16 @@ pub struct Start<'a> {
     pub load: &'a Load,
     /// How late a start may be without having waited.
     pub tolerance: SimDuration,
+}
+
+impl Start<'_> {
+    /// When it stops although jobs still wait or run.
+    pub(super) fn stop_at(&self) -> Option<SimTime> {
+        match self.scenario.measure.stop {
+            Stop::Drained => None,
+            Stop::LastArrival => self.load.submissions.last().map(|last| last.at),
+        }
+    }
 }
 
 /// One run under an observer's eyes. A run in virtual time tells it each event;

@@ -1,10 +1,10 @@
 //! A run on the wall clock: real services, real sockets.
 
-use super::{Executed, Load, Observation, RunOptions, wait_for_stop};
+use super::{Executed, Observation, RunOptions, Start, wait_for_stop};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::realtime::{Fault, FaultKind, Listener, RealOptions, ServiceId, run_real, slurm_setup};
-use crate::scenario::{Clock, Scenario, Stop};
+use crate::scenario::{Clock, Scenario};
 use anyhow::{Context as _, anyhow};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -19,13 +19,12 @@ use std::collections::BTreeMap;
 const TIMER_TOLERANCE: SimDuration = SimDuration::from_millis(50);
 
 pub(super) fn execute(
-    scenario: &Scenario,
-    grid: &Grid,
-    load: &Load,
+    start: &Start<'_>,
     options: &RunOptions,
     progress: &Progress,
     mut watching: Option<Box<dyn Observation + '_>>,
 ) -> Result<Executed, Failure> {
+    let (scenario, grid) = (start.scenario, start.grid);
     let speed = match scenario.clock {
         Clock::Real { speed } => speed,
         Clock::Virtual => scenario.speed,
@@ -33,10 +32,7 @@ pub(super) fn execute(
     let runtime = tokio::runtime::Runtime::new().map_err(Failure::run)?;
     let run_id = format!("{}-{}-{}", scenario.name, scenario.seed, std::process::id());
     let mut real = RealOptions::new(speed, scenario.seed, &run_id);
-    real.stop_at = match scenario.measure.stop {
-        Stop::Drained => None,
-        Stop::LastArrival => load.submissions.last().map(|last| last.at),
-    };
+    real.stop_at = start.stop_at();
     real.clusters = scenario.clusters().cloned().collect();
     real.protocols.clone_from(&scenario.protocols);
     let kills = options.kill.iter().map(|text| kill(grid, text));
@@ -61,13 +57,8 @@ pub(super) fn execute(
             watching.hear(p.now);
         }
     };
-    let run = run_real(
-        grid,
-        &load.submissions,
-        &real,
-        wait_for_stop(options),
-        observe,
-    );
+    let (jobs, stop) = (&start.load.submissions, wait_for_stop(options));
+    let run = run_real(grid, jobs, &real, stop, observe);
     let outcome = runtime.block_on(run).map_err(Failure::Run)?;
     if let Some(watching) = watching {
         watching.end(None, now.max(outcome.log.end()));

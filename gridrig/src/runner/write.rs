@@ -4,6 +4,7 @@ use super::{Cell, Executed, Load, PolicyRun, RunOptions};
 use crate::exit::Failure;
 use crate::scenario::external::as_directory;
 use crate::scenario::{Clock, POOLED_RESOURCES, Replication};
+use crate::words::hex;
 use anyhow::{Context as _, bail};
 use gridrig_core::grid::Grid;
 use gridrig_core::job::Submission;
@@ -208,14 +209,6 @@ fn workload_hash(submissions: &[Submission], entries: bool) -> String {
         hash.update(wanted.generic.to_string());
     }
     hex(hash.finalize())
-}
-
-fn hex(bytes: impl AsRef<[u8]>) -> String {
-    bytes
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 fn versions() -> BTreeMap<String, String> {

@@ -18,6 +18,19 @@ use gridrig_protocol::lagrid::{
 };
 use gridrig_protocol::rest::LoadReport;
 
+/// Why a job is not where it was sent.
+pub(crate) const TURNED_AWAY: &str = "it has turned the job away";
+
+/// An answer that is none of those wanted.
+pub(crate) fn answered(to: &str, status: u16, why: &str) -> TransportError {
+    TransportError::Answered {
+        to: to.to_owned(),
+        status,
+        reason: None,
+        why: why.to_owned(),
+    }
+}
+
 impl Link {
     /// Delivers what this message says to the peer, on the open connection.
     ///
@@ -69,7 +82,7 @@ impl Link {
                     job: self.state().job_names.theirs(*job),
                 };
                 match self.call(&request).await?.state {
-                    JobState::Rejected => Err(self.turned_away("it has turned the job away")),
+                    JobState::Rejected => Err(answered(&self.setup.url, 404, TURNED_AWAY)),
                     _ => Ok(()),
                 }
             }
@@ -94,15 +107,6 @@ impl Link {
                 TransportError::NotReached { to, why }
             }
             error => error.delivering(to),
-        }
-    }
-
-    fn turned_away(&self, why: &str) -> TransportError {
-        TransportError::Answered {
-            to: self.setup.url.clone(),
-            status: 404,
-            reason: None,
-            why: why.to_owned(),
         }
     }
 
@@ -191,12 +195,10 @@ impl Link {
             update,
         };
         match self.call(&request).await?.verdict {
-            UpdateVerdict::FullWanted => Err(TransportError::Answered {
-                to: self.setup.url.clone(),
-                status: 409,
-                reason: None,
-                why: "an earlier update is missing there: a full one is wanted".to_owned(),
-            }),
+            UpdateVerdict::FullWanted => {
+                let why = "an earlier update is missing there: a full one is wanted";
+                Err(answered(&self.setup.url, 409, why))
+            }
             UpdateVerdict::Accepted | UpdateVerdict::Stale => Ok(()),
         }
     }

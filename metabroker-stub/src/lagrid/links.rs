@@ -1,8 +1,10 @@
 //! The sessions of a broker: their state, and who may speak in them.
 
+use super::LinkProtocol;
 use super::job_names::JobNames;
-use super::setup::LinkSetup;
-use gridrig_core::agent::{GridNames, PeerLink, SessionChange};
+use super::setup::{LinkSetup, roles_towards};
+use crate::Peer;
+use gridrig_core::agent::{BrokerSetup, GridNames, PeerLink, SessionChange};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::LoadSample;
 use gridrig_core::session::{Auth, Beat, Roles, Stance, Terms, Threshold};
@@ -10,11 +12,16 @@ use gridrig_core::time::{SimDuration, WallTime};
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{Caller, PeerClient, PeerFault, SOAP_PATH, codes};
 use gridrig_protocol::rest::SessionInfo;
+use gridrig_protocol::tls::{OutgoingTls, TlsError, peer_client};
+use gridrig_service::incarnation;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+
+/// How long a request to a peer may take.
+const REQUEST: Duration = Duration::from_secs(10);
 
 /// All sessions of a broker. Clones share them; the default has none.
 #[derive(Clone, Debug, Default)]
@@ -22,9 +29,6 @@ pub struct Links(Arc<All>);
 
 #[derive(Debug, Default)]
 struct All {
-    here: String,
-    /// Which life of the broker this is.
-    life: u64,
     links: BTreeMap<DomainId, Arc<Link>>,
     address: Arc<OnceLock<String>>,
 }
@@ -83,6 +87,41 @@ pub(super) struct Talks {
 }
 
 impl Links {
+    /// The sessions of a broker with those of its peers whose links speak the
+    /// peer protocol: `protocols` has that of each two domains, the lower one
+    /// first, unless `instead` says another. `tls` is for all of them; the rest
+    /// of a link is what `adjust` makes of it.
+    ///
+    /// # Errors
+    /// Those of `adjust`, or files of TLS that cannot be used.
+    pub fn of<E: From<TlsError>>(
+        setup: &BrokerSetup,
+        peers: &BTreeMap<DomainId, Peer>,
+        protocols: &BTreeMap<(DomainId, DomainId), LinkProtocol>,
+        instead: impl Fn(&Peer) -> Option<LinkProtocol>,
+        tls: Option<&OutgoingTls>,
+        adjust: impl Fn(&mut LinkSetup) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let here = setup.config.domain;
+        let mut setups = BTreeMap::new();
+        for (domain, peer) in peers {
+            let written = protocols.get(&(here.min(*domain), here.max(*domain)));
+            let protocol = instead(peer).or(written.copied()).unwrap_or_default();
+            if let Some(codec) = protocol.codec() {
+                let roles = roles_towards(setup, *domain);
+                let mut link = LinkSetup::new(&peer.name, &peer.url, codec, roles);
+                adjust(&mut link)?;
+                setups.insert(*domain, link);
+            }
+        }
+        if setups.is_empty() {
+            return Ok(Links::default());
+        }
+        let client = peer_client(tls, REQUEST)?;
+        let names = (&*setup.name, &setup.names);
+        Ok(Links::new(names, incarnation(), &client, setups))
+    }
+
     /// The sessions of the broker of domain `here`, in the life `life`, none
     /// of them open yet. `names` are those of all domains; `client` carries
     /// their messages.
@@ -112,8 +151,6 @@ impl Links {
             (domain, Arc::new(link))
         };
         Links(Arc::new(All {
-            here: here.to_owned(),
-            life,
             links: setups.into_iter().map(link).collect(),
             address,
         }))
@@ -147,14 +184,6 @@ impl Links {
     /// All sessions, by domain.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Link>> {
         self.0.links.values()
-    }
-
-    pub(super) fn here(&self) -> &str {
-        &self.0.here
-    }
-
-    pub(super) fn life(&self) -> u64 {
-        self.0.life
     }
 
     /// The session that a message belongs to, if whoever sends it may.

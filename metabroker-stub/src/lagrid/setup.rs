@@ -1,21 +1,12 @@
 //! How the sessions of a broker are set up.
 
-use super::{LinkProtocol, Links};
-use crate::Peer;
 use gridrig_core::agent::BrokerSetup;
 use gridrig_core::ids::DomainId;
 use gridrig_core::inventory::Form;
 use gridrig_core::session::{Auth, Roles, Stance, Threshold};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::lagrid::{Codec, JobLanguage, ResourceLanguage, Token};
-use gridrig_protocol::tls::{OutgoingTls, TlsError, peer_client};
-use gridrig_service::incarnation;
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How long a request to a peer may take.
-const REQUEST: Duration = Duration::from_secs(10);
 
 /// How a broker holds the session with one peer.
 #[derive(Clone, Debug)]
@@ -110,41 +101,4 @@ pub fn roles_towards(setup: &BrokerSetup, peer: DomainId) -> Roles {
         neighbours.any(|neighbour| neighbour.domain == peer && neighbour.consumer),
         providers.any(|provider| provider.domain == peer),
     )
-}
-
-impl Links {
-    /// The sessions of a broker with those of its peers whose links speak the
-    /// peer protocol: `protocols` has that of each two domains, the lower one
-    /// first, unless `instead` says another. `tls` is for all of them; the rest
-    /// of a link is what `adjust` makes of it.
-    ///
-    /// # Errors
-    /// Those of `adjust`, or files of TLS that cannot be used.
-    pub fn of<E: From<TlsError>>(
-        setup: &BrokerSetup,
-        peers: &BTreeMap<DomainId, Peer>,
-        protocols: &BTreeMap<(DomainId, DomainId), LinkProtocol>,
-        instead: impl Fn(&Peer) -> Option<LinkProtocol>,
-        tls: Option<&OutgoingTls>,
-        adjust: impl Fn(&mut LinkSetup) -> Result<(), E>,
-    ) -> Result<Self, E> {
-        let here = setup.config.domain;
-        let mut setups = BTreeMap::new();
-        for (domain, peer) in peers {
-            let written = protocols.get(&(here.min(*domain), here.max(*domain)));
-            let protocol = instead(peer).or(written.copied()).unwrap_or_default();
-            if let Some(codec) = protocol.codec() {
-                let roles = roles_towards(setup, *domain);
-                let mut link = LinkSetup::new(&peer.name, &peer.url, codec, roles);
-                adjust(&mut link)?;
-                setups.insert(*domain, link);
-            }
-        }
-        if setups.is_empty() {
-            return Ok(Links::default());
-        }
-        let client = peer_client(tls, REQUEST)?;
-        let names = (&*setup.name, &setup.names);
-        Ok(Links::new(names, incarnation(), &client, setups))
-    }
 }

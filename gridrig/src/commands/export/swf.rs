@@ -1,6 +1,7 @@
 //! A run as a log in the Standard Workload Format: what the emulated machines
 //! would have logged.
 
+use crate::words::list;
 use gridrig_core::time::SimDuration;
 use gridrig_results::JobTable;
 use gridrig_results::jobs::{JobRow, JobState};
@@ -74,39 +75,38 @@ fn header(run: &Run, table: &JobTable) -> Vec<(String, String)> {
     };
     let all: u64 = clusters.iter().map(processors).sum();
     let mut lines = Vec::new();
-    let mut line = |key: &str, value: String| lines.push((key.to_owned(), value));
-    line("Version", "2.2".to_owned());
-    line("Computer", format!("{} emulated clusters", clusters.len()));
-    line("Conversion", conversion(manifest));
-    line("MaxJobs", jobs.clone());
-    line("MaxRecords", jobs);
-    line("Preemption", "No".to_owned());
-    line("MaxProcs", all.to_string());
-    line("MaxPartitions", clusters.len().to_string());
+    let mut line = |key: &str, value: &str| lines.push((key.to_owned(), value.to_owned()));
+    line("Version", "2.2");
+    line("Computer", &format!("{} emulated clusters", clusters.len()));
+    line("Conversion", &conversion(manifest));
+    line("MaxJobs", &jobs);
+    line("MaxRecords", &jobs);
+    line("Preemption", "No");
+    line("MaxProcs", &all.to_string());
+    line("MaxPartitions", &clusters.len().to_string());
     for (number, cluster) in (1..).zip(clusters) {
         let id = gridrig_core::ids::ClusterId(number - 1);
         let name = table.names().cluster(id);
+        let processors = processors(cluster);
         line(
             "Partition",
-            format!("{number} {name} ({} processors)", processors(cluster)),
+            &format!("{number} {name} ({processors} processors)"),
         );
     }
-    line("Note", origin(manifest));
-    line("Note", scale(manifest));
+    line("Note", &origin(manifest));
+    line("Note", &scale(manifest));
     line(
         "Note",
         "wait time: start - submit, as the run had it; run time: from start to end; the \
-         partition is the cluster that ran the job"
-            .to_owned(),
+         partition is the cluster that ran the job",
     );
     line(
         "Note",
         "status: 1 completed, 0 failed or failed in the trace, 5 cancelled or rejected, -1 when \
-         the run ended first"
-            .to_owned(),
+         the run ended first",
     );
     for warning in &manifest.warnings {
-        line("Note", format!("warning: {warning}"));
+        line("Note", &format!("warning: {warning}"));
     }
     lines
 }
@@ -121,9 +121,7 @@ fn conversion(manifest: &Manifest) -> String {
 
 fn origin(manifest: &Manifest) -> String {
     let traces = manifest.trace_sha256.iter();
-    let traces: Vec<String> = traces
-        .map(|(name, hash)| format!("{name} (SHA-256 {hash})"))
-        .collect();
+    let traces = list(traces.map(|(name, hash)| format!("{name} (SHA-256 {hash})")));
     let policy = manifest.policy.as_deref().unwrap_or("no broker");
     format!(
         "scenario {}, {policy}, replication {} ({}), seed {}, {} clock; replayed: {}",
@@ -132,7 +130,7 @@ fn origin(manifest: &Manifest) -> String {
         manifest.study.key,
         manifest.seed,
         manifest.clock,
-        traces.join(", ")
+        traces
     )
 }
 

@@ -10,6 +10,7 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
 use crate::scenario::Scenario;
+use crate::words::list;
 use anyhow::{Context as _, anyhow, bail};
 use gridrig_core::agent::BrokerSetup;
 use gridrig_core::cluster::ClusterConfig;
@@ -79,8 +80,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
 fn find_domain(grid: &Grid, name: &str) -> anyhow::Result<DomainId> {
     let position = grid.domains.iter().position(|domain| domain.name == name);
     position.map(|index| DomainId(index as u16)).ok_or_else(|| {
-        let names: Vec<&str> = grid.domains.iter().map(|d| d.name.as_str()).collect();
-        let names = names.join(", ");
+        let names = list(grid.domains.iter().map(|domain| &domain.name));
         anyhow!("--name {name}: there is no such domain (expected one of {names})")
     })
 }

@@ -10,6 +10,7 @@ use crate::interrupt;
 use crate::monitor;
 use crate::realtime::slurm_setup;
 use crate::scenario::Scenario;
+use crate::words::list;
 use anyhow::{Context as _, bail};
 use gridrig_core::grid::{BrokerSettings, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -99,8 +100,8 @@ fn from_scenario(args: &EmulatorArgs) -> anyhow::Result<(Config, Cluster)> {
     let mut clusters = grid.clusters.iter().zip(scenario.clusters());
     let cluster = clusters.find(|(cluster, _)| cluster.name == args.name);
     let (cluster, written) = cluster.with_context(|| {
-        let names: Vec<&str> = grid.clusters.iter().map(|c| c.name.as_str()).collect();
-        let (file, name, names) = (path.display(), &args.name, names.join(", "));
+        let names = list(grid.clusters.iter().map(|cluster| &cluster.name));
+        let (file, name) = (path.display(), &args.name);
         format!("{file}: there is no cluster {name} (expected --name with one of {names})")
     })?;
     let clock = clock(&args.service);

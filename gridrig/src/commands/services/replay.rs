@@ -15,6 +15,7 @@ use crate::runner::{
 };
 use crate::scenario::external::Contender;
 use crate::scenario::{Clock, Replication, Scenario};
+use crate::words::list;
 use anyhow::{Context as _, anyhow, bail};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -38,6 +39,9 @@ use tokio::runtime::Runtime;
 /// Wall time between the command and the workload's time 0, at the least.
 const LEAD: Duration = Duration::from_millis(500);
 
+/// How long a service may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Plays the workload of a scenario to running services.
 pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let mut scenario = Scenario::load(&args.scenario, &args.set).map_err(Failure::input)?;
@@ -45,12 +49,12 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let entries = entries(&scenario.grid, &args.to)?;
     let urls = &args.collect;
     let asked: Vec<String> = entries.values().chain(urls).cloned().collect();
-    let clock = runtime.block_on(service_clock(&asked, scenario.speed))?;
-    let client = Client::new(Duration::from_secs(5)).map_err(Failure::run)?;
+    let client = Client::new(PATIENCE).map_err(Failure::run)?;
+    let clock = runtime.block_on(service_clock(&client, &asked, scenario.speed))?;
     runtime.block_on(sessions::open(&client, &asked, &scenario.grid));
     let workdir = WorkDir::make().map_err(Failure::run)?;
     let outlets = outlets(args, &scenario.grid, workdir.path(), clock)?;
-    let outlets = runtime.block_on(with_logs(outlets, &scenario.grid, urls))?;
+    let outlets = runtime.block_on(with_logs(&client, outlets, &scenario.grid, urls))?;
     for entry in outlets.ways.keys() {
         if let Entry::Domain(domain) = entry {
             // Whatever takes the jobs there is not the broker of the scenario.
@@ -96,7 +100,6 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     if args.collect.is_empty() {
         return without_log(args, &load, &played);
     }
-    let client = Client::new(Duration::from_secs(10)).map_err(Failure::run)?;
     let own = recorder.take();
     let collected = remote::collect(&client, own, urls, &logs, &played.names);
     let (log, found) = runtime.block_on(collected).map_err(Failure::Run)?;
@@ -137,11 +140,15 @@ fn outlets(
 
 /// With other outlets than ours, the LRMSs among these services are where
 /// their jobs are looked for.
-async fn with_logs(mut outlets: Outlets, grid: &Grid, urls: &[String]) -> Result<Outlets, Failure> {
+async fn with_logs(
+    client: &Client,
+    mut outlets: Outlets,
+    grid: &Grid,
+    urls: &[String],
+) -> anyhow::Result<Outlets> {
     if outlets.ways.is_empty() {
         return Ok(outlets);
     }
-    let client = Client::new(Duration::from_secs(5)).map_err(Failure::run)?;
     for url in urls {
         // A broker answers in another form.
         let Ok(info) = client.cluster(url).await else {
@@ -151,12 +158,11 @@ async fn with_logs(mut outlets: Outlets, grid: &Grid, urls: &[String]) -> Result
         let known = grid.clusters.get(cluster.index());
         if known.is_none_or(|known| known.config.resources.processors() != info.processors) {
             let (name, processors, number) = (info.name, info.processors, info.cluster);
-            let why = anyhow!(
+            bail!(
                 "--collect {url}: cluster {name} has {processors} processors and number {number}: \
                  expected a cluster of the scenario (give the emulator --scenario and --name, or \
                  --index)"
             );
-            return Err(why.into());
         }
         outlets.logs.insert(cluster, url.clone());
     }
@@ -184,20 +190,22 @@ fn entries(grid: &Grid, to: &[(String, String)]) -> anyhow::Result<BTreeMap<Entr
 
 /// The clock of the services, which have to agree on it; one of its own where
 /// there are none.
-async fn service_clock(urls: &[String], speed: Decimal) -> Result<RunClock, Failure> {
-    let client = Client::new(Duration::from_secs(5)).map_err(Failure::run)?;
+async fn service_clock(
+    client: &Client,
+    urls: &[String],
+    speed: Decimal,
+) -> anyhow::Result<RunClock> {
     let mut found: Option<RunClock> = None;
     for url in urls {
-        let clock = remote::clock_of(&client, url).await?;
+        let clock = remote::clock_of(client, url).await?;
         let differs = |other: &RunClock| {
             (other.epoch_unix_ns(), other.speed()) != (clock.epoch_unix_ns(), clock.speed())
         };
         if found.as_ref().is_some_and(differs) {
-            let why = anyhow!(
+            bail!(
                 "{url}: its clock differs from the others' (expected services started with the \
                  same --epoch, such as $(date +%s%N), and the same --speed)"
             );
-            return Err(why.into());
         }
         found = Some(clock);
     }
@@ -359,16 +367,12 @@ fn without_log(args: &ReplayArgs, load: &Load, played: &Played) -> Result<(), Fa
     } else {
         let taken = played.unseen.taken;
         let taken = (taken > 0).then(|| format!("{taken} taken by outlets"));
-        let ends: Vec<String> = states
-            .iter()
-            .map(|(state, n)| format!("{n} {state}"))
-            .chain(taken)
-            .collect();
+        let ends = states.iter().map(|(state, n)| format!("{n} {state}"));
         print(&format!(
             "{} of {} jobs submitted; {}; worst submission lag {lag:.3} s of run time\n",
             played.handover.submitted,
             load.submissions.len(),
-            ends.join(", ")
+            list(ends.chain(taken))
         ))?;
     }
     if played.interrupted {

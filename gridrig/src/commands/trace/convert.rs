@@ -1,9 +1,10 @@
 //! `gridrig trace convert`
 
+use crate::cli::values::known;
 use crate::commands::answer;
 use crate::exit::Failure;
 use anyhow::{Context as _, bail, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use gridrig_core::time::SimDuration;
 use gridrig_tracelab::convert::{Input, Report, Request, convert as run};
 use gridrig_tracelab::error::ConvertError;
@@ -35,11 +36,11 @@ pub struct ConvertArgs {
     #[arg(required = true, num_args = 2.., value_names = ["IN", "OUT"])]
     files: Vec<PathBuf>,
     /// Take the inputs to be of this format, whatever they look like
-    #[arg(long, value_enum)]
-    from: Option<FormatArg>,
+    #[arg(long, value_parser = known(FORMATS))]
+    from: Option<Format>,
     /// Write this format, whatever the output is called
-    #[arg(long, value_enum)]
-    to: Option<FormatArg>,
+    #[arg(long, value_parser = known(FORMATS))]
+    to: Option<Format>,
     /// Processors of the machine, written into the header instead of what
     /// stands there
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -69,23 +70,11 @@ pub struct ConvertArgs {
     json: bool,
 }
 
-/// A trace format.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormatArg {
-    /// Standard Workload Format
-    Swf,
-    /// Grid Workload Format
-    Gwf,
-}
-
-impl From<FormatArg> for Format {
-    fn from(format: FormatArg) -> Self {
-        match format {
-            FormatArg::Swf => Format::Swf,
-            FormatArg::Gwf => Format::Gwf,
-        }
-    }
-}
+/// The formats.
+const FORMATS: &[(Format, &str, &str)] = &[
+    (Format::Swf, "swf", "Standard Workload Format"),
+    (Format::Gwf, "gwf", "Grid Workload Format"),
+];
 
 /// Writes a trace in another format, sanitized, merged or split.
 pub(super) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
@@ -120,13 +109,13 @@ fn request(args: &ConvertArgs) -> anyhow::Result<Request> {
     let split = args.split.as_deref().map(Split::parse).transpose()?;
     let inputs = inputs.iter().zip(offsets).map(|(path, offset)| Input {
         path: path.clone(),
-        from: args.from.map(Format::from),
+        from: args.from,
         offset,
     });
     Ok(Request {
         inputs: inputs.collect(),
         output: output.clone(),
-        to: args.to.map(Format::from),
+        to: args.to,
         processors: args.processors,
         rules,
         split,

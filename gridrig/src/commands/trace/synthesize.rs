@@ -65,7 +65,7 @@ fn write(model: &Model, path: &Path) -> anyhow::Result<Made> {
 fn lublin(args: &LublinArgs) -> anyhow::Result<Prepared> {
     let extent = args.common.extent(Extent::days(7.0));
     let seed = args.common.seed.unwrap_or(1);
-    let mut model = args.preset.preset().model(args.processors, extent, seed);
+    let mut model = args.preset.model(args.processors, extent, seed);
     model.start_hour = args.start_hour;
     let solved = args.load.map(|load| model.with_load(load)).transpose()?;
     let (model, calibration) = match solved {
@@ -80,7 +80,7 @@ fn lublin(args: &LublinArgs) -> anyhow::Result<Prepared> {
 
 fn poisson(args: &PoissonArgs) -> anyhow::Result<Prepared> {
     let seed = args.common.seed.unwrap_or(1);
-    let mut model = args.preset.preset().model(seed);
+    let mut model = args.preset.model(seed);
     model.extent = args.common.extent(model.extent);
     if let Some(seconds) = args.interarrival {
         model.interarrival_s = seconds;
@@ -100,7 +100,7 @@ fn burst(args: &BurstArgs) -> anyhow::Result<Prepared> {
     if args.common.days.is_some() {
         bail!("--days: expected none, a burst model is a week; see --jobs");
     }
-    let mut model = args.preset.preset().model();
+    let mut model = args.preset.model();
     if let Some(jobs) = args.common.jobs {
         model.jobs = usize::try_from(jobs).unwrap_or(usize::MAX);
     }

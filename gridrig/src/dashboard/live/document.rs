@@ -9,7 +9,7 @@ use gridrig_core::policy::{InformationNeed, PolicySpec};
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::names::Names;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Pairs of domains that a forwarding matrix shows; the busiest of more.
@@ -88,45 +88,19 @@ impl RunDoc {
     }
 }
 
-/// A cluster of the grid.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ClusterDoc {
-    /// Its name.
-    pub name: String,
-    /// Position of its domain.
-    pub domain: Option<u16>,
-    /// Its processors.
-    pub processors: u32,
-}
-
-/// The grid as far as the page needs it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct GridDoc {
-    /// Names of the domains.
-    pub domains: Vec<String>,
-    /// The clusters.
-    pub clusters: Vec<ClusterDoc>,
-}
-
-impl GridDoc {
-    /// The grid as far as the page needs it.
-    #[must_use]
-    pub fn of(grid: &Grid) -> Self {
-        let names = Names::of(grid);
-        let clusters = grid
-            .clusters
-            .iter()
-            .zip(0..)
-            .map(|(cluster, index)| ClusterDoc {
-                name: names.cluster(ClusterId(index)),
-                domain: cluster.domain.map(|domain| domain.0),
-                processors: cluster.config.resources.processors(),
-            });
-        GridDoc {
-            domains: names.domain_ids().map(|id| names.domain(id)).collect(),
-            clusters: clusters.collect(),
-        }
-    }
+/// The names of the domains, and the clusters with their domains and sizes.
+#[must_use]
+pub fn grid(grid: &Grid) -> Value {
+    let names = Names::of(grid);
+    let clusters = grid.clusters.iter().zip(0..).map(|(cluster, index)| {
+        json!({
+            "name": names.cluster(ClusterId(index)),
+            "domain": cluster.domain.map(|domain| domain.0),
+            "processors": cluster.config.resources.processors(),
+        })
+    });
+    let domains: Vec<String> = names.domain_ids().map(|id| names.domain(id)).collect();
+    json!({ "domains": domains, "clusters": clusters.collect::<Vec<_>>() })
 }
 
 /// How things are now. Times are seconds of the run.
@@ -223,7 +197,7 @@ pub struct Message<'a> {
     pub current: Option<usize>,
     /// The grid of that run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub grid: Option<&'a GridDoc>,
+    pub grid: Option<&'a Value>,
     /// How things are.
     pub now: Option<&'a Now>,
     /// Jobs with brokers, queued and running.
@@ -276,7 +250,8 @@ impl Now {
             events: tap.events(),
             with_brokers: counts.with_brokers(),
             counts,
-            waited_share: share_of(counts.waited, counts.started),
+            waited_share: (counts.started > 0)
+                .then(|| counts.waited as f64 / counts.started as f64),
             delay_mean_s: tap.delays.mean().map(|delay| delay * S),
             delay_p95_s: tap.delays.quantile(0.95).map(|delay| delay * S),
             lag_p99_s,
@@ -288,10 +263,6 @@ impl Now {
             more_forwards,
         }
     }
-}
-
-fn share_of(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 /// The busiest pairs, by domain, and the forwards of all others.

@@ -1,6 +1,6 @@
 //! A finished run as if one had watched it: what its tables tell is played again.
 
-use super::document::{AgeOfRun, Context, GridDoc, Now, RunDoc, SessionDoc};
+use super::document::{self, AgeOfRun, Context, Now, RunDoc, SessionDoc};
 use super::hub::{Hub, Shown};
 use super::tap::Tap;
 use super::words::{self, Line};
@@ -166,7 +166,7 @@ fn snapshot(dir: &Path, below: &str, manifest: &Manifest, played: &Played) -> Ar
         warnings: manifest.warnings.clone(),
     };
     hub.begin(session, vec![run_doc(manifest, below)]);
-    hub.start_run(0, GridDoc::of(grid));
+    hub.start_run(0, document::grid(grid));
     hub.change_run(0, |doc| doc.state = state);
     hub.publish(Shown {
         now,

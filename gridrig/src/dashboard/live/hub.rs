@@ -1,10 +1,11 @@
 //! What is going on, between the run that tells it and the pages that show it.
 
-use super::document::{GridDoc, Message, Now, Rows, RunDoc, SessionDoc};
+use super::document::{self, Message, Now, Rows, RunDoc, SessionDoc};
 use super::exchange;
 use super::series::Series;
 use super::words::Line;
 use crate::realtime::Listener;
+use gridrig_core::grid::Grid;
 use gridrig_core::ids::JobId;
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,7 +70,7 @@ struct State {
     session: Option<SessionDoc>,
     runs: Vec<RunDoc>,
     current: Option<usize>,
-    grid: GridDoc,
+    grid: Value,
     shown: Option<Shown>,
     questions: Vec<Question>,
     /// Something has changed since the last message.
@@ -90,7 +91,10 @@ struct Sent {
 impl Default for Hub {
     fn default() -> Self {
         Hub {
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                grid: document::grid(&Grid::default()),
+                ..State::default()
+            }),
             news: broadcast::Sender::new(BACKLOG),
             readers: Arc::new(Semaphore::new(READERS)),
             asked: AtomicBool::new(false),
@@ -174,7 +178,7 @@ impl Hub {
         state.runs.truncate(RUNS);
         state.current = None;
         state.shown = None;
-        state.grid = GridDoc::default();
+        state.grid = document::grid(&Grid::default());
         state.start_over();
     }
 
@@ -197,7 +201,7 @@ impl Hub {
     }
 
     /// A run of the session begins.
-    pub fn start_run(&self, position: usize, grid: GridDoc) {
+    pub fn start_run(&self, position: usize, grid: Value) {
         let mut state = self.state();
         state.current = Some(position);
         state.grid = grid;

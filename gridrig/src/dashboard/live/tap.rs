@@ -170,18 +170,20 @@ impl Tap {
         }
     }
 
+    fn cell(&self, from: DomainId, to: DomainId) -> usize {
+        from.index() * self.domains + to.index()
+    }
+
     /// Forwards from one domain to another.
     #[must_use]
     pub fn forwards(&self, from: DomainId, to: DomainId) -> u64 {
-        let at = from.index() * self.domains + to.index();
-        self.forwards.get(at).copied().unwrap_or(0)
+        self.forwards.get(self.cell(from, to)).copied().unwrap_or(0)
     }
 
     /// When one domain last sent its information to another.
     #[must_use]
     pub fn told(&self, from: DomainId, to: DomainId) -> Option<SimTime> {
-        let at = from.index() * self.domains + to.index();
-        let told = self.told.get(at).copied().unwrap_or(0);
+        let told = self.told.get(self.cell(from, to)).copied().unwrap_or(0);
         told.checked_sub(1).map(SimTime::from_nanos)
     }
 
@@ -332,7 +334,7 @@ impl Tap {
                 }
             }
             (Party::Broker(from), Party::Broker(to)) => {
-                let cell = from.index() * self.domains + to.index();
+                let cell = self.cell(from, to);
                 if let Some(told) = self.told.get_mut(cell) {
                     *told = at.as_nanos() + 1;
                 }
@@ -342,7 +344,7 @@ impl Tap {
     }
 
     fn forward(&mut self, job: JobId, from: DomainId, to: DomainId) {
-        let cell = from.index() * self.domains + to.index();
+        let cell = self.cell(from, to);
         if let Some(count) = self.forwards.get_mut(cell) {
             *count += 1;
         }
@@ -395,19 +397,13 @@ impl EventSink for Tap {
                     self.forward(job, from, to);
                 }
             }
-            EventKind::Rejected => {
-                self.counts.rejected += 1;
-                self.leave(job, nanos);
-            }
-            EventKind::Cancelled => {
-                self.counts.cancelled += 1;
-                self.leave(job, nanos);
-            }
-            EventKind::Failed => {
-                self.counts.failed += 1;
-                self.leave(job, nanos);
-            }
+            EventKind::Rejected => self.counts.rejected += 1,
+            EventKind::Cancelled => self.counts.cancelled += 1,
+            EventKind::Failed => self.counts.failed += 1,
             _ => {}
+        }
+        if event.kind.is_terminal() && event.kind != EventKind::Finished {
+            self.leave(job, nanos);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The run's side: it says what it does, and is told to stop.
 
-use super::document::{Context, GridDoc, Now, RunDoc, SessionDoc};
+use super::document::{self, Context, Now, RunDoc, SessionDoc};
 use super::hub::{Hub, Question, Shown};
 use super::tap::Tap;
 use super::{clock, exchange, life, words};
@@ -28,14 +28,6 @@ pub struct Watch {
     id: u64,
     runs: PathBuf,
     stop: AtomicBool,
-}
-
-impl std::fmt::Debug for Watch {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Watch")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Watch {
@@ -126,7 +118,7 @@ impl Observer for Watch {
             session.state = "running";
             session.warnings.clone_from(&start.load.warnings);
         });
-        self.hub.start_run(position, GridDoc::of(start.grid));
+        self.hub.start_run(position, document::grid(start.grid));
         let submissions = &start.load.submissions;
         let last = submissions.last().map_or(SimTime::ZERO, |last| last.at);
         let now = clock();

@@ -4,6 +4,7 @@ use super::query::{Pairs, repeated};
 use super::{Chosen, NoPage, bad_request, count, no_page, unusable, work};
 use crate::dashboard::layout::{Layout, Tab, page};
 use crate::dashboard::{Dashboard, Shared};
+use crate::words::list;
 use askama::Template;
 use axum::Router;
 use axum::extract::State;
@@ -295,12 +296,11 @@ fn start_page(dashboard: &Dashboard) -> Result<ComparePage, Problem> {
     let study = |(path, runs): (&str, Vec<&RunEntry>)| {
         let of = |run: &&RunEntry| run.policy.clone();
         let policies: BTreeSet<String> = runs.iter().filter_map(of).collect();
-        let policies: Vec<String> = policies.into_iter().collect();
         let scenario = runs.first().map_or("", |run| run.scenario.as_str());
         (policies.len() > 1 && !path.is_empty()).then(|| Study {
             path: path.to_owned(),
             scenario: scenario.to_owned(),
-            policies: policies.join(", "),
+            policies: list(policies),
             runs: count(runs.len() as u64),
         })
     };

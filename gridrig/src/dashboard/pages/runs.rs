@@ -6,6 +6,7 @@ use super::query::{Pairs, encoded, repeated};
 use super::{NoPage, bad_request, count, figure, share, work};
 use crate::dashboard::Shared;
 use crate::dashboard::layout::{self, Layout, Tab};
+use crate::words::counts;
 use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -227,10 +228,7 @@ fn shown(row: Row) -> Shown {
         ("failed", jobs.failed),
         ("unfinished", jobs.unfinished),
     ];
-    let left = left.iter().filter(|(_, number)| *number > 0);
-    let left: Vec<String> = left
-        .map(|(what, n)| format!("{} {what}", count(*n)))
-        .collect();
+    let left = left.into_iter().filter(|(_, number)| *number > 0);
     Shown {
         policy: match (&row.policy, row.state.name()) {
             (Some(policy), _) => policy.clone(),
@@ -238,7 +236,7 @@ fn shown(row: Row) -> Shown {
             (None, _) => row.path.clone(),
         },
         jobs: count(jobs.completed),
-        jobs_note: left.join(", "),
+        jobs_note: counts(left.map(|(what, n)| (what, count(n)))),
         delay: figure(row.figures.delay_s_mean),
         p95: figure(row.figures.delay_s_p95),
         wait: figure(row.figures.wait_s_mean),

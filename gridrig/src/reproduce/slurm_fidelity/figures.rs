@@ -1,6 +1,6 @@
 //! The figures of the study.
 
-use super::{LOOK, Lengths, Model, Ran, Real, model};
+use super::{LOOK, Lengths, Plan, Ran, Real, model};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::stats::Distribution;
@@ -11,14 +11,9 @@ use serde::Serialize;
 pub struct Study {
     /// What the real one is.
     pub slurm: String,
-    /// Processors on both sides.
-    pub processors: u32,
-    /// Jobs of the workload.
-    pub jobs: u32,
-    /// Its seed.
-    pub seed: u64,
-    /// The load asked for.
-    pub load: f64,
+    /// What was replayed.
+    #[serde(flatten)]
+    pub plan: Plan,
     /// `sched/builtin` against `fcfs`.
     pub builtin: Builtin,
     /// `sched/backfill` against three disciplines that look ahead and one that
@@ -89,15 +84,8 @@ impl Builtin {
     #[must_use]
     pub fn of(real: &Real, processors: u32, bound_s: f64) -> Self {
         let jobs = &real.jobs;
-        let fcfs = |interval, lengths| {
-            let setup = Model {
-                processors,
-                discipline: DisciplineKind::Fcfs,
-                interval,
-                lengths,
-            };
-            model(jobs, setup)
-        };
+        let fcfs =
+            |interval, lengths| model(jobs, (processors, DisciplineKind::Fcfs), interval, lengths);
         let starts = fcfs(LOOK, Lengths::Measured);
         let at_once = fcfs(SimDuration::ZERO, Lengths::Measured);
         let asked = fcfs(LOOK, Lengths::Asked);
@@ -134,13 +122,8 @@ impl Backfill {
             DisciplineKind::Fcfs,
         ];
         let side = |discipline: DisciplineKind| {
-            let setup = Model {
-                processors,
-                discipline,
-                interval: LOOK,
-                lengths: Lengths::Measured,
-            };
-            let starts = model(&real.jobs, setup);
+            let measured = Lengths::Measured;
+            let starts = model(&real.jobs, (processors, discipline), LOOK, measured);
             let own = waits(&real.jobs, &starts);
             Side {
                 discipline: discipline.name().to_owned(),

@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 /// The study as Markdown, which reads well on a terminal too.
 #[must_use]
 pub fn markdown(study: &Study) -> String {
-    let mut text = String::new();
+    let (mut text, plan) = (String::new(), study.plan);
     let _ = writeln!(
         text,
         "# Slurm {} and the model\n\n{} jobs on {} processors, load {}, seed {}.\n",
-        study.slurm, study.jobs, study.processors, study.load, study.seed
+        study.slurm, plan.jobs, plan.processors, plan.load, plan.seed
     );
     builtin(&mut text, study);
     backfill(&mut text, study);

@@ -50,9 +50,9 @@ impl Answers<OpenConn> for BrokerHandler {
             }
         };
         Ok(OpenConnAnswer {
-            responder: self.links().here().to_owned(),
+            responder: link.here.clone(),
             endpoint: Reference::of(format!("{}{SOAP_PATH}", caller.base)),
-            incarnation: self.links().life(),
+            incarnation: link.life,
             connection: connection.to_string(),
             round: request.round,
             verdict,
@@ -133,10 +133,10 @@ impl Answers<Heartbeat> for BrokerHandler {
         caller: &Caller,
         request: Heartbeat,
     ) -> Result<HeartbeatAnswer, PeerFault> {
-        self.admit(caller, &request.connection)?;
+        let link = self.admit(caller, &request.connection)?;
         Ok(HeartbeatAnswer {
             sequence: request.sequence,
-            incarnation: self.links().life(),
+            incarnation: link.life,
         })
     }
 }

@@ -40,20 +40,8 @@ pub(super) fn distributions(trace: &Characterization) -> Table {
 }
 
 fn row(name: &str, of: &Distribution) -> Vec<Cell> {
-    let values = [
-        of.mean,
-        of.sd,
-        of.cv,
-        of.min,
-        of.p50,
-        of.p90,
-        of.p95,
-        of.p99,
-        of.max,
-        of.mean_trimmed,
-    ];
     let mut cells = vec![Cell::from(name), Cell::from(of.n)];
-    cells.extend(values.map(Cell::from));
+    cells.extend(of.row().map(Cell::from));
     cells
 }
 

@@ -2,6 +2,7 @@
 
 mod clusters;
 
+use crate::words::counts;
 use gridrig_results::text::{cells, table};
 use gridrig_tracelab::characterize::Characterization;
 use gridrig_tracelab::characterize::ProcessorsFrom;
@@ -62,16 +63,11 @@ fn head(text: &mut String, trace: &Characterization) {
         });
         let _ = writeln!(text, "machine of {has} processors ({from}){load}");
     }
-    let reasons: Vec<String> = trace
-        .skipped
-        .iter()
-        .map(|(reason, count)| format!("{count} {reason}"))
-        .collect();
     let total: u64 = trace.skipped.values().sum();
     match total {
         0 => text.push_str("no line skipped"),
         _ => {
-            let _ = write!(text, "{total} lines skipped ({})", reasons.join(", "));
+            let _ = write!(text, "{total} lines skipped ({})", counts(&trace.skipped));
         }
     }
     let _ = writeln!(
@@ -92,21 +88,7 @@ fn tables(text: &mut String, trace: &Characterization) {
             ("processors", &trace.processors),
             ("inter-arrival s", &trace.interarrival_s),
         ]
-        .map(|(name, of)| {
-            let figures = [
-                of.mean,
-                of.sd,
-                of.cv,
-                of.min,
-                of.p50,
-                of.p90,
-                of.p95,
-                of.p99,
-                of.max,
-                of.mean_trimmed,
-            ];
-            [cells([name]), figures.map(number).into()].concat()
-        }),
+        .map(|(name, of)| [cells([name]), of.row().map(number).into()].concat()),
     );
     text.push('\n');
     text.push_str(&table(&lines));

@@ -1,6 +1,7 @@
 //! The arguments of `gridrig trace synthesize`.
 
-use clap::{Args, Subcommand, ValueEnum};
+use crate::cli::values::known;
+use clap::{Args, Subcommand};
 use gridrig_tracelab::synth::Extent;
 use gridrig_tracelab::synth::burst::{Moments, Week};
 use gridrig_tracelab::synth::lublin::Preset;
@@ -82,8 +83,8 @@ impl Common {
         days), reached by the gaps between arrivals; without it the published gaps are used.")]
 pub(super) struct LublinArgs {
     /// Which published parameters
-    #[arg(long, value_enum, default_value = "all")]
-    pub(super) preset: LublinPreset,
+    #[arg(long, default_value = "all", value_parser = known(LUBLIN))]
+    pub(super) preset: Preset,
     /// Processors of the machine; sizes follow it
     #[arg(long, value_name = "P", default_value = "128", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) processors: u32,
@@ -98,31 +99,25 @@ pub(super) struct LublinArgs {
 }
 
 /// Published parameters of the Lublin-Feitelson model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum LublinPreset {
-    /// All jobs fitted together, without types
-    All,
-    /// Batch jobs only
-    Batch,
-    /// Interactive jobs only
-    Interactive,
-    /// Batch and interactive jobs, each with their own parameters
-    Both,
-    /// 95 % serial jobs, as DMM (SC 2007) has them for grids
-    Dmm,
-}
-
-impl LublinPreset {
-    pub(super) fn preset(self) -> Preset {
-        match self {
-            LublinPreset::All => Preset::All,
-            LublinPreset::Batch => Preset::Batch,
-            LublinPreset::Interactive => Preset::Interactive,
-            LublinPreset::Both => Preset::Both,
-            LublinPreset::Dmm => Preset::Dmm,
-        }
-    }
-}
+const LUBLIN: &[(Preset, &str, &str)] = &[
+    (
+        Preset::All,
+        "all",
+        "All jobs fitted together, without types",
+    ),
+    (Preset::Batch, "batch", "Batch jobs only"),
+    (Preset::Interactive, "interactive", "Interactive jobs only"),
+    (
+        Preset::Both,
+        "both",
+        "Batch and interactive jobs, each with their own parameters",
+    ),
+    (
+        Preset::Dmm,
+        "dmm",
+        "95 % serial jobs, as DMM (SC 2007) has them for grids",
+    ),
+];
 
 /// `synthesize poisson`
 #[derive(Debug, Args)]
@@ -133,8 +128,8 @@ impl LublinPreset {
         and make it with `synthesize model`.")]
 pub(super) struct PoissonArgs {
     /// Which workload
-    #[arg(long, value_enum, default_value = "koala-w1")]
-    pub(super) preset: PoissonPreset,
+    #[arg(long, default_value = "koala-w1", value_parser = known(KOALA))]
+    pub(super) preset: Koala,
     /// Mean time between submissions in seconds
     #[arg(long, value_name = "S")]
     pub(super) interarrival: Option<f64>,
@@ -149,22 +144,10 @@ pub(super) struct PoissonArgs {
 }
 
 /// KOALA's workloads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum PoissonPreset {
-    /// 200 jobs, 80 s apart on average
-    KoalaW1,
-    /// 200 jobs, 40 s apart on average
-    KoalaW2,
-}
-
-impl PoissonPreset {
-    pub(super) fn preset(self) -> Koala {
-        match self {
-            PoissonPreset::KoalaW1 => Koala::W1,
-            PoissonPreset::KoalaW2 => Koala::W2,
-        }
-    }
-}
+const KOALA: &[(Koala, &str, &str)] = &[
+    (Koala::W1, "koala-w1", "200 jobs, 80 s apart on average"),
+    (Koala::W2, "koala-w2", "200 jobs, 40 s apart on average"),
+];
 
 /// `synthesize like`
 #[derive(Debug, Args)]
@@ -190,8 +173,8 @@ pub(super) struct LikeArgs {
         1 s. Without options the presets are the traces that ship in traces/.")]
 pub(super) struct BurstArgs {
     /// The week to begin with
-    #[arg(long, value_enum, default_value = "grid5000")]
-    pub(super) preset: BurstPreset,
+    #[arg(long, default_value = "grid5000", value_parser = known(WEEKS))]
+    pub(super) preset: Week,
     /// Largest value, mean and standard deviation of the run times in scaled
     /// seconds
     #[arg(long, value_name = "MAX,MEAN,SD", value_parser = moments)]
@@ -221,22 +204,14 @@ impl BurstArgs {
 }
 
 /// The burst weeks that ship.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum BurstPreset {
-    /// Like the CTC week of the LSAP paper
-    Ctc,
-    /// Like the Grid'5000 week of the LSAP paper
-    Grid5000,
-}
-
-impl BurstPreset {
-    pub(super) fn preset(self) -> Week {
-        match self {
-            BurstPreset::Ctc => Week::Ctc,
-            BurstPreset::Grid5000 => Week::Grid5000,
-        }
-    }
-}
+const WEEKS: &[(Week, &str, &str)] = &[
+    (Week::Ctc, "ctc", "Like the CTC week of the LSAP paper"),
+    (
+        Week::Grid5000,
+        "grid5000",
+        "Like the Grid'5000 week of the LSAP paper",
+    ),
+];
 
 /// `synthesize model`
 #[derive(Debug, Args)]

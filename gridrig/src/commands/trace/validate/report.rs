@@ -1,5 +1,6 @@
 //! The verdict as text.
 
+use crate::words::counts;
 use gridrig_results::text::{aligned, cells};
 use gridrig_tracelab::validate::{Clusters, Side, StatisticReport, Validation};
 use std::fmt::Write as _;
@@ -14,14 +15,9 @@ pub(super) fn text(outcome: &Validation, original: &str, reduced: &str) -> Strin
         "{reduced}: {} jobs, against {original}: {} of its {all} jobs",
         outcome.reduced_jobs, outcome.original_jobs
     );
-    let reasons: Vec<String> = outcome
-        .left_out
-        .iter()
-        .map(|(reason, count)| format!("{count} {reason}"))
-        .collect();
-    let _ = match reasons.is_empty() {
+    let _ = match outcome.left_out.is_empty() {
         true => writeln!(text),
-        false => writeln!(text, " (left out: {})", reasons.join(", ")),
+        false => writeln!(text, " (left out: {})", counts(&outcome.left_out)),
     };
     let _ = writeln!(text, "{}", outcome.identity);
     let _ = writeln!(text, "demand: {}", outcome.demand);

@@ -4,6 +4,7 @@ use crate::dashboard::Shared;
 use crate::dashboard::layout::{self, Layout, Tab, page};
 use crate::dashboard::pages::query::Pairs;
 use crate::dashboard::pages::{Chosen, NoPage, Opened, bad_request, count, work};
+use crate::words::list;
 use askama::Template;
 use axum::Router;
 use axum::extract::State;
@@ -46,7 +47,7 @@ async fn label_form(State(own): State<Shared>, pairs: Pairs) -> Answer {
     Ok(page(&LabelPage {
         layout: Layout::new(Tab::Runs),
         runs: chosen.runs.len(),
-        tags: tags.into_iter().collect::<Vec<_>>().join(", "),
+        tags: list(tags),
         note: notes.collect::<Vec<_>>().join("\n"),
         named: chosen.named,
     }))

@@ -1,0 +1,23 @@
+//! Several things in a sentence.
+
+use std::fmt::Display;
+
+/// One after another, with commas between.
+pub fn list(items: impl IntoIterator<Item = impl Display>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    items.join(", ")
+}
+
+/// How many there are of each, such as `3 failed, 1 rejected`.
+pub fn counts<N: Display>(all: impl IntoIterator<Item = (impl Display, N)>) -> String {
+    list(
+        all.into_iter()
+            .map(|(what, count)| format!("{count} {what}")),
+    )
+}
+
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: impl AsRef<[u8]>) -> String {
+    let bytes = bytes.as_ref().iter();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}
