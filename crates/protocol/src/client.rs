@@ -76,16 +76,15 @@ impl ClientError {
 /// What a failed request means for the message in it.
 impl From<ClientError> for TransportError {
     fn from(error: ClientError) -> Self {
-        let why = |source: &dyn std::error::Error| source.to_string();
         match error {
-            ClientError::NotReached { url, source } => TransportError::NotReached {
-                to: url,
-                why: why(&source),
-            },
-            ClientError::NoAnswer { url, source } => TransportError::NoAnswer {
-                to: url,
-                why: why(&source),
-            },
+            ClientError::NotReached { url: to, source } => {
+                let why = source.to_string();
+                TransportError::NotReached { to, why }
+            }
+            ClientError::NoAnswer { url: to, source } => {
+                let why = source.to_string();
+                TransportError::NoAnswer { to, why }
+            }
             ClientError::Busy { url } => TransportError::Busy { to: url },
             ClientError::Problem { url, problem } => TransportError::Answered {
                 to: url,
@@ -95,7 +94,7 @@ impl From<ClientError> for TransportError {
             },
             ClientError::Setup(source) => TransportError::NotReached {
                 to: "anybody".to_owned(),
-                why: why(&source),
+                why: source.to_string(),
             },
         }
     }
