@@ -185,17 +185,12 @@ fn terminated(cancelled: bool, view: &JobView) -> ActivityAnswer {
     if cancelled || state == ActivityState::Terminated {
         return Ok(state.element());
     }
-    let message = format!(
-        "the activity is {}: expected Pending or Running",
-        state.name()
-    );
+    let name = state.name();
+    let message = format!("the activity is {name}: expected Pending or Running");
+    let name = FaultName::CantApplyOperationToCurrentState;
     Err(BesFault {
         state: Some(state),
-        ..BesFault::new(
-            FaultName::CantApplyOperationToCurrentState,
-            "activity-ended",
-            message,
-        )
+        ..BesFault::new(name, "activity-ended", message)
     })
 }
 
