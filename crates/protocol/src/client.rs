@@ -7,7 +7,7 @@ use crate::rest::{
     reason_of_code,
 };
 use gridrig_core::transport::TransportError;
-use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use reqwest::{ClientBuilder, Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
@@ -116,7 +116,7 @@ impl Client {
     /// # Errors
     /// [`ClientError::Setup`].
     pub fn new(timeout: Duration) -> Result<Self, ClientError> {
-        let http = crate::tls::http_client(timeout).build();
+        let http = http_client(timeout).build();
         let http = http.map_err(ClientError::Setup)?;
         Ok(Client { http, timeout })
     }
@@ -333,6 +333,31 @@ impl Client {
         }
     }
 }
+
+/// Names ring as the provider, unless one is named already. reqwest is built
+/// without a provider of its own and panics when it makes a client, even for
+/// plain HTTP, before this has been called; [`Client::new`]
+/// calls it.
+pub fn init() {
+    // An error says that another call was first, which is just as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// How services are connected to, with so much patience at most.
+pub(crate) fn http_client(timeout: Duration) -> ClientBuilder {
+    init();
+    reqwest::Client::builder()
+        .connect_timeout(CONNECT.min(timeout))
+        .pool_idle_timeout(KEEP_IDLE)
+        .tcp_nodelay(true)
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+}
+
+/// How long to wait for a connection.
+const CONNECT: Duration = Duration::from_secs(2);
+/// Kept connections are closed before a service's own bound on idleness.
+const KEEP_IDLE: Duration = Duration::from_secs(45);
 
 /// The problem document of an answer, or what stands for it where another kind
 /// of server answers.
