@@ -73,11 +73,8 @@ pub struct Chain {
 /// [`CertificateError`]
 pub fn check_chain(pem: &[u8], key: Option<&[u8]>, now: i64) -> Result<Chain, CertificateError> {
     let ders = read_pem(pem)?;
-    check_der(
-        &ders.iter().map(Vec::as_slice).collect::<Vec<_>>(),
-        key,
-        now,
-    )
+    let ders: Vec<&[u8]> = ders.iter().map(Vec::as_slice).collect();
+    check_der(&ders, key, now)
 }
 
 /// The certificates of a text in PEM; other blocks are passed over.
@@ -172,11 +169,8 @@ pub fn signed(
     issuer: &X509Certificate<'_>,
 ) -> Result<(), CertificateError> {
     let named = certificate.issuer().as_raw() == issuer.subject().as_raw();
-    if named
-        && certificate
-            .verify_signature(Some(issuer.public_key()))
-            .is_ok()
-    {
+    let signed = || certificate.verify_signature(Some(issuer.public_key()));
+    if named && signed().is_ok() {
         return Ok(());
     }
     Err(CertificateError::Broken {

@@ -7,7 +7,7 @@ use crate::rest::{
     reason_of_code,
 };
 use gridrig_core::transport::TransportError;
-use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use reqwest::{ClientBuilder, Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
@@ -76,16 +76,15 @@ impl ClientError {
 /// What a failed request means for the message in it.
 impl From<ClientError> for TransportError {
     fn from(error: ClientError) -> Self {
-        let why = |source: &dyn std::error::Error| source.to_string();
         match error {
-            ClientError::NotReached { url, source } => TransportError::NotReached {
-                to: url,
-                why: why(&source),
-            },
-            ClientError::NoAnswer { url, source } => TransportError::NoAnswer {
-                to: url,
-                why: why(&source),
-            },
+            ClientError::NotReached { url: to, source } => {
+                let why = source.to_string();
+                TransportError::NotReached { to, why }
+            }
+            ClientError::NoAnswer { url: to, source } => {
+                let why = source.to_string();
+                TransportError::NoAnswer { to, why }
+            }
             ClientError::Busy { url } => TransportError::Busy { to: url },
             ClientError::Problem { url, problem } => TransportError::Answered {
                 to: url,
@@ -95,7 +94,7 @@ impl From<ClientError> for TransportError {
             },
             ClientError::Setup(source) => TransportError::NotReached {
                 to: "anybody".to_owned(),
-                why: why(&source),
+                why: source.to_string(),
             },
         }
     }
@@ -117,7 +116,7 @@ impl Client {
     /// # Errors
     /// [`ClientError::Setup`].
     pub fn new(timeout: Duration) -> Result<Self, ClientError> {
-        let http = crate::tls::http_client(timeout).build();
+        let http = http_client(timeout).build();
         let http = http.map_err(ClientError::Setup)?;
         Ok(Client { http, timeout })
     }
@@ -334,6 +333,31 @@ impl Client {
         }
     }
 }
+
+/// Names ring as the provider, unless one is named already. reqwest is built
+/// without a provider of its own and panics when it makes a client, even for
+/// plain HTTP, before this has been called; [`Client::new`]
+/// calls it.
+pub fn init() {
+    // An error says that another call was first, which is just as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// How services are connected to, with so much patience at most.
+pub(crate) fn http_client(timeout: Duration) -> ClientBuilder {
+    init();
+    reqwest::Client::builder()
+        .connect_timeout(CONNECT.min(timeout))
+        .pool_idle_timeout(KEEP_IDLE)
+        .tcp_nodelay(true)
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+}
+
+/// How long to wait for a connection.
+const CONNECT: Duration = Duration::from_secs(2);
+/// Kept connections are closed before a service's own bound on idleness.
+const KEEP_IDLE: Duration = Duration::from_secs(45);
 
 /// The problem document of an answer, or what stands for it where another kind
 /// of server answers.

@@ -1,20 +1,13 @@
 //! TLS towards a peer: whom we trust, and the certificate that we show; and one
 //! provider for the whole process.
 
+pub use crate::client::init;
+
+use crate::client::http_client;
 use crate::lagrid::{Codec, PeerClient};
-use reqwest::ClientBuilder;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Names ring as the provider, unless one is named already. reqwest is built
-/// without a provider of its own and panics when it makes a client, even for
-/// plain HTTP, before this has been called; [`Client::new`](crate::client::Client::new)
-/// calls it.
-pub fn init() {
-    // An error says that another call was first, which is just as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-}
 
 /// Why a service or a client cannot speak TLS.
 #[derive(Debug, thiserror::Error)]
@@ -90,22 +83,6 @@ pub fn peer_client(tls: Option<&OutgoingTls>, timeout: Duration) -> Result<PeerC
     })?;
     Ok(PeerClient::new(http, Codec::default(), timeout))
 }
-
-/// How services are connected to, with so much patience at most.
-pub(crate) fn http_client(timeout: Duration) -> ClientBuilder {
-    init();
-    reqwest::Client::builder()
-        .connect_timeout(CONNECT.min(timeout))
-        .pool_idle_timeout(KEEP_IDLE)
-        .tcp_nodelay(true)
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-}
-
-/// How long to wait for a connection.
-const CONNECT: Duration = Duration::from_secs(2);
-/// Kept connections are closed before a service's own bound on idleness.
-const KEEP_IDLE: Duration = Duration::from_secs(45);
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     std::fs::read(path).map_err(|error| TlsError::file(path, error, "a file in PEM"))

@@ -23,7 +23,7 @@ pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, ResourcesQuery};
 pub use thread::{AnswerFault, Faults, Life, ServiceThread};
 
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -102,19 +102,10 @@ pub fn finish(router: Router, openapi: &OpenApi, metrics: Arc<Metrics>, faults: 
 /// method, bounds on body and time, and counting.
 pub fn bounded(router: Router, metrics: Arc<Metrics>, faults: Faults) -> Router {
     let router = router
-        .fallback(async || {
-            ProblemResponse(Problem::new(
-                404,
-                "no-such-route",
-                "there is no such route here",
-            ))
-        })
+        .fallback(async || refused(404, "no-such-route", "there is no such route here"))
         .method_not_allowed_fallback(async || {
-            ProblemResponse(Problem::new(
-                405,
-                "method-not-allowed",
-                "the route does not have this method",
-            ))
+            let detail = "the route does not have this method";
+            refused(405, "method-not-allowed", detail)
         })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn(bound_time))
@@ -127,12 +118,14 @@ pub fn counted(router: Router, metrics: Arc<Metrics>) -> Router {
     router.layer(middleware::from_fn_with_state(metrics, count))
 }
 
+fn refused(status: u16, code: &str, detail: &str) -> ProblemResponse {
+    ProblemResponse(Problem::new(status, code, detail))
+}
+
 async fn bound_time(request: Request, next: Next) -> Response {
-    let late = || {
-        ProblemResponse(Problem::new(503, "timeout", "the request took too long")).into_response()
-    };
     let answer = tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await;
-    answer.unwrap_or_else(|_| late())
+    let late = |_| refused(503, "timeout", "the request took too long").into_response();
+    answer.unwrap_or_else(late)
 }
 
 /// Makes the service slow or silent where a test or a scenario asks for it.
@@ -205,6 +198,12 @@ pub fn listening_at(url: &str) -> String {
     format!("{{\"listening\":\"{url}\"}}")
 }
 
+/// The text of a header, if it is given and is one.
+#[must_use]
+pub fn header_text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
+}
+
 /// The address by which a client came: a broker or LRMS does not know it by
 /// itself. A host that is none is not repeated.
 #[must_use]
@@ -213,9 +212,7 @@ pub fn base_of(headers: &HeaderMap, is_secure: bool) -> String {
         let fits = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
         !text.is_empty() && text.len() <= 255 && text.chars().all(fits)
     };
-    let host = headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok());
+    let host = header_text(headers, header::HOST);
     let scheme = if is_secure { "https" } else { "http" };
     format!("{scheme}://{}", host.filter(is_host).unwrap_or("localhost"))
 }

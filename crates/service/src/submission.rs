@@ -75,14 +75,10 @@ fn answer(receipt: &Receipt, from: Party) -> Result<Response, ProblemResponse> {
         (_, None) => StatusCode::CREATED,
         (_, Some(reason)) => return Err(Problem::rejected(reason).into()),
     };
+    let state = reason.map_or("queued", |_| "refused");
     let body = JobReceipt {
         id: receipt.job.0,
-        state: if reason.is_none() {
-            "queued"
-        } else {
-            "refused"
-        }
-        .to_owned(),
+        state: state.to_owned(),
         reason: reason.map(|reason| reason.name().to_owned()),
         at_ns: receipt.at.as_nanos(),
     };

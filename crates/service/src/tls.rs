@@ -45,40 +45,33 @@ impl ServerTls {
         let issuer = issuer
             .unwrap_or(Err(CertificateError::Empty))
             .map_err(|error| TlsError::file(&files.cert, error, "a certificate in PEM"))?;
-        let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| {
-            TlsError::file(
-                &files.key,
-                error,
-                "a private key in PEM, without passphrase",
-            )
-        })?;
+        let expected = "a private key in PEM, without passphrase";
+        let key = PrivateKeyDer::from_pem_file(&files.key)
+            .map_err(|error| TlsError::file(&files.key, error, expected))?;
+        let pair = |source| TlsError::Pair {
+            cert: files.cert.clone(),
+            key: files.key.clone(),
+            source,
+        };
         let builder = ServerConfig::builder_with_provider(Arc::new(provider()))
             .with_safe_default_protocol_versions()
-            .map_err(|source| TlsError::Pair {
-                cert: files.cert.clone(),
-                key: files.key.clone(),
-                source,
-            })?;
+            .map_err(pair)?;
         let builder = match &files.client_ca {
             None => builder.with_no_client_auth(),
             Some(path) => {
+                let expected = "certificates of authorities";
                 let mut roots = RootCertStore::empty();
                 for authority in self::certificates(path)? {
-                    roots.add(authority).map_err(|error| {
-                        TlsError::file(path, error, "certificates of authorities")
-                    })?;
+                    let added = roots.add(authority);
+                    added.map_err(|error| TlsError::file(path, error, expected))?;
                 }
-                let clients = GridClients::new(roots)
-                    .map_err(|error| TlsError::file(path, error, "certificates of authorities"))?;
+                let clients = GridClients::new(roots);
+                let clients = clients.map_err(|error| TlsError::file(path, error, expected))?;
                 builder.with_client_cert_verifier(Arc::new(clients))
             }
         };
         let config = builder.with_single_cert(certificates, key);
-        let mut config = config.map_err(|source| TlsError::Pair {
-            cert: files.cert.clone(),
-            key: files.key.clone(),
-            source,
-        })?;
+        let mut config = config.map_err(pair)?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(ServerTls {
             config: Arc::new(config),

@@ -23,12 +23,13 @@ use answer::{Fault, Format, Reply};
 use axum::Router;
 use axum::extract::{ConnectInfo, FromRequestParts, Query};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::routing::any;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_protocol::xml::Element;
 use gridrig_service::App;
-use gridrig_service::http::Peer;
+use gridrig_service::http::{Peer, header_text};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -212,15 +213,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Call {
             Some(ConnectInfo(peer)) if peer.is_secure => "https",
             _ => "http",
         };
-        let host = parts
-            .headers
-            .get("host")
-            .and_then(|host| host.to_str().ok());
+        let host = header_text(&parts.headers, header::HOST);
         // ARC's client sends the whole URL as the target of its requests.
-        let authority = parts
-            .uri
-            .authority()
-            .map(axum::http::uri::Authority::as_str);
+        let authority = parts.uri.authority().map(Authority::as_str);
         let authority = authority.or(host).unwrap_or("localhost");
         let mut query: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let given = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);

@@ -72,11 +72,8 @@ impl BesFault {
     /// An activity that is not known here.
     #[must_use]
     pub fn unknown_activity(message: impl Into<String>) -> Self {
-        BesFault::new(
-            FaultName::UnknownActivityIdentifier,
-            "unknown-activity",
-            message,
-        )
+        let name = FaultName::UnknownActivityIdentifier;
+        BesFault::new(name, "unknown-activity", message)
     }
 
     /// The element of the detail.

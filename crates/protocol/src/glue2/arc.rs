@@ -64,8 +64,7 @@ impl Cluster<'_> {
     #[must_use]
     pub fn document(&self) -> Element {
         let domain = self
-            .entity("AdminDomain", "Domain")
-            .field("ID", format!("urn:ad:{}", self.name))
+            .entity("AdminDomain", "Domain", &format!("urn:ad:{}", self.name))
             .field("Name", self.name)
             .field("Distributed", "false")
             .with(Element::new(NAMESPACE, "Services").with(self.service()));
@@ -73,11 +72,12 @@ impl Cluster<'_> {
         Element::new("", "InfoRoot").with(domains)
     }
 
-    fn entity(&self, name: &'static str, base: &str) -> Element {
+    fn entity(&self, name: &'static str, base: &str, id: &str) -> Element {
         Element::new(NAMESPACE, name)
             .with_attribute("BaseType", base)
             .with_attribute("CreationTime", self.created)
             .with_attribute("Validity", VALIDITY)
+            .field("ID", id)
     }
 
     fn id(&self, kind: &str, of: &str) -> String {
@@ -102,8 +102,7 @@ impl Cluster<'_> {
             self.resources.groups().len(),
         );
         let element = self
-            .entity("ComputingService", "Service")
-            .field("ID", &id)
+            .entity("ComputingService", "Service", &id)
             .field("Name", self.name)
             .fields("Capability", CAPABILITIES)
             .field("Type", "org.nordugrid.arex")
@@ -132,8 +131,7 @@ impl Cluster<'_> {
 
     fn endpoint(&self) -> Element {
         let element = self
-            .entity("ComputingEndpoint", "Endpoint")
-            .field("ID", self.endpoint_id())
+            .entity("ComputingEndpoint", "Endpoint", &self.endpoint_id())
             .field("Name", "ARC REST")
             .field("URL", self.url)
             .fields("Capability", CAPABILITIES)
@@ -152,8 +150,7 @@ impl Cluster<'_> {
         let (queue, id) = self.share;
         let free = self.sample.processors.saturating_sub(self.sample.busy);
         let environments = 0..self.resources.groups().len();
-        self.entity("ComputingShare", "Share")
-            .field("ID", id)
+        self.entity("ComputingShare", "Share", id)
             .field("Name", queue)
             .field("Description", format!("emulated cluster {}", self.name))
             .field("MappingQueue", queue)
@@ -203,8 +200,7 @@ impl Cluster<'_> {
         let environments = kinds
             .enumerate()
             .map(|(index, kind)| self.environment(index, kind));
-        self.entity("ComputingManager", "Manager")
-            .field("ID", &id)
+        self.entity("ComputingManager", "Manager", &id)
             .field("ProductName", "gridrig")
             .field("ProductVersion", env!("CARGO_PKG_VERSION"))
             .field("BulkSubmission", "true")
@@ -225,8 +221,7 @@ impl Cluster<'_> {
         let id = self.environment_id(index);
         let name = kind.name.clone();
         let cpus = u64::from(kind.count) * u64::from(kind.cpu_count);
-        self.entity("ExecutionEnvironment", "Resource")
-            .field("ID", &id)
+        self.entity("ExecutionEnvironment", "Resource", &id)
             .field("Name", name.unwrap_or_else(|| format!("execenv{index}")))
             .optional("Platform", kind.architecture.as_ref())
             .field("TotalInstances", kind.count)

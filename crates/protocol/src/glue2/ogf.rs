@@ -117,8 +117,7 @@ impl Domain<'_> {
 
     fn admin_domain(&self) -> Element {
         let id = format!("urn:ogf:AdminDomain:{}", id_part(self.name));
-        entity("AdminDomain", Some("Domain"), &self.created)
-            .field("ID", id)
+        entity("AdminDomain", Some("Domain"), &self.created, &id)
             .field("Name", self.name)
             .field("Distributed", "false")
             .with(associations().field("ServiceID", service_id(self.name)))
@@ -133,33 +132,41 @@ impl Domain<'_> {
             kinds.sum::<usize>()
         );
         let providers = self.providers.iter().map(|name| service_id(name));
-        entity("ComputingService", Some("Service"), &self.created)
-            .field("ID", service_id(self.name))
-            .field("Name", self.name)
-            .fields("Capability", CAPABILITIES)
-            .field("Type", "gridrig.broker")
-            .field("QualityLevel", "testing")
-            .field("Complexity", complexity)
-            .field("WaitingJobs", waiting)
-            .field("PreLRMSWaitingJobs", self.waiting)
-            .with(
-                associations()
-                    .field("EndpointID", self.endpoint_id())
-                    .fields("ShareID", self.ids("ComputingShare"))
-                    .fields("ManagerID", self.ids("ComputingManager"))
-                    .fields("ServiceID", providers),
-            )
+        entity(
+            "ComputingService",
+            Some("Service"),
+            &self.created,
+            &service_id(self.name),
+        )
+        .field("Name", self.name)
+        .fields("Capability", CAPABILITIES)
+        .field("Type", "gridrig.broker")
+        .field("QualityLevel", "testing")
+        .field("Complexity", complexity)
+        .field("WaitingJobs", waiting)
+        .field("PreLRMSWaitingJobs", self.waiting)
+        .with(
+            associations()
+                .field("EndpointID", self.endpoint_id())
+                .fields("ShareID", self.ids("ComputingShare"))
+                .fields("ManagerID", self.ids("ComputingManager"))
+                .fields("ServiceID", providers),
+        )
     }
 
     fn endpoint(&self) -> Element {
-        let element = entity("ComputingEndpoint", Some("Endpoint"), &self.created)
-            .field("ID", self.endpoint_id())
-            .field("Name", "gridrig REST")
-            .field("URL", format!("{}/v1", self.base))
-            .fields("Capability", CAPABILITIES)
-            .field("Technology", "rest")
-            .field("InterfaceName", "gridrig.rest")
-            .field("InterfaceVersion", "1");
+        let element = entity(
+            "ComputingEndpoint",
+            Some("Endpoint"),
+            &self.created,
+            &self.endpoint_id(),
+        )
+        .field("Name", "gridrig REST")
+        .field("URL", format!("{}/v1", self.base))
+        .fields("Capability", CAPABILITIES)
+        .field("Technology", "rest")
+        .field("InterfaceName", "gridrig.rest")
+        .field("InterfaceVersion", "1");
         implementation(element, "testing")
             .field("PreLRMSWaitingJobs", self.waiting)
             .with(
@@ -172,40 +179,48 @@ impl Domain<'_> {
     fn share(&self, of: &Cluster<'_>) -> Element {
         let (name, sample) = (&of.name, of.sample);
         let description = format!("cluster {name}, as last reported to the broker");
-        entity("ComputingShare", Some("Share"), &of.created)
-            .field("ID", self.id("ComputingShare", of))
-            .field("Name", name)
-            .field("Description", description)
-            .field("MappingQueue", name)
-            .field("MaxSlotsPerJob", sample.processors)
-            .optional("MaxMainMemory", largest_memory(of.resources))
-            .field("ServingState", "production")
-            .field("WaitingJobs", sample.queued)
-            .field("FreeSlots", sample.free())
-            .field("UsedSlots", sample.busy)
-            .field("RequestedSlots", sample.queued_processors)
-            .with(
-                associations()
-                    .field("EndpointID", self.endpoint_id())
-                    .fields("ResourceID", self.environment_ids(of))
-                    .field("ServiceID", service_id(self.name)),
-            )
+        entity(
+            "ComputingShare",
+            Some("Share"),
+            &of.created,
+            &self.id("ComputingShare", of),
+        )
+        .field("Name", name)
+        .field("Description", description)
+        .field("MappingQueue", name)
+        .field("MaxSlotsPerJob", sample.processors)
+        .optional("MaxMainMemory", largest_memory(of.resources))
+        .field("ServingState", "production")
+        .field("WaitingJobs", sample.queued)
+        .field("FreeSlots", sample.free())
+        .field("UsedSlots", sample.busy)
+        .field("RequestedSlots", sample.queued_processors)
+        .with(
+            associations()
+                .field("EndpointID", self.endpoint_id())
+                .fields("ResourceID", self.environment_ids(of))
+                .field("ServiceID", service_id(self.name)),
+        )
     }
 
     fn manager(&self, of: &Cluster<'_>) -> Element {
-        entity("ComputingManager", Some("Manager"), &of.created)
-            .field("ID", self.id("ComputingManager", of))
-            .field("ProductName", "gridrig")
-            .field("ProductVersion", env!("CARGO_PKG_VERSION"))
-            .field("TotalLogicalCPUs", of.sample.processors)
-            .field("TotalSlots", of.sample.processors)
-            .field("Homogeneous", of.resources.groups().len() <= 1)
-            .field("LogicalCPUDistribution", distribution(of.resources))
-            .with(
-                associations()
-                    .field("ServiceID", service_id(self.name))
-                    .fields("ResourceID", self.environment_ids(of)),
-            )
+        entity(
+            "ComputingManager",
+            Some("Manager"),
+            &of.created,
+            &self.id("ComputingManager", of),
+        )
+        .field("ProductName", "gridrig")
+        .field("ProductVersion", env!("CARGO_PKG_VERSION"))
+        .field("TotalLogicalCPUs", of.sample.processors)
+        .field("TotalSlots", of.sample.processors)
+        .field("Homogeneous", of.resources.groups().len() <= 1)
+        .field("LogicalCPUDistribution", distribution(of.resources))
+        .with(
+            associations()
+                .field("ServiceID", service_id(self.name))
+                .fields("ResourceID", self.environment_ids(of)),
+        )
     }
 
     fn environments(&self, of: &Cluster<'_>) -> Vec<Element> {
@@ -213,8 +228,7 @@ impl Domain<'_> {
         let environment = |((index, kind), id): ((usize, &Resource), String)| {
             let name = kind.name.clone();
             let unknown = || "UNDEFINEDVALUE".to_owned();
-            entity("ExecutionEnvironment", Some("Resource"), &of.created)
-                .field("ID", &id)
+            entity("ExecutionEnvironment", Some("Resource"), &of.created, &id)
                 .field("Name", name.unwrap_or_else(|| format!("nodes{index}")))
                 .field(
                     "Platform",
@@ -243,8 +257,7 @@ impl Domain<'_> {
 
     fn benchmarks(&self, of: &Cluster<'_>) -> Vec<Element> {
         let benchmark = |(kind, id): (&Resource, String)| {
-            entity("Benchmark", None, &of.created)
-                .field("ID", benchmark_id(&id, SPEED))
+            entity("Benchmark", None, &of.created, &benchmark_id(&id, SPEED))
                 .field("Type", SPEED)
                 .field("Value", kind.speed)
                 .with(associations().field("ResourceID", id))
@@ -254,10 +267,11 @@ impl Domain<'_> {
     }
 }
 
-fn entity(name: &'static str, base: Option<&str>, created: &str) -> Element {
+fn entity(name: &'static str, base: Option<&str>, created: &str, id: &str) -> Element {
     let mut element = Element::new(NAMESPACE, name);
     element.set("BaseType", base.map(str::to_owned));
-    element.with_attribute("CreationTime", created)
+    let element = element.with_attribute("CreationTime", created);
+    element.field("ID", id)
 }
 
 #[cfg(test)]

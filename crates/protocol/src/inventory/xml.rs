@@ -7,7 +7,7 @@ use super::{
 };
 use crate::xml::record::{
     At, Attribute, Field, Fields, Language, Record, Tag, Value, Wrong, attribute, attributes, put,
-    records, required, tag, take,
+    records, tag, take, texts,
 };
 use crate::xml::{Element, digits, excerpt};
 use std::collections::BTreeMap;
@@ -187,17 +187,7 @@ impl Record<Documents> for AttributeDocument {
     }
 }
 
-required! { Documents: String }
-
-impl Value<Documents> for String {
-    fn write(&self, (namespace, name): Tag) -> Element {
-        Element::with_text(namespace, name, self.as_str())
-    }
-
-    fn read(at: &At<'_>, language: &mut Documents) -> Read<Self> {
-        at.text(language, &[])
-    }
-}
+texts! { Documents }
 
 attributes! { Documents:
     String = "", |text| Some(text.to_owned()), String::clone;

@@ -96,11 +96,11 @@ impl JobDefinition {
         let processors = self.processors()?;
         let system = self.resources.operating_system.as_ref();
         let architecture = self.resources.architecture.as_deref();
-        let requested = match (self.requested_time, self.limit(Limit::WallTime)) {
-            (Some(time), _) => Some(time),
-            (None, Some(seconds)) => Some(wall_time(seconds)?),
-            (None, None) => None,
+        let requested = match self.requested_time {
+            Some(time) => Some(time),
+            None => self.limit(Limit::WallTime).map(wall_time).transpose()?,
         };
+        let least = |quantity| self.least(quantity, 0).map(Option::unwrap_or_default);
         Ok(JobSpec {
             id: JobId(0),
             processors,
@@ -110,14 +110,8 @@ impl JobDefinition {
                 architecture: architecture.map(Into::into),
                 os: system.and_then(|s| s.name.as_deref()).map(Into::into),
                 memory_kib: self.memory_kib(processors)?,
-                disk_mib: match self.least(Quantity::IndividualDiskSpace, 0)? {
-                    Some(bytes) => bytes.div_ceil(MIB as u64),
-                    None => 0,
-                },
-                speed_millionths: match self.least(Quantity::IndividualCpuSpeed, 0)? {
-                    Some(hertz) => hertz.div_ceil(KILOHERTZ as u64),
-                    None => 0,
-                },
+                disk_mib: least(Quantity::IndividualDiskSpace)?.div_ceil(MIB as u64),
+                speed_millionths: least(Quantity::IndividualCpuSpeed)?.div_ceil(KILOHERTZ as u64),
                 generic: self.resources.generic.clone().unwrap_or_default(),
             },
             data_kib: self.staged_in_bytes().div_ceil(KIB as u64),

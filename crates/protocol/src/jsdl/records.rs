@@ -8,7 +8,7 @@ use super::{
 };
 use crate::xml::record::{
     At, Attribute, Field, Fields, Language as _, Record, Tag, Value, Wrong, attribute, put,
-    records, required, tag, take, values,
+    records, required, tag, take, texts, values,
 };
 use crate::xml::{Element, boolean, digits, is_space};
 use gridrig_core::generic::{self, Generics};
@@ -89,17 +89,8 @@ pub(super) fn positive(text: &str) -> Option<u32> {
     digits(text)?.parse().ok().filter(|number| *number > 0)
 }
 
-required! { Jsdl: String, Bound, Hosts }
-
-impl Value<Jsdl> for String {
-    fn write(&self, (namespace, name): Tag) -> Element {
-        Element::with_text(namespace, name, self.as_str())
-    }
-
-    fn read(at: &At<'_>, language: &mut Jsdl) -> Read<Self> {
-        at.text(language, &[])
-    }
-}
+required! { Jsdl: Bound, Hosts }
+texts! { Jsdl }
 
 impl Value<Jsdl> for SimDuration {
     fn write(&self, (namespace, name): Tag) -> Element {
@@ -322,14 +313,13 @@ impl Value<Jsdl> for Bound {
     }
 
     fn read(at: &At<'_>, language: &mut Jsdl) -> Read<Self> {
-        let text = at.text(language, &["exclusiveBound"])?;
+        let value = number_at(at, language, "exclusiveBound")?;
         let exclusive = at.attribute(language, "exclusiveBound", "true or false", |text| {
             boolean(text.trim())
         });
-        let wrong = || language.error(at, Wrong::Value(text.trim_matches(is_space), NUMBER));
         Ok(Bound {
             exclusive: exclusive?.unwrap_or(false),
-            value: number(&text).ok_or_else(wrong)?,
+            value,
         })
     }
 }
@@ -342,16 +332,21 @@ impl Value<Jsdl> for Exact {
     }
 
     fn read(at: &At<'_>, language: &mut Jsdl) -> Read<Self> {
-        let text = at.text(language, &["epsilon"])?;
-        let wrong = || language.error(at, Wrong::Value(text.trim_matches(is_space), NUMBER));
         Ok(Exact {
+            value: number_at(at, language, "epsilon")?,
             epsilon: at.attribute(language, "epsilon", NUMBER, number)?,
-            value: number(&text).ok_or_else(wrong)?,
         })
     }
 }
 
 const NUMBER: &str = "a finite number";
+
+/// The number in an element that may have this attribute.
+fn number_at(at: &At<'_>, language: &mut Jsdl, attribute: &'static str) -> Read<f64> {
+    let text = at.text(language, &[attribute])?;
+    let wrong = || language.error(at, Wrong::Value(text.trim_matches(is_space), NUMBER));
+    number(&text).ok_or_else(wrong)
+}
 
 fn number(text: &str) -> Option<f64> {
     let text = text.trim_matches(is_space);

@@ -37,14 +37,19 @@ pub(super) trait Check {
     }
 }
 
+/// Refuses a value of which this does not hold.
+fn ensure(holds: bool, field: &str, value: impl ToString, expected: &str) -> Result<(), PeerFault> {
+    match holds {
+        true => Ok(()),
+        false => Err(PeerFault::field(field, &value.to_string(), expected)),
+    }
+}
+
 /// A text of 1 to `most` characters that XML can carry.
 fn text(field: &str, value: &str, most: usize) -> Result<(), PeerFault> {
+    let is_plain = |c: char| is_xml(c) && (c == ' ' || !c.is_control());
     let fits = !value.is_empty() && value.chars().nth(most).is_none();
-    if fits
-        && value
-            .chars()
-            .all(|c| is_xml(c) && (c == ' ' || !c.is_control()))
-    {
+    if fits && value.chars().all(is_plain) {
         return Ok(());
     }
     let expected = format!("1 to {most} characters, none of them a control character");
@@ -52,16 +57,12 @@ fn text(field: &str, value: &str, most: usize) -> Result<(), PeerFault> {
 }
 
 fn optional(field: &str, value: &Option<String>, most: usize) -> Result<(), PeerFault> {
-    value
-        .as_ref()
-        .map_or(Ok(()), |value| text(field, value, most))
+    let mut given = value.iter();
+    given.try_for_each(|value| text(field, value, most))
 }
 
 fn positive(field: &str, value: u64) -> Result<(), PeerFault> {
-    match value {
-        0 => Err(PeerFault::field(field, "0", "at least 1")),
-        _ => Ok(()),
-    }
+    ensure(value > 0, field, value, "at least 1")
 }
 
 fn connection(name: &str) -> Result<(), PeerFault> {
@@ -73,55 +74,53 @@ impl Check for Reference {
         text("address", &self.address, MAX_ADDRESS)?;
         let web = ["http://", "https://"];
         let named = web.iter().any(|scheme| self.address.starts_with(scheme));
-        if !named || reqwest::Url::parse(&self.address).is_err() {
-            let expected = "an http:// or https:// URL";
-            return Err(PeerFault::field("address", &self.address, expected));
-        }
+        let is_url = named && reqwest::Url::parse(&self.address).is_ok();
+        let expected = "an http:// or https:// URL";
+        ensure(is_url, "address", &self.address, expected)?;
         parameters(&self.parameters)
     }
 }
 
 fn parameters(parameters: &[Parameter]) -> Result<(), PeerFault> {
-    if parameters.len() > MAX_PARAMETERS {
-        let count = parameters.len().to_string();
-        return Err(PeerFault::field("parameters", &count, "at most 16 of them"));
-    }
-    for parameter in parameters {
-        let name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let count = parameters.len();
+    let expected = "at most 16 of them";
+    ensure(count <= MAX_PARAMETERS, "parameters", count, expected)?;
+    for Parameter {
+        namespace,
+        name,
+        value,
+    } in parameters
+    {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
-        if !parameter.name.starts_with(begins) || !parameter.name.chars().all(name) {
-            let expected = "the name of an XML element";
-            return Err(PeerFault::field(
-                "parameters.name",
-                &parameter.name,
-                expected,
-            ));
-        }
-        text("parameters.namespace", &parameter.namespace, MAX_ADDRESS)?;
-        text("parameters.value", &parameter.value, MAX_ADDRESS)?;
+        let is_name = name.starts_with(begins) && name.chars().all(fits);
+        ensure(
+            is_name,
+            "parameters.name",
+            name,
+            "the name of an XML element",
+        )?;
+        text("parameters.namespace", namespace, MAX_ADDRESS)?;
+        text("parameters.value", value, MAX_ADDRESS)?;
     }
     Ok(())
 }
 
 /// A list with something in it, and nothing twice.
 fn choice<T: Ord>(field: &str, list: &[T], least: usize) -> Result<(), PeerFault> {
-    if list.len() < least {
-        return Err(PeerFault::field(field, "", "at least one"));
-    }
+    ensure(list.len() >= least, field, "", "at least one")?;
     let distinct: BTreeSet<&T> = list.iter().collect();
-    if distinct.len() < list.len() {
-        let count = list.len().to_string();
-        return Err(PeerFault::field(field, &count, "nothing twice"));
-    }
-    Ok(())
+    ensure(
+        distinct.len() == list.len(),
+        field,
+        list.len(),
+        "nothing twice",
+    )
 }
 
 fn heartbeat(ms: u64) -> Result<(), PeerFault> {
-    if (1..=MAX_HEARTBEAT_MS).contains(&ms) {
-        return Ok(());
-    }
-    let expected = "1 to 86400000 milliseconds";
-    Err(PeerFault::field("heartbeat_ms", &ms.to_string(), expected))
+    let fits = (1..=MAX_HEARTBEAT_MS).contains(&ms);
+    ensure(fits, "heartbeat_ms", ms, "1 to 86400000 milliseconds")
 }
 
 impl Check for Proposal {
@@ -151,14 +150,13 @@ impl Check for OpenConn {
         optional("connection", &self.connection, MAX_NAME)?;
         positive("round", self.round.into())?;
         positive("max_rounds", self.max_rounds.into())?;
-        if self.round > self.max_rounds {
-            let expected = format!("at most max_rounds, which is {}", self.max_rounds);
-            return Err(PeerFault::field(
-                "round",
-                &self.round.to_string(),
-                &expected,
-            ));
-        }
+        let expected = format!("at most max_rounds, which is {}", self.max_rounds);
+        ensure(
+            self.round <= self.max_rounds,
+            "round",
+            self.round,
+            &expected,
+        )?;
         self.proposal.check()
     }
 }
@@ -217,38 +215,28 @@ impl Check for RequestResourceData {
 impl Check for ResourceUpdate {
     fn check(&self) -> Result<(), PeerFault> {
         positive("sequence", self.sequence)?;
-        let number = |number: Option<u64>| number.map_or(String::new(), |n| n.to_string());
-        match (self.kind, self.from_sequence) {
-            (UpdateKind::Full, None) => {}
-            (UpdateKind::Incremental, Some(from)) if (1..self.sequence).contains(&from) => {}
-            (UpdateKind::Full, from) => {
-                let expected = "none in a full update";
-                return Err(PeerFault::field("from_sequence", &number(from), expected));
-            }
-            (UpdateKind::Incremental, from) => {
-                let expected = "an earlier update in an incremental one";
-                return Err(PeerFault::field("from_sequence", &number(from), expected));
-            }
-        }
-        if self.clusters.len() > MAX_CLUSTERS {
-            let count = self.clusters.len().to_string();
-            return Err(PeerFault::field("clusters", &count, "at most 10000"));
-        }
+        let from = self.from_sequence;
+        let (fits, expected) = match self.kind {
+            UpdateKind::Full => (from.is_none(), "none in a full update"),
+            UpdateKind::Incremental => (
+                from.is_some_and(|from| (1..self.sequence).contains(&from)),
+                "an earlier update in an incremental one",
+            ),
+        };
+        let from = from.map_or(String::new(), |from| from.to_string());
+        ensure(fits, "from_sequence", from, expected)?;
+        let count = self.clusters.len();
+        ensure(count <= MAX_CLUSTERS, "clusters", count, "at most 10000")?;
         let mut seen: BTreeSet<u16> = BTreeSet::new();
         let reported = self.clusters.iter().map(|c| ("clusters", c.load.cluster));
         let removed = self.removed.iter().map(|cluster| ("removed", *cluster));
         for (field, cluster) in reported.chain(removed) {
-            if !seen.insert(cluster) {
-                let expected = "every cluster once";
-                return Err(PeerFault::field(field, &cluster.to_string(), expected));
-            }
+            ensure(seen.insert(cluster), field, cluster, "every cluster once")?;
         }
         if let Some(inventory) = &self.inventory {
-            if inventory.form != self.form.name() {
-                let expected = format!("{}, as the update's", self.form.name());
-                let (field, form) = ("inventory.form", inventory.form.as_str());
-                return Err(PeerFault::field(field, form, &expected));
-            }
+            let (form, wanted) = (&inventory.form, self.form.name());
+            let expected = format!("{wanted}, as the update's");
+            ensure(form == wanted, "inventory.form", form, &expected)?;
             inventory.inventory()?;
         }
         for cluster in &self.clusters {
@@ -258,9 +246,8 @@ impl Check for ResourceUpdate {
                 optional("name", &group.name, MAX_NAME)?;
                 optional("architecture", &group.architecture, MAX_NAME)?;
                 optional("os", &group.os, MAX_NAME)?;
-                if group.to_resource().is_none() {
-                    return Err(PeerFault::field("speed", &group.speed, "a decimal number"));
-                }
+                let is_speed = group.to_resource().is_some();
+                ensure(is_speed, "speed", &group.speed, "a decimal number")?;
             }
         }
         Ok(())
@@ -284,19 +271,23 @@ impl<J> Check for SubmitJob<J> {
             text("origin.domain", &origin.domain, MAX_NAME)?;
             optional("origin.user", &origin.user, MAX_NAME)?;
         }
-        match &self.forwarder {
-            Some(forwarder) => forwarder.check()?,
-            None if self.hop == 0 => {}
-            None => {
-                let expected = "the endpoint of whoever forwards the job (hop > 0)";
-                return Err(PeerFault::field("forwarder", "", expected));
-            }
+        if let Some(forwarder) = &self.forwarder {
+            forwarder.check()?;
         }
-        if self.hop > 0 && self.origin.is_none() {
-            let expected = "where a forwarded job (hop > 0) entered";
-            return Err(PeerFault::field("origin", "", expected));
-        }
-        Ok(())
+        let expected = "the endpoint of whoever forwards the job (hop > 0)";
+        ensure(
+            self.hop == 0 || self.forwarder.is_some(),
+            "forwarder",
+            "",
+            expected,
+        )?;
+        let expected = "where a forwarded job (hop > 0) entered";
+        ensure(
+            self.hop == 0 || self.origin.is_some(),
+            "origin",
+            "",
+            expected,
+        )
     }
 }
 

@@ -70,6 +70,11 @@ pub enum PeerError {
 }
 
 impl PeerError {
+    fn garbage(url: &str, why: String) -> Self {
+        let url = url.to_owned();
+        PeerError::Garbage { url, why }
+    }
+
     /// Whether the request may be repeated unchanged with some hope.
     #[must_use]
     pub fn is_passing(&self) -> bool {
@@ -195,10 +200,7 @@ impl PeerClient {
         wire::log(Way::RequestOut, R::OPERATION, || body.clone());
         let (_, answer) = self.ask(post.body(body), &url).await?;
         wire::log(Way::AnswerIn, R::OPERATION, || readable(&answer));
-        let garbage = |why: String| PeerError::Garbage {
-            url: url.clone(),
-            why,
-        };
+        let garbage = |why| PeerError::garbage(&url, why);
         let envelope = Envelope::read(&answer, version)
             .map_err(|unreadable| garbage(unreadable.fault.reason))?;
         if let Some(fault) = Fault::of(&envelope) {
@@ -222,20 +224,18 @@ impl PeerClient {
         let (status, answer) = self.ask(post.body(body), &url).await?;
         wire::log(Way::AnswerIn, R::OPERATION, || readable(&answer));
         if status.is_success() {
-            return R::Answer::from_json(&answer).map_err(|fault| PeerError::Garbage {
-                url,
-                why: fault.reason,
-            });
+            let read = R::Answer::from_json(&answer);
+            return read.map_err(|fault| PeerError::garbage(&url, fault.reason));
         }
         match serde_json::from_slice::<Problem>(&answer) {
-            Ok(problem) => Err(PeerError::Fault {
-                url,
-                fault: problem.into(),
-            }),
-            Err(_) => Err(PeerError::Garbage {
-                url,
-                why: format!("HTTP status {status} without a problem document"),
-            }),
+            Ok(problem) => {
+                let fault = problem.into();
+                Err(PeerError::Fault { url, fault })
+            }
+            Err(_) => {
+                let why = format!("HTTP status {status} without a problem document");
+                Err(PeerError::garbage(&url, why))
+            }
         }
     }
 
@@ -260,16 +260,19 @@ fn readable(bytes: &[u8]) -> String {
 }
 
 async fn read(mut answer: Response, url: &str) -> Result<Vec<u8>, PeerError> {
-    let url = || url.to_owned();
     let mut body = Vec::new();
     loop {
         let chunk = answer.chunk().await;
-        match chunk.map_err(|source| ClientError::NoAnswer { url: url(), source })? {
+        let lost = |source| ClientError::NoAnswer {
+            url: url.to_owned(),
+            source,
+        };
+        match chunk.map_err(lost)? {
             None => return Ok(body),
             Some(chunk) if body.len() + chunk.len() <= MAX_ANSWER => body.extend_from_slice(&chunk),
             Some(_) => {
-                let (url, why) = (url(), format!("it has more than {MAX_ANSWER} bytes"));
-                return Err(PeerError::Garbage { url, why });
+                let why = format!("it has more than {MAX_ANSWER} bytes");
+                return Err(PeerError::garbage(url, why));
             }
         }
     }

@@ -67,10 +67,8 @@ fn read_json<T: DeserializeOwned>(document: &[u8]) -> Result<T, PeerFault> {
             _ => "malformed",
         };
         // What comes in is not echoed at length.
-        PeerFault::new(
-            code,
-            error.to_string().chars().take(400).collect::<String>(),
-        )
+        let reason: String = error.to_string().chars().take(400).collect();
+        PeerFault::new(code, reason)
     })
 }
 

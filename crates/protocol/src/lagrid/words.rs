@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 /// An enumeration that is written as words: in JSON by serde, in XML by its
 /// name, and both the same.
 macro_rules! words {
-    ($(#[$outer:meta])* $name:ident { $($(#[$inner:meta])* $variant:ident = $word:literal,)+ }) => {
+    ($(
+        $(#[$outer:meta])* $name:ident { $($(#[$inner:meta])* $variant:ident = $word:literal,)+ }
+    )+) => {$(
         $(#[$outer])*
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash,
@@ -33,7 +35,7 @@ macro_rules! words {
                 Self::ALL.iter().copied().find(|word| word.name() == name)
             }
         }
-    };
+    )+};
 }
 
 words! {
@@ -46,9 +48,7 @@ words! {
         /// Certificates of both sides.
         MutualTls = "mutual-tls",
     }
-}
 
-words! {
     /// What a broker is on a connection (section 2).
     Role {
         /// It runs jobs of the other one and tells of its resources.
@@ -56,17 +56,13 @@ words! {
         /// It sends jobs to the other one.
         Consumer = "consumer",
     }
-}
 
-words! {
     /// In which language jobs are described.
     JobLanguage {
         /// JSDL 1.0 with our own elements (`docs/jsdl.md`).
         Jsdl = "jsdl-1.0",
     }
-}
 
-words! {
     /// In which language resources are described.
     ResourceLanguage {
         /// The load of clusters and the nodes they have.
@@ -74,9 +70,7 @@ words! {
         /// Resource records and their aggregates (section 2.2).
         Inventory = "gridrig-inventory-1",
     }
-}
 
-words! {
     /// How far resource information is aggregated (section 2.2).
     ResourceForm {
         /// Not at all.
@@ -88,9 +82,7 @@ words! {
         /// Each type by itself, with all pairs that occur.
         NToN = "n-to-n",
     }
-}
 
-words! {
     /// What a `notifyConn` is about.
     ConnEvent {
         /// Something is wrong; the connection stands.
@@ -98,9 +90,7 @@ words! {
         /// The connection ends.
         End = "end",
     }
-}
 
-words! {
     /// How much resource information a message has.
     UpdateKind {
         /// All of it.
@@ -108,9 +98,7 @@ words! {
         /// What has changed since another update.
         Incremental = "incremental",
     }
-}
 
-words! {
     /// What became of an update.
     UpdateVerdict {
         /// It has been taken in.
@@ -121,9 +109,7 @@ words! {
         /// and only a full one can help.
         FullWanted = "full-wanted",
     }
-}
 
-words! {
     /// What a `notifyJob` tells.
     JobNews {
         /// The job stands elsewhere than before, or has ended.

@@ -164,11 +164,8 @@ impl TryFrom<&JobEndReport> for JobEnd {
 pub(super) fn reason_of(name: Option<&str>) -> Result<Reason, Problem> {
     name.and_then(Reason::from_name).ok_or_else(|| {
         let names: Vec<&str> = Reason::ALL.iter().map(|reason| reason.name()).collect();
-        Problem::field(
-            "reason",
-            name.unwrap_or(""),
-            &format!("one of {}", names.join(", ")),
-        )
+        let expected = format!("one of {}", names.join(", "));
+        Problem::field("reason", name.unwrap_or(""), &expected)
     })
 }
 

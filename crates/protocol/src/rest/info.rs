@@ -94,10 +94,8 @@ impl From<&LoadSample> for LoadReport {
             free_disk_mib: sample.space.disk_mib,
             free_generic_resources: (!sample.space.generic.is_empty()).then(|| {
                 let free = sample.space.generic.iter();
-                GenericCounts(
-                    free.map(|(name, count)| (name.to_string(), *count))
-                        .collect(),
-                )
+                let free = free.map(|(name, count)| (name.to_string(), *count));
+                GenericCounts(free.collect())
             }),
         }
     }
@@ -147,13 +145,9 @@ const MAX_SUM: u128 = 1 << 90;
 
 fn mean(field: &str, report: &MeanReport) -> Result<Mean, Problem> {
     if report.weight_ns == 0 || report.weight_ns > MAX_WEIGHT_NS {
-        let value = report.weight_ns.to_string();
+        let (field, value) = (format!("{field}.weight_ns"), report.weight_ns.to_string());
         let expected = "1 to 300000000000 (the longest window)";
-        return Err(Problem::field(
-            &format!("{field}.weight_ns"),
-            &value,
-            expected,
-        ));
+        return Err(Problem::field(&field, &value, expected));
     }
     // Brokers read thousands of these; the name of the field is put together
     // only for a complaint.

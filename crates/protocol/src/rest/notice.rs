@@ -22,29 +22,19 @@ pub struct LetterName {
 }
 
 impl From<EnvelopeId> for LetterName {
-    fn from(
-        EnvelopeId {
-            incarnation,
-            number,
-        }: EnvelopeId,
-    ) -> Self {
+    fn from(id: EnvelopeId) -> Self {
         LetterName {
-            incarnation,
-            number,
+            incarnation: id.incarnation,
+            number: id.number,
         }
     }
 }
 
 impl From<LetterName> for EnvelopeId {
-    fn from(
-        LetterName {
-            incarnation,
-            number,
-        }: LetterName,
-    ) -> Self {
+    fn from(name: LetterName) -> Self {
         EnvelopeId {
-            incarnation,
-            number,
+            incarnation: name.incarnation,
+            number: name.number,
         }
     }
 }

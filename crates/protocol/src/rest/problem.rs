@@ -77,11 +77,8 @@ impl Problem {
     /// The service has too much to do; the request may be repeated.
     #[must_use]
     pub fn busy() -> Self {
-        Problem::new(
-            503,
-            "busy",
-            "too many requests wait already: repeat this one later",
-        )
+        let detail = "too many requests wait already: repeat this one later";
+        Problem::new(503, "busy", detail)
     }
 
     /// The service is ending.

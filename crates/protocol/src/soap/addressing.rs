@@ -134,26 +134,25 @@ impl Addressing {
     /// them, marked as such (WS-Addressing 1.0 SOAP Binding, section 2.3).
     #[must_use]
     pub fn write(&self, parameters: &[Element]) -> Vec<Element> {
-        let text = |name: &'static str, value: &Option<String>| {
-            value
-                .as_ref()
-                .map(|value| Element::with_text(ADDRESSING, name, value.as_str()))
-        };
-        let reference = |name: &'static str, value: &Option<EndpointReference>| {
-            value.as_ref().map(|value| value.write(ADDRESSING, name))
-        };
-        let mut header: Vec<Element> = [
-            text("To", &self.to),
-            text("Action", &self.action),
-            text("MessageID", &self.message_id),
-            text("RelatesTo", &self.relates_to),
-            reference("From", &self.from),
-            reference("ReplyTo", &self.reply_to),
-            reference("FaultTo", &self.fault_to),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
+        let texts = [
+            ("To", &self.to),
+            ("Action", &self.action),
+            ("MessageID", &self.message_id),
+            ("RelatesTo", &self.relates_to),
+        ];
+        let references = [
+            ("From", &self.from),
+            ("ReplyTo", &self.reply_to),
+            ("FaultTo", &self.fault_to),
+        ];
+        let mut header = Vec::new();
+        for (name, text) in texts {
+            let text = text.iter();
+            header.extend(text.map(|text| Element::with_text(ADDRESSING, name, text.as_str())));
+        }
+        for (name, reference) in references {
+            header.extend(reference.iter().map(|one| one.write(ADDRESSING, name)));
+        }
         let marked = |parameter: &Element| {
             let parameter = parameter.clone();
             parameter.with_attribute_of(ADDRESSING, "IsReferenceParameter", "true")

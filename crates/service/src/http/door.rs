@@ -31,6 +31,16 @@ pub struct Peer {
     pub identity: Option<Arc<str>>,
 }
 
+impl Peer {
+    fn of(address: SocketAddr, is_secure: bool) -> Self {
+        Peer {
+            address,
+            is_secure,
+            identity: None,
+        }
+    }
+}
+
 impl Connected<IncomingStream<'_, Door>> for Peer {
     fn connect_info(stream: IncomingStream<'_, Door>) -> Self {
         stream.remote_addr().clone()
@@ -106,10 +116,10 @@ async fn accept(
             let shake = tokio::time::timeout(HANDSHAKE, acceptor.accept(connection));
             match shake.await {
                 Ok(Ok(stream)) => {
+                    let identity = identity(stream.get_ref().1);
                     let peer = Peer {
-                        address,
-                        is_secure: true,
-                        identity: identity(stream.get_ref().1),
+                        identity,
+                        ..Peer::of(address, true)
                     };
                     // A door that is closed takes nobody in any more.
                     let _ = shaken.send((Box::new(stream) as Stream, peer)).await;
@@ -139,12 +149,7 @@ impl Listener for Door {
         match &mut self.incoming {
             Incoming::Plain(listener) => {
                 let (connection, address) = listener.accept().await;
-                let peer = Peer {
-                    address,
-                    is_secure: false,
-                    identity: None,
-                };
-                (Box::new(connection), peer)
+                (Box::new(connection), Peer::of(address, false))
             }
             Incoming::Tls { done, .. } => match done.recv().await {
                 Some(accepted) => accepted,
@@ -159,11 +164,7 @@ impl Listener for Door {
             Incoming::Plain(listener) => (listener.local_addr()?, false),
             Incoming::Tls { address, .. } => (*address, true),
         };
-        Ok(Peer {
-            address,
-            is_secure,
-            identity: None,
-        })
+        Ok(Peer::of(address, is_secure))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is said over HTTP about jobs, kept for whoever looks at a run: the
 //! newest requests with their answers, whatever the interface.
 
-use super::{MAX_BODY_BYTES, Problem, ProblemResponse};
+use super::{MAX_BODY_BYTES, Problem, ProblemResponse, header_text};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use gridrig_core::time::SimTime;
 use serde_json::Value;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Characters of a body that are kept.
 const KEPT_CHARS: usize = 4000;
@@ -48,6 +48,10 @@ struct Ring {
 }
 
 impl Exchanges {
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Keeps the newest `most`.
     #[must_use]
     pub fn keeping(most: usize) -> Self {
@@ -60,7 +64,7 @@ impl Exchanges {
     /// The kept ones about a job, oldest first.
     #[must_use]
     pub fn about(&self, job: u32) -> Vec<Exchange> {
-        let ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ring = self.ring();
         let about = ring.kept.iter().filter(|one| one.jobs.contains(&job));
         about.cloned().collect()
     }
@@ -68,15 +72,12 @@ impl Exchanges {
     /// How many older ones are forgotten.
     #[must_use]
     pub fn forgotten(&self) -> u64 {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .forgotten
+        self.ring().forgotten
     }
 
     /// Takes note of one.
     pub fn add(&self, exchange: Exchange) {
-        let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ring = self.ring();
         ring.kept.push_back(exchange);
         while ring.kept.len() > ring.most {
             ring.kept.pop_front();
@@ -152,9 +153,7 @@ pub async fn capture(State(capture): State<Capture>, request: Request, next: Nex
 
 /// Documents are kept; streams, metrics and the like go by.
 fn is_message(headers: &HeaderMap) -> bool {
-    let media = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|media| media.to_str().ok());
+    let media = header_text(headers, header::CONTENT_TYPE);
     media.is_none_or(|media| media.contains("json") || media.contains("xml"))
 }
 

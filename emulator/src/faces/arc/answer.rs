@@ -4,6 +4,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gridrig_drivers::real_time::CallError;
 use gridrig_protocol::xml::Element;
+use gridrig_service::http::header_text;
 use serde_json::Value;
 
 /// An answer, or a fault.
@@ -89,8 +90,7 @@ impl Format {
 /// The ids in `<jobs><job><id/></job>...</jobs>` or `{"job": [{"id": ...}]}`.
 /// ARC's client declares no type for its XML.
 pub(super) fn ids(headers: &HeaderMap, body: &str) -> Result<Vec<String>, Fault> {
-    let media = headers.get(header::CONTENT_TYPE);
-    let media = media.and_then(|media| media.to_str().ok()).unwrap_or("");
+    let media = header_text(headers, header::CONTENT_TYPE).unwrap_or("");
     let is_json = media.split(';').next().unwrap_or_default().trim() == "application/json";
     let ids = match is_json {
         true => ids_of_json(body),

@@ -84,11 +84,8 @@ async fn enter_all(
         (Ok(number), None) => Ok(face.id(number)),
         (Ok(number), Some(problem)) => {
             // One that waits for files has nothing to do with the LRMS yet.
-            let waits = store
-                .jobs
-                .get(&number)
-                .is_some_and(|job| job.stage != Stage::Submitting);
-            if waits {
+            let job = store.jobs.get(&number);
+            if job.is_some_and(|job| job.stage != Stage::Submitting) {
                 return Ok(face.id(number));
             }
             store.jobs.remove(&number);
@@ -207,13 +204,10 @@ const BUSY: Duration = Duration::from_millis(20);
 
 /// Does not keep the service alive: with it the jobs are gone as well.
 async fn submit_later(face: Weak<Face>, numbers: Vec<u64>, until: SimTime) {
-    let Some(deadline) = face
-        .upgrade()
-        .map(|face| face.app.config.clock.deadline(until))
-    else {
+    let Some(clock) = face.upgrade().map(|face| face.app.config.clock) else {
         return;
     };
-    tokio::time::sleep_until(deadline).await;
+    tokio::time::sleep_until(clock.deadline(until)).await;
     while let Some(face) = face.upgrade() {
         for number in &numbers {
             // One that was killed meanwhile, and maybe restarted, is another's.

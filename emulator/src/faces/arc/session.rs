@@ -16,6 +16,7 @@ use axum::response::IntoResponse as _;
 use futures_util::StreamExt as _;
 use gridrig_protocol::glue2;
 use gridrig_protocol::xml::Element;
+use gridrig_service::http::header_text;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -170,8 +171,7 @@ fn get(face: &Face, call: &Call, number: u64, look: &Look, path: &str) -> Reply 
 fn ranged(call: &Call, content: String) -> axum::response::Response {
     const MEDIA: &str = "application/octet-stream";
     let size = content.len();
-    let range = call.headers.get(header::RANGE);
-    let range = range.and_then(|range| range.to_str().ok());
+    let range = header_text(&call.headers, header::RANGE);
     let range = range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
     let part = range.and_then(|(first, last)| {
         let first: usize = first.parse().ok()?;
@@ -254,7 +254,7 @@ async fn put(face: &Arc<Face>, call: &Call, number: u64, path: &str, body: Body)
 
 /// The size of the whole file where only a part comes: `bytes 0-9/100`.
 fn content_range_total(call: &Call) -> Option<u64> {
-    let range = call.headers.get(header::CONTENT_RANGE)?.to_str().ok()?;
+    let range = header_text(&call.headers, header::CONTENT_RANGE)?;
     range.rsplit('/').next()?.trim().parse().ok()
 }
 

@@ -30,13 +30,11 @@ impl Face {
             .strip_prefix(PREFIX)
             .and_then(|id| id.rsplit_once('-'))
             .filter(|(life, _)| *life == self.life)
-            .and_then(|(_, number)| {
-                number
-                    .parse()
-                    .ok()
-                    .filter(|n: &u32| n.to_string() == number)
-            });
-        number.map(JobId).ok_or_else(|| unknown(&id))
+            .and_then(|(_, text)| Some((text, text.parse::<u32>().ok()?)))
+            .filter(|(text, number)| number.to_string() == *text);
+        number
+            .map(|(_, number)| JobId(number))
+            .ok_or_else(|| unknown(&id))
     }
 }
 

@@ -4,6 +4,7 @@ use super::Face;
 use super::activity::{state, unknown};
 use super::documents::Documents;
 use crate::lrms::Lrms;
+use axum::http::header;
 use gridrig_core::agent::{Arrival, Cancel, JobHolder as _, JobView, LrmsAgent};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
@@ -15,6 +16,7 @@ use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::rest::Problem;
 use gridrig_protocol::soap::{EndpointReference, Fault};
 use gridrig_protocol::xml::{Element, Name};
+use gridrig_service::http::header_text;
 use gridrig_service::soap::Request;
 use gridrig_service::tls::ServerTls;
 use std::sync::atomic::Ordering;
@@ -107,8 +109,8 @@ const MAX_KEY: usize = 1000;
 
 /// What a document costs to keep, by what it took to send.
 fn content_length(request: &Request) -> usize {
-    let length = request.headers.get(axum::http::header::CONTENT_LENGTH);
-    let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+    let length = header_text(&request.headers, header::CONTENT_LENGTH);
+    let length = length.and_then(|length| length.parse().ok());
     // Without a length the body came in chunks, and is bounded all the same.
     length.unwrap_or(gridrig_service::http::MAX_BODY_BYTES)
 }
@@ -183,17 +185,12 @@ fn terminated(cancelled: bool, view: &JobView) -> ActivityAnswer {
     if cancelled || state == ActivityState::Terminated {
         return Ok(state.element());
     }
-    let message = format!(
-        "the activity is {}: expected Pending or Running",
-        state.name()
-    );
+    let name = state.name();
+    let message = format!("the activity is {name}: expected Pending or Running");
+    let name = FaultName::CantApplyOperationToCurrentState;
     Err(BesFault {
         state: Some(state),
-        ..BesFault::new(
-            FaultName::CantApplyOperationToCurrentState,
-            "activity-ended",
-            message,
-        )
+        ..BesFault::new(name, "activity-ended", message)
     })
 }
 

@@ -277,12 +277,8 @@ fn number(all: &Parsed, name: &str) -> Result<Option<u32>, Refusal> {
         .parse()
         .ok()
         .filter(|number| *number > 0 && *number < 1 << 31);
-    number.map(Some).ok_or_else(|| {
-        Refusal::error(
-            1,
-            &format!("Invalid numeric value \"{text}\" for --{name}."),
-        )
-    })
+    let what = || format!("Invalid numeric value \"{text}\" for --{name}.");
+    number.map(Some).ok_or_else(|| Refusal::error(1, &what()))
 }
 
 fn memory(all: &Parsed, name: &str) -> Result<Option<u64>, Refusal> {

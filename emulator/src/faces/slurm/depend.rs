@@ -71,11 +71,8 @@ impl fmt::Display for Wish {
         if let Some(target) = self.target {
             write!(f, ":{target}")?;
         }
-        f.write_str(if self.failed {
-            "(failed)"
-        } else {
-            "(unfulfilled)"
-        })
+        let failed = self.failed;
+        f.write_str(if failed { "(failed)" } else { "(unfulfilled)" })
     }
 }
 

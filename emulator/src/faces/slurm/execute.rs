@@ -245,10 +245,9 @@ impl Launch {
         };
         // As slurmd does where the directory is not there (any more).
         let work_dir = Path::new(&self.batch.work_dir);
-        let work_dir = if work_dir.is_dir() {
-            work_dir
-        } else {
-            Path::new("/tmp")
+        let work_dir = match work_dir.is_dir() {
+            true => work_dir,
+            false => Path::new("/tmp"),
         };
         let interpreter = Interpreter::of(&self.batch.script);
         let mut command = Command::new(&interpreter.path);

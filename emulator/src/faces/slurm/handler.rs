@@ -329,12 +329,8 @@ impl Handler {
     }
 
     fn answer(&mut self, ask: Ask, now: SimTime) {
-        let Ask {
-            request,
-            caller,
-            reply,
-        } = ask;
-        match show::command(&mut self.store, request, &caller, now) {
+        let reply = ask.reply;
+        match show::command(&mut self.store, ask.request, &ask.caller, now) {
             // Whoever asked may have gone; what was asked is done anyway.
             Outcome::Now(answer) => drop(reply.send(answer)),
             Outcome::WhenEnded(jobs, answer) => self.waiting.push(Waiting {

@@ -8,6 +8,7 @@ mod scontrol;
 mod sinfo;
 mod squeue;
 
+use super::batch::Refusal;
 use super::depend::Target;
 use super::options::{Parsed, Place, Program, parse};
 use super::site::{Site, VERSION_LINE};
@@ -47,7 +48,10 @@ pub(super) fn command(
     now: SimTime,
 ) -> Outcome {
     let answer = match request.command.as_str() {
-        "sbatch" => return sbatch::sbatch(store, request, caller, now),
+        "sbatch" => {
+            let done = sbatch::sbatch(store, request, caller, now);
+            return done.unwrap_or_else(|Refusal(code, said)| Answer::failed(code, said).into());
+        }
         "squeue" => squeue::squeue(store, &request, caller, now),
         "scancel" => scancel::scancel(store, &request, caller, now),
         "scontrol" => scontrol::scontrol(store, &request, caller, now),

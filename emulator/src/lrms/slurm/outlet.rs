@@ -137,7 +137,7 @@ impl Outlet {
                 tracing::warn!(job = id.0, why, "Slurm refuses a job");
                 self.store.refused(id);
                 let action = move |machine: &mut Driven<LrmsAgent>, now: SimTime| {
-                    machine.handle(now, lost(now, id, Reason::LrmsRefused))
+                    machine.handle(now, outside(now, id, Reason::LrmsRefused))
                 };
                 persist(&self.actor, BUSY, action).await?;
                 Ok(true)
@@ -255,7 +255,7 @@ impl Outlet {
         let alive = jobs.clone();
         let action = move |machine: &mut Driven<LrmsAgent>, now| {
             for job in &alive {
-                machine.handle(now, lost(now, *job, Reason::ServiceLost));
+                machine.handle(now, outside(now, *job, Reason::ServiceLost));
             }
         };
         persist(&self.actor, BUSY, action).await?;
@@ -278,7 +278,7 @@ type Call = io::Result<Said>;
 /// Between two tries to call a machine that has too much to do.
 const BUSY: Duration = Duration::from_millis(50);
 
-fn lost(at: SimTime, job: JobId, what: Reason) -> Outside<Reason> {
+fn outside<T>(at: SimTime, job: JobId, what: T) -> Outside<T> {
     Outside { at, job, what }
 }
 
@@ -287,25 +287,23 @@ fn tell(machine: &mut Driven<LrmsAgent>, now: SimTime, news: Vec<News>) -> (Vec<
     let (mut told, mut left) = (Vec::new(), Vec::new());
     let mut held: Vec<JobId> = Vec::new();
     for one in news {
-        let at = one.at.min(now);
-        let done = !held.contains(&one.job)
+        let (at, job) = (one.at.min(now), one.job);
+        let done = !held.contains(&job)
             && match &one.what {
-                What::Started(processor_ids) => {
-                    let (job, what) = (one.job, processor_ids.clone());
-                    machine.handle(now, Outside { at, job, what }) != Started::NoRoom
+                What::Started(ids) => {
+                    machine.handle(now, outside(at, job, ids.clone())) != Started::NoRoom
                 }
                 What::Finished => {
                     // Cancelled here in the meantime: over all the same.
-                    let (job, what) = (one.job, ());
-                    machine.handle(now, Outside { at, job, what });
+                    machine.handle(now, outside(at, job, ()));
                     true
                 }
                 What::Cancelled => {
-                    machine.handle(now, Cancel(one.job));
+                    machine.handle(now, Cancel(job));
                     true
                 }
                 What::Failed(reason) => {
-                    machine.handle(now, lost(at, one.job, *reason));
+                    machine.handle(now, outside(at, job, *reason));
                     true
                 }
             };

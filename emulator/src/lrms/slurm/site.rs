@@ -13,21 +13,12 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Site {
     pub(super) settings: Settings,
-    nodes: Vec<Node>,
+    /// Each node, as a group of its own.
+    nodes: Vec<(String, Resource)>,
     /// The number of each node's first processor.
     first: BTreeMap<String, (u32, u32)>,
     processors: u32,
     version: String,
-}
-
-#[derive(Clone, Debug)]
-struct Node {
-    name: String,
-    cpus: u32,
-    memory_mib: Option<u64>,
-    architecture: Option<String>,
-    os: Option<String>,
-    generic: Generics,
 }
 
 /// Why a real Slurm is of no use.
@@ -94,12 +85,12 @@ impl Site {
         let wanted: Vec<String> = wanted.collect();
         let shown = said(settings, "scontrol", &["-o", "show", "node"])?;
         let nodes = shown.lines().filter_map(node);
-        let nodes: Vec<Node> = nodes.filter(|node| wanted.contains(&node.name)).collect();
+        let nodes: Vec<_> = nodes.filter(|(name, _)| wanted.contains(name)).collect();
         let mut first = BTreeMap::new();
         let mut processors: u32 = 0;
-        for node in &nodes {
-            first.insert(node.name.clone(), (processors, node.cpus));
-            processors = processors.saturating_add(node.cpus);
+        for (name, node) in &nodes {
+            first.insert(name.clone(), (processors, node.cpu_count));
+            processors = processors.saturating_add(node.cpu_count);
         }
         if processors == 0 {
             let name = settings.partition.clone();
@@ -131,28 +122,17 @@ impl Site {
     #[must_use]
     pub fn resources(&self) -> Resources {
         let mut groups: Vec<Resource> = Vec::new();
-        for node in &self.nodes {
-            let alike = Resource {
-                name: None,
-                count: 1,
-                cpu_count: node.cpus,
-                architecture: node.architecture.clone(),
-                os: node.os.clone(),
-                memory_mib: node.memory_mib,
-                disk_mib: None,
-                speed: Decimal::ONE,
-                generic: node.generic.clone(),
+        for (_, node) in &self.nodes {
+            let same = |last: &&mut Resource| {
+                let count = last.count;
+                Resource {
+                    count,
+                    ..node.clone()
+                } == **last
             };
-            match groups.last_mut() {
-                Some(last)
-                    if (Resource {
-                        count: 1,
-                        ..last.clone()
-                    }) == alike =>
-                {
-                    last.count += 1
-                }
-                _ => groups.push(alike),
+            match groups.last_mut().filter(same) {
+                Some(last) => last.count += 1,
+                None => groups.push(node.clone()),
             }
         }
         Resources::new(groups).unwrap_or_else(|| Resources::homogeneous(self.processors))
@@ -194,18 +174,21 @@ impl Site {
     }
 }
 
-fn node(line: &str) -> Option<Node> {
-    Some(Node {
-        name: value(line, "NodeName")?.to_owned(),
-        cpus: value(line, "CPUTot")?.parse().ok()?,
-        // Slurm's 1 MiB stands for "not configured".
-        memory_mib: value(line, "RealMemory")
-            .and_then(|memory| memory.parse().ok())
-            .filter(|memory| *memory > 1),
+fn node(line: &str) -> Option<(String, Resource)> {
+    let memory = value(line, "RealMemory").and_then(|memory| memory.parse().ok());
+    let node = Resource {
+        name: None,
+        count: 1,
+        cpu_count: value(line, "CPUTot")?.parse().ok()?,
         architecture: value(line, "Arch").map(str::to_owned),
         os: value(line, "OS").map(str::to_owned),
+        // Slurm's 1 MiB stands for "not configured".
+        memory_mib: memory.filter(|memory| *memory > 1),
+        disk_mib: None,
+        speed: Decimal::ONE,
         generic: value(line, "Gres").map_or_else(Generics::default, gres),
-    })
+    };
+    Some((value(line, "NodeName")?.to_owned(), node))
 }
 
 /// `gpu:a100:4(S:0-1),nic:2` by name: kinds of one name count together.

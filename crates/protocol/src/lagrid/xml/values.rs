@@ -12,7 +12,9 @@ use crate::lagrid::words::{
 use crate::lagrid::{LAGRID, PeerFault};
 use crate::rest::{GenericCounts, JobState};
 use crate::soap::EndpointReference;
-use crate::xml::record::{At, Field, Fields, Language as _, Tag, Value, Wrong, required, values};
+use crate::xml::record::{
+    At, Field, Fields, Language as _, Tag, Value, Wrong, required, texts, values,
+};
 use crate::xml::{ADDRESSING, Element, Name};
 
 type Read<T> = Result<T, PeerFault>;
@@ -26,17 +28,8 @@ values! { LaGrid:
     GenericCounts = "names with their numbers, such as gpu:2,nic:1", |text| text.parse().ok();
 }
 
-required! { LaGrid: String, Reference, JobDefinition, InventoryDocument }
-
-impl Value<LaGrid> for String {
-    fn write(&self, (namespace, name): Tag) -> Element {
-        Element::with_text(namespace, name, self.as_str())
-    }
-
-    fn read(at: &At<'_>, language: &mut LaGrid) -> Read<Self> {
-        at.text(language, &[])
-    }
-}
+required! { LaGrid: Reference, JobDefinition, InventoryDocument }
+texts! { LaGrid }
 
 macro_rules! words {
     ($($kind:ident,)+) => {$(

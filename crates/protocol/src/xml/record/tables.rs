@@ -138,6 +138,26 @@ macro_rules! values {
     )+};
 }
 
+/// Texts of a language, each with its spaces.
+macro_rules! texts {
+    ($language:ident) => {
+        $crate::xml::record::required! { $language: String }
+
+        impl $crate::xml::record::Value<$language> for String {
+            fn write(&self, (namespace, name): $crate::xml::record::Tag) -> $crate::xml::Element {
+                $crate::xml::Element::with_text(namespace, name, self.as_str())
+            }
+
+            fn read(
+                at: &$crate::xml::record::At<'_>,
+                language: &mut $language,
+            ) -> Result<Self, <$language as $crate::xml::record::Language>::Error> {
+                at.text(language, &[])
+            }
+        }
+    };
+}
+
 /// Attributes that may be given or have to be: what is expected, how it is
 /// read, and how it is written.
 macro_rules! attributes {
@@ -171,4 +191,4 @@ macro_rules! attributes {
     )+};
 }
 
-pub(crate) use {attribute, attributes, put, records, required, tag, take, values};
+pub(crate) use {attribute, attributes, put, records, required, tag, take, texts, values};

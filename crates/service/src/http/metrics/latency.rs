@@ -57,11 +57,8 @@ impl Latencies {
         }
         drop(known);
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let name = if known.len() < MOST_ROUTES {
-            route
-        } else {
-            "other"
-        };
+        let has_room = known.len() < MOST_ROUTES;
+        let name = if has_room { route } else { "other" };
         Arc::clone(known.entry(name.into()).or_default())
     }
 

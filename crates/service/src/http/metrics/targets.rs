@@ -87,15 +87,9 @@ impl TargetsFile {
     pub fn write(folder: &Path, name: &str, targets: &[Target]) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
         let envelopes = name.chars().take(80);
-        let name: String = envelopes
-            .map(|c| {
-                if c.is_ascii_alphanumeric() || c == '-' {
-                    c
-                } else {
-                    '_'
-                }
-            })
-            .collect();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let name = envelopes.map(|c| if is_plain(c) { c } else { '_' });
+        let name: String = name.collect();
         let stem = format!("{name}-{}", std::process::id());
         let file = folder.join(format!("{stem}.json"));
         let mut text = serde_json::to_string_pretty(targets).map_err(io::Error::other)?;

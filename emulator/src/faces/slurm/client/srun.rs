@@ -6,24 +6,18 @@ use crate::faces::slurm::file_names::{Facts, fill};
 use crate::faces::slurm::options::{Parsed, Place, Program, parse};
 use crate::slurm::hostlist;
 use std::fs::OpenOptions;
-use std::io::{BufRead as _, BufReader, Read, Write};
+use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, spawn};
 
 /// The most tasks of one step: each is a process.
 const MOST_TASKS: u32 = 4_096;
 
 pub(super) fn srun(called: &str, args: &[String]) -> u8 {
-    let parsed = match parse(
-        &Program {
-            name: "srun",
-            called,
-        },
-        args,
-        Place::First,
-    ) {
+    let name = "srun";
+    let parsed = match parse(&Program { name, called }, args, Place::First) {
         Ok(parsed) => parsed,
         Err(said) => {
             eprint(&said);
@@ -154,14 +148,9 @@ impl<'a> Step<'a> {
 
     /// With `--label`: threads that write a task's lines with its number.
     fn label(&self, task: u32, child: &mut Child) -> Vec<JoinHandle<()>> {
-        let stdout = child
-            .stdout
-            .take()
-            .map(|from| std::thread::spawn(move || copy_lines(task, from, std::io::stdout())));
-        let stderr = child
-            .stderr
-            .take()
-            .map(|from| std::thread::spawn(move || copy_lines(task, from, std::io::stderr())));
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let stdout = stdout.map(|from| spawn(move || copy_lines(task, from, io::stdout())));
+        let stderr = stderr.map(|from| spawn(move || copy_lines(task, from, io::stderr())));
         stdout.into_iter().chain(stderr).collect()
     }
 
@@ -208,8 +197,8 @@ impl<'a> Step<'a> {
         self.redirect(&mut command, &facts)?;
         command.spawn().map_err(|error| {
             let why = match error.kind() {
-                std::io::ErrorKind::NotFound => "No such file or directory".to_owned(),
-                std::io::ErrorKind::PermissionDenied => "Permission denied".to_owned(),
+                io::ErrorKind::NotFound => "No such file or directory".to_owned(),
+                io::ErrorKind::PermissionDenied => "Permission denied".to_owned(),
                 _ => error.to_string(),
             };
             format!(

@@ -113,23 +113,18 @@ fn of_job(job: &Job, site: &Site) -> Vec<(&'static str, String)> {
     if batch.cpus_per_task_given {
         vars.push(("SLURM_CPUS_PER_TASK", batch.cpus_per_task.to_string()));
     }
+    let text = |number: u64| number.to_string();
     let optional = [
         ("SLURM_JOB_ACCOUNT", batch.account.clone()),
-        (
-            "SLURM_MEM_PER_CPU",
-            batch.mem_per_cpu.map(|mib| mib.to_string()),
-        ),
-        ("SLURM_MEM_PER_NODE", batch.mem.map(|mib| mib.to_string())),
+        ("SLURM_MEM_PER_CPU", batch.mem_per_cpu.map(text)),
+        ("SLURM_MEM_PER_NODE", batch.mem.map(text)),
         (
             "SLURM_NTASKS_PER_NODE",
-            batch.tasks_per_node.map(|n| n.to_string()),
+            batch.tasks_per_node.map(u64::from).map(text),
         ),
     ];
-    vars.extend(
-        optional
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?))),
-    );
+    let given = optional.into_iter();
+    vars.extend(given.filter_map(|(name, value)| Some((name, value?))));
     vars
 }
 

@@ -121,15 +121,15 @@ pub(super) fn sacct(
     let lines = lines(store, &parsed, caller, now)?;
     let parsable = parsed.has("parsable") || parsed.has("parsable2");
     let delimiter = parsed.last("delimiter").unwrap_or("|");
+    let end = match parsed.has("parsable") {
+        true => delimiter,
+        false => "",
+    };
     let mut out = String::new();
     let mut line = |cells: Vec<String>| match parsable {
         true => {
             out.push_str(&cells.join(delimiter));
-            out.push_str(if parsed.has("parsable") {
-                delimiter
-            } else {
-                ""
-            });
+            out.push_str(end);
             out.push('\n');
         }
         false => {
@@ -308,11 +308,8 @@ impl Line<'_> {
     }
 
     fn allocated(&self, number: u32) -> String {
-        let number = if self.job.placement.is_empty() {
-            0
-        } else {
-            number
-        };
+        let has_run = !self.job.placement.is_empty();
+        let number = if has_run { number } else { 0 };
         number.to_string()
     }
 

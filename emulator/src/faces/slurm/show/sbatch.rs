@@ -2,8 +2,7 @@
 
 use crate::faces::slurm::batch::{self, Refusal};
 use crate::faces::slurm::depend::Target;
-use crate::faces::slurm::show::usage;
-use crate::faces::slurm::show::{Caller, Outcome};
+use crate::faces::slurm::show::{Caller, Outcome, usage};
 use crate::faces::slurm::site::VERSION_LINE;
 use crate::faces::slurm::store::JobStore;
 use crate::faces::slurm::wire::{Answer, Request};
@@ -12,18 +11,6 @@ use gridrig_core::time::SimTime;
 use std::sync::Arc;
 
 pub(super) fn sbatch(
-    store: &mut JobStore,
-    request: Request,
-    caller: &Caller,
-    now: SimTime,
-) -> Outcome {
-    match submit(store, request, caller, now) {
-        Ok(outcome) => outcome,
-        Err(Refusal(code, said)) => Answer::failed(code, said).into(),
-    }
-}
-
-fn submit(
     store: &mut JobStore,
     request: Request,
     caller: &Caller,

@@ -31,9 +31,13 @@ pub(super) fn scontrol(
             show(store, rest, of_job, one_line, now)
         }
         // As root, Slurm's operator, and as any other user.
-        "hold" if caller.uid == 0 => each(keyword, rest, |id| hold(store, now, id, Hold::Admin)),
-        "hold" | "uhold" => each(keyword, rest, |id| hold(store, now, id, Hold::User)),
-        "release" => each(keyword, rest, |id| release(store, now, id)),
+        "hold" if caller.uid == 0 => each(store, keyword, rest, |store, seq| {
+            store.hold(now, seq, Hold::Admin)
+        }),
+        "hold" | "uhold" => each(store, keyword, rest, |store, seq| {
+            store.hold(now, seq, Hold::User)
+        }),
+        "release" => each(store, keyword, rest, |store, seq| store.release(now, seq)),
         "wait_job" => wait_job(store, rest),
         "update" | "requeue" | "suspend" | "resume" | "requeuehold" | "reconfigure"
         | "shutdown" | "create" | "delete" | "top" | "write" => Answer::failed(
@@ -149,14 +153,12 @@ fn host_list(list: Option<&str>, sorted: bool) -> Answer {
     Answer::said(format!("{names}\n"))
 }
 
-/// What became of one job of a hold or release.
-enum Done {
-    Yes,
-    Unknown,
-    Ended,
-}
-
-fn each(keyword: &str, words: &[&str], mut act: impl FnMut(&str) -> Done) -> Answer {
+fn each(
+    store: &mut JobStore,
+    keyword: &str,
+    words: &[&str],
+    act: impl Fn(&mut JobStore, u32) -> bool,
+) -> Answer {
     if words.is_empty() {
         return Answer::failed(1, format!("too few arguments for keyword:{keyword}\n"));
     }
@@ -167,10 +169,8 @@ fn each(keyword: &str, words: &[&str], mut act: impl FnMut(&str) -> Done) -> Ans
     };
     let words: Vec<String> = words.iter().map(bare).collect();
     for word in words.iter().flat_map(|word| split_jobs(word)) {
-        let why = match act(word) {
-            Done::Yes => continue,
-            Done::Unknown => "Invalid job id specified",
-            Done::Ended => "Job/step already completing or completed",
+        let Err(why) = change(store, word, &act) else {
+            continue;
         };
         answer.code = 1;
         let said = format!("{why} for job {word}\nslurm_suspend error: {why}\n");
@@ -179,19 +179,12 @@ fn each(keyword: &str, words: &[&str], mut act: impl FnMut(&str) -> Done) -> Ans
     answer
 }
 
-fn hold(store: &mut JobStore, now: SimTime, word: &str, hold: Hold) -> Done {
-    change(store, word, |store, seq| store.hold(now, seq, hold))
-}
-
-fn release(store: &mut JobStore, now: SimTime, word: &str) -> Done {
-    change(store, word, |store, seq| store.release(now, seq))
-}
-
+/// Changes the jobs that a word names, or says why not.
 fn change(
     store: &mut JobStore,
     word: &str,
-    mut act: impl FnMut(&mut JobStore, u32) -> bool,
-) -> Done {
+    act: &impl Fn(&mut JobStore, u32) -> bool,
+) -> Result<(), &'static str> {
     if let Some(name) = word.strip_prefix("name=") {
         // Of all that wait under the name; none is no mistake.
         let waits = |job: &&Job| job.state == State::Pending && job.batch.name == name;
@@ -199,20 +192,17 @@ fn change(
         for seq in named {
             act(store, seq);
         }
-        return Done::Yes;
+        return Ok(());
     }
-    let found: Vec<u32> = targets(word)
-        .unwrap_or_default()
-        .into_iter()
-        .flat_map(|target| store.find(target))
-        .collect();
+    let targets = targets(word).unwrap_or_default();
+    let found = targets.iter().flat_map(|target| store.find(*target));
+    let found: Vec<u32> = found.collect();
     if found.is_empty() {
-        return Done::Unknown;
+        return Err("Invalid job id specified");
     }
-    let changed = found.into_iter().filter(|seq| act(store, *seq)).count();
-    match changed {
-        0 => Done::Ended,
-        _ => Done::Yes,
+    match found.into_iter().filter(|seq| act(store, *seq)).count() {
+        0 => Err("Job/step already completing or completed"),
+        _ => Ok(()),
     }
 }
 

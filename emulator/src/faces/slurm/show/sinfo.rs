@@ -162,18 +162,19 @@ pub(super) fn sinfo(store: &JobStore, request: &Request, now: SimTime) -> Result
 }
 
 fn pieces(parsed: &Parsed) -> (Vec<Piece<Show>>, String) {
-    let (long, by_node) = (parsed.has("long"), parsed.has("Node"));
-    let usual = if parsed.has("list-reasons") {
-        REASONS
-    } else if parsed.has("summarize") {
-        SUMMARY
-    } else {
-        match (by_node, long) {
-            (true, true) => BY_NODE_LONG,
-            (true, false) => BY_NODE,
-            (false, true) => LONG,
-            (false, false) => DEFAULT,
-        }
+    let has = |name| parsed.has(name);
+    let usual = match (
+        has("list-reasons"),
+        has("summarize"),
+        has("Node"),
+        has("long"),
+    ) {
+        (true, ..) => REASONS,
+        (false, true, ..) => SUMMARY,
+        (.., true, true) => BY_NODE_LONG,
+        (.., true, false) => BY_NODE,
+        (.., false, true) => LONG,
+        (.., false, false) => DEFAULT,
     };
     let complain = |what: &str, by_name| match by_name {
         true => format!("sinfo: error: Invalid job format specification: {what}\n"),

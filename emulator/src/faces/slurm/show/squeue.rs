@@ -46,13 +46,8 @@ pub(super) fn squeue(
         return refuse("slurm_load_jobs error: Invalid job id specified\n");
     }
     records.retain(|record| chosen.takes(record, &store.site));
-    sort(
-        &mut records,
-        parsed.last("sort").unwrap_or(match parsed.has("start") {
-            true => "S",
-            false => "P,t,-p",
-        }),
-    );
+    let usual = if parsed.has("start") { "S" } else { "P,t,-p" };
+    sort(&mut records, parsed.last("sort").unwrap_or(usual));
     let (header, mut out) = (
         !parsed.has("noheader"),
         String::with_capacity(records.len() * 96),

@@ -26,13 +26,9 @@ impl JobStore {
         let limit = batch.limit.and_then(Limit::length);
         // Memory of a node is shared by the processors that fit on one.
         let per_node = processors.min(self.site.widest());
-        let shared = batch
-            .mem
-            .map(|mib| mib.saturating_mul(1024).div_ceil(u64::from(per_node)));
-        let memory = batch
-            .mem_per_cpu
-            .map(|mib| mib.saturating_mul(1024))
-            .or(shared);
+        let kib = |mib: u64| mib.saturating_mul(1024);
+        let shared = batch.mem.map(|mib| kib(mib).div_ceil(u64::from(per_node)));
+        let memory = batch.mem_per_cpu.map(kib).or(shared);
         let run_time = match self.site.execute && !batch.foreign {
             true => self.bound(limit.unwrap_or(LONGEST)),
             false => plan.length,

@@ -43,10 +43,8 @@ impl Record<'_> {
 
     /// The number of the array, or of the job.
     pub fn array_id(&self) -> u32 {
-        self.job
-            .task
-            .as_ref()
-            .map_or(self.job.id, |task| task.array)
+        let task = self.job.task.as_ref();
+        task.map_or(self.job.id, |task| task.array)
     }
 
     /// Zero while it is held; `--nice` takes from it.
@@ -125,13 +123,8 @@ impl JobStore {
         // The last that waits of several is a job like any other.
         for record in &mut records {
             let alone = record.tasks.as_ref().is_some_and(|tasks| tasks.len() == 1);
-            if alone
-                && record
-                    .job
-                    .task
-                    .as_ref()
-                    .is_some_and(|task| task.shape.0 > 1)
-            {
+            let task = record.job.task.as_ref();
+            if alone && task.is_some_and(|task| task.shape.0 > 1) {
                 record.tasks = None;
             }
         }

@@ -104,11 +104,8 @@ impl JobStore {
             return;
         }
         if let (true, Some(task)) = (self.is_throttled(job), &job.task) {
-            self.waiting
-                .tasks
-                .entry(task.array)
-                .or_default()
-                .insert(seq);
+            let others = self.waiting.tasks.entry(task.array);
+            others.or_default().insert(seq);
             return;
         }
         self.queued.insert(seq);
@@ -134,13 +131,11 @@ impl JobStore {
         let numbers = [Some(job.id), array.filter(|array| *array != job.id)];
         let mut who = BTreeSet::new();
         if job.state.is_ended() && !self.waiting.singles.is_empty() {
-            who.extend(
-                self.waiting
-                    .singles
-                    .remove(&single(job))
-                    .into_iter()
-                    .flatten(),
-            );
+            who = self
+                .waiting
+                .singles
+                .remove(&single(job))
+                .unwrap_or_default();
         }
         for number in numbers.into_iter().flatten() {
             who.extend(self.waiting.others.remove(&number).into_iter().flatten());
@@ -151,11 +146,8 @@ impl JobStore {
         let Some(array) = array else { return };
         while let Some(first) = self.waiting.tasks.get(&array).and_then(BTreeSet::first) {
             let first = *first;
-            if self
-                .jobs
-                .get(&first)
-                .is_some_and(|job| self.is_throttled(job))
-            {
+            let job = self.jobs.get(&first);
+            if job.is_some_and(|job| self.is_throttled(job)) {
                 return;
             }
             take(&mut self.waiting.tasks, &array, first);

@@ -13,15 +13,10 @@ use gridrig_core::time::SimTime;
 pub(super) fn config(store: &JobStore, now: SimTime) -> String {
     let site = &store.site;
     let age = times::seconds(MIN_JOB_AGE);
-    let select = if site
-        .resources
-        .groups()
-        .iter()
-        .all(|g| g.memory_mib.is_none())
-    {
-        "CR_CPU"
-    } else {
-        "CR_CPU_MEMORY"
+    let mut groups = site.resources.groups().iter();
+    let select = match groups.all(|group| group.memory_mib.is_none()) {
+        true => "CR_CPU",
+        false => "CR_CPU_MEMORY",
     };
     let keys: [(&str, String); 24] = [
         (
