@@ -191,10 +191,10 @@ fn refuse_sheet(args: &ReduceArgs, pipeline: &Pipeline) -> Result<(), Failure> {
 }
 
 fn refuse_empty(reduced: &Reduced) -> Result<(), Failure> {
-    if reduced.jobs.is_empty() {
+    if reduced.trace.jobs.is_empty() {
         return Err(Failure::input(anyhow!(
             "{}: the reduction leaves no job (expected at least one to write)",
-            reduced.file
+            reduced.trace.file
         )));
     }
     Ok(())
