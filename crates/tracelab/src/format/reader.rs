@@ -297,15 +297,14 @@ impl<R: BufRead> TraceReader<R> {
         if self.format != Format::Swf || self.records == 0 || self.again {
             return Ok(false);
         }
-        let mut numbers = [Number::default(); FIELDS];
         let ahead = self.lines.ahead()?;
         let ahead = &ahead[..ahead.len().min(MAX_LINE_BYTES + 1)];
-        let Some(length) = plain_line(ahead, &mut numbers) else {
+        let Some(length) = plain_line(ahead, &mut self.record.numbers) else {
             return Ok(false);
         };
         self.lines.take_ahead(length);
         self.header.end_value();
-        self.keep(&numbers)?;
+        self.settle()?;
         self.records += 1;
         Ok(true)
     }
@@ -365,25 +364,26 @@ impl<R: BufRead> TraceReader<R> {
                 *id = canonical_number(text).map_or(*id, Number::from);
             }
         }
-        self.keep(&numbers)
-    }
-
-    /// Makes these numbers the record.
-    fn keep(&mut self, numbers: &[Number; FIELDS]) -> Result<(), TraceError> {
-        if let Some((at, expected)) = unfit(numbers) {
-            return Err(self.unfit(at, expected));
-        }
-        self.record.line = self.lines.number();
         self.record.numbers = numbers.map(|number| Number {
             cut: false,
             ..number
         });
+        self.settle()
+    }
+
+    /// Makes the numbers of a line a record.
+    fn settle(&mut self) -> Result<(), TraceError> {
+        let record = &mut *self.record;
+        record.line = self.lines.number();
+        if let Some((at, expected)) = unfit(&record.numbers) {
+            return Err(self.unfit(at, expected));
+        }
         if self.format == Format::Gwf {
-            let early = self.record.below_zero() & 1 << field::WAIT != 0;
-            self.record.early = None;
+            let early = record.below_zero() & 1 << field::WAIT != 0;
+            record.early = None;
             if early {
-                self.record.early = numbers[field::WAIT].seconds();
-                if self.record.early.is_none() {
+                record.early = record.numbers[field::WAIT].seconds();
+                if record.early.is_none() {
                     return Err(self.unfit(field::WAIT, "a time below 584 years"));
                 }
             }

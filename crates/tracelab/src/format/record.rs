@@ -1,7 +1,7 @@
 //! One job line of either format.
 
 use super::number::Number;
-use gridrig_core::time::SimDuration;
+use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use std::path::Path;
 use strum::{Display, IntoStaticStr};
 
@@ -174,22 +174,16 @@ pub mod field {
     pub const THINK_TIME: usize = 17;
 }
 
-/// The fields that are whole numbers without a unit.
-const COUNTS: [usize; 10] = [
-    field::JOB,
-    field::ALLOCATED,
-    field::REQUESTED,
-    field::STATUS,
-    field::USER,
-    field::GROUP,
-    field::EXECUTABLE,
-    field::QUEUE,
-    field::PARTITION,
-    field::PRECEDING_JOB,
-];
+/// The fields that are times, as bits.
+const TIMES: u32 = 1 << field::SUBMIT
+    | 1 << field::WAIT
+    | 1 << field::RUN_TIME
+    | 1 << field::CPU_TIME
+    | 1 << field::REQUESTED_TIME
+    | 1 << field::THINK_TIME;
 
 /// The fields that may be any amount: averages are written with a fraction.
-const AMOUNTS: [usize; 2] = [field::USED_MEMORY, field::REQUESTED_MEMORY];
+const AMOUNTS: u32 = 1 << field::USED_MEMORY | 1 << field::REQUESTED_MEMORY;
 
 /// A job line. A number below zero, mostly -1, is *not available*; the methods
 /// give `None` for it.
@@ -212,14 +206,17 @@ pub(crate) type Unfit = (usize, &'static str);
 
 /// The first number that its field cannot be.
 pub(super) fn unfit(numbers: &[Number; FIELDS]) -> Option<Unfit> {
-    let mut known = numbers.iter().enumerate().filter(|(_, n)| !n.negative);
-    known.find_map(|(at, n)| match at {
-        at if AMOUNTS.contains(&at) => None,
-        at if COUNTS.contains(&at) => (n.billionths > 0).then_some((at, "a whole number")),
-        _ => n
-            .seconds()
-            .is_none()
-            .then_some((at, "a time below 584 years")),
+    // Nearly all numbers are whole ones that are a time as well.
+    const PLAIN: u64 = u64::MAX / NANOS_PER_SEC;
+    let odd = |n: &Number| !n.negative & ((n.billionths > 0) | (n.whole >= PLAIN));
+    let mut odd = numbers.iter().enumerate().filter(|(_, n)| odd(n));
+    odd.find_map(|(at, n)| match 1 << at {
+        bit if bit & TIMES > 0 => {
+            let fits = n.seconds().is_some();
+            (!fits).then_some((at, "a time below 584 years"))
+        }
+        bit if bit & AMOUNTS > 0 => None,
+        _ => (n.billionths > 0).then_some((at, "a whole number")),
     })
 }
 
@@ -227,7 +224,8 @@ impl Record {
     /// A number of the line, `None` where it is not available.
     #[must_use]
     pub fn number(&self, field: usize) -> Option<Number> {
-        self.numbers.get(field).copied().filter(|n| !n.negative)
+        let number = self.numbers.get(field)?;
+        (!number.negative).then_some(*number)
     }
 
     /// A field that is a time.
@@ -239,7 +237,8 @@ impl Record {
     /// A field that is a whole number.
     #[must_use]
     pub fn count(&self, field: usize) -> Option<u64> {
-        Some(self.number(field)?.whole)
+        let number = self.numbers.get(field)?;
+        (!number.negative).then_some(number.whole)
     }
 
     /// Replaces a number; `None` makes it not available.
@@ -258,9 +257,9 @@ impl Record {
     /// the rules of the format, but more likely wrong.
     #[must_use]
     pub fn below_zero(&self) -> u32 {
-        let odd = |n: &Number| n.negative && (n.whole, n.billionths) != (1, 0);
-        let bits = self.numbers.iter().enumerate();
-        bits.fold(0, |bits, (at, n)| bits | u32::from(odd(n)) << at)
+        let below = self.numbers.iter().enumerate().filter(|(_, n)| n.negative);
+        let odd = below.filter(|(_, n)| n.whole != 1 || n.billionths > 0);
+        odd.fold(0, |bits, (at, _)| bits | 1 << at)
     }
 
     /// User, group, executable, queue and partition.
