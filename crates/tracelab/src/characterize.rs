@@ -315,7 +315,7 @@ fn gather(jobs: &[TraceJob]) -> (Columns, u64, Distinct) {
             }
         }
     }
-    let [users, groups, executables, queues, partitions, sites] = fields.map(|mut ids| {
+    let [users, groups, executables, queues, partitions, sites, ..] = fields.map(|mut ids| {
         ids.sort_unstable();
         ids.dedup();
         ids.len() as u64

@@ -9,6 +9,7 @@ use gridrig_tracelab::characterize::calendar::ClockSource;
 use gridrig_tracelab::characterize::demand::Demand;
 use gridrig_tracelab::characterize::sheet::sheet;
 use gridrig_tracelab::characterize::{Characterization, Columns, Options, characterize};
+use gridrig_tracelab::format::USER;
 use gridrig_tracelab::load::{TraceJob, load};
 use gridrig_tracelab::spec::SizeFrom;
 use proptest::prelude::*;
@@ -29,19 +30,15 @@ fn shipped(file: &str) -> Characterization {
 fn random_jobs(seed: u64, count: usize) -> Vec<TraceJob> {
     let mut rng = rng::stream(seed, "characterizing");
     let mut jobs: Vec<TraceJob> = (0..count)
-        .map(|_| TraceJob {
-            submit: SimDuration::from_secs(rng.random_range(0..400)),
-            run_time: SimDuration::from_secs(rng.random_range(0..60)),
-            processors: rng.random_range(1..9),
-            ids: [
-                rng.random_bool(0.9).then(|| rng.random_range(0..4)),
-                None,
-                None,
-                None,
-                None,
-                None,
-            ],
-            ..TraceJob::default()
+        .map(|_| {
+            let mut job = TraceJob {
+                submit: SimDuration::from_secs(rng.random_range(0..400)),
+                run_time: SimDuration::from_secs(rng.random_range(0..60)),
+                processors: rng.random_range(1..9),
+                ..TraceJob::default()
+            };
+            job.ids[USER] = rng.random_bool(0.9).then(|| rng.random_range(0..4));
+            job
         })
         .collect();
     jobs.sort_by_key(|job| job.submit);
