@@ -27,7 +27,7 @@ mod verdict;
 pub use common::{OnCommonJobs, on_common_jobs};
 pub use document::{
     Breakdown, Cell, ClusterShare, Comparison, Estimate, Forwarded, Group, Guard, InformationAge,
-    Load, Measured, Method, Objection, Outcome, Pairs, Policy, Role, RunDoc, RunMetric, StarvedJob,
+    Load, Measured, Method, Objection, Outcome, Pairs, Policy, Role, RunDoc, RunMetric, Starved,
     ThresholdDoc, Verdict,
 };
 pub use error::CompareError;

@@ -156,7 +156,7 @@ fn page(
     if let Some(gantt) = gantt {
         gantt?.show(&mut page);
     }
-    over_time.show(&mut page, chosen);
+    over_time?.show(&mut page, chosen);
     groups::draw(&mut page, material);
     diff::draw(&mut page, material, chosen)?;
     facts::draw(&mut page, material, options)?;

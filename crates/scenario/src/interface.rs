@@ -4,20 +4,10 @@
 use gridrig_protocol::lagrid::Codec;
 use std::path::PathBuf;
 use std::time::Duration;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// A face that needs no more than to be named to be switched on.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum FaceKind {
     /// ARC REST 1.0 with GLUE2.
@@ -44,17 +34,7 @@ impl FaceKind {
 }
 
 /// How brokers at the ends of a link talk.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum LinkProtocol {
     /// Our own REST interface, without sessions.
@@ -70,7 +50,7 @@ pub enum LinkProtocol {
 
 impl LinkProtocol {
     /// All of them.
-    pub const ALL: &'static [LinkProtocol] = <LinkProtocol as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [LinkProtocol] = <LinkProtocol as VariantArray>::VARIANTS;
 
     /// The name used in files and flags.
     #[must_use]

@@ -9,10 +9,9 @@ mod filter;
 
 pub use filter::{Filter, Quality};
 
-use gridrig_core::time::SimDuration;
 use std::fmt;
 
-/// Fields of time, as bits of [`Facts::below_zero`].
+/// Fields of time, as bits of [`Fields::below_zero`].
 const TIME_FIELDS: u32 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 8;
 
 /// Why a job is left out.
@@ -72,63 +71,43 @@ impl Rule {
 
     /// Whether it leaves this job out.
     #[must_use]
-    pub fn holds(&self, job: &Facts) -> bool {
+    pub fn holds(&self, job: &impl Fields) -> bool {
         match self {
-            Rule::NoSubmitTime => job.submit.is_none(),
+            Rule::NoSubmitTime => job.field(2).is_none(),
             Rule::NeverRan => job
-                .run_time
-                .is_none_or(|run| run.is_zero() && job.allocated.is_none()),
-            Rule::NoProcessors => job.processors().is_none(),
-            Rule::NegativeTimes => job.below_zero & TIME_FIELDS != 0,
-            Rule::Failed => matches!(job.status, Some(0 | 4)),
-            Rule::Cancelled => job.status == Some(5),
-            Rule::RunAboveRequested => match (job.run_time, job.requested_time) {
-                (Some(run), Some(requested)) => !requested.is_zero() && run > requested,
+                .field(4)
+                .is_none_or(|run| run == 0 && above_zero(job, 5).is_none()),
+            Rule::NoProcessors => processors(job).is_none(),
+            Rule::NegativeTimes => job.below_zero() & TIME_FIELDS != 0,
+            Rule::Failed => matches!(job.field(11), Some(0 | 4)),
+            Rule::Cancelled => job.field(11) == Some(5),
+            Rule::RunAboveRequested => match (job.field(4), job.field(9)) {
+                (Some(run), Some(requested)) => requested > 0 && run > requested,
                 _ => false,
             },
-            Rule::WiderThan(limit) => job.processors().is_some_and(|p| p > u64::from(*limit)),
+            Rule::WiderThan(limit) => processors(job).is_some_and(|p| p > u64::from(*limit)),
             Rule::Flurry(filter) | Rule::Remove(filter) => filter.holds(job),
         }
     }
 }
 
-/// What rules look at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
-    /// Job number.
-    pub job: Option<u64>,
-    /// From the log's time 0.
-    pub submit: Option<SimDuration>,
-    /// Run time.
-    pub run_time: Option<SimDuration>,
-    /// Requested time.
-    pub requested_time: Option<SimDuration>,
-    /// Allocated processors, if above 0.
-    pub allocated: Option<u64>,
-    /// Requested processors, if above 0.
-    pub requested: Option<u64>,
-    /// Status.
-    pub status: Option<u64>,
-    /// User.
-    pub user: Option<u64>,
-    /// Group.
-    pub group: Option<u64>,
-    /// Executable.
-    pub executable: Option<u64>,
-    /// Queue.
-    pub queue: Option<u64>,
-    /// Partition.
-    pub partition: Option<u64>,
+/// A job as rules look at it: a line of the Standard Workload Format.
+pub trait Fields {
+    /// A field by its number, from 1; times in nanoseconds, the submit time from
+    /// the log's time 0. `None` is *not available*.
+    fn field(&self, number: usize) -> Option<u64>;
+
     /// Fields below zero that are not -1, bit 0 for field 1.
-    pub below_zero: u32,
+    fn below_zero(&self) -> u32;
 }
 
-impl Facts {
-    /// Its size: allocated, else requested processors.
-    #[must_use]
-    pub fn processors(&self) -> Option<u64> {
-        self.allocated.or(self.requested)
-    }
+fn above_zero(job: &impl Fields, number: usize) -> Option<u64> {
+    job.field(number).filter(|count| *count > 0)
+}
+
+/// Its size: allocated, else requested processors.
+fn processors(job: &impl Fields) -> Option<u64> {
+    above_zero(job, 5).or_else(|| above_zero(job, 8))
 }
 
 /// Rules in the order in which they are asked.
@@ -205,12 +184,12 @@ impl Rules {
 
     /// The rule that leaves this job out.
     #[must_use]
-    pub fn verdict(&self, job: &Facts) -> Option<&Rule> {
+    pub fn verdict(&self, job: &impl Fields) -> Option<&Rule> {
         self.0.iter().find(|rule| rule.holds(job))
     }
 
     /// The same as its place among the rules.
-    fn place_of_verdict(&self, job: &Facts) -> Option<usize> {
+    fn place_of_verdict(&self, job: &impl Fields) -> Option<usize> {
         self.0.iter().position(|rule| rule.holds(job))
     }
 }
@@ -233,7 +212,7 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// Whether a job stays; one that does not is counted.
-    pub fn keeps(&mut self, job: &Facts) -> bool {
+    pub fn keeps(&mut self, job: &impl Fields) -> bool {
         match self.rules.place_of_verdict(job) {
             Some(place) => {
                 self.removed[place] += 1;
@@ -302,21 +281,35 @@ fn parse_rule(text: &str) -> Result<Rule, RuleError> {
 mod tests {
     use super::*;
 
-    fn facts() -> Facts {
-        Facts {
-            job: Some(5),
-            submit: Some(SimDuration::ZERO),
-            run_time: Some(SimDuration::from_secs(90)),
-            requested_time: Some(SimDuration::from_secs(90)),
-            allocated: Some(4),
-            status: Some(1),
-            user: Some(7),
-            ..Facts::default()
+    /// Fields by number, and those below zero.
+    #[derive(Clone, Copy, Default)]
+    pub(super) struct Line(pub [Option<u64>; 19], pub u32);
+
+    impl Fields for Line {
+        fn field(&self, number: usize) -> Option<u64> {
+            self.0[number]
+        }
+
+        fn below_zero(&self) -> u32 {
+            self.1
         }
     }
 
+    impl Line {
+        pub(super) fn with(mut self, number: usize, value: impl Into<Option<u64>>) -> Self {
+            self.0[number] = value.into();
+            self
+        }
+    }
+
+    fn line() -> Line {
+        let fields = [(1, 5), (2, 0), (4, 90), (5, 4), (9, 90), (11, 1), (12, 7)];
+        let set = |line: Line, (number, value)| line.with(number, value);
+        fields.into_iter().fold(Line::default(), set)
+    }
+
     /// Which of all rules hold for a job.
-    fn verdicts(job: Facts) -> Vec<&'static str> {
+    fn verdicts(job: Line) -> Vec<&'static str> {
         let all = "no-submit-time,never-ran,no-processors,negative-times,failed,cancelled,\
                    run-above-requested,wider-than=4,flurry=7@10-20,remove=user=9";
         let rules = Rules::parse(all).unwrap();
@@ -327,28 +320,23 @@ mod tests {
 
     #[test]
     fn every_rule_holds_for_what_it_says_and_for_nothing_else() {
-        let with = |change: fn(&mut Facts)| {
-            let mut job = facts();
-            change(&mut job);
-            verdicts(job)
-        };
-        assert!(verdicts(facts()).is_empty());
-        assert_eq!(with(|j| j.submit = None), ["no-submit-time"]);
-        assert_eq!(with(|j| j.run_time = None), ["never-ran"]);
-        assert_eq!(with(|j| j.allocated = None), ["no-processors"]);
-        assert!(with(|j| (j.allocated, j.requested) = (None, Some(3))).is_empty());
-        assert_eq!(with(|j| j.below_zero = 1 << 2), ["negative-times"]);
-        assert!(with(|j| j.below_zero = 1 << 10).is_empty());
-        assert_eq!(with(|j| j.status = Some(0)), ["failed"]);
-        assert_eq!(with(|j| j.status = Some(4)), ["failed"]);
-        assert_eq!(with(|j| j.status = Some(5)), ["cancelled"]);
-        let longer = with(|j| j.run_time = Some(SimDuration::from_secs(91)));
-        assert_eq!(longer, ["run-above-requested"]);
-        assert!(with(|j| j.requested_time = Some(SimDuration::ZERO)).is_empty());
-        assert_eq!(with(|j| j.allocated = Some(5)), ["wider-than"]);
-        assert_eq!(with(|j| j.job = Some(10)), ["flurry"]);
-        assert_eq!(with(|j| j.user = Some(9)), ["remove"]);
-        let nothing = with(|j| (j.run_time, j.allocated) = (Some(SimDuration::ZERO), None));
+        let with = |number, value| verdicts(line().with(number, value));
+        assert!(verdicts(line()).is_empty());
+        assert_eq!(with(2, None), ["no-submit-time"]);
+        assert_eq!(with(4, None), ["never-ran"]);
+        assert_eq!(with(5, None), ["no-processors"]);
+        assert!(verdicts(line().with(5, None).with(8, 3)).is_empty());
+        assert_eq!(verdicts(Line(line().0, 1 << 2)), ["negative-times"]);
+        assert!(verdicts(Line(line().0, 1 << 10)).is_empty());
+        assert_eq!(with(11, Some(0)), ["failed"]);
+        assert_eq!(with(11, Some(4)), ["failed"]);
+        assert_eq!(with(11, Some(5)), ["cancelled"]);
+        assert_eq!(with(4, Some(91)), ["run-above-requested"]);
+        assert!(with(9, Some(0)).is_empty());
+        assert_eq!(with(5, Some(5)), ["wider-than"]);
+        assert_eq!(with(1, Some(10)), ["flurry"]);
+        assert_eq!(with(12, Some(9)), ["remove"]);
+        let nothing = verdicts(line().with(4, 0).with(5, None));
         assert_eq!(nothing, ["never-ran", "no-processors"]);
     }
 
@@ -357,13 +345,8 @@ mod tests {
         for text in ["failed,never-ran", "never-ran, failed ,failed,"] {
             let rules = Rules::parse(text).unwrap();
             let mut sanitizer = Sanitizer::new(&rules);
-            let job = Facts {
-                run_time: None,
-                status: Some(0),
-                ..facts()
-            };
-            assert!(!sanitizer.keeps(&job));
-            assert!(sanitizer.keeps(&facts()));
+            assert!(!sanitizer.keeps(&line().with(4, None).with(11, 0)));
+            assert!(sanitizer.keeps(&line()));
             let counts: Vec<_> = sanitizer
                 .reports()
                 .into_iter()

@@ -12,7 +12,7 @@
 
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
-use gridrig_tracelab::format::{Format, Record, TraceReader, Writer};
+use gridrig_tracelab::format::{Format, Record, TraceReader, Writer, field};
 use gridrig_tracelab::load::load_from;
 use gridrig_tracelab::spec::SizeFrom;
 use rand::RngExt;
@@ -89,26 +89,25 @@ fn records() -> Vec<Record> {
     (1..=JOBS)
         .map(|job| {
             submit += stream.random_range(0..180);
-            let processors = Some(1 << stream.random_range(0..8));
+            let processors = 1u64 << stream.random_range(0..8);
             let run_time = stream.random_range(1..80_000);
             let user = stream.random_range(1..400);
-            Record {
-                job: Some(job),
-                submit_time: Some(SimDuration::from_secs(submit)),
-                wait_time: Some(SimDuration::from_secs(stream.random_range(0..50_000))),
-                run_time: Some(SimDuration::from_secs(run_time)),
-                allocated_processors: processors,
-                cpu_time: Some(SimDuration::from_millis(run_time * 990)),
-                requested_processors: processors,
-                requested_time: Some(SimDuration::from_secs(86_400)),
-                status: Some(1),
-                user: Some(user),
-                group: Some(user % 9),
-                executable: Some(user * 3),
-                queue: Some(user % 5),
-                partition: Some(1),
-                ..Record::default()
-            }
+            let wait = stream.random_range(0..50_000u64);
+            Record::default()
+                .with(field::JOB, job)
+                .with(field::SUBMIT, submit)
+                .with(field::WAIT, wait)
+                .with(field::RUN_TIME, run_time)
+                .with(field::ALLOCATED, processors)
+                .with(field::CPU_TIME, SimDuration::from_millis(run_time * 990))
+                .with(field::REQUESTED, processors)
+                .with(field::REQUESTED_TIME, 86_400u64)
+                .with(field::STATUS, 1u64)
+                .with(field::USER, user)
+                .with(field::GROUP, user % 9)
+                .with(field::EXECUTABLE, user * 3)
+                .with(field::QUEUE, user % 5)
+                .with(field::PARTITION, 1u64)
         })
         .collect()
 }
@@ -126,7 +125,7 @@ fn write_gwf(records: &[Record]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), Format::Gwf, &[]).expect("memory");
     for record in records {
         let mut job = record.clone();
-        job.text = vec![format!("U{}S1", record.user.unwrap_or(0)).into_bytes()];
+        job.text = vec![format!("U{}S1", record.count(field::USER).unwrap_or(0)).into_bytes()];
         writer.write(&job).expect("memory");
     }
     writer.finish().expect("memory")
@@ -163,7 +162,7 @@ fn read_swf(bytes: &[u8]) -> u64 {
     let mut reader = TraceReader::new(Format::Swf, input, "bench.swf");
     let mut processors = 0;
     while let Some(record) = reader.next_record().expect("a good log") {
-        processors += record.allocated_processors.unwrap_or(0);
+        processors += record.count(field::ALLOCATED).unwrap_or(0);
     }
     processors
 }
@@ -173,7 +172,7 @@ fn read_gwf(bytes: &[u8]) -> u64 {
     let mut reader = TraceReader::detect(input, "bench.gwf").expect("a good trace");
     let mut processors = 0;
     while let Some(record) = reader.next_record().expect("a good trace") {
-        processors += record.allocated_processors.unwrap_or(0);
+        processors += record.count(field::ALLOCATED).unwrap_or(0);
     }
     processors
 }

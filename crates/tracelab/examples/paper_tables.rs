@@ -6,7 +6,7 @@ use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_results::stats::Distribution;
-use gridrig_tracelab::characterize::JobRow;
+use gridrig_tracelab::characterize::Columns;
 use gridrig_tracelab::characterize::demand::{Peak, peak};
 use gridrig_tracelab::load::load;
 use gridrig_tracelab::prepare::Prepared;
@@ -46,17 +46,20 @@ struct Reduced {
 
 impl Reduced {
     fn of(prepared: &Prepared) -> Self {
-        let row = |job: &gridrig_core::job::Submission| JobRow {
-            submit: SimDuration::from_nanos(job.at.as_nanos()),
-            run_time: job.spec.run_time,
-            processors: job.spec.processors,
-            user: job.label.user,
+        let jobs = prepared.jobs.iter();
+        let submits = jobs
+            .clone()
+            .map(|job| SimDuration::from_nanos(job.at.as_nanos()));
+        let columns = Columns {
+            submits: submits.collect(),
+            run_times: jobs.clone().map(|job| job.spec.run_time).collect(),
+            sizes: jobs.map(|job| job.spec.processors).collect(),
+            users: Vec::new(),
         };
-        let jobs: Vec<JobRow> = prepared.jobs.iter().map(row).collect();
         Reduced {
-            run_time: Distribution::of(jobs.iter().map(|job| job.run_time.as_secs_f64())),
-            processors: Distribution::of(jobs.iter().map(|job| f64::from(job.processors))),
-            peak: peak(&jobs),
+            run_time: Distribution::of(columns.run_times.iter().map(|run| run.as_secs_f64())),
+            processors: Distribution::of(columns.sizes.iter().map(|size| f64::from(*size))),
+            peak: peak(&columns),
         }
     }
 }

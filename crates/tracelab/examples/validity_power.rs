@@ -105,7 +105,11 @@ fn judge(
     let mut caught = Vec::new();
     for weight in [|_: &TraceJob| 1.0, demand] {
         let user = busiest(&part, weight);
-        let rest: Vec<TraceJob> = honest.iter().filter(|j| j.user != user).copied().collect();
+        let rest: Vec<TraceJob> = honest
+            .iter()
+            .filter(|j| j.user() != user)
+            .copied()
+            .collect();
         caught.push(verdict(&honest, &rest, &failed)?);
     }
     let mut serial = 0;
@@ -170,7 +174,7 @@ fn demand(job: &TraceJob) -> f64 {
 fn busiest(jobs: &[TraceJob], weight: fn(&TraceJob) -> f64) -> Option<u32> {
     let mut weights: BTreeMap<Option<u32>, f64> = BTreeMap::new();
     for job in jobs {
-        *weights.entry(job.user).or_default() += weight(job);
+        *weights.entry(job.user()).or_default() += weight(job);
     }
     let most = weights.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
     most.and_then(|(user, _)| user)

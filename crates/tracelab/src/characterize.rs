@@ -1,7 +1,7 @@
 //! What a trace is like: tables, profiles, demand (LSAP 4.2, DMM 2.2 and 5.1).
 //!
 //! [`characterize`] computes everything at once; the parts are plain functions
-//! over [`JobRow`]s, so that a window of a trace, a sample of it or a generated
+//! over [`Columns`], so that a window of a trace, a sample of it or a generated
 //! workload can be measured alike. `docs/trace-info.md` has every figure.
 //!
 //! ```
@@ -45,42 +45,60 @@ use serde::Serialize;
 use sizes::{SizeCdf, SizeCounts, SizeShares, run_time_percentiles_s};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What most figures need to know of a job, in 32 bytes: they walk a trace some
-/// thirty times, and a [`TraceJob`] is five times as large.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct JobRow {
-    /// From the log's time 0.
-    pub submit: SimDuration,
-    /// Wall clock.
-    pub run_time: SimDuration,
-    /// Its size, at least 1.
-    pub processors: u32,
-    /// Who submitted it, where the trace says so.
-    pub user: Option<u32>,
+/// The columns of a trace that figures are made from, in its order: they walk it
+/// some thirty times, each over what it needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Columns {
+    /// Submit times, from the log's time 0.
+    pub submits: Vec<SimDuration>,
+    /// Run times by the wall clock.
+    pub run_times: Vec<SimDuration>,
+    /// Processors of each job, at least 1.
+    pub sizes: Vec<u32>,
+    /// Who submitted each job, where the trace says so.
+    pub users: Vec<Option<u32>>,
 }
 
-impl JobRow {
-    /// Run time x processors in processor-nanoseconds.
-    #[must_use]
-    pub fn demand(&self) -> u128 {
-        u128::from(self.processors) * u128::from(self.run_time.as_nanos())
-    }
-}
-
-impl From<&TraceJob> for JobRow {
-    fn from(job: &TraceJob) -> Self {
-        JobRow {
-            submit: job.submit,
-            run_time: job.run_time,
-            processors: job.processors,
-            user: job.user,
+impl Columns {
+    fn with_capacity(jobs: usize) -> Self {
+        Columns {
+            submits: Vec::with_capacity(jobs),
+            run_times: Vec::with_capacity(jobs),
+            sizes: Vec::with_capacity(jobs),
+            users: Vec::with_capacity(jobs),
         }
     }
+
+    fn push(&mut self, submit: SimDuration, run_time: SimDuration, size: u32, user: Option<u32>) {
+        self.submits.push(submit);
+        self.run_times.push(run_time);
+        self.sizes.push(size);
+        self.users.push(user);
+    }
+
+    /// Submit time, run time and size of each job.
+    pub fn rows(&self) -> impl Iterator<Item = (SimDuration, SimDuration, u32)> + Clone + '_ {
+        let times = self.submits.iter().zip(&self.run_times);
+        let rows = times.zip(&self.sizes);
+        rows.map(|((submit, run_time), size)| (*submit, *run_time, *size))
+    }
+
+    /// Run time x processors of each job in processor-nanoseconds.
+    pub fn demands(&self) -> impl Iterator<Item = u128> + '_ {
+        let rows = self.run_times.iter().zip(&self.sizes);
+        rows.map(|(run, size)| u128::from(*size) * u128::from(run.as_nanos()))
+    }
 }
 
-/// The rows of a trace, in its order.
-pub(crate) fn rows(loaded: &Loaded) -> Vec<JobRow> {
-    loaded.jobs.iter().map(JobRow::from).collect()
+impl<'a> FromIterator<&'a TraceJob> for Columns {
+    fn from_iter<T: IntoIterator<Item = &'a TraceJob>>(jobs: T) -> Self {
+        let jobs = jobs.into_iter();
+        let mut columns = Columns::with_capacity(jobs.size_hint().0);
+        for job in jobs {
+            columns.push(job.submit, job.run_time, job.processors, job.user());
+        }
+        columns
+    }
 }
 
 /// What the header does not say and how fine the series are.
@@ -209,13 +227,14 @@ pub struct Characterization {
 pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
     let (jobs, failed, distinct) = gather(&loaded.jobs);
     let jobs = &jobs;
+    let submits = &jobs.submits;
     let clock = Clock::of(&loaded.header);
     let (max_processors, max_processors_from) = machine(loaded, options);
-    let first = jobs.first().map(|job| job.submit).unwrap_or_default();
-    let last = jobs.last().map(|job| job.submit).unwrap_or_default();
+    let first = submits.first().copied().unwrap_or_default();
+    let last = submits.last().copied().unwrap_or_default();
     let span = last - first;
-    let gaps = interarrival_s(jobs);
-    let counts = SizeCounts::of(jobs);
+    let gaps = interarrival_s(submits);
+    let counts = SizeCounts::of(&jobs.sizes);
     let clusters = ClusterField::of(&distinct).and_then(|field| {
         clusters(
             loaded,
@@ -227,21 +246,21 @@ pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
     });
     let mut trace = Characterization {
         format: loaded.format.name(),
-        jobs: jobs.len() as u64,
+        jobs: submits.len() as u64,
         skipped: loaded.skipped.clone(),
         span_s: span.as_secs_f64(),
         max_processors,
-        run_time_s: Distribution::of(jobs.iter().map(|job| job.run_time.as_secs_f64())),
-        processors: Distribution::of(jobs.iter().map(|job| f64::from(job.processors))),
+        run_time_s: Distribution::of(jobs.run_times.iter().map(|run| run.as_secs_f64())),
+        processors: Distribution::of(jobs.sizes.iter().map(|size| f64::from(*size))),
         autocorrelation: autocorrelation(&gaps, &options.lags),
         interarrival_s: Distribution::of(gaps),
         demand: Demand::of(jobs, options.bins, max_processors),
-        arrivals: ArrivalProfile::of(jobs, &clock),
+        arrivals: ArrivalProfile::of(submits, &clock),
         sizes: SizeShares::of(jobs, &counts),
         batches: BatchStatistics::of(jobs, options.batch_window),
         clusters,
         processors_cdf: counts.cdf(),
-        run_time_percentiles_s: run_time_percentiles_s(jobs),
+        run_time_percentiles_s: run_time_percentiles_s(&jobs.run_times),
         profile: Profile::of(jobs, options.bins),
         offered_load: max_processors.and_then(|has| offered_load(jobs, span, has)),
         max_processors_from,
@@ -276,27 +295,27 @@ fn machine(loaded: &Loaded, options: &Options) -> (Option<u64>, Option<Processor
 
 /// Demand over capacity; `None` without span or processors.
 #[must_use]
-pub fn offered_load(jobs: &[JobRow], span: SimDuration, processors: u64) -> Option<f64> {
+pub fn offered_load(jobs: &Columns, span: SimDuration, processors: u64) -> Option<f64> {
     let capacity = u128::from(processors) * u128::from(span.as_nanos());
-    (capacity > 0).then(|| jobs.iter().map(JobRow::demand).sum::<u128>() as f64 / capacity as f64)
+    (capacity > 0).then(|| jobs.demands().sum::<u128>() as f64 / capacity as f64)
 }
 
-/// The rows of jobs, how many failed, and the distinct values of their fields,
+/// The columns of jobs, how many failed, and the distinct values of their fields,
 /// by one walk over them.
-fn gather(jobs: &[TraceJob]) -> (Vec<JobRow>, u64, Distinct) {
-    let mut rows = Vec::with_capacity(jobs.len());
+fn gather(jobs: &[TraceJob]) -> (Columns, u64, Distinct) {
+    let mut columns = Columns::with_capacity(jobs.len());
     let mut failed = 0;
     let mut fields: [Vec<u32>; NAMED.len()] = Default::default();
     for job in jobs {
-        rows.push(JobRow::from(job));
+        columns.push(job.submit, job.run_time, job.processors, job.user());
         failed += u64::from(job.failed);
-        for (ids, id) in fields.iter_mut().zip(job.ids()) {
+        for (ids, id) in fields.iter_mut().zip(&job.ids) {
             if ids.last() != id.as_ref() {
-                ids.extend(id);
+                ids.extend(*id);
             }
         }
     }
-    let [users, groups, executables, queues, partitions, sites] = fields.map(|mut ids| {
+    let [users, groups, executables, queues, partitions, sites, ..] = fields.map(|mut ids| {
         ids.sort_unstable();
         ids.dedup();
         ids.len() as u64
@@ -309,7 +328,7 @@ fn gather(jobs: &[TraceJob]) -> (Vec<JobRow>, u64, Distinct) {
         partitions,
         sites,
     };
-    (rows, failed, distinct)
+    (columns, failed, distinct)
 }
 
 /// What the reader of the figures should know.

@@ -9,13 +9,13 @@
 //! counted.
 //!
 //! ```
-//! use gridrig_tracelab::format::{Format, TraceReader};
+//! use gridrig_tracelab::format::{Format, TraceReader, field};
 //!
 //! let text = "; MaxProcs: 64\n1 0 -1 90.5 4 -1 -1 4 300 -1 1 7 1 -1 0 -1 -1 -1\n";
 //! let mut reader = TraceReader::new(Format::Swf, text.as_bytes(), "tiny.swf");
 //! let job = reader.next_record().unwrap().unwrap();
-//! assert_eq!(job.run_time.unwrap().to_string(), "90.5s");
-//! assert_eq!(job.wait_time, None);
+//! assert_eq!(job.time(field::RUN_TIME).unwrap().to_string(), "90.5s");
+//! assert_eq!(job.time(field::WAIT), None);
 //! assert_eq!(reader.header().max_processors(), Some(64));
 //!
 //! let rest = ["-1"; 12].join("\t");
@@ -42,10 +42,12 @@ mod write;
 
 pub use header::Header;
 pub use lines::MAX_LINE_BYTES;
-pub use names::{NAMED, NameTables, Names, NamesFull};
+pub use names::{
+    EXECUTABLE, GROUP, NAMED, NameTables, Names, NamesFull, PARTITION, QUEUE, SITE, USER,
+};
 pub use number::Number;
 pub use reader::{TraceReader, open, open_as};
-pub use record::{COLUMN_NAMES, COLUMNS, FIELD_NAMES, FIELDS, Format, Record, TEXTS};
+pub use record::{COLUMN_NAMES, COLUMNS, FIELD_NAMES, FIELDS, Format, Record, TEXTS, field};
 pub use sink::{OutFile, create};
 pub use source::TraceFile;
 pub use write::Writer;
@@ -53,7 +55,7 @@ pub use write::Writer;
 pub(crate) use header::TABLE_KEY_PREFIX;
 pub(crate) use names::{from_header, table_key};
 pub(crate) use reader::open_watched;
-pub(crate) use record::canonical_number;
+pub(crate) use record::{IDS, canonical_number};
 pub(crate) use sink::gzip_writer;
 pub(crate) use source::{Progress, hex};
-pub(crate) use write::push_time;
+pub(crate) use write::push_number;

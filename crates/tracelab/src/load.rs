@@ -4,8 +4,8 @@ mod names;
 
 use crate::error::{TraceError, field_name};
 use crate::format::{
-    Format, Header, NAMED, NameTables, Number, Progress, Record, TraceReader, from_header,
-    open_watched,
+    Format, Header, NAMED, NameTables, Number, Progress, Record, TraceReader, USER, field,
+    from_header, open_watched,
 };
 use crate::spec::SizeFrom;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
@@ -39,19 +39,9 @@ pub struct TraceJob {
     pub processors: u32,
     /// Field 10 in KiB per processor; 0 where it is absent.
     pub requested_memory_kib: u64,
-    /// Field 12.
-    pub user: Option<u32>,
-    /// Field 13.
-    pub group: Option<u32>,
-    /// Field 14.
-    pub executable: Option<u32>,
-    /// Field 15; 0 is interactive by convention.
-    pub queue: Option<u32>,
-    /// Field 16.
-    pub partition: Option<u32>,
-    /// OrigSiteID, the site that the job was submitted to; SWF has no such
-    /// field.
-    pub site: Option<u32>,
+    /// User, group, executable, queue, partition and the site that the job was
+    /// submitted to (OrigSiteID of GWF), by their place in [`NAMED`].
+    pub ids: [Option<u32>; NAMED.len()],
     /// Field 11 as it stands; [`TraceJob::failed`] says what it means.
     pub status: Option<u64>,
     /// Fields below zero that are not -1, bit 0 for field 1.
@@ -67,27 +57,10 @@ impl TraceJob {
         u128::from(self.processors) * u128::from(self.run_time.as_nanos())
     }
 
-    /// The ids of the fields of [`NAMED`].
-    pub(crate) fn ids(&self) -> [Option<u32>; NAMED.len()] {
-        [
-            self.user,
-            self.group,
-            self.executable,
-            self.queue,
-            self.partition,
-            self.site,
-        ]
-    }
-
-    fn ids_mut(&mut self) -> [&mut Option<u32>; NAMED.len()] {
-        [
-            &mut self.user,
-            &mut self.group,
-            &mut self.executable,
-            &mut self.queue,
-            &mut self.partition,
-            &mut self.site,
-        ]
+    /// Field 12.
+    #[must_use]
+    pub fn user(&self) -> Option<u32> {
+        self.ids[USER]
     }
 }
 
@@ -192,7 +165,7 @@ fn read<R: BufRead>(
             Format::Gwf => Some(tables.take(record, &file)?),
         };
         early += u64::from(record.early.is_some());
-        if let Some(at) = record.submit_time {
+        if let Some(at) = record.time(field::SUBMIT) {
             first = Some(first.map_or(at, |first| first.min(at)));
         }
         sieve.take(record, names)?;
@@ -271,7 +244,8 @@ impl<'a> Sieve<'a> {
     }
 
     fn take(&mut self, record: &Record, names: Option<NameIds>) -> Result<(), TraceError> {
-        if record.status.is_some_and(|s| PARTIAL_STATUS.contains(&s)) {
+        let status = record.count(field::STATUS);
+        if status.is_some_and(|s| PARTIAL_STATUS.contains(&s)) {
             self.partial.push((record.clone(), names));
             return Ok(());
         }
@@ -280,54 +254,50 @@ impl<'a> Sieve<'a> {
 
     /// Keeps a line as a job or counts the reason why not.
     fn sift(&mut self, record: &Record, names: Option<NameIds>) -> Result<(), TraceError> {
-        let allocated = record.allocated_processors.filter(|p| *p > 0);
-        let requested = record.requested_processors.filter(|p| *p > 0);
-        let (size, number) = match self.size {
-            SizeFrom::Allocated if allocated.is_some() => (allocated, 5),
-            SizeFrom::Requested if requested.is_none() => (allocated, 5),
-            _ => (requested, 8),
+        let above_zero = |field| record.count(field).filter(|p| *p > 0);
+        let (allocated, requested) = (above_zero(field::ALLOCATED), above_zero(field::REQUESTED));
+        let (size, from) = match self.size {
+            SizeFrom::Allocated if allocated.is_some() => (allocated, field::ALLOCATED),
+            SizeFrom::Requested if requested.is_none() => (allocated, field::ALLOCATED),
+            _ => (requested, field::REQUESTED),
         };
         let ran = |run: &SimDuration| !run.is_zero() || allocated.is_some();
-        let Some(run_time) = record.run_time.filter(ran) else {
+        let Some(run_time) = record.time(field::RUN_TIME).filter(ran) else {
             return self.skip(record, "never-ran");
         };
         let Some(processors) = size else {
             return self.skip(record, "no-processors");
         };
-        let Some(submit) = record.submit_time else {
+        let Some(submit) = record.time(field::SUBMIT) else {
             return self.skip(record, "no-submit-time");
         };
         if self.jobs.len() >= MAX_JOBS {
             return Err(TraceError::too_many_jobs(self.file));
         }
-        if record.job.is_none() {
-            self.unnumbered += 1;
-        }
+        let (job, status) = (record.count(field::JOB), record.count(field::STATUS));
+        self.unnumbered += u64::from(job.is_none());
         if self.jobs.len() == self.jobs.capacity() {
             self.make_room();
         }
-        let [user, group, executable, queue, partition, site] = match names {
+        let ids = match names {
             Some(names) => names,
             None => self.small_ids(record)?,
         };
+        let requested_time = record.time(field::REQUESTED_TIME);
+        let memory = record.number(field::REQUESTED_MEMORY);
         self.jobs.push(TraceJob {
             line: record.line,
-            trace_id: record.job.unwrap_or(record.line),
+            trace_id: job.unwrap_or(record.line),
             submit,
             run_time,
-            wait_time: record.wait_time,
-            requested_time: record.requested_time.filter(|t| !t.is_zero()),
-            processors: self.small(record.line, number, processors)?,
-            requested_memory_kib: record.requested_memory.map_or(0, Number::rounded_up),
-            user,
-            group,
-            executable,
-            queue,
-            partition,
-            site,
-            status: record.status,
-            below_zero: record.below_zero,
-            failed: matches!(record.status, Some(0 | 4 | 5)),
+            wait_time: record.time(field::WAIT),
+            requested_time: requested_time.filter(|t| !t.is_zero()),
+            processors: self.small(record.line, from, processors)?,
+            requested_memory_kib: memory.map_or(0, Number::rounded_up),
+            ids,
+            status,
+            below_zero: record.below_zero(),
+            failed: matches!(status, Some(0 | 4 | 5)),
         });
         Ok(())
     }
@@ -348,24 +318,24 @@ impl<'a> Sieve<'a> {
 
     fn skip(&mut self, record: &Record, reason: &'static str) -> Result<(), TraceError> {
         *self.skipped.entry(reason).or_default() += 1;
-        self.skipped_ids.extend(record.job);
+        self.skipped_ids.extend(record.count(field::JOB));
         Ok(())
     }
 
     /// The ids that are numbers of SWF, fields 12 to 16; it has no site.
     fn small_ids(&self, record: &Record) -> Result<NameIds, TraceError> {
         let mut ids = NameIds::default();
-        for ((number, id), value) in (12..).zip(&mut ids).zip(record.ids()) {
+        for ((field, id), value) in (field::USER..).zip(&mut ids).zip(record.ids()) {
             *id = value
-                .map(|value| self.small(record.line, number, value))
+                .map(|value| self.small(record.line, field, value))
                 .transpose()?;
         }
         Ok(ids)
     }
 
-    fn small(&self, line: u64, number: usize, value: u64) -> Result<u32, TraceError> {
+    fn small(&self, line: u64, field: usize, value: u64) -> Result<u32, TraceError> {
         u32::try_from(value).map_err(|_| {
-            let field = field_name(number, self.format.column_names());
+            let field = field_name(field + 1, self.format.column_names());
             let problem = format!("field {field} = \"{value}\": expected at most 4294967295");
             TraceError::line(self.file, line, problem)
         })
@@ -376,7 +346,10 @@ impl<'a> Sieve<'a> {
     /// the parts: they are jobs like any other.
     fn settle_partial(&mut self) -> Result<u64, TraceError> {
         let partial = std::mem::take(&mut self.partial);
-        let numbers: BTreeSet<u64> = partial.iter().filter_map(|(r, _)| r.job).collect();
+        let numbers: BTreeSet<u64> = partial
+            .iter()
+            .filter_map(|(r, _)| r.count(field::JOB))
+            .collect();
         let whole = self.jobs.iter().map(|j| j.trace_id);
         let summed: BTreeSet<u64> = whole
             .chain(self.skipped_ids.iter().copied())
@@ -384,7 +357,8 @@ impl<'a> Sieve<'a> {
             .collect();
         let mut kept = 0;
         for (record, names) in &partial {
-            if record.job.is_some_and(|job| summed.contains(&job)) {
+            let job = record.count(field::JOB);
+            if job.is_some_and(|job| summed.contains(&job)) {
                 *self.skipped.entry("partial-execution").or_default() += 1;
             } else {
                 self.sift(record, *names)?;

@@ -116,8 +116,9 @@ impl Reduced {
     /// # Errors
     /// [`TraceError::File`] for a time that does not fit.
     pub fn into_prepared(self, spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
-        let jobs = self.jobs.iter();
-        let jobs = jobs.map(|job| run_job(job, spec, index, &self.file));
+        let trace = self.trace;
+        let jobs = trace.jobs.iter();
+        let jobs = jobs.map(|job| run_job(job, spec, index, &trace.file));
         let mut jobs: Vec<Submission> = jobs.collect::<Result<_, _>>()?;
         if let Some(draw) = &spec.draw {
             let specs = jobs.iter_mut().map(|job| &mut job.spec);
@@ -129,11 +130,11 @@ impl Reduced {
         Ok(Prepared {
             jobs,
             entry: spec.entry,
-            skipped: self.skipped,
+            skipped: trace.skipped,
             reduced: self.reduced,
-            warnings: self.warnings,
-            header: self.header,
-            sha256: self.sha256,
+            warnings: trace.warnings,
+            header: trace.header,
+            sha256: trace.sha256,
             steps: self.steps,
             window: self.window,
             ranking: self.ranking,
@@ -187,7 +188,7 @@ fn run_job(
         label: JobLabel {
             trace_id: job.trace_id,
             workload: index,
-            user: job.user,
+            user: job.user(),
             failed_in_trace: job.failed,
         },
     })

@@ -6,7 +6,7 @@
 //! [`Rules::iter`]; `docs/sanitize.md` lists them.
 //!
 //! ```
-//! use gridrig_tracelab::sanitize::{Facts, Rules};
+//! use gridrig_tracelab::sanitize::Rules;
 //! use gridrig_tracelab::format::{Format, TraceReader};
 //!
 //! let rules = Rules::parse("failed, flurry=7@1-100, wider-than=64").unwrap();
@@ -15,56 +15,52 @@
 //! let line = "5 0 -1 90 4 -1 -1 4 300 -1 1 7 1 -1 0 -1 -1 -1\n";
 //! let mut reader = TraceReader::new(Format::Swf, line.as_bytes(), "t");
 //! let job = reader.next_record().unwrap().unwrap();
-//! let rule = rules.verdict(&Facts::from(job)).unwrap();
+//! let rule = rules.verdict(job).unwrap();
 //! assert_eq!(rule.reason(), "user=7 and (job>=1 and job<=100)");
 //! ```
 
 pub use gridrig_scenario::sanitize::{
-    Facts, Filter, Quality, Rule, RuleError, RuleReport, Rules, Sanitizer,
+    Fields, Filter, Quality, Rule, RuleError, RuleReport, Rules, Sanitizer,
 };
 
-use crate::format::Record;
+use crate::format::{IDS, Record, field};
 use crate::load::{Loaded, TraceJob};
+use gridrig_core::time::SimDuration;
 
-/// Of a job line.
-impl From<&Record> for Facts {
-    fn from(record: &Record) -> Self {
-        Facts {
-            job: record.job,
-            submit: record.submit_time,
-            run_time: record.run_time,
-            requested_time: record.requested_time,
-            allocated: record.allocated_processors.filter(|p| *p > 0),
-            requested: record.requested_processors.filter(|p| *p > 0),
-            status: record.status,
-            user: record.user,
-            group: record.group,
-            executable: record.executable,
-            queue: record.queue,
-            partition: record.partition,
-            below_zero: record.below_zero,
+/// A job line.
+impl Fields for Record {
+    fn field(&self, number: usize) -> Option<u64> {
+        match number - 1 {
+            at @ (field::SUBMIT | field::RUN_TIME | field::REQUESTED_TIME) => {
+                self.time(at).map(SimDuration::as_nanos)
+            }
+            at => self.count(at),
         }
+    }
+
+    fn below_zero(&self) -> u32 {
+        Record::below_zero(self)
     }
 }
 
-/// Of a job in memory, which ran and has a size.
-impl From<&TraceJob> for Facts {
-    fn from(job: &TraceJob) -> Self {
-        Facts {
-            job: Some(job.trace_id),
-            submit: Some(job.submit),
-            run_time: Some(job.run_time),
-            requested_time: job.requested_time,
-            allocated: Some(u64::from(job.processors)),
-            requested: None,
-            status: job.status,
-            user: job.user.map(u64::from),
-            group: job.group.map(u64::from),
-            executable: job.executable.map(u64::from),
-            queue: job.queue.map(u64::from),
-            partition: job.partition.map(u64::from),
-            below_zero: job.below_zero,
+/// A job in memory, which ran and has a size.
+impl Fields for TraceJob {
+    fn field(&self, number: usize) -> Option<u64> {
+        match number - 1 {
+            field::JOB => Some(self.trace_id),
+            field::SUBMIT => Some(self.submit.as_nanos()),
+            field::RUN_TIME => Some(self.run_time.as_nanos()),
+            field::ALLOCATED => Some(u64::from(self.processors)),
+            field::REQUESTED_TIME => self.requested_time.map(SimDuration::as_nanos),
+            field::STATUS => self.status,
+            at => self.ids[..IDS]
+                .get(at.checked_sub(field::USER)?)?
+                .map(u64::from),
         }
+    }
+
+    fn below_zero(&self) -> u32 {
+        self.below_zero
     }
 }
 
@@ -74,6 +70,6 @@ impl From<&TraceJob> for Facts {
 /// lines are no jobs of a [`Loaded`], which has counted them as skipped.
 pub fn apply(rules: &Rules, loaded: &mut Loaded) -> Vec<RuleReport> {
     let mut sanitizer = Sanitizer::new(rules);
-    loaded.jobs.retain(|job| sanitizer.keeps(&Facts::from(job)));
+    loaded.jobs.retain(|job| sanitizer.keeps(job));
     sanitizer.reports()
 }

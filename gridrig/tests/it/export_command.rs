@@ -1,7 +1,7 @@
 //! `gridrig export`: the jobs of finished runs for other tools.
 
 use crate::command::{Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
-use gridrig_tracelab::format::{Format, Record, TraceReader, open_as};
+use gridrig_tracelab::format::{Format, Record, TraceReader, field, open_as};
 use std::fs;
 
 fn bench() -> Bench {
@@ -75,11 +75,18 @@ fn a_run_as_swf_is_read_by_our_own_reader_with_its_wait_times() {
     assert!(waits.iter().any(|wait| *wait > 1.0), "{waits:?}");
     for (record, (index, wait)) in records.iter().zip(waits.iter().enumerate()) {
         let (submit, run_time, size) = JOBS[index];
-        assert_eq!(record.submit_time.unwrap().as_secs_f64(), submit as f64);
-        assert_eq!(record.run_time.unwrap().as_secs_f64(), run_time as f64);
-        assert_eq!(record.wait_time.unwrap().as_secs_f64(), *wait);
-        assert_eq!(record.allocated_processors, Some(u64::from(size)));
-        assert_eq!((record.status, record.user), (Some(1), Some(7)));
+        assert_eq!(
+            record.time(field::SUBMIT).unwrap().as_secs_f64(),
+            submit as f64
+        );
+        assert_eq!(
+            record.time(field::RUN_TIME).unwrap().as_secs_f64(),
+            run_time as f64
+        );
+        assert_eq!(record.time(field::WAIT).unwrap().as_secs_f64(), *wait);
+        assert_eq!(record.count(field::ALLOCATED), Some(u64::from(size)));
+        let end = [field::STATUS, field::USER].map(|at| record.count(at));
+        assert_eq!(end, [Some(1), Some(7)]);
     }
     let header = reader.header();
     assert_eq!(header.max_processors(), Some(8));

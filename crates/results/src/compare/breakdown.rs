@@ -5,6 +5,7 @@ use super::estimate::{Tables, estimate};
 use super::figures::{By, GroupSum, Replication, RunFigures};
 use crate::stats::Resamples;
 use std::collections::{BTreeMap, BTreeSet};
+use strum::VariantArray as _;
 
 /// A group's name with its place in the order.
 type GroupId = (u64, String);
@@ -15,18 +16,12 @@ impl Tables<'_> {
         users: usize,
         mut resamples: Option<&mut Resamples>,
     ) -> Vec<Breakdown> {
-        let all = [
-            (By::OriginDomain, "origin-domain", true),
-            (By::ExecDomain, "executing-domain", false),
-            (By::User, "user", true),
-            (By::Size, "size", true),
-            (By::RunTime, "run-time", true),
-        ];
         let mut breakdowns = Vec::new();
-        for (by, name, same_jobs) in all {
+        for &by in By::VARIANTS {
+            let same_jobs = by != By::ExecDomain;
             let mut ids = self.groups_of(by);
-            if by == By::User {
-                ids = self.busiest(&ids, users);
+            if by.is_owner() {
+                ids = self.busiest(by, &ids, users);
             }
             let groups = ids.iter().map(|id| Group {
                 group: id.1.clone(),
@@ -35,7 +30,7 @@ impl Tables<'_> {
             let groups: Vec<Group> = groups.collect();
             if !groups.is_empty() {
                 breakdowns.push(Breakdown {
-                    by: name,
+                    by: by.name(),
                     metric: self.primary[0].metric(),
                     same_jobs,
                     groups,
@@ -53,12 +48,12 @@ impl Tables<'_> {
         ids.into_iter().collect()
     }
 
-    /// The users with the most processor time under the baseline; the jobs
+    /// The owners with the most processor time under the baseline; the jobs
     /// are the same under every policy.
-    fn busiest(&self, ids: &[GroupId], most: usize) -> Vec<GroupId> {
+    fn busiest(&self, by: By, ids: &[GroupId], most: usize) -> Vec<GroupId> {
         let mut work: BTreeMap<&GroupId, f64> = BTreeMap::new();
         for id in ids {
-            let sums = self.sums(By::User, id, |r| r.runs.first());
+            let sums = self.sums(by, id, |r| r.runs.first());
             work.insert(id, sums.map(|sum| sum.map_or(0.0, |s| s.processor_s)).sum());
         }
         let mut sorted: Vec<(&GroupId, f64)> = work.into_iter().collect();

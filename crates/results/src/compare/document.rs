@@ -211,7 +211,7 @@ pub struct Policy {
     /// Jobs by origin and executing domain.
     pub forwarding: Vec<Forwarded>,
     /// Jobs that waited longest relative to their run time.
-    pub starvation: Vec<StarvedJob>,
+    pub starvation: Vec<Starved>,
 }
 
 impl Policy {
@@ -313,17 +313,13 @@ pub struct Forwarded {
 
 /// A job that waited long for what it is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StarvedJob {
+pub struct Starved {
     /// Key of its replication.
     pub replication: String,
-    /// Its number in the run.
-    pub job: u32,
-    /// Processors wanted.
-    pub processors: u32,
-    /// Run time at speed 1.0.
-    pub run_time_s: f64,
-    /// start - submit.
-    pub wait_s: f64,
+    /// What the job table says of it, by name: `job`, its number in the run,
+    /// `processors`, `run_time_s` at speed 1.0, and `wait_s`, start - submit.
+    #[serde(flatten)]
+    pub row: BTreeMap<&'static str, serde_json::Number>,
     /// `wait_s` / max(`run_time_s`, tau).
     pub relative_wait: f64,
     /// Jobs that its cluster queued later and started earlier.

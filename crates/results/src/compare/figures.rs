@@ -4,7 +4,7 @@
 
 use super::classes::{run_time_class, size_class};
 use super::common::{self, Common, Opened, count, over};
-use super::document::{InformationAge, Role, StarvedJob};
+use super::document::{InformationAge, Role, Starved};
 use super::error::CompareError;
 use super::find::FoundRun;
 use super::group::Study;
@@ -15,15 +15,31 @@ use crate::stats::Distribution;
 use crate::threshold::{Figure, METRICS};
 use gridrig_core::time::SimDuration;
 use std::collections::{BTreeMap, BTreeSet};
+use strum::{IntoStaticStr, VariantArray};
 
-/// What jobs are grouped by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What jobs are grouped by, in the order of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub(super) enum By {
     OriginDomain,
+    #[strum(serialize = "executing-domain")]
     ExecDomain,
     User,
     Size,
     RunTime,
+}
+
+impl By {
+    /// The name in documents.
+    pub(super) fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Whether it says whose jobs they are: by a number, in a column of the job
+    /// table that is called so.
+    pub(super) fn is_owner(self) -> bool {
+        matches!(self, By::User)
+    }
 }
 
 /// The jobs of a group in one run.
@@ -62,7 +78,7 @@ pub(super) struct RunFigures {
     pub(super) metrics: [Distribution; METRICS.len()],
     pub(super) groups: Groups,
     pub(super) forwarding: BTreeMap<(String, String), u64>,
-    pub(super) starving: Vec<StarvedJob>,
+    pub(super) starving: Vec<Starved>,
     /// `None` where nothing was looked at, or nobody knows when.
     pub(super) age: Option<InformationAge>,
 }
@@ -217,7 +233,9 @@ impl Opened<'_> {
             &super::classes::RUN_TIME_NAMES,
             |row| run_time_class(run_time_s[row] * scale),
         );
-        self.by_user(groups, &sums)?;
+        for by in By::VARIANTS.iter().filter(|by| by.is_owner()) {
+            self.by_owner(*by, groups, &sums)?;
+        }
         let origin = self.columns.codes("origin_domain")?;
         sums.by_code(groups, By::OriginDomain, &origin);
         let exec = self.columns.codes("exec_domain")?;
@@ -241,9 +259,9 @@ impl Opened<'_> {
         Ok(figures)
     }
 
-    /// Users of different workloads may share a number and are told apart.
-    fn by_user(&self, groups: &mut Groups, sums: &Sums<'_>) -> Result<(), RunDirError> {
-        let users = self.columns.u32s("user")?;
+    /// Owners of different workloads may share a number and are told apart.
+    fn by_owner(&self, by: By, groups: &mut Groups, sums: &Sums<'_>) -> Result<(), RunDirError> {
+        let owners = self.columns.u32s(by.name())?;
         let several = self.run.manifest.workloads.len() > 1;
         let workloads = match several {
             true => self.columns.codes("workload")?,
@@ -251,26 +269,26 @@ impl Opened<'_> {
         };
         let id = |row: usize| {
             let workload = workloads.rows.get(row).copied().unwrap_or(0);
-            (u64::from(workload) << 32) | u64::from(users[row])
+            (u64::from(workload) << 32) | u64::from(owners[row])
         };
-        let known = distinct((0..users.len()).map(id));
+        let known = distinct((0..owners.len()).map(id));
         let names: Vec<String> = known
             .iter()
             .map(|id| {
-                let user = match u32::try_from(id & u64::from(u32::MAX)) {
+                let owner = match u32::try_from(id & u64::from(u32::MAX)) {
                     Ok(u32::MAX) | Err(_) => "unknown".to_owned(),
-                    Ok(user) => user.to_string(),
+                    Ok(owner) => owner.to_string(),
                 };
                 let workload = usize::try_from(id >> 32).unwrap_or(0);
                 match workloads.names.get(workload) {
-                    Some(workload) => format!("{workload}:{user}"),
-                    None => user,
+                    Some(workload) => format!("{workload}:{owner}"),
+                    None => owner,
                 }
             })
             .collect();
-        // Most users were just seen: where one was found is kept.
+        // Most owners were just seen: where one was found is kept.
         let mut found = vec![(u64::MAX, 0); PLACES];
-        sums.by_class(groups, By::User, &names, |row| {
+        sums.by_class(groups, by, &names, |row| {
             let id = id(row);
             let found = &mut found[place(id)];
             if found.0 != id {
@@ -330,8 +348,8 @@ impl Sums<'_> {
         }
         for ((order, name), sum) in (0..).zip(names).zip(sums) {
             if sum.jobs > 0 {
-                // Users come in the order of their processor time, later.
-                let order = if by == By::User { 0 } else { order };
+                // Owners come in the order of their processor time, later.
+                let order = if by.is_owner() { 0 } else { order };
                 groups.insert((by, order, name.as_ref().to_owned()), sum);
             }
         }

@@ -1,8 +1,9 @@
 //! Jobs that waited longest relative to what they are: first-in-first-fit
 //! lets narrow jobs pass wide ones for as long as it likes (LSAP 3.1).
 
-use super::document::StarvedJob;
+use super::document::Starved;
 use crate::rundir::{RunDirError, TableColumns};
+use serde_json::Number;
 
 /// So many jobs of each run are told.
 pub(super) const MOST: usize = 10;
@@ -25,7 +26,7 @@ const BLOCK: usize = 4_096;
 
 /// The jobs of a run with the longest wait relative to their run time, the
 /// longest first; among equals the earlier job.
-pub(super) fn find(rows: &Rows<'_>) -> Result<Vec<StarvedJob>, RunDirError> {
+pub(super) fn find(rows: &Rows<'_>) -> Result<Vec<Starved>, RunDirError> {
     let waits = rows.wait_s;
     let relative = |row: usize| waits[row] / rows.run_time_s[row].max(rows.tau_s);
     let mut worst: Vec<(f64, usize)> = Vec::with_capacity(MOST + 1);
@@ -60,12 +61,17 @@ pub(super) fn find(rows: &Rows<'_>) -> Result<Vec<StarvedJob>, RunDirError> {
             *passed += others.sum::<u64>();
         }
     }
-    let job = |((relative_wait, row), overtaken_by): ((f64, usize), u64)| StarvedJob {
+    let job = |((relative_wait, row), overtaken_by): ((f64, usize), u64)| Starved {
         replication: rows.replication.to_owned(),
-        job: rows.jobs[row],
-        processors: rows.processors[row],
-        run_time_s: rows.run_time_s[row],
-        wait_s: waits[row],
+        row: [
+            ("job", Number::from_u128(rows.jobs[row].into())),
+            ("processors", Number::from_u128(rows.processors[row].into())),
+            ("run_time_s", Number::from_f64(rows.run_time_s[row])),
+            ("wait_s", Number::from_f64(waits[row])),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect(),
         relative_wait,
         overtaken_by,
         cluster: clusters.name(row).map(str::to_owned),

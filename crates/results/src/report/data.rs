@@ -3,36 +3,11 @@
 use super::error::ReportError;
 use super::material::{Column, Material, OneRun};
 use crate::compare::{figures, parallel};
-use crate::rundir::{Codes, RunDirError, TableColumns, names};
+use crate::rundir::{RunDirError, TableColumns, names};
 use crate::stats;
 use gridrig_core::time::SimTime;
 use std::collections::BTreeMap;
 use std::thread;
-
-/// The jobs of one run, row by row; times are seconds since the run's start
-/// and NaN where something did not happen.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Jobs {
-    pub(super) submit_s: Vec<f64>,
-    pub(super) delay_s: Vec<f64>,
-    pub(super) start_s: Vec<f64>,
-    pub(super) end_s: Vec<f64>,
-    pub(super) run_time_s: Vec<f64>,
-    pub(super) processors: Vec<u32>,
-    pub(super) cluster: Codes,
-    pub(super) origin: Codes,
-    pub(super) exec: Codes,
-}
-
-impl Jobs {
-    /// Whether a job ran away from where it was submitted.
-    pub(super) fn is_away(&self, row: usize) -> bool {
-        match (self.origin.name(row), self.exec.name(row)) {
-            (Some(origin), Some(exec)) => origin != exec,
-            _ => false,
-        }
-    }
-}
 
 /// Jobs by origin and executing domain.
 pub(super) type Forwarding = BTreeMap<(String, String), u64>;
@@ -43,8 +18,8 @@ pub(super) struct Replications {
     /// By column, over all replications: delays of the jobs that completed
     /// under every policy (side by side: in that run), ascending.
     pub(super) delays: Vec<Vec<f64>>,
-    /// By column, the jobs of the replication that is shown up close.
-    pub(super) chosen: Vec<Jobs>,
+    /// By column, the job table of the replication that is shown up close.
+    pub(super) chosen: Vec<Option<TableColumns>>,
     /// By column, over all replications; only without a comparison, which has
     /// it already.
     pub(super) forwarding: Vec<Forwarding>,
@@ -57,9 +32,10 @@ impl Replications {
         let columns = &material.columns;
         let mut all = Replications {
             delays,
-            chosen: each(columns, |column| match column.at(chosen) {
-                Some(run) => jobs(run),
-                None => Ok(Jobs::default()),
+            chosen: each(columns, |column| {
+                let run = column.at(chosen);
+                run.map(|run| TableColumns::open(&run.dir, names::JOBS))
+                    .transpose()
             })?,
             forwarding: vec![Forwarding::new(); columns.len()],
         };
@@ -127,36 +103,15 @@ fn delays(run: &OneRun) -> Result<Vec<f64>, RunDirError> {
     Ok(delays)
 }
 
-fn jobs(run: &OneRun) -> Result<Jobs, RunDirError> {
-    let columns = TableColumns::open(&run.dir, names::JOBS)?;
-    let seconds = |name| -> Result<Vec<f64>, RunDirError> {
-        let nanos = columns.i64s(name)?;
-        let seconds = nanos.into_iter().map(|nanos| match nanos {
-            i64::MIN => f64::NAN,
-            nanos => nanos as f64 / 1e9,
-        });
-        Ok(seconds.collect())
-    };
-    let start_s = seconds("start_ns")?;
-    let mut end_s = seconds("end_ns")?;
-    // What still runs at the end of the run is shown until then.
-    let end = run.manifest.end_ns as f64 / 1e9;
-    for (end_s, start_s) in end_s.iter_mut().zip(&start_s) {
-        if end_s.is_nan() && start_s.is_finite() {
-            *end_s = end;
-        }
-    }
-    Ok(Jobs {
-        submit_s: seconds("submit_ns")?,
-        delay_s: columns.f64s("delay_s")?,
-        start_s,
-        end_s,
-        run_time_s: seconds("run_time_ref_ns")?,
-        processors: columns.u32s("processors")?,
-        cluster: columns.codes("cluster")?,
-        origin: columns.codes("origin_domain")?,
-        exec: columns.codes("exec_domain")?,
-    })
+/// A column of instants or lengths in seconds; NaN where something did not
+/// happen.
+pub(super) fn seconds(jobs: &TableColumns, name: &'static str) -> Result<Vec<f64>, RunDirError> {
+    let nanos = jobs.i64s(name)?;
+    let seconds = nanos.into_iter().map(|nanos| match nanos {
+        i64::MIN => f64::NAN,
+        nanos => nanos as f64 / 1e9,
+    });
+    Ok(seconds.collect())
 }
 
 fn forwarding(run: &OneRun) -> Result<Forwarding, RunDirError> {

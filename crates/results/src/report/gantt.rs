@@ -1,14 +1,14 @@
 //! What ran where and when, processor by processor.
 
 use super::choose::Chosen;
-use super::data::{Jobs, Replications};
+use super::data::{Replications, seconds};
 use super::error::ReportError;
-use super::material::Material;
+use super::material::{Material, OneRun};
 use super::number::key_words;
 use crate::compare::parallel::each;
 use crate::plot::{Axis, Color, Drawing, Figure as _, Gantt, Page, Unit, integer};
 use crate::processors::Processors;
-use crate::rundir::{self, GridDoc, Placements};
+use crate::rundir::{self, Codes, GridDoc, Placements, RunDirError, TableColumns};
 use crate::stats;
 
 /// Charts of so many policies are drawn.
@@ -47,12 +47,8 @@ pub(super) fn draw(
     replications: &Replications,
 ) -> Result<Pictures, ReportError> {
     let order = order(material);
-    let many = replications
-        .chosen
-        .iter()
-        .map(|jobs| jobs.start_s.len())
-        .max();
-    let most = match many.unwrap_or(0) > MANY_JOBS {
+    let many = replications.chosen.iter().flatten().map(TableColumns::rows);
+    let most = match many.max().unwrap_or(0) > MANY_JOBS {
         true => 2,
         false => MOST,
     };
@@ -65,21 +61,22 @@ pub(super) fn draw(
         }
     );
     let drawn: Vec<usize> = order.into_iter().take(most).collect();
-    let jobs = drawn.iter().map(|index| &replications.chosen[*index]);
-    let end = jobs
-        .flat_map(|jobs| &jobs.end_s)
-        .copied()
-        .filter(|end| end.is_finite())
-        .fold(0.0, f64::max);
-    let charts = each(&drawn, |&index| {
-        let (column, jobs) = (&material.columns[index], &replications.chosen[index]);
-        let run = column.at(chosen.index)?;
-        let drawn = rundir::read_placements(&run.dir).map(|placements| {
-            chart(&column.name, jobs, &placements, &run.manifest.grid, end).draw()
-        });
-        Some((column, run, drawn))
+    let bars = each(&drawn, |&index| {
+        let run = material.columns[index].at(chosen.index)?;
+        let jobs = replications.chosen[index].as_ref()?;
+        Some(Bars::read(jobs, run).map(|bars| (index, run, bars)))
     });
-    let charts = charts.into_iter().flatten().map(|(column, run, drawn)| {
+    let bars: Vec<_> = bars.into_iter().flatten().collect::<Result<_, _>>()?;
+    let ends = bars.iter().flat_map(|(_, _, bars)| &bars.end_s).copied();
+    let end = ends.filter(|end| end.is_finite()).fold(0.0, f64::max);
+    let charts = each(&bars, |&(index, run, ref bars)| {
+        let column = &material.columns[index];
+        let drawn = rundir::read_placements(&run.dir).map(|placements| {
+            chart(&column.name, bars, &placements, &run.manifest.grid, end).draw()
+        });
+        (column, run, drawn)
+    });
+    let charts = charts.into_iter().map(|(column, run, drawn)| {
         let caption = format!(
             "{}, {}. The time axis is the same in all of these charts.",
             column.name,
@@ -89,6 +86,47 @@ pub(super) fn draw(
     });
     let charts = charts.collect::<Result<_, ReportError>>()?;
     Ok(Pictures { words, charts })
+}
+
+/// The boxes of a chart, by row of the job table; times are NaN where a job did
+/// not run.
+struct Bars {
+    start_s: Vec<f64>,
+    end_s: Vec<f64>,
+    processors: Vec<u32>,
+    cluster: Codes,
+    origin: Codes,
+    exec: Codes,
+}
+
+impl Bars {
+    fn read(jobs: &TableColumns, run: &OneRun) -> Result<Self, RunDirError> {
+        let start_s = seconds(jobs, "start_ns")?;
+        let mut end_s = seconds(jobs, "end_ns")?;
+        // What still runs at the end of the run is shown until then.
+        let end = run.manifest.end_ns as f64 / 1e9;
+        for (end_s, start_s) in end_s.iter_mut().zip(&start_s) {
+            if end_s.is_nan() && start_s.is_finite() {
+                *end_s = end;
+            }
+        }
+        Ok(Bars {
+            start_s,
+            end_s,
+            processors: jobs.u32s("processors")?,
+            cluster: jobs.codes("cluster")?,
+            origin: jobs.codes("origin_domain")?,
+            exec: jobs.codes("exec_domain")?,
+        })
+    }
+
+    /// Whether a job ran away from where it was submitted.
+    fn is_away(&self, row: usize) -> bool {
+        match (self.origin.name(row), self.exec.name(row)) {
+            (Some(origin), Some(exec)) => origin != exec,
+            _ => false,
+        }
+    }
 }
 
 /// The baseline and the policy of the verdict one under the other, then the
@@ -107,7 +145,7 @@ fn order(material: &Material) -> Vec<usize> {
     order
 }
 
-fn chart(name: &str, jobs: &Jobs, placements: &Placements, grid: &GridDoc, end: f64) -> Gantt {
+fn chart(name: &str, jobs: &Bars, placements: &Placements, grid: &GridDoc, end: f64) -> Gantt {
     let clusters = || grid.clusters.iter();
     // Numbered as in `jobs.csv`.
     let mut processors = Processors::new(clusters().map(|cluster| cluster.nodes()));
@@ -149,7 +187,7 @@ fn chart(name: &str, jobs: &Jobs, placements: &Placements, grid: &GridDoc, end: 
 
 /// Whether a job begins or ends, and its row, in the order of time. At one
 /// instant, what ends makes room for what begins.
-fn events(jobs: &Jobs) -> impl Iterator<Item = (bool, usize)> {
+fn events(jobs: &Bars) -> impl Iterator<Item = (bool, usize)> {
     let times = || jobs.start_s.iter().zip(&jobs.end_s);
     // A box without a length cannot be seen and would never end.
     let seen = || times().enumerate().filter(|(_, (start, end))| start < end);

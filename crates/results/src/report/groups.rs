@@ -121,11 +121,11 @@ fn groups(comparison: &Comparison, breakdown: &Breakdown) -> Table {
     let by = breakdown.by.replace('-', " ");
     let unit = words::unit_of(breakdown.metric);
     let more = match (breakdown.by, breakdown.same_jobs) {
-        (_, false) => "; other jobs under each policy, so there are no differences",
-        ("user", _) => ": the users with the most processor time",
-        ("size", _) => ", in processors",
-        ("run-time", _) => ", in time of the trace",
-        _ => "",
+        (_, false) => "; other jobs under each policy, so there are no differences".to_owned(),
+        ("size", _) => ", in processors".to_owned(),
+        ("run-time", _) => ", in time of the trace".to_owned(),
+        (domain, _) if domain.ends_with("domain") => String::new(),
+        (owner, _) => format!(": the {owner}s with the most processor time"),
     };
     let mut table =
         Table::new(head(&by, breakdown.same_jobs, &comparison.policies)).caption(format!(
@@ -168,17 +168,21 @@ fn starvation(page: &mut Page, comparison: &Comparison) {
     .caption("Jobs that waited longest relative to their run time");
     for policy in &comparison.policies {
         for job in policy.starvation.iter().take(STARVED) {
-            table.push([
+            let mut row = vec![
                 Cell::Text(policy.name.clone()),
                 Cell::Text(key_words(&job.replication)),
-                Cell::Number(job.job.to_string()),
-                Cell::from(u64::from(job.processors)),
-                cell(Some(job.run_time_s)),
-                cell(Some(job.wait_s)),
+            ];
+            row.extend(job.row.iter().map(|(name, value)| match value.as_u64() {
+                Some(job) if *name == "job" => Cell::Number(job.to_string()),
+                Some(whole) => Cell::from(whole),
+                None => cell(value.as_f64()),
+            }));
+            row.extend([
                 cell(Some(job.relative_wait)),
                 Cell::from(job.overtaken_by),
                 Cell::Text(job.cluster.clone().unwrap_or_default()),
             ]);
+            table.push(row);
         }
     }
     if table.is_empty() {

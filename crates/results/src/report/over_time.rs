@@ -2,10 +2,11 @@
 //! delay each job met.
 
 use super::choose::Chosen;
-use super::data::{Jobs, Replications};
+use super::data::{Replications, seconds};
 use super::material::Material;
 use crate::compare::parallel::each;
 use crate::plot::{Axis, Chart, Color, Drawing, Figure as _, Mark, Page, Series, Unit};
+use crate::rundir::{RunDirError, TableColumns};
 use crate::stats;
 
 /// The pictures.
@@ -34,15 +35,23 @@ impl Pictures {
     }
 }
 
-pub(super) fn draw(material: &Material, chosen: &Chosen, replications: &Replications) -> Pictures {
-    Pictures {
-        demand: demand(material, chosen, replications),
-        delays: delays(material, replications),
-    }
+pub(super) fn draw(
+    material: &Material,
+    chosen: &Chosen,
+    replications: &Replications,
+) -> Result<Pictures, RunDirError> {
+    Ok(Pictures {
+        demand: demand(material, chosen, replications)?,
+        delays: delays(material, replications)?,
+    })
 }
 
 /// Figures 7 and 8: jobs and processors in use if nothing ever waited.
-fn demand(material: &Material, chosen: &Chosen, replications: &Replications) -> Vec<Drawing> {
+fn demand(
+    material: &Material,
+    chosen: &Chosen,
+    replications: &Replications,
+) -> Result<Vec<Drawing>, RunDirError> {
     // Every policy is given the same jobs; side by side they may differ.
     let shown = match material.comparison {
         Some(_) => 1,
@@ -61,7 +70,10 @@ fn demand(material: &Material, chosen: &Chosen, replications: &Replications) -> 
         };
         let run = column.at(chosen.index);
         let size = run.map_or(0, |run| run.manifest.grid.processors());
-        let (running, processors) = unlimited(jobs);
+        let (running, processors) = match jobs {
+            Some(jobs) => unlimited(jobs)?,
+            None => Demand::default(),
+        };
         let axis = || Axis::linear("time", Unit::Seconds).include(0.0);
         charts.push(
             Chart::new(format!("{name}jobs running, were resources unlimited"))
@@ -79,19 +91,22 @@ fn demand(material: &Material, chosen: &Chosen, replications: &Replications) -> 
                 .mark(Mark::y(size as f64, "all processors of the grid").color(Color::Bad)),
         );
     }
-    each(&charts, Chart::draw)
+    Ok(each(&charts, Chart::draw))
 }
 
 /// Jobs, and processors, over time.
 type Demand = (Vec<(f64, f64)>, Vec<(f64, f64)>);
 
-fn unlimited(jobs: &Jobs) -> Demand {
-    let rows = jobs.submit_s.len();
+fn unlimited(jobs: &TableColumns) -> Result<Demand, RunDirError> {
+    let rows = jobs.rows();
+    let run_times = seconds(jobs, "run_time_ref_ns")?;
     let (mut begins, mut ends) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-    for (row, submit) in jobs.submit_s.iter().enumerate() {
-        let (run_time, processors) = (jobs.run_time_s[row], i64::from(jobs.processors[row]));
+    let sizes = jobs.u32s("processors")?;
+    let times = seconds(jobs, "submit_ns")?.into_iter().zip(run_times);
+    for ((submit, run_time), size) in times.zip(sizes) {
+        let processors = i64::from(size);
         if submit.is_finite() && run_time.is_finite() {
-            begins.push((stats::key(*submit), processors));
+            begins.push((stats::key(submit), processors));
             ends.push((stats::key(submit + run_time), processors));
         }
     }
@@ -117,20 +132,20 @@ fn unlimited(jobs: &Jobs) -> Demand {
         running.push((at, f64::from(jobs)));
         processors.push((at, busy as f64));
     }
-    (running, processors)
+    Ok((running, processors))
 }
 
 /// Figures 9 to 12: the delay of each job by when it was submitted.
-fn delays(material: &Material, replications: &Replications) -> Vec<Drawing> {
-    let points: Vec<Vec<(f64, f64)>> = replications
-        .chosen
-        .iter()
-        .map(|jobs| {
-            let pairs = jobs.submit_s.iter().zip(&jobs.delay_s);
-            let pairs = pairs.map(|(submit, delay)| (*submit, *delay));
-            pairs.filter(|(_, delay)| delay.is_finite()).collect()
-        })
-        .collect();
+fn delays(material: &Material, replications: &Replications) -> Result<Vec<Drawing>, RunDirError> {
+    let points = each(&replications.chosen, |jobs| {
+        let Some(jobs) = jobs else {
+            return Ok(Vec::new());
+        };
+        let submits = seconds(jobs, "submit_ns")?.into_iter();
+        let pairs = submits.zip(jobs.f64s("delay_s")?);
+        Ok(pairs.filter(|(_, delay)| delay.is_finite()).collect())
+    });
+    let points: Vec<Vec<(f64, f64)>> = points.into_iter().collect::<Result<_, RunDirError>>()?;
     let all = || points.iter().flatten();
     let ends = |values: &mut dyn Iterator<Item = f64>| {
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |ends, value| {
@@ -154,5 +169,5 @@ fn delays(material: &Material, replications: &Replications) -> Vec<Drawing> {
                 .series(Series::scatter("", points.clone()).color(Color::Series(index)))
         })
         .collect();
-    each(&charts, Chart::draw)
+    Ok(each(&charts, Chart::draw))
 }

@@ -355,7 +355,8 @@ fn forwarding_and_starvation_are_told_by_job() {
     let worst = &document.policies[0].starvation;
     assert_eq!(worst.len(), 2);
     // 30 s of wait over tau = 10 s, which is longer than its run time.
-    assert_eq!((worst[0].job, worst[0].relative_wait), (0, 3.0));
+    assert_eq!(worst[0].row["job"].as_u64(), Some(0));
+    assert_eq!(worst[0].relative_wait, 3.0);
     assert_eq!((worst[0].overtaken_by, worst[1].overtaken_by), (1, 0));
     assert!(document.policies[1].starvation.is_empty());
 }

@@ -1,40 +1,39 @@
 //! Filters as the headers of the archive's cleaned logs spell them.
 
-use super::Facts;
+use super::{Fields, processors};
 use crate::threshold::Comparison;
 use gridrig_core::time::NANOS_PER_SEC;
 use std::fmt;
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
 /// Conditions that all hold: `user=135 and (job>=47421 and job<=50307)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter(Vec<Condition>);
 
-/// What a condition looks at, by the archive's names.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr, strum::VariantNames,
-)]
+/// What a condition looks at, by the archive's names and its field of SWF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum Quality {
     /// Job number.
-    Job,
+    Job = 1,
     /// User.
-    User,
+    User = 12,
     /// Group.
-    Group,
+    Group = 13,
     /// Executable.
-    App,
+    App = 14,
     /// Queue.
-    Queue,
+    Queue = 15,
     /// Partition.
-    Partition,
+    Partition = 16,
     /// Processors: allocated, else requested.
-    Proc,
+    Proc = 5,
     /// Run time in whole seconds, cut off.
-    Run,
+    Run = 4,
     /// Submit time in whole seconds from the log's time 0, cut off.
-    Submit,
+    Submit = 2,
     /// Status.
-    Status,
+    Status = 11,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +65,7 @@ impl Filter {
         let mut conditions = Vec::new();
         for part in bare.split(" and ") {
             conditions.push(Condition::parse(part).ok_or_else(|| {
-                let names = <Quality as strum::VariantNames>::VARIANTS;
+                let names = <Quality as VariantNames>::VARIANTS;
                 format!(
                     "conditions such as user=135 and job>=47421, with one of {} and a whole \
                      number",
@@ -99,7 +98,7 @@ impl Filter {
 
     /// Whether all conditions hold; a field that is not available meets none.
     #[must_use]
-    pub fn holds(&self, job: &Facts) -> bool {
+    pub fn holds(&self, job: &impl Fields) -> bool {
         self.0.iter().all(|condition| condition.holds(job))
     }
 
@@ -154,19 +153,12 @@ impl Condition {
         })
     }
 
-    fn holds(&self, job: &Facts) -> bool {
-        let seconds = |time: gridrig_core::time::SimDuration| time.as_nanos() / NANOS_PER_SEC;
+    fn holds(&self, job: &impl Fields) -> bool {
+        let field = job.field(self.quality as usize);
         let found = match self.quality {
-            Quality::Job => job.job,
-            Quality::User => job.user,
-            Quality::Group => job.group,
-            Quality::App => job.executable,
-            Quality::Queue => job.queue,
-            Quality::Partition => job.partition,
-            Quality::Proc => job.processors(),
-            Quality::Run => job.run_time.map(seconds),
-            Quality::Submit => job.submit.map(seconds),
-            Quality::Status => job.status,
+            Quality::Proc => processors(job),
+            Quality::Run | Quality::Submit => field.map(|nanos| nanos / NANOS_PER_SEC),
+            _ => field,
         };
         found.is_some_and(|found| self.relation.holds(&found, &self.value))
     }
@@ -174,6 +166,7 @@ impl Condition {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::Line;
     use super::*;
 
     #[test]
@@ -210,9 +203,8 @@ mod tests {
     #[test]
     fn a_field_that_is_not_available_meets_no_condition() {
         let filter = Filter::parse("user>=0").unwrap();
-        let mut job = Facts::default();
+        let job = Line::default();
         assert!(!filter.holds(&job));
-        job.user = Some(0);
-        assert!(filter.holds(&job));
+        assert!(filter.holds(&job.with(12, 0)));
     }
 }

@@ -1,9 +1,8 @@
 //! When jobs arrive: by hour and by day, how far apart, and whether a short
 //! gap follows a short one.
 
-use super::JobRow;
 use super::calendar::{Clock, ClockSource};
-use gridrig_core::time::NANOS_PER_SEC;
+use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use serde::Serialize;
 
 /// Arrivals over the day and over the week.
@@ -26,16 +25,16 @@ pub struct ArrivalProfile {
 impl ArrivalProfile {
     /// Of these jobs.
     #[must_use]
-    pub fn of(jobs: &[JobRow], clock: &Clock) -> Self {
-        let week = hours_of_week(jobs, clock);
+    pub fn of(submits: &[SimDuration], clock: &Clock) -> Self {
+        let week = hours_of_week(submits, clock);
         let mut hourly = [0; 24];
         let mut daily = [0; 7];
         for (hour, count) in week.iter().enumerate() {
             hourly[hour % 24] += count;
             daily[hour / 24] += count;
         }
-        let first = jobs.iter().map(|job| job.submit).min().unwrap_or_default();
-        let last = jobs.iter().map(|job| job.submit).max().unwrap_or_default();
+        let first = submits.iter().min().copied().unwrap_or_default();
+        let last = submits.iter().max().copied().unwrap_or_default();
         let calendar = clock.source != ClockSource::Trace;
         ArrivalProfile {
             clock: clock.source,
@@ -60,32 +59,32 @@ impl ArrivalProfile {
 
 /// Jobs by hour of the week, from Monday 0:00.
 #[must_use]
-pub fn hours_of_week(jobs: &[JobRow], clock: &Clock) -> [u64; 168] {
+pub fn hours_of_week(submits: &[SimDuration], clock: &Clock) -> [u64; 168] {
     let mut counts = [0; 168];
-    for job in jobs {
-        counts[clock.hour_of_week(job.submit)] += 1;
+    for submit in submits {
+        counts[clock.hour_of_week(*submit)] += 1;
     }
     counts
 }
 
 /// Jobs by hour of the day, from 0:00.
 #[must_use]
-pub fn hourly(jobs: &[JobRow], clock: &Clock) -> [u64; 24] {
+pub fn hourly(submits: &[SimDuration], clock: &Clock) -> [u64; 24] {
     let mut counts = [0; 24];
-    for job in jobs {
-        counts[clock.hour(job.submit)] += 1;
+    for submit in submits {
+        counts[clock.hour(*submit)] += 1;
     }
     counts
 }
 
 /// The gaps between neighbours in seconds, for jobs in order of submission.
 #[must_use]
-pub fn interarrival_s(jobs: &[JobRow]) -> Vec<f64> {
-    let gap = |pair: &[JobRow]| {
-        let nanos = (pair[1].submit - pair[0].submit).as_nanos();
+pub fn interarrival_s(submits: &[SimDuration]) -> Vec<f64> {
+    let gap = |pair: &[SimDuration]| {
+        let nanos = (pair[1] - pair[0]).as_nanos();
         nanos as f64 / NANOS_PER_SEC as f64
     };
-    jobs.windows(2).map(gap).collect()
+    submits.windows(2).map(gap).collect()
 }
 
 /// The correlation of a sequence with itself, shifted.

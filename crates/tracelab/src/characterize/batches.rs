@@ -1,6 +1,6 @@
 //! Batch submissions: jobs of one user that arrive together (DMM 5.1).
 
-use super::JobRow;
+use super::Columns;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use gridrig_results::stats::Distribution;
 use serde::Serialize;
@@ -36,28 +36,26 @@ pub struct Batch {
 }
 
 impl Batch {
-    fn first(job: &JobRow, user: u32, place: usize) -> Self {
-        let mut batch = Batch {
+    fn first(user: u32, place: usize, submit: SimDuration, run_time: SimDuration) -> Self {
+        Batch {
             place,
             user,
-            first_submit: job.submit,
+            first_submit: submit,
             jobs: 0,
-            run_time_min: job.run_time,
-            run_time_max: job.run_time,
+            run_time_min: run_time,
+            run_time_max: run_time,
             processor_nanos: 0,
             mean: 0.0,
             squares: 0.0,
-        };
-        batch.add(job);
-        batch
+        }
     }
 
-    fn add(&mut self, job: &JobRow) {
+    fn add(&mut self, run_time: SimDuration, size: u32) {
         self.jobs += 1;
-        self.run_time_min = self.run_time_min.min(job.run_time);
-        self.run_time_max = self.run_time_max.max(job.run_time);
-        self.processor_nanos += job.demand();
-        let run = job.run_time.as_secs_f64();
+        self.run_time_min = self.run_time_min.min(run_time);
+        self.run_time_max = self.run_time_max.max(run_time);
+        self.processor_nanos += u128::from(size) * u128::from(run_time.as_nanos());
+        let run = run_time.as_secs_f64();
         let off = run - self.mean;
         self.mean += off / f64::from(self.jobs);
         self.squares += off * (run - self.mean);
@@ -86,22 +84,24 @@ impl Batch {
 /// that is not older than `window`, else it begins a new one. Jobs without a
 /// user belong to none.
 #[must_use]
-pub fn batches(jobs: &[JobRow], window: SimDuration) -> Vec<Batch> {
+pub fn batches(jobs: &Columns, window: SimDuration) -> Vec<Batch> {
     collect(jobs, window, 1)
 }
 
 /// Batches of at least so many jobs. In most traces nearly all batches are
 /// single jobs; those are not kept when nobody asks for them.
-fn collect(jobs: &[JobRow], window: SimDuration, least: u32) -> Vec<Batch> {
+fn collect(jobs: &Columns, window: SimDuration, least: u32) -> Vec<Batch> {
     // The last batch of each user.
     let mut open: HashMap<u32, Batch> = HashMap::new();
     let mut batches: Vec<Batch> = Vec::new();
-    for (place, job) in jobs.iter().enumerate() {
-        let Some(user) = job.user else { continue };
+    for (place, ((submit, run_time, size), user)) in jobs.rows().zip(&jobs.users).enumerate() {
+        let Some(user) = *user else { continue };
         match open.get_mut(&user) {
-            Some(batch) if job.submit - batch.first_submit <= window => batch.add(job),
+            Some(batch) if submit - batch.first_submit <= window => batch.add(run_time, size),
             _ => {
-                let ended = open.insert(user, Batch::first(job, user, place));
+                let mut first = Batch::first(user, place, submit, run_time);
+                first.add(run_time, size);
+                let ended = open.insert(user, first);
                 batches.extend(ended.filter(|batch| batch.jobs >= least));
             }
         }
@@ -157,18 +157,18 @@ pub struct SizeClass {
 impl BatchStatistics {
     /// Of jobs in order of submission.
     #[must_use]
-    pub fn of(jobs: &[JobRow], window: SimDuration) -> Self {
+    pub fn of(jobs: &Columns, window: SimDuration) -> Self {
         let all = collect(jobs, window, 2);
-        let in_none = jobs.iter().filter(|job| job.user.is_none()).count() as u64;
+        let in_none = jobs.users.iter().filter(|user| user.is_none()).count() as u64;
         let count: u64 = all.iter().map(|batch| u64::from(batch.jobs)).sum();
-        let total: u128 = jobs.iter().map(JobRow::demand).sum();
+        let total: u128 = jobs.demands().sum();
         let batched: u128 = all.iter().map(|batch| batch.processor_nanos).sum();
         let spreads: Vec<f64> = all.iter().map(Batch::orders_of_magnitude).collect();
         BatchStatistics {
             window_s: window.as_nanos() as f64 / NANOS_PER_SEC as f64,
             count: all.len() as u64,
             jobs: count,
-            jobs_share: (!jobs.is_empty()).then(|| count as f64 / jobs.len() as f64),
+            jobs_share: (!jobs.users.is_empty()).then(|| count as f64 / jobs.users.len() as f64),
             processor_time_share: (total > 0).then(|| batched as f64 / total as f64),
             jobs_without_user: in_none,
             size: Distribution::of(all.iter().map(|batch| f64::from(batch.jobs))),
@@ -218,26 +218,27 @@ fn by_size(batches: &[Batch], spreads: &[f64]) -> Vec<SizeClass> {
 mod tests {
     use super::*;
 
-    fn job(submit: u64, user: Option<u32>, run: u64, processors: u32) -> JobRow {
-        JobRow {
-            submit: SimDuration::from_secs(submit),
-            run_time: SimDuration::from_secs(run),
-            processors,
-            user,
+    /// Of (submit time in s, user, run time in s, processors).
+    fn columns(jobs: &[(u64, Option<u32>, u64, u32)]) -> Columns {
+        let mut columns = Columns::default();
+        for (submit, user, run, size) in jobs {
+            let [submit, run] = [submit, run].map(|time| SimDuration::from_secs(*time));
+            columns.push(submit, run, *size, *user);
         }
+        columns
     }
 
     #[test]
     fn a_batch_ends_a_window_after_its_first_job_not_its_last() {
-        let jobs = [
-            job(0, Some(1), 10, 1),
-            job(50, Some(2), 10, 1),
-            job(100, Some(1), 1_000, 2),
-            job(120, Some(1), 0, 1),
-            job(121, Some(1), 7, 1),
-            job(200, Some(1), 7, 1),
-            job(200, None, 7, 1),
-        ];
+        let jobs = columns(&[
+            (0, Some(1), 10, 1),
+            (50, Some(2), 10, 1),
+            (100, Some(1), 1_000, 2),
+            (120, Some(1), 0, 1),
+            (121, Some(1), 7, 1),
+            (200, Some(1), 7, 1),
+            (200, None, 7, 1),
+        ]);
         let all = batches(&jobs, BATCH_WINDOW);
         let sizes: Vec<(u32, u32)> = all.iter().map(|b| (b.user, b.jobs)).collect();
         assert_eq!(sizes, [(1, 3), (2, 1), (1, 2)]);
@@ -258,9 +259,9 @@ mod tests {
         let mut jobs = Vec::new();
         for size in 1..=600u32 {
             let at = u64::from(size) * 1_000;
-            jobs.extend((0..size).map(|i| job(at, Some(size), 1 + u64::from(i), 1)));
+            jobs.extend((0..size).map(|i| (at, Some(size), 1 + u64::from(i), 1)));
         }
-        let of = BatchStatistics::of(&jobs, BATCH_WINDOW);
+        let of = BatchStatistics::of(&columns(&jobs), BATCH_WINDOW);
         assert_eq!(of.count, 599);
         assert_eq!(of.by_size.iter().map(|c| c.count).sum::<u64>(), 599);
         let last = of.by_size.last().unwrap();
@@ -274,7 +275,7 @@ mod tests {
 
     #[test]
     fn no_job_makes_no_statistic() {
-        let of = BatchStatistics::of(&[], BATCH_WINDOW);
+        let of = BatchStatistics::of(&Columns::default(), BATCH_WINDOW);
         assert_eq!((of.jobs_share, of.processor_time_share), (None, None));
         assert!(of.by_size.is_empty());
     }

@@ -6,7 +6,8 @@ mod walk;
 use super::bins::{Bins, nice_width};
 use super::calendar::Clock;
 use super::demand;
-use super::{Distinct, JobRow};
+use super::{Columns, Distinct};
+use crate::format::{PARTITION, SITE};
 use crate::load::{Loaded, TraceJob};
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use serde::Serialize;
@@ -48,10 +49,10 @@ impl ClusterField {
     /// The cluster of a job.
     #[must_use]
     pub fn value(self, job: &TraceJob) -> Option<u32> {
-        match self {
-            Self::Site => job.site,
-            Self::Partition => job.partition,
-        }
+        job.ids[match self {
+            Self::Site => SITE,
+            Self::Partition => PARTITION,
+        }]
     }
 }
 
@@ -255,7 +256,7 @@ struct Gathered {
     arrivals: Vec<Arrival>,
     /// Per cluster the jobs as they really started; `None` once one of them
     /// has no wait time.
-    started: Vec<Option<Vec<JobRow>>>,
+    started: Vec<Option<Columns>>,
 }
 
 fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
@@ -266,17 +267,16 @@ fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
         let at = *numbers.entry(id).or_insert(gathered.ids.len());
         if at == gathered.ids.len() {
             gathered.ids.push(id);
-            gathered.started.push(Some(Vec::new()));
+            gathered.started.push(Some(Columns::default()));
         }
         gathered.arrivals.push(Arrival {
             submit: job.submit,
             cluster: at as u32,
         });
         match (gathered.started[at].as_mut(), job.wait_time) {
-            (Some(jobs), Some(wait)) => jobs.push(JobRow {
-                submit: job.submit + wait,
-                ..JobRow::from(job)
-            }),
+            (Some(jobs), Some(wait)) => {
+                jobs.push(job.submit + wait, job.run_time, job.processors, job.user());
+            }
             (Some(_), None) => gathered.started[at] = None,
             (None, _) => {}
         }
@@ -287,7 +287,7 @@ fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
 /// How large clusters are, in order of appearance: as given, else the most
 /// that ran there at once where every job of the cluster has a wait time.
 fn sizes(gathered: &Gathered, given: &BTreeMap<u32, u64>) -> Vec<Option<(u64, ClusterSizeFrom)>> {
-    let size = |(id, started): (&u32, &Option<Vec<JobRow>>)| {
+    let size = |(id, started): (&u32, &Option<Columns>)| {
         if let Some(size) = given.get(id).filter(|size| **size > 0) {
             return Some((*size, ClusterSizeFrom::Option));
         }

@@ -1,7 +1,7 @@
 //! Demand with unlimited resources: what would be busy if every job started
 //! when it is submitted (LSAP 4.2, Figures 7 and 8).
 
-use super::JobRow;
+use super::Columns;
 use super::bins::{Bins, nice_width};
 use gridrig_core::time::NANOS_PER_SEC;
 use serde::Serialize;
@@ -73,20 +73,20 @@ pub struct Series {
 /// Walks the demand level by level, in order of time. Ends come before starts
 /// at one instant; runs of length 0 count for nothing. Jobs may come in any
 /// order.
-pub fn sweep(jobs: &[JobRow], mut visit: impl FnMut(Level)) {
-    let end = |job: &JobRow| (job.submit + job.run_time).as_nanos();
+pub fn sweep(jobs: &Columns, mut visit: impl FnMut(Level)) {
+    let rows = jobs.rows().map(|(submit, run_time, size)| {
+        let end = submit + run_time;
+        ([submit.as_nanos(), end.as_nanos()], size)
+    });
     // An end that saturates may be no later than its start.
-    let running = jobs.iter().filter(|job| end(job) > job.submit.as_nanos());
-    let sorted = |at: &dyn Fn(&JobRow) -> u64| {
-        let mut changes: Vec<(u64, u32)> = running
-            .clone()
-            .map(|job| (at(job), job.processors))
-            .collect();
+    let running = rows.filter(|([start, end], _)| end > start);
+    let sorted = |which: usize| {
+        let changes = running.clone().map(|(at, size)| (at[which], size));
+        let mut changes: Vec<(u64, u32)> = changes.collect();
         changes.sort_unstable_by_key(|change| change.0);
         changes.into_iter().peekable()
     };
-    let mut starts = sorted(&|job| job.submit.as_nanos());
-    let mut ends = sorted(&end);
+    let (mut starts, mut ends) = (sorted(0), sorted(1));
     let (mut processors, mut count) = (0u64, 0u64);
     // Every start has its end, so the ends are used up last.
     while let Some((end, _)) = ends.peek().copied() {
@@ -116,7 +116,7 @@ pub fn sweep(jobs: &[JobRow], mut visit: impl FnMut(Level)) {
 /// The largest demand in processors, without the series; `None` without a job
 /// that runs.
 #[must_use]
-pub fn peak(jobs: &[JobRow]) -> Option<Peak> {
+pub fn peak(jobs: &Columns) -> Option<Peak> {
     let demand = Demand::of(jobs, 1, None);
     Some(Peak {
         value: demand.peak_processors?,
@@ -128,15 +128,13 @@ impl Demand {
     /// Of these jobs, with a series of at most `bins` bins (at least 1), beside
     /// a machine of so many processors.
     #[must_use]
-    pub fn of(jobs: &[JobRow], bins: usize, machine: Option<u64>) -> Self {
-        let begin = jobs.iter().map(|job| job.submit.as_nanos()).min();
-        let end = jobs
-            .iter()
-            .map(|job| (job.submit + job.run_time).as_nanos())
-            .max();
+    pub fn of(jobs: &Columns, bins: usize, machine: Option<u64>) -> Self {
+        let begin = jobs.submits.iter().min();
+        let end = jobs.rows().map(|(submit, run, _)| submit + run).max();
         let (Some(begin), Some(end)) = (begin, end) else {
             return Demand::default();
         };
+        let (begin, end) = (begin.as_nanos(), end.as_nanos());
         let grid = Bins::new(begin, end, nice_width(end - begin, bins));
         let mut gauge = Gauge::new(grid, machine);
         sweep(jobs, |level| gauge.add(level));
@@ -270,18 +268,19 @@ mod tests {
     use super::*;
     use gridrig_core::time::SimDuration;
 
-    fn job(submit: u64, processors: u32, run: u64) -> JobRow {
-        JobRow {
-            submit: SimDuration::from_secs(submit),
-            run_time: SimDuration::from_secs(run),
-            processors,
-            ..JobRow::default()
+    /// Of (submit time in s, processors, run time in s).
+    fn columns(jobs: &[(u64, u32, u64)]) -> Columns {
+        let mut columns = Columns::default();
+        for (submit, size, run) in jobs {
+            let [submit, run] = [submit, run].map(|time| SimDuration::from_secs(*time));
+            columns.push(submit, run, *size, None);
         }
+        columns
     }
 
     #[test]
     fn ends_come_before_starts_at_one_instant() {
-        let jobs = [job(0, 4, 10), job(3, 9, 0), job(10, 4, 10), job(12, 1, 5)];
+        let jobs = columns(&[(0, 4, 10), (3, 9, 0), (10, 4, 10), (12, 1, 5)]);
         let demand = Demand::of(&jobs, 100, Some(4));
         assert_eq!(demand.peak_processors, Some(5));
         assert_eq!(demand.peak_processors_at_s, Some(12.0));
@@ -297,7 +296,7 @@ mod tests {
     #[test]
     fn bins_hold_largest_and_mean() {
         // 3 processors over [0, 15), 2 more over [8, 12); the bins are 10 s.
-        let jobs = [job(0, 3, 15), job(8, 2, 4)];
+        let jobs = columns(&[(0, 3, 15), (8, 2, 4)]);
         let demand = Demand::of(&jobs, 3, None);
         assert_eq!(demand.bin_s, Some(10.0));
         assert_eq!(demand.series.at_s, [0.0, 10.0]);
@@ -309,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_gap_without_jobs_counts_as_time() {
-        let jobs = [job(100, 1, 10), job(190, 1, 10)];
+        let jobs = columns(&[(100, 1, 10), (190, 1, 10)]);
         let demand = Demand::of(&jobs, 20, None);
         assert_eq!(demand.mean_jobs, Some(0.2));
         assert_eq!(demand.series.jobs_max.iter().sum::<u64>(), 2);
@@ -317,24 +316,21 @@ mod tests {
 
     #[test]
     fn no_job_that_runs_has_no_demand() {
-        assert_eq!(Demand::of(&[], 10, None), Demand::default());
-        assert_eq!(Demand::of(&[job(5, 3, 0)], 10, None), Demand::default());
-        assert_eq!(peak(&[]), None);
+        let none = Columns::default();
+        assert_eq!(Demand::of(&none, 10, None), Demand::default());
+        let short = columns(&[(5, 3, 0)]);
+        assert_eq!(Demand::of(&short, 10, None), Demand::default());
+        assert_eq!(peak(&none), None);
     }
 
     #[test]
     fn times_at_the_end_of_the_range_do_no_harm() {
-        let far = JobRow {
-            submit: SimDuration::from_nanos(u64::MAX - 5),
-            run_time: SimDuration::from_nanos(u64::MAX),
-            processors: u32::MAX,
-            ..JobRow::default()
-        };
-        let last = JobRow {
-            submit: SimDuration::from_nanos(u64::MAX),
-            ..far
-        };
-        let demand = Demand::of(&[job(0, 1, 1), far, last], 50, None);
+        let mut jobs = columns(&[(0, 1, 1)]);
+        for submit in [u64::MAX - 5, u64::MAX] {
+            let [submit, run] = [submit, u64::MAX].map(SimDuration::from_nanos);
+            jobs.push(submit, run, u32::MAX, None);
+        }
+        let demand = Demand::of(&jobs, 50, None);
         assert_eq!(demand.peak_processors, Some(u64::from(u32::MAX)));
         assert!(demand.series.at_s.len() <= 51);
     }

@@ -1,8 +1,9 @@
 //! The job profile: run time and processors against submit time (LSAP 4.2,
 //! Figures 5 and 6).
 
-use super::JobRow;
+use super::Columns;
 use super::bins::{Bins, nice_width};
+use gridrig_core::time::SimDuration;
 use serde::Serialize;
 
 /// The profile by time of submission, one element per bin in each column.
@@ -28,8 +29,8 @@ pub struct Profile {
 impl Profile {
     /// Of these jobs in at most `bins` bins.
     #[must_use]
-    pub fn of(jobs: &[JobRow], bins: usize) -> Self {
-        let Some(grid) = grid(jobs, bins) else {
+    pub fn of(jobs: &Columns, bins: usize) -> Self {
+        let Some(grid) = grid(&jobs.submits, bins) else {
             return Profile::default();
         };
         let count = grid.count();
@@ -43,14 +44,14 @@ impl Profile {
             processors_max: vec![0; count],
         };
         let mut sums = vec![(0.0f64, 0u64); count];
-        for job in jobs {
-            let at = grid.index(job.submit.as_nanos());
-            let run = job.run_time.as_secs_f64();
+        for (submit, run_time, size) in jobs.rows() {
+            let at = grid.index(submit.as_nanos());
+            let run = run_time.as_secs_f64();
             profile.jobs[at] += 1;
             profile.run_time_max_s[at] = profile.run_time_max_s[at].max(run);
-            profile.processors_max[at] = profile.processors_max[at].max(job.processors);
+            profile.processors_max[at] = profile.processors_max[at].max(size);
             sums[at].0 += run;
-            sums[at].1 += u64::from(job.processors);
+            sums[at].1 += u64::from(size);
         }
         let mean = |sum: f64, jobs: u64| (jobs > 0).then(|| sum / jobs as f64);
         let columns = || sums.iter().zip(&profile.jobs);
@@ -60,26 +61,23 @@ impl Profile {
     }
 }
 
-fn grid(jobs: &[JobRow], bins: usize) -> Option<Bins> {
-    let first = jobs.iter().map(|job| job.submit.as_nanos()).min()?;
-    let last = jobs.iter().map(|job| job.submit.as_nanos()).max()?;
+fn grid(submits: &[SimDuration], bins: usize) -> Option<Bins> {
+    let first = submits.iter().min()?.as_nanos();
+    let last = submits.iter().max()?.as_nanos();
     Some(Bins::new(first, last, nice_width(last - first, bins)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::time::SimDuration;
 
-    fn jobs(count: u64) -> Vec<JobRow> {
-        (0..count)
-            .map(|i| JobRow {
-                submit: SimDuration::from_secs(1_000 + i),
-                run_time: SimDuration::from_secs(i % 1_000),
-                processors: 1 + (i % 7) as u32,
-                ..JobRow::default()
-            })
-            .collect()
+    fn jobs(count: u64) -> Columns {
+        let mut columns = Columns::default();
+        for i in 0..count {
+            let [submit, run] = [1_000 + i, i % 1_000].map(SimDuration::from_secs);
+            columns.push(submit, run, 1 + (i % 7) as u32, None);
+        }
+        columns
     }
 
     #[test]
@@ -92,6 +90,6 @@ mod tests {
         assert_eq!(profile.run_time_mean_s[2], Some(22.0));
         assert_eq!(profile.run_time_max_s[1], 19.0);
         assert_eq!(profile.processors_max[0], 7);
-        assert_eq!(Profile::of(&[], 4), Profile::default());
+        assert_eq!(Profile::of(&Columns::default(), 4), Profile::default());
     }
 }

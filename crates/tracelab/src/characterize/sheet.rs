@@ -5,7 +5,7 @@ mod figures;
 mod tables;
 
 use super::batches::{BATCH_WINDOW, batches};
-use super::{Characterization, JobRow, rows};
+use super::{Characterization, Columns};
 use crate::load::Loaded;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use gridrig_results::plot::{Page, Verdict, integer, number, percent, seconds};
@@ -16,12 +16,12 @@ pub fn sheet(loaded: &Loaded, trace: &Characterization) -> Page {
     let name = loaded.file.rsplit('/').next().unwrap_or(&loaded.file);
     let mut page = Page::new(format!("Trace {name}"));
     overview(&mut page, trace);
-    let jobs = &rows(loaded);
-    if jobs.is_empty() {
+    let jobs = &Columns::from_iter(&loaded.jobs);
+    if loaded.jobs.is_empty() {
         page.verdict(Verdict::Warning, "The trace has no job that ran.");
         return page;
     }
-    profile(&mut page, loaded, trace);
+    profile(&mut page, jobs, trace);
     page.heading("Demand with unlimited resources");
     page.paragraph(&demand_text(trace));
     let (processors, running) = figures::demand(jobs, trace);
@@ -43,22 +43,22 @@ pub fn sheet(loaded: &Loaded, trace: &Characterization) -> Page {
     );
     page.pair(
         (
-            &figures::interarrival(jobs),
+            &figures::interarrival(&jobs.submits),
             "Times from one submission to the next.",
         ),
         (
-            &figures::autocorrelation(jobs),
+            &figures::autocorrelation(&jobs.submits),
             "Correlation of an inter-arrival time with the one so many jobs later.",
         ),
     );
     page.heading("Sizes and run times");
     page.pair(
         (
-            &figures::processors(jobs),
+            &figures::processors(&jobs.sizes),
             "Share of jobs that are not wider.",
         ),
         (
-            &figures::run_times(jobs),
+            &figures::run_times(&jobs.run_times),
             "Share of jobs that do not run longer.",
         ),
     );
@@ -124,9 +124,8 @@ fn skipped(trace: &Characterization) -> String {
     }
 }
 
-fn profile(page: &mut Page, loaded: &Loaded, trace: &Characterization) {
+fn profile(page: &mut Page, jobs: &Columns, trace: &Characterization) {
     page.heading("Job profile");
-    let jobs = &rows(loaded);
     page.figure(
         &figures::run_time_profile(jobs),
         "Run time of each job against its submission (LSAP Figures 5 and 6).",
@@ -162,7 +161,7 @@ fn demand_text(trace: &Characterization) -> String {
     )
 }
 
-fn batch_section(page: &mut Page, jobs: &[JobRow], trace: &Characterization) {
+fn batch_section(page: &mut Page, jobs: &Columns, trace: &Characterization) {
     let of = &trace.batches;
     page.heading("Batch submissions");
     page.paragraph(&format!(

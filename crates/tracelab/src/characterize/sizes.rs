@@ -1,7 +1,7 @@
 //! How wide jobs are, and how long: shares and distribution functions.
 
-use super::JobRow;
-use gridrig_core::time::NANOS_PER_SEC;
+use super::Columns;
+use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use gridrig_results::stats;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -30,8 +30,8 @@ pub struct SizeCounts(BTreeMap<u32, u64>);
 impl SizeCounts {
     /// Of these jobs.
     #[must_use]
-    pub fn of(jobs: &[JobRow]) -> Self {
-        let mut sizes: Vec<u32> = jobs.iter().map(|job| job.processors).collect();
+    pub fn of(sizes: &[u32]) -> Self {
+        let mut sizes = sizes.to_vec();
         sizes.sort_unstable();
         let same = sizes.chunk_by(|a, b| a == b);
         SizeCounts(same.map(|same| (same[0], same.len() as u64)).collect())
@@ -79,8 +79,9 @@ pub struct SizeCdf {
 impl SizeShares {
     /// Of these jobs, counted already.
     #[must_use]
-    pub fn of(jobs: &[JobRow], counts: &SizeCounts) -> Self {
-        let share = |count: u64| (!jobs.is_empty()).then(|| count as f64 / jobs.len() as f64);
+    pub fn of(jobs: &Columns, counts: &SizeCounts) -> Self {
+        let all = jobs.sizes.len();
+        let share = |count: u64| (all > 0).then(|| count as f64 / all as f64);
         let (mut serial, mut power, mut other) = (0, 0, 0);
         for (size, count) in counts.iter() {
             match size {
@@ -89,12 +90,12 @@ impl SizeShares {
                 _ => other += count,
             }
         }
-        let total: u128 = jobs.iter().map(JobRow::demand).sum();
-        let of_serial: u128 = jobs
-            .iter()
-            .filter(|job| job.processors == 1)
-            .map(JobRow::demand)
-            .sum();
+        let total: u128 = jobs.demands().sum();
+        let serial_ones = jobs
+            .demands()
+            .zip(&jobs.sizes)
+            .filter(|(_, size)| **size == 1);
+        let of_serial: u128 = serial_ones.map(|(demand, _)| demand).sum();
         SizeShares {
             serial_share: share(serial),
             power_of_two_share: share(power),
@@ -107,8 +108,8 @@ impl SizeShares {
 /// The 0 %, 1 %, ... 100 % quantiles of the run times in seconds; empty
 /// without jobs.
 #[must_use]
-pub fn run_time_percentiles_s(jobs: &[JobRow]) -> Vec<f64> {
-    let mut nanos: Vec<u64> = jobs.iter().map(|job| job.run_time.as_nanos()).collect();
+pub fn run_time_percentiles_s(run_times: &[SimDuration]) -> Vec<f64> {
+    let mut nanos: Vec<u64> = run_times.iter().map(|run| run.as_nanos()).collect();
     nanos.sort_unstable();
     let seconds = |nanos: u64| nanos as f64 / NANOS_PER_SEC as f64;
     let sorted: Vec<f64> = nanos.into_iter().map(seconds).collect();
@@ -120,27 +121,15 @@ pub fn run_time_percentiles_s(jobs: &[JobRow]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::time::SimDuration;
-
-    fn job(processors: u32, run: u64) -> JobRow {
-        JobRow {
-            submit: SimDuration::ZERO,
-            run_time: SimDuration::from_secs(run),
-            processors,
-            ..JobRow::default()
-        }
-    }
 
     #[test]
     fn shares_add_up_and_one_is_no_power_of_two_here() {
-        let jobs = [
-            job(1, 10),
-            job(1, 20),
-            job(2, 10),
-            job(1 << 30, 0),
-            job(3, 10),
-        ];
-        let counts = SizeCounts::of(&jobs);
+        let jobs = Columns {
+            sizes: vec![1, 1, 2, 1 << 30, 3],
+            run_times: [10, 20, 10, 0, 10].map(SimDuration::from_secs).to_vec(),
+            ..Columns::default()
+        };
+        let counts = SizeCounts::of(&jobs.sizes);
         let shares = SizeShares::of(&jobs, &counts);
         assert_eq!(shares.serial_share, Some(0.4));
         assert_eq!(shares.power_of_two_share, Some(0.4));
@@ -153,8 +142,8 @@ mod tests {
 
     #[test]
     fn a_function_of_many_sizes_is_thinned_but_keeps_its_ends() {
-        let jobs: Vec<JobRow> = (1..=10_000).map(|size| job(size, 1)).collect();
-        let cdf = SizeCounts::of(&jobs).cdf();
+        let sizes: Vec<u32> = (1..=10_000).collect();
+        let cdf = SizeCounts::of(&sizes).cdf();
         assert!(cdf.processors.len() <= 202, "{}", cdf.processors.len());
         assert_eq!((cdf.processors[0], cdf.share[0]), (1, 0.0001));
         assert_eq!(cdf.processors.last(), Some(&10_000));
@@ -166,8 +155,8 @@ mod tests {
 
     #[test]
     fn percentiles_are_a_hundred_and_one_order_statistics() {
-        let jobs: Vec<JobRow> = (0..=200).rev().map(|run| job(1, run)).collect();
-        let percentiles = run_time_percentiles_s(&jobs);
+        let runs: Vec<_> = (0..=200).rev().map(SimDuration::from_secs).collect();
+        let percentiles = run_time_percentiles_s(&runs);
         assert_eq!(percentiles.len(), 101);
         for (percent, value) in (0u8..).zip(percentiles) {
             assert!(

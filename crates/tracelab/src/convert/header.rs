@@ -136,7 +136,7 @@ fn merged_lines(
 /// Seconds without the unit's usual changes.
 fn seconds(time: SimDuration) -> String {
     let mut text = Vec::new();
-    crate::format::push_time(&mut text, Some(time));
+    crate::format::push_number(&mut text, Some(time.into()));
     format!("{} s", String::from_utf8_lossy(&text))
 }
 

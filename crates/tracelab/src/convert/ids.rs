@@ -3,12 +3,9 @@
 use super::Input;
 use super::survey::{Naming, Survey};
 use crate::error::ConvertError;
-use crate::format::{COLUMN_NAMES, Format, NAMED, Record, canonical_number, table_key};
-
-/// Places in [`NAMED`].
-pub(super) const QUEUE: usize = 3;
-pub(super) const PARTITION: usize = 4;
-const SITE: usize = 5;
+use crate::format::{
+    COLUMN_NAMES, Format, NAMED, PARTITION, QUEUE, Record, SITE, canonical_number, field, table_key,
+};
 
 /// Names of the inputs of a merge; none for a single input.
 pub(super) struct Origins(Vec<String>);
@@ -114,8 +111,10 @@ pub(super) fn plan_ids<'a>(
 impl InputIds<'_> {
     /// Puts numbers and names of the output into a job of this input.
     pub(super) fn translate(&self, record: &mut Record, to: Format) -> Result<(), ConvertError> {
-        record.job = self.shifted(record.job, self.job_base, "job number")?;
-        record.preceding_job = self.shifted(record.preceding_job, self.job_base, "job number")?;
+        for field in [field::JOB, field::PRECEDING_JOB] {
+            let number = self.shifted(record.count(field), self.job_base, "job number")?;
+            record.set(field, number);
+        }
         match to {
             Format::Swf => self.to_numbers(record),
             Format::Gwf => self.to_names(record),

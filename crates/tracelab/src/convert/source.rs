@@ -5,7 +5,7 @@ use super::ids::InputIds;
 use super::survey::{FileReader, Survey, key, open_input};
 use super::{Offsets, Request};
 use crate::error::ConvertError;
-use crate::format::{Format, Record};
+use crate::format::{Format, Record, field};
 use crate::sanitize::Rules;
 use crate::split::Split;
 use gridrig_core::time::SimDuration;
@@ -130,10 +130,10 @@ impl Source<'_> {
     /// Reads the next job that stays, as it is to be written.
     fn read(&mut self, job: &mut Job) -> Result<bool, ConvertError> {
         while let Some(record) = self.reader.next_record()? {
-            let facts = self.survey.facts(record);
-            if self.rules.verdict(&facts).is_some() {
+            if self.rules.verdict(&self.survey.numbered(record)).is_some() {
                 continue;
             }
+            let submit = self.survey.submit(record);
             self.kept += 1;
             job.record.clone_from(record);
             if let Some(field) = self.by {
@@ -141,7 +141,7 @@ impl Source<'_> {
                 job.key = self.ids.final_key(field, key.as_deref())?;
             }
             self.ids.translate(&mut job.record, self.to)?;
-            self.place_in_time(job, facts.submit)?;
+            self.place_in_time(job, submit)?;
             return Ok(true);
         }
         Ok(false)
@@ -153,16 +153,18 @@ impl Source<'_> {
         submit: Option<SimDuration>,
     ) -> Result<(), ConvertError> {
         let record = &mut job.record;
-        if self.ids.origin.is_some() && record.job.is_none() {
-            record.job = Some(self.ids.unnumbered_from.saturating_add(self.unnumbered));
+        if self.ids.origin.is_some() && record.count(field::JOB).is_none() {
+            let number = self.ids.unnumbered_from.saturating_add(self.unnumbered);
+            record.set(field::JOB, number);
             self.unnumbered += 1;
         }
         let base = match self.to {
             Format::Swf => SimDuration::ZERO,
             Format::Gwf => self.unix_start,
         };
-        record.submit_time = submit.map(|at| at + self.offset + base);
-        match record.submit_time {
+        let submit = submit.map(|at| at + self.offset + base);
+        record.set(field::SUBMIT, submit);
+        match submit {
             Some(at) if at.as_nanos() == u64::MAX => {
                 Err(ConvertError::too_large(&self.survey.file, "submit time"))
             }
@@ -188,7 +190,7 @@ impl Source<'_> {
                 continue;
             }
             // A job without a submit time follows the one before it.
-            let at = job.record.submit_time.unwrap_or(self.latest);
+            let at = job.record.time(field::SUBMIT).unwrap_or(self.latest);
             self.latest = self.latest.max(at);
             self.held.insert((at, self.kept), job);
         }

@@ -3,18 +3,15 @@
 use super::Input;
 use crate::error::{ConvertError, TraceError};
 use crate::format::{
-    COLUMN_NAMES, COLUMNS, FIELD_NAMES, Format, Header, NAMED, NameTables, Record, TraceFile,
-    TraceReader, from_header, open, open_as,
+    COLUMN_NAMES, COLUMNS, FIELD_NAMES, Format, Header, IDS, NAMED, NameTables, Record, TraceFile,
+    TraceReader, field, from_header, open, open_as,
 };
 use crate::load::time_zero;
-use crate::sanitize::{Facts, Sanitizer};
+use crate::sanitize::{Fields, Sanitizer};
 use crate::split::MAX_STREAMS;
 use gridrig_core::time::SimDuration;
 use std::collections::BTreeMap;
 use std::io::BufReader;
-
-/// Bit of the wait time in [`Record::below_zero`].
-const WAIT_BIT: u32 = 1 << 2;
 
 /// What is known of an input once it has been read.
 pub(super) struct Survey {
@@ -98,14 +95,13 @@ pub(super) fn survey(
     let mut latest = SimDuration::ZERO;
     while let Some(record) = reader.next_record()? {
         survey.read += 1;
-        let facts = survey.facts(record);
-        if !sanitizer.keeps(&facts) {
+        if !sanitizer.keeps(&survey.numbered(record)) {
             continue;
         }
         survey.kept += 1;
-        survey.count_ids(record, &facts);
+        survey.count_ids(record);
         survey.count_lost(record, to, merging);
-        if let Some(submit) = facts.submit {
+        if let Some(submit) = survey.submit(record) {
             latest = latest.max(submit);
             survey.disorder = survey.disorder.max(latest - submit);
         }
@@ -141,7 +137,7 @@ impl Survey {
                 let mut first: Option<SimDuration> = None;
                 while let Some(record) = first_reader.next_record()? {
                     tables.take(record, &file)?;
-                    if let Some(at) = record.submit_time {
+                    if let Some(at) = record.time(field::SUBMIT) {
                         first = Some(first.map_or(at, |first| first.min(at)));
                     }
                 }
@@ -174,17 +170,17 @@ impl Survey {
         })
     }
 
-    /// What the rules look at: names as their numbers, times from time 0.
-    pub(super) fn facts(&self, record: &Record) -> Facts {
-        Facts {
-            submit: record.submit_time.map(|at| at - self.zero),
-            user: self.number(record, 0),
-            group: self.number(record, 1),
-            executable: self.number(record, 2),
-            queue: self.number(record, 3),
-            partition: self.number(record, 4),
-            ..Facts::from(record)
+    /// A record as the rules look at it.
+    pub(super) fn numbered<'a>(&'a self, record: &'a Record) -> Numbered<'a> {
+        Numbered {
+            survey: self,
+            record,
         }
+    }
+
+    /// When a job was submitted, from time 0.
+    pub(super) fn submit(&self, record: &Record) -> Option<SimDuration> {
+        record.time(field::SUBMIT).map(|at| at - self.zero)
     }
 
     /// The number of a field of [`NAMED`]: that of its name where the field
@@ -199,9 +195,10 @@ impl Survey {
         }
     }
 
-    fn count_ids(&mut self, record: &Record, facts: &Facts) {
-        self.jobs.take(facts.job);
-        self.unnumbered += u64::from(facts.job.is_none());
+    fn count_ids(&mut self, record: &Record) {
+        let job = record.count(field::JOB);
+        self.jobs.take(job);
+        self.unnumbered += u64::from(job.is_none());
         for field in 0..NAMED.len() {
             let number = self.number(record, field);
             self.ids[field].take(number);
@@ -211,9 +208,9 @@ impl Survey {
     /// What the other format has no field for.
     fn count_lost(&mut self, record: &Record, to: Format, merging: bool) {
         let mut lose = |what: &'static str| *self.lost.entry(what).or_default() += 1;
-        let mut below_zero = record.below_zero;
+        let mut below_zero = record.below_zero();
         if record.early.is_some() {
-            below_zero &= !WAIT_BIT;
+            below_zero &= !(1 << field::WAIT);
             if to == Format::Swf {
                 lose("WaitTime below 0");
             }
@@ -221,7 +218,7 @@ impl Survey {
         if below_zero != 0 {
             lose("values below 0 other than -1");
         }
-        let partition = record.partition.is_some() || record.column(NAMED[4].1).is_some();
+        let partition = key(record, 4).is_some();
         if merging && partition {
             lose("partition (the origin stands there)");
         }
@@ -234,11 +231,10 @@ impl Survey {
                 }
             }
             (Format::Swf, Format::Gwf) => {
-                if record.preceding_job.is_some() {
-                    lose(FIELD_NAMES[16]);
-                }
-                if record.think_time.is_some() {
-                    lose(FIELD_NAMES[17]);
+                for field in [field::PRECEDING_JOB, field::THINK_TIME] {
+                    if record.number(field).is_some() {
+                        lose(FIELD_NAMES[field]);
+                    }
                 }
             }
             _ => {}
@@ -263,6 +259,28 @@ impl Survey {
             return Err(ConvertError::too_many_streams(file, name, MAX_STREAMS));
         }
         Ok(())
+    }
+}
+
+/// A record with names as their numbers and times from time 0.
+pub(super) struct Numbered<'a> {
+    survey: &'a Survey,
+    record: &'a Record,
+}
+
+impl Fields for Numbered<'_> {
+    fn field(&self, number: usize) -> Option<u64> {
+        match number - 1 {
+            field::SUBMIT => self.survey.submit(self.record).map(SimDuration::as_nanos),
+            at if (field::USER..field::USER + IDS).contains(&at) => {
+                self.survey.number(self.record, at - field::USER)
+            }
+            _ => self.record.field(number),
+        }
+    }
+
+    fn below_zero(&self) -> u32 {
+        self.record.below_zero()
     }
 }
 

@@ -15,6 +15,19 @@ pub const NAMED: [(&str, usize); 6] = [
     ("site", 17),
 ];
 
+/// Places in [`NAMED`].
+pub const USER: usize = 0;
+/// The group.
+pub const GROUP: usize = 1;
+/// The executable.
+pub const EXECUTABLE: usize = 2;
+/// The queue.
+pub const QUEUE: usize = 3;
+/// The partition.
+pub const PARTITION: usize = 4;
+/// The site.
+pub const SITE: usize = 5;
+
 /// Names of one field take no more bytes than this in memory: what has more
 /// of them has no ids that recur.
 const MAX_NAME_BYTES: usize = 64 << 20;

@@ -3,8 +3,9 @@
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 
 /// A decimal number, exact to nine places; further places are cut off, since
-/// no time is finer than a nanosecond, and it is said that they were.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// no time is finer than a nanosecond, and it is said that they were. By default
+/// it is -1: *not available*.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
     /// Below zero, which every field of SWF reads as *not available*.
     pub negative: bool,
@@ -16,12 +17,38 @@ pub struct Number {
     pub cut: bool,
 }
 
+impl Default for Number {
+    fn default() -> Self {
+        Number {
+            negative: true,
+            ..Number::from(1)
+        }
+    }
+}
+
 impl From<u64> for Number {
     fn from(whole: u64) -> Self {
         Number {
+            negative: false,
             whole,
-            ..Number::default()
+            billionths: 0,
+            cut: false,
         }
+    }
+}
+
+impl From<SimDuration> for Number {
+    fn from(time: SimDuration) -> Self {
+        Number {
+            billionths: (time.as_nanos() % NANOS_PER_SEC) as u32,
+            ..Number::from(time.as_nanos() / NANOS_PER_SEC)
+        }
+    }
+}
+
+impl<T: Into<Number>> From<Option<T>> for Number {
+    fn from(value: Option<T>) -> Self {
+        value.map_or_else(Number::default, T::into)
     }
 }
 

@@ -4,7 +4,9 @@ use super::fast::plain_line;
 use super::header::Header;
 use super::lines::{LineEnd, Lines, MAX_LINE_BYTES};
 use super::number::Number;
-use super::record::{COLUMNS, FIELDS, Format, NUMBERS, Record, TEXTS, canonical_number};
+use super::record::{
+    COLUMNS, FIELDS, Format, NUMBERS, Record, TEXTS, canonical_number, field, unfit,
+};
 use super::source::{Progress, TraceFile};
 use crate::error::{TraceError, excerpt, field_name};
 use std::io::{BufRead, BufReader};
@@ -15,9 +17,6 @@ const BUFFER_BYTES: usize = 1 << 17;
 
 /// Columns of the reservation table that comes with GWA-T-2.
 const RESERVATION_COLUMNS: usize = 3;
-
-/// Place of the wait time among the columns.
-const WAIT: usize = 2;
 
 /// Reads job lines one by one. The header is complete once the first job has
 /// been read, except for comments further down.
@@ -298,15 +297,14 @@ impl<R: BufRead> TraceReader<R> {
         if self.format != Format::Swf || self.records == 0 || self.again {
             return Ok(false);
         }
-        let mut numbers = [Number::default(); FIELDS];
         let ahead = self.lines.ahead()?;
         let ahead = &ahead[..ahead.len().min(MAX_LINE_BYTES + 1)];
-        let Some(length) = plain_line(ahead, &mut numbers) else {
+        let Some(length) = plain_line(ahead, &mut self.record.numbers) else {
             return Ok(false);
         };
         self.lines.take_ahead(length);
         self.header.end_value();
-        self.keep(&numbers)?;
+        self.settle()?;
         self.records += 1;
         Ok(true)
     }
@@ -361,29 +359,33 @@ impl<R: BufRead> TraceReader<R> {
         self.cut_numbers += u64::from(numbers.iter().any(|n| n.cut));
         if format == Format::Gwf {
             // What SWF has and GWF has not is not available.
-            let minus_one = Number {
-                negative: true,
-                ..Number::from(1)
-            };
-            numbers[NUMBERS..].fill(minus_one);
+            numbers[NUMBERS..].fill(Number::default());
             for (text, id) in self.record.text.iter().zip(&mut numbers[NUMBERS..16]) {
                 *id = canonical_number(text).map_or(*id, Number::from);
             }
         }
-        self.keep(&numbers)
+        self.record.numbers = numbers.map(|number| Number {
+            cut: false,
+            ..number
+        });
+        self.settle()
     }
 
-    /// Makes these numbers the record.
-    fn keep(&mut self, numbers: &[Number; FIELDS]) -> Result<(), TraceError> {
-        let text = std::mem::take(&mut self.record.text);
-        match Record::from_numbers(self.lines.number(), numbers) {
-            Ok(record) => *self.record = Record { text, ..record },
-            Err((at, expected)) => return Err(self.unfit(at, expected)),
+    /// Makes the numbers of a line a record.
+    fn settle(&mut self) -> Result<(), TraceError> {
+        let record = &mut *self.record;
+        record.line = self.lines.number();
+        if let Some((at, expected)) = unfit(&record.numbers) {
+            return Err(self.unfit(at, expected));
         }
-        if self.format == Format::Gwf && self.record.below_zero & 1 << WAIT != 0 {
-            self.record.early = numbers[WAIT].seconds();
-            if self.record.early.is_none() {
-                return Err(self.unfit(WAIT, "a time below 584 years"));
+        if self.format == Format::Gwf {
+            let early = record.below_zero() & 1 << field::WAIT != 0;
+            record.early = None;
+            if early {
+                record.early = record.numbers[field::WAIT].seconds();
+                if record.early.is_none() {
+                    return Err(self.unfit(field::WAIT, "a time below 584 years"));
+                }
             }
         }
         Ok(())

@@ -1,13 +1,12 @@
 //! One job line of either format.
 
 use super::number::Number;
-use gridrig_core::time::SimDuration;
+use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use std::path::Path;
+use strum::{Display, IntoStaticStr};
 
 /// The format of a trace.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, strum::Display, strum::IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, Display, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
 pub enum Format {
@@ -91,6 +90,9 @@ pub const COLUMNS: usize = 29;
 /// The columns that are numbers in GWF: 1 to 11, which are fields of SWF too.
 pub(super) const NUMBERS: usize = 11;
 
+/// The fields of SWF that say who and what: 12 to 16.
+pub(crate) const IDS: usize = 5;
+
 /// The columns of GWF that are kept as text: 12 to 29.
 pub const TEXTS: usize = COLUMNS - NUMBERS;
 
@@ -130,53 +132,67 @@ pub const COLUMN_NAMES: [&str; COLUMNS] = [
     "ProjectID",
 ];
 
-/// A job line with all its fields. `None` is *not available*: -1 or any other
-/// number below zero.
+/// The fields by their place in a line, from 0: their number less one.
+pub mod field {
+    /// Job number. Numbers may be sparse and may repeat (partial executions).
+    pub const JOB: usize = 0;
+    /// From the log's time 0; in GWF absolute, in Unix seconds.
+    pub const SUBMIT: usize = 1;
+    /// Wait time.
+    pub const WAIT: usize = 2;
+    /// Wall clock; 0 is less than half a second.
+    pub const RUN_TIME: usize = 3;
+    /// Allocated processors.
+    pub const ALLOCATED: usize = 4;
+    /// Average CPU time per processor.
+    pub const CPU_TIME: usize = 5;
+    /// KB per processor.
+    pub const USED_MEMORY: usize = 6;
+    /// Requested processors.
+    pub const REQUESTED: usize = 7;
+    /// The user's estimate.
+    pub const REQUESTED_TIME: usize = 8;
+    /// KB per processor.
+    pub const REQUESTED_MEMORY: usize = 9;
+    /// 1 completed, 0 failed, 5 cancelled, 2 to 4 partial executions; some logs
+    /// hold raw exit codes.
+    pub const STATUS: usize = 10;
+    /// User. In GWF this one and the four below are here where they are whole
+    /// numbers without a leading zero.
+    pub const USER: usize = 11;
+    /// Group.
+    pub const GROUP: usize = 12;
+    /// Executable.
+    pub const EXECUTABLE: usize = 13;
+    /// Queue; 0 is interactive by convention.
+    pub const QUEUE: usize = 14;
+    /// Partition.
+    pub const PARTITION: usize = 15;
+    /// Preceding job.
+    pub const PRECEDING_JOB: usize = 16;
+    /// From the end of the preceding job to the submission.
+    pub const THINK_TIME: usize = 17;
+}
+
+/// The fields that are times, as bits.
+const TIMES: u32 = 1 << field::SUBMIT
+    | 1 << field::WAIT
+    | 1 << field::RUN_TIME
+    | 1 << field::CPU_TIME
+    | 1 << field::REQUESTED_TIME
+    | 1 << field::THINK_TIME;
+
+/// The fields that may be any amount: averages are written with a fraction.
+const AMOUNTS: u32 = 1 << field::USED_MEMORY | 1 << field::REQUESTED_MEMORY;
+
+/// A job line. A number below zero, mostly -1, is *not available*; the methods
+/// give `None` for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// Line of the file, counted from 1.
     pub line: u64,
-    /// Field 1. Numbers may be sparse and may repeat (partial executions).
-    pub job: Option<u64>,
-    /// Field 2, from the log's time 0; in GWF absolute, in Unix seconds.
-    pub submit_time: Option<SimDuration>,
-    /// Field 3.
-    pub wait_time: Option<SimDuration>,
-    /// Field 4, wall clock; 0 is less than half a second.
-    pub run_time: Option<SimDuration>,
-    /// Field 5.
-    pub allocated_processors: Option<u64>,
-    /// Field 6, per processor.
-    pub cpu_time: Option<SimDuration>,
-    /// Field 7, KB per processor.
-    pub used_memory: Option<Number>,
-    /// Field 8.
-    pub requested_processors: Option<u64>,
-    /// Field 9, the user's estimate.
-    pub requested_time: Option<SimDuration>,
-    /// Field 10, KB per processor.
-    pub requested_memory: Option<Number>,
-    /// Field 11: 1 completed, 0 failed, 5 cancelled, 2 to 4 partial
-    /// executions; some logs hold raw exit codes.
-    pub status: Option<u64>,
-    /// Field 12. In GWF this one and the four below are here where they are
-    /// whole numbers without a leading zero.
-    pub user: Option<u64>,
-    /// Field 13.
-    pub group: Option<u64>,
-    /// Field 14.
-    pub executable: Option<u64>,
-    /// Field 15; 0 is interactive by convention.
-    pub queue: Option<u64>,
-    /// Field 16.
-    pub partition: Option<u64>,
-    /// Field 17.
-    pub preceding_job: Option<u64>,
-    /// Field 18, from the end of the preceding job to the submission.
-    pub think_time: Option<SimDuration>,
-    /// Fields below zero that are not -1, bit 0 for field 1: not available by
-    /// the rules of the format, but more likely wrong.
-    pub below_zero: u32,
+    /// By their [`field`].
+    pub numbers: [Number; FIELDS],
     /// How long before its submission a job of GWF began: a wait time below
     /// zero other than -1, as advance reservations have it.
     pub early: Option<SimDuration>,
@@ -188,73 +204,75 @@ pub struct Record {
 /// A field, counted from 0, and what was expected of it.
 pub(crate) type Unfit = (usize, &'static str);
 
+/// The first number that its field cannot be.
+pub(super) fn unfit(numbers: &[Number; FIELDS]) -> Option<Unfit> {
+    // Nearly all numbers are whole ones that are a time as well.
+    const PLAIN: u64 = u64::MAX / NANOS_PER_SEC;
+    let odd = |n: &Number| !n.negative & ((n.billionths > 0) | (n.whole >= PLAIN));
+    let mut odd = numbers.iter().enumerate().filter(|(_, n)| odd(n));
+    odd.find_map(|(at, n)| match 1 << at {
+        bit if bit & TIMES > 0 => {
+            let fits = n.seconds().is_some();
+            (!fits).then_some((at, "a time below 584 years"))
+        }
+        bit if bit & AMOUNTS > 0 => None,
+        _ => (n.billionths > 0).then_some((at, "a whole number")),
+    })
+}
+
 impl Record {
-    pub(crate) fn from_numbers(line: u64, numbers: &[Number; FIELDS]) -> Result<Self, Unfit> {
-        let time = |at: usize| match numbers[at] {
-            n if n.negative => Ok(None),
-            n => n.seconds().map(Some).ok_or((at, "a time below 584 years")),
-        };
-        let count = |at: usize| match numbers[at] {
-            n if n.negative => Ok(None),
-            n if n.billionths == 0 => Ok(Some(n.whole)),
-            _ => Err((at, "a whole number")),
-        };
-        // Averages are written with a fraction.
-        let memory = |at: usize| match numbers[at] {
-            n if n.negative => None,
-            n => Some(Number { cut: false, ..n }),
-        };
-        let below_zero = |bits, (at, n): (usize, &Number)| match n {
-            n if !n.negative || (n.whole == 1 && n.billionths == 0) => bits,
-            _ => bits | 1 << at,
-        };
-        Ok(Record {
-            line,
-            job: count(0)?,
-            submit_time: time(1)?,
-            wait_time: time(2)?,
-            run_time: time(3)?,
-            allocated_processors: count(4)?,
-            cpu_time: time(5)?,
-            used_memory: memory(6),
-            requested_processors: count(7)?,
-            requested_time: time(8)?,
-            requested_memory: memory(9),
-            status: count(10)?,
-            user: count(11)?,
-            group: count(12)?,
-            executable: count(13)?,
-            queue: count(14)?,
-            partition: count(15)?,
-            preceding_job: count(16)?,
-            think_time: time(17)?,
-            below_zero: numbers.iter().enumerate().fold(0, below_zero),
-            early: None,
-            text: Vec::new(),
-        })
+    /// A number of the line, `None` where it is not available.
+    #[must_use]
+    pub fn number(&self, field: usize) -> Option<Number> {
+        let number = self.numbers.get(field)?;
+        (!number.negative).then_some(*number)
+    }
+
+    /// A field that is a time.
+    #[must_use]
+    pub fn time(&self, field: usize) -> Option<SimDuration> {
+        self.number(field)?.seconds()
+    }
+
+    /// A field that is a whole number.
+    #[must_use]
+    pub fn count(&self, field: usize) -> Option<u64> {
+        let number = self.numbers.get(field)?;
+        (!number.negative).then_some(number.whole)
+    }
+
+    /// Replaces a number; `None` makes it not available.
+    pub fn set(&mut self, field: usize, value: impl Into<Number>) {
+        self.numbers[field] = value.into();
+    }
+
+    /// The same record with another number.
+    #[must_use]
+    pub fn with(mut self, field: usize, value: impl Into<Number>) -> Self {
+        self.set(field, value);
+        self
+    }
+
+    /// Fields below zero that are not -1, bit 0 for field 1: not available by
+    /// the rules of the format, but more likely wrong.
+    #[must_use]
+    pub fn below_zero(&self) -> u32 {
+        let below = self.numbers.iter().enumerate().filter(|(_, n)| n.negative);
+        let odd = below.filter(|(_, n)| n.whole != 1 || n.billionths > 0);
+        odd.fold(0, |bits, (at, _)| bits | 1 << at)
     }
 
     /// User, group, executable, queue and partition.
     #[must_use]
-    pub fn ids(&self) -> [Option<u64>; 5] {
-        [
-            self.user,
-            self.group,
-            self.executable,
-            self.queue,
-            self.partition,
-        ]
+    pub fn ids(&self) -> [Option<u64>; IDS] {
+        std::array::from_fn(|at| self.count(field::USER + at))
     }
 
     /// Replaces them.
-    pub(crate) fn set_ids(&mut self, ids: [Option<u64>; 5]) {
-        [
-            self.user,
-            self.group,
-            self.executable,
-            self.queue,
-            self.partition,
-        ] = ids;
+    pub(crate) fn set_ids(&mut self, ids: [Option<u64>; IDS]) {
+        for (at, id) in ids.into_iter().enumerate() {
+            self.set(field::USER + at, id);
+        }
     }
 
     /// A column of GWF from 12 on as text; `None` where it is *not available*
@@ -276,21 +294,19 @@ impl Record {
     #[must_use]
     pub fn wait_secs_f64(&self) -> Option<f64> {
         let early = self.early.map(|early| -early.as_secs_f64());
-        early.or(self.wait_time.map(SimDuration::as_secs_f64))
+        early.or(self.time(field::WAIT).map(SimDuration::as_secs_f64))
     }
 
     /// A job that was made: it ran and completed, on the processors that it
     /// asked for.
     pub(crate) fn made(number: u64, submit_s: u64, run_time_s: u64, processors: u64) -> Self {
-        Record {
-            job: Some(number),
-            submit_time: Some(SimDuration::from_secs(submit_s)),
-            run_time: Some(SimDuration::from_secs(run_time_s)),
-            allocated_processors: Some(processors),
-            requested_processors: Some(processors),
-            status: Some(1),
-            ..Record::default()
-        }
+        Record::default()
+            .with(field::JOB, number)
+            .with(field::SUBMIT, submit_s)
+            .with(field::RUN_TIME, run_time_s)
+            .with(field::ALLOCATED, processors)
+            .with(field::REQUESTED, processors)
+            .with(field::STATUS, 1u64)
     }
 }
 

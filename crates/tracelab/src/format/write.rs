@@ -1,8 +1,7 @@
 //! The streaming writer.
 
 use super::number::Number;
-use super::record::{Format, NUMBERS, Record, TEXTS};
-use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
+use super::record::{FIELDS, Format, IDS, NUMBERS, Record, TEXTS, field};
 use std::io::{self, Write};
 
 /// Bytes that are gathered before they are handed on.
@@ -129,29 +128,35 @@ fn push_record(buffer: &mut Vec<u8>, format: Format, record: &Record) {
         Format::Swf => b' ',
         Format::Gwf => b'\t',
     };
+    let fields = match format {
+        Format::Swf => FIELDS,
+        Format::Gwf => NUMBERS,
+    };
     // SWF has no wait times below zero.
     let early = record.early.filter(|_| format == Format::Gwf);
-    push_numbers(buffer, record, early, end);
-    let ids = record.ids();
-    match format {
-        Format::Swf => {
-            for number in ids.into_iter().chain([record.preceding_job]) {
-                push_count(buffer, number);
-                buffer.push(end);
-            }
-            push_time(buffer, record.think_time);
+    for at in 0..fields {
+        if at > 0 {
+            buffer.push(end);
         }
-        Format::Gwf => {
-            for at in 0..TEXTS {
-                if at > 0 {
-                    buffer.push(end);
+        match early {
+            Some(early) if at == field::WAIT => {
+                buffer.push(b'-');
+                push_number(buffer, Some(early.into()));
+            }
+            _ => push_number(buffer, record.number(at)),
+        }
+    }
+    if format == Format::Gwf {
+        for at in 0..TEXTS {
+            buffer.push(end);
+            match record.text.get(at).map_or(&[][..], Vec::as_slice) {
+                [] => {
+                    let id = record.number(NUMBERS + at).filter(|_| at < IDS);
+                    push_number(buffer, id);
                 }
-                match record.text.get(at).map_or(&[][..], Vec::as_slice) {
-                    [] => push_count(buffer, ids.get(at).copied().flatten()),
-                    text => {
-                        let plain = |b: &u8| if matches!(b, b'\t' | b'\n') { b' ' } else { *b };
-                        buffer.extend(text.iter().map(plain));
-                    }
+                text => {
+                    let plain = |b: &u8| if matches!(b, b'\t' | b'\n') { b' ' } else { *b };
+                    buffer.extend(text.iter().map(plain));
                 }
             }
         }
@@ -159,55 +164,8 @@ fn push_record(buffer: &mut Vec<u8>, format: Format, record: &Record) {
     buffer.push(b'\n');
 }
 
-/// The first 11 fields, which SWF and GWF share, each with `end` behind it. A
-/// job of GWF that began early has that with a minus as its wait time.
-fn push_numbers(buffer: &mut Vec<u8>, record: &Record, early: Option<SimDuration>, end: u8) {
-    let (count, time, amount) = (push_count, push_time, push_amount);
-    for at in 0..NUMBERS {
-        match at {
-            0 => count(buffer, record.job),
-            1 => time(buffer, record.submit_time),
-            2 => {
-                if early.is_some() {
-                    buffer.push(b'-');
-                }
-                time(buffer, early.or(record.wait_time));
-            }
-            3 => time(buffer, record.run_time),
-            4 => count(buffer, record.allocated_processors),
-            5 => time(buffer, record.cpu_time),
-            6 => amount(buffer, record.used_memory),
-            7 => count(buffer, record.requested_processors),
-            8 => time(buffer, record.requested_time),
-            9 => amount(buffer, record.requested_memory),
-            _ => count(buffer, record.status),
-        }
-        buffer.push(end);
-    }
-}
-
-/// A whole number, or -1.
-fn push_count(buffer: &mut Vec<u8>, value: Option<u64>) {
-    match value {
-        Some(value) => push_digits(buffer, value),
-        None => buffer.extend_from_slice(b"-1"),
-    }
-}
-
-/// Seconds as the shortest exact decimal, or -1.
-pub(crate) fn push_time(buffer: &mut Vec<u8>, value: Option<SimDuration>) {
-    match value.map(SimDuration::as_nanos) {
-        Some(nanos) => push_decimal(
-            buffer,
-            nanos / NANOS_PER_SEC,
-            (nanos % NANOS_PER_SEC) as u32,
-        ),
-        None => buffer.extend_from_slice(b"-1"),
-    }
-}
-
-/// An amount as the shortest exact decimal, or -1.
-fn push_amount(buffer: &mut Vec<u8>, value: Option<Number>) {
+/// The shortest exact decimal, or -1.
+pub(crate) fn push_number(buffer: &mut Vec<u8>, value: Option<Number>) {
     match value {
         Some(value) => push_decimal(buffer, value.whole, value.billionths),
         None => buffer.extend_from_slice(b"-1"),
@@ -250,6 +208,7 @@ fn push_digits(buffer: &mut Vec<u8>, mut value: u64) {
 mod tests {
     use super::*;
     use crate::format::TraceReader;
+    use gridrig_core::time::SimDuration;
 
     fn written(header: &[(String, String)], records: &[Record]) -> String {
         let mut writer = Writer::new(Vec::new(), Format::Swf, header).unwrap();
@@ -272,11 +231,10 @@ mod tests {
 
     #[test]
     fn the_largest_numbers_are_written_whole() {
-        let record = Record {
-            job: Some(u64::MAX),
-            run_time: Some(SimDuration::from_nanos(u64::MAX)),
-            ..Record::default()
-        };
+        let longest = SimDuration::from_nanos(u64::MAX);
+        let record = Record::default()
+            .with(field::JOB, u64::MAX)
+            .with(field::RUN_TIME, longest);
         let text = written(&[], &[record]);
         assert!(text.starts_with("18446744073709551615 -1 -1 18446744073.709551615 "));
     }

@@ -24,8 +24,8 @@ pub(super) fn settle(tables: &NameTables, loaded: &mut Loaded) {
             .map(|name| text(name).parse().ok())
             .collect();
         for job in &mut loaded.jobs {
-            let id = &mut job.ids_mut()[at];
-            **id = id.and_then(|id| numbers[id as usize - 1]);
+            let id = &mut job.ids[at];
+            *id = id.and_then(|id| numbers[id as usize - 1]);
         }
     }
 }

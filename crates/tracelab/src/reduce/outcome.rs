@@ -1,35 +1,22 @@
 //! What a reduction gives: the jobs that are left, and what each step did.
 
 use super::rank::WindowRanking;
-use crate::format::Header;
-use crate::load::TraceJob;
+use crate::load::Loaded;
 use crate::spec::{Keep, TraceWindow};
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use std::collections::BTreeMap;
 
-/// A trace after all steps but the offset, still as jobs of a trace: their
-/// submit times count from time 0 of the run.
+/// A trace after all steps but the offset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduced {
-    /// Jobs by submit time, ties in trace order.
-    pub jobs: Vec<TraceJob>,
+    /// The source with the jobs that are left, still as jobs of a trace: their
+    /// submit times count from time 0 of the run. Ties are in trace order.
+    pub trace: Loaded,
     /// What became time 0 of the run, counted from the log's time 0 before
     /// scaling.
     pub origin: SimDuration,
     /// As in [`Prepared`](crate::prepare::Prepared).
-    pub skipped: BTreeMap<&'static str, u64>,
-    /// As in [`Prepared`](crate::prepare::Prepared).
     pub reduced: BTreeMap<&'static str, u64>,
-    /// As in [`Prepared`](crate::prepare::Prepared).
-    pub warnings: Vec<String>,
-    /// Header comments of the source.
-    pub header: Header,
-    /// The names behind the ids of the source, as in [`Loaded::names`](crate::load::Loaded::names).
-    pub names: BTreeMap<&'static str, Vec<String>>,
-    /// SHA-256 of the source on disk, in hex.
-    pub sha256: String,
-    /// The name of the source in messages.
-    pub file: String,
     /// As in [`Prepared`](crate::prepare::Prepared).
     pub steps: Vec<StepReport>,
     /// As in [`Prepared`](crate::prepare::Prepared).
@@ -38,6 +25,8 @@ pub struct Reduced {
     pub ranking: Option<WindowRanking>,
     /// As in [`Prepared`](crate::prepare::Prepared).
     pub keep: Keep,
+    /// Of the jobs that are left.
+    pub load: Load,
 }
 
 /// The names of the steps, in order.

@@ -134,10 +134,10 @@ impl Provenance {
             length_s: window.length,
             chosen_of: reduced.ranking.as_ref().map(WindowRanking::considered),
         });
-        let name = Path::new(&reduced.file).file_name();
+        let name = Path::new(&reduced.trace.file).file_name();
         Provenance {
             source: name.map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
-            sha256: reduced.sha256.clone(),
+            sha256: reduced.trace.sha256.clone(),
             size: match spec.size {
                 SizeFrom::Allocated => "allocated".to_owned(),
                 SizeFrom::Requested => "requested".to_owned(),
@@ -175,7 +175,7 @@ impl Provenance {
                 .steps
                 .last()
                 .map_or(SimDuration::ZERO, |step| step.after.span),
-            jobs: reduced.jobs.len() as u64,
+            jobs: reduced.trace.jobs.len() as u64,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }

@@ -6,7 +6,7 @@ use super::rank::{MAX_WINDOWS, Unrankable, WindowRanking, rank_windows};
 use super::sample;
 use crate::error::TraceError;
 use crate::load::{Loaded, TraceJob};
-use crate::sanitize::{Facts, Rules, Sanitizer};
+use crate::sanitize::{Rules, Sanitizer};
 use crate::spec::{Keep, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime};
 use gridrig_core::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
@@ -23,53 +23,33 @@ impl Loaded {
     }
 }
 
-fn reduce(loaded: Loaded, spec: &WorkloadSpec) -> Result<Reduced, TraceError> {
-    check(spec, &loaded.file)?;
-    let mut warnings = loaded.warnings;
-    let made_by = match Provenance::of(&loaded.header) {
+fn reduce(mut trace: Loaded, spec: &WorkloadSpec) -> Result<Reduced, TraceError> {
+    check(spec, &trace.file)?;
+    let made_by = match Provenance::of(&trace.header) {
         Some(Ok(provenance)) => Some(provenance),
         Some(Err(problem)) => {
-            warnings.push(format!("{}: {problem}", loaded.file));
+            trace.warnings.push(format!("{}: {problem}", trace.file));
             None
         }
         None => None,
     };
-    let mut reduction = Reduction::new(loaded.jobs, &loaded.file, made_by.as_ref());
+    let mut reduction = Reduced::new(trace, made_by.as_ref());
     reduction.sanitize(spec.sanitize.rules());
     reduction.limit_width(spec.max_processors);
-    let ranking = match &spec.choose {
-        Some(choice) => Some(reduction.rank(choice)?),
-        None => None,
-    };
-    let best = ranking.as_ref().and_then(WindowRanking::best);
-    let window = spec.window.or(best);
-    reduction.cut_window(window);
-    let keep = reduction.sample(spec);
+    if let Some(choice) = &spec.choose {
+        reduction.ranking = Some(reduction.rank(choice)?);
+    }
+    let best = reduction.ranking.as_ref().and_then(WindowRanking::best);
+    reduction.cut_window(spec.window.or(best));
+    reduction.sample(spec);
     reduction.settle_zero_run_times(spec.zero_run_time);
     reduction.scale(spec);
     reduction.lift_short_runs(spec.min_run_time);
     reduction.check_times()?;
-    if reduction.jobs.is_empty() {
-        reduction
-            .warnings
-            .push(format!("{}: the reduction leaves no job", loaded.file));
+    if reduction.trace.jobs.is_empty() {
+        reduction.warn("the reduction leaves no job");
     }
-    warnings.append(&mut reduction.warnings);
-    Ok(Reduced {
-        jobs: reduction.jobs,
-        origin: reduction.origin,
-        skipped: loaded.skipped,
-        reduced: reduction.reduced,
-        warnings,
-        header: loaded.header,
-        names: loaded.names,
-        sha256: loaded.sha256,
-        steps: reduction.steps,
-        window,
-        ranking,
-        keep,
-        file: loaded.file,
-    })
+    Ok(reduction)
 }
 
 /// Refuses steps that no scenario can mean.
@@ -117,43 +97,37 @@ pub(crate) fn too_long(file: &str, job: &TraceJob, what: &str) -> TraceError {
     TraceError::file(file, problem)
 }
 
-/// The jobs on their way through the steps.
-struct Reduction<'a> {
-    jobs: Vec<TraceJob>,
-    file: &'a str,
-    /// What becomes time 0 of the run.
-    origin: SimDuration,
-    load: Load,
-    steps: Vec<StepReport>,
-    reduced: BTreeMap<&'static str, u64>,
-    warnings: Vec<String>,
-}
-
-impl<'a> Reduction<'a> {
+impl Reduced {
     /// A trace that is itself the outcome of a reduction begins at its own
     /// time 0 and lasts as long as its window did, whenever its first and its
     /// last job come.
-    fn new(jobs: Vec<TraceJob>, file: &'a str, made_by: Option<&Provenance>) -> Self {
-        let first = jobs.first().map_or(SimDuration::ZERO, |j| j.submit);
-        let last = jobs.last().map_or(SimDuration::ZERO, |j| j.submit);
+    fn new(trace: Loaded, made_by: Option<&Provenance>) -> Self {
+        let first = trace.jobs.first().map_or(SimDuration::ZERO, |j| j.submit);
+        let last = trace.jobs.last().map_or(SimDuration::ZERO, |j| j.submit);
         let load = Load {
             span: made_by.map_or(last - first, |made| made.span_s),
-            ..measure(&jobs)
+            ..measure(&trace.jobs)
         };
-        Reduction {
-            jobs,
-            file,
+        Reduced {
+            trace,
             origin: made_by.map_or(first, |_| SimDuration::ZERO),
             load,
             steps: Vec::with_capacity(STEPS.len()),
             reduced: BTreeMap::new(),
-            warnings: Vec::new(),
+            window: None,
+            ranking: None,
+            keep: Keep::All,
         }
+    }
+
+    fn warn(&mut self, what: &str) {
+        let file = &self.trace.file;
+        self.trace.warnings.push(format!("{file}: {what}"));
     }
 
     /// Closes a step: what it left out is counted under `reason`.
     fn report(&mut self, span: SimDuration, reason: &'static str) {
-        let lost = self.load.jobs - self.jobs.len() as u64;
+        let lost = self.load.jobs - self.trace.jobs.len() as u64;
         if lost > 0 {
             self.reduced.insert(reason, lost);
         }
@@ -164,7 +138,7 @@ impl<'a> Reduction<'a> {
     fn close(&mut self, span: SimDuration) {
         let after = Load {
             span,
-            ..measure(&self.jobs)
+            ..measure(&self.trace.jobs)
         };
         self.steps.push(StepReport {
             name: STEPS[self.steps.len()],
@@ -177,7 +151,7 @@ impl<'a> Reduction<'a> {
     fn sanitize(&mut self, rules: &Rules) {
         if !rules.is_empty() {
             let mut sanitizer = Sanitizer::new(rules);
-            self.jobs.retain(|job| sanitizer.keeps(&Facts::from(job)));
+            self.trace.jobs.retain(|job| sanitizer.keeps(job));
             for report in sanitizer.reports() {
                 if report.removed > 0 {
                     *self.reduced.entry(report.rule).or_default() += report.removed;
@@ -189,14 +163,14 @@ impl<'a> Reduction<'a> {
 
     fn limit_width(&mut self, limit: Option<u32>) {
         if let Some(limit) = limit {
-            self.jobs.retain(|job| job.processors <= limit);
+            self.trace.jobs.retain(|job| job.processors <= limit);
         }
         self.report(self.load.span, "wider-than-limit");
     }
 
     /// Ranks the windows of what is left of the whole trace.
     fn rank(&self, choice: &WindowChoice) -> Result<WindowRanking, TraceError> {
-        rank_windows(&self.jobs, choice).map_err(|why| {
+        rank_windows(&self.trace.jobs, choice).map_err(|why| {
             let (length, step) = (choice.length.to_string(), choice.step.to_string());
             let (field, value, expected) = match why {
                 Unrankable::Zero if choice.step.is_zero() => {
@@ -225,7 +199,7 @@ impl<'a> Reduction<'a> {
                     "a window that holds at least two jobs somewhere".to_owned(),
                 ),
             };
-            refusal(self.file, field, value, expected)
+            refusal(&self.trace.file, field, value, expected)
         })
     }
 
@@ -233,16 +207,18 @@ impl<'a> Reduction<'a> {
         let mut span = self.load.span;
         if let Some(window) = window {
             let end = window.start + window.length;
-            self.jobs
+            self.trace
+                .jobs
                 .retain(|job| window.start <= job.submit && job.submit < end);
             self.origin = window.start;
             span = window.length;
         }
+        self.window = window;
         self.report(span, "outside-window");
     }
 
-    /// Samples, and answers what the sample came to.
-    fn sample(&mut self, spec: &WorkloadSpec) -> Keep {
+    /// Samples, and says what the sample came to.
+    fn sample(&mut self, spec: &WorkloadSpec) {
         let keep = match spec.keep {
             Keep::Load {
                 offered,
@@ -255,7 +231,7 @@ impl<'a> Reduction<'a> {
             Keep::Systematic { m, n, phase } => {
                 let mut index: u128 = 0;
                 let kept_before = |i: u128| i * u128::from(m) / u128::from(n);
-                self.jobs.retain(|_| {
+                self.trace.jobs.retain(|_| {
                     let i = index + u128::from(phase);
                     index += 1;
                     kept_before(i + 1) > kept_before(i)
@@ -264,13 +240,14 @@ impl<'a> Reduction<'a> {
             Keep::Share { share, seed } => {
                 let bound = sample::bound(share);
                 let mut draws = sample::draws(seed);
-                self.jobs
+                self.trace
+                    .jobs
                     .retain(|_| draws.next().is_some_and(|draw| (draw as f64) < bound));
             }
             Keep::All | Keep::Load { .. } => {}
         }
+        self.keep = keep;
         self.report(self.load.span, "not-sampled");
-        keep
     }
 
     /// The share that comes nearest to a wanted load, looking at what the
@@ -282,7 +259,7 @@ impl<'a> Reduction<'a> {
         processors: u64,
         seed: u64,
     ) -> Keep {
-        let demands = self.jobs.iter().map(|job| {
+        let demands = self.trace.jobs.iter().map(|job| {
             let run_time = match (spec.zero_run_time, job.run_time.is_zero()) {
                 (ZeroRunTime::Drop, true) => return 0,
                 (ZeroRunTime::As(length), true) => length,
@@ -297,10 +274,9 @@ impl<'a> Reduction<'a> {
         let target = offered.as_f64() * capacity;
         let all = demands.iter().sum::<u128>() as f64;
         if all < target && capacity > 0.0 {
-            self.warnings.push(format!(
-                "{}: the jobs offer a load of {:.4} in all on {processors} processors, less than \
+            self.warn(&format!(
+                "the jobs offer a load of {:.4} in all on {processors} processors, less than \
                  the {offered} asked for: all are kept",
-                self.file,
                 all / capacity
             ));
         }
@@ -314,9 +290,9 @@ impl<'a> Reduction<'a> {
     fn settle_zero_run_times(&mut self, rule: ZeroRunTime) {
         match rule {
             ZeroRunTime::Keep => {}
-            ZeroRunTime::Drop => self.jobs.retain(|job| !job.run_time.is_zero()),
+            ZeroRunTime::Drop => self.trace.jobs.retain(|job| !job.run_time.is_zero()),
             ZeroRunTime::As(length) => {
-                for job in self.jobs.iter_mut().filter(|j| j.run_time.is_zero()) {
+                for job in self.trace.jobs.iter_mut().filter(|j| j.run_time.is_zero()) {
                     job.run_time = length;
                 }
             }
@@ -327,7 +303,7 @@ impl<'a> Reduction<'a> {
     /// Moves submit times to the run's origin and divides all times. A result
     /// that does not fit saturates here and is refused at the end.
     fn scale(&mut self, spec: &WorkloadSpec) {
-        for job in &mut self.jobs {
+        for job in &mut self.trace.jobs {
             job.submit = divided(spec.scale_arrival, job.submit - self.origin);
             job.run_time = divided(spec.scale_run_time, job.run_time);
             job.requested_time = job
@@ -341,7 +317,7 @@ impl<'a> Reduction<'a> {
     /// An estimate is lifted with the run, or the job would outlive an
     /// estimate that it kept in the trace.
     fn lift_short_runs(&mut self, shortest: SimDuration) {
-        for job in &mut self.jobs {
+        for job in &mut self.trace.jobs {
             job.run_time = job.run_time.max(shortest);
             // An estimate of 0 is none, in a trace and here.
             job.requested_time = job
@@ -353,7 +329,7 @@ impl<'a> Reduction<'a> {
     }
 
     fn check_times(&self) -> Result<(), TraceError> {
-        for job in &self.jobs {
+        for job in &self.trace.jobs {
             let requested = job.requested_time.unwrap_or_default();
             for (what, time) in [
                 ("submit time", job.submit),
@@ -361,7 +337,7 @@ impl<'a> Reduction<'a> {
                 ("requested time", requested),
             ] {
                 if time.as_nanos() == u64::MAX {
-                    return Err(too_long(self.file, job, what));
+                    return Err(too_long(&self.trace.file, job, what));
                 }
             }
         }

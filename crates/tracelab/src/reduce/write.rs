@@ -4,7 +4,9 @@ use super::outcome::Reduced;
 use super::provenance::{Provenance, REDUCTION_KEY};
 use super::steps::divided;
 use crate::error::TraceError;
-use crate::format::{Format, Header, NAMED, Record, TraceReader, Writer, table_key};
+use crate::format::{
+    Format, Header, IDS, NAMED, PARTITION, Record, SITE, TraceReader, Writer, field, table_key,
+};
 use crate::load::TraceJob;
 use crate::spec::{Keep, WorkloadSpec, ZeroRunTime};
 use gridrig_core::time::SimDuration;
@@ -78,21 +80,21 @@ pub fn write_reduced<W: Write>(
     let mut warnings = Vec::new();
     let max_procs = machine_size(reduced, processors, &mut warnings);
     let header = header(reduced, spec, &provenance, max_procs);
-    let kept: BTreeSet<u64> = reduced.jobs.iter().map(|job| job.trace_id).collect();
+    let kept: BTreeSet<u64> = reduced.trace.jobs.iter().map(|job| job.trace_id).collect();
     warn_of_jobs(reduced, kept.len(), &mut warnings);
     let mut writer = Writer::new(out, Format::Swf, &header)?;
     let mut cut_dependencies = 0;
     let sites = sites_are_partitions(reduced);
-    for job in &reduced.jobs {
+    for job in &reduced.trace.jobs {
         let mut record = records[&job.line].clone();
-        let follows = record.preceding_job;
+        let follows = record.count(field::PRECEDING_JOB);
         settle(&mut record, job, spec);
         if sites {
-            record.partition = job.site.map(u64::from);
+            record.set(field::PARTITION, job.ids[SITE].map(u64::from));
         }
         if follows.is_some_and(|id| !kept.contains(&id)) {
-            record.preceding_job = None;
-            record.think_time = None;
+            record.set(field::PRECEDING_JOB, NONE);
+            record.set(field::THINK_TIME, NONE);
             cut_dependencies += 1;
         }
         writer.write(&record)?;
@@ -110,8 +112,9 @@ pub fn write_reduced<W: Write>(
 /// Whether sites take the place of partitions: SWF has no field for the site
 /// that a job was submitted to, and a grid trace often names sites only.
 fn sites_are_partitions(reduced: &Reduced) -> bool {
-    let mut jobs = reduced.jobs.iter();
-    jobs.all(|job| job.partition.is_none()) && reduced.jobs.iter().any(|job| job.site.is_some())
+    let mut jobs = reduced.trace.jobs.iter();
+    jobs.all(|job| job.ids[PARTITION].is_none())
+        && reduced.trace.jobs.iter().any(|job| job.ids[SITE].is_some())
 }
 
 /// The lines of the kept jobs, by line number.
@@ -119,7 +122,7 @@ fn records_of(
     reduced: &Reduced,
     mut source: TraceReader<impl BufRead>,
 ) -> Result<BTreeMap<u64, Record>, WriteError> {
-    let mut lines: Vec<u64> = reduced.jobs.iter().map(|job| job.line).collect();
+    let mut lines: Vec<u64> = reduced.trace.jobs.iter().map(|job| job.line).collect();
     lines.sort_unstable();
     let mut records = BTreeMap::new();
     let mut wanted = lines.iter().peekable();
@@ -134,7 +137,7 @@ fn records_of(
     match wanted.peek() {
         None => Ok(records),
         Some(line) => Err(WriteError::Changed {
-            file: reduced.file.clone(),
+            file: reduced.trace.file.clone(),
             line: **line,
         }),
     }
@@ -142,51 +145,63 @@ fn records_of(
 
 /// The times and the size of the reduced job, the rest as it was.
 fn settle(record: &mut Record, job: &TraceJob, spec: &WorkloadSpec) {
-    record.job = Some(job.trace_id);
+    record.set(field::JOB, job.trace_id);
     // What was a name in the source is a number in SWF, as in a run.
-    let [user, group, executable, queue, partition, _] = job.ids().map(|id| id.map(u64::from));
-    record.set_ids([user, group, executable, queue, partition]);
-    record.submit_time = Some(job.submit);
-    record.wait_time = None;
-    record.run_time = Some(job.run_time);
-    record.allocated_processors = Some(job.processors.into());
-    record.cpu_time = record.cpu_time.map(|t| divided(spec.scale_run_time, t));
-    record.requested_time = job.requested_time;
-    record.think_time = record.think_time.map(|t| divided(spec.scale_arrival, t));
+    for (at, id) in job.ids[..IDS].iter().enumerate() {
+        record.set(field::USER + at, id.map(u64::from));
+    }
+    record.set(field::SUBMIT, job.submit);
+    record.set(field::WAIT, NONE);
+    record.set(field::RUN_TIME, job.run_time);
+    record.set(field::ALLOCATED, u64::from(job.processors));
+    record.set(field::REQUESTED_TIME, job.requested_time);
+    for (field, scale) in [
+        (field::CPU_TIME, spec.scale_run_time),
+        (field::THINK_TIME, spec.scale_arrival),
+    ] {
+        record.set(field, record.time(field).map(|t| divided(scale, t)));
+    }
 }
 
+/// Not available.
+const NONE: Option<u64> = None;
+
 fn machine_size(reduced: &Reduced, wanted: Option<u64>, warnings: &mut Vec<String>) -> u64 {
-    let widest = reduced.jobs.iter().map(|job| job.processors).max();
+    let widest = reduced.trace.jobs.iter().map(|job| job.processors).max();
     let widest = u64::from(widest.unwrap_or(1));
     if let Some(wanted) = wanted {
         if wanted < widest {
             warnings.push(format!(
                 "{}: the widest job wants {widest} processors, MaxProcs says {wanted}",
-                reduced.file
+                reduced.trace.file
             ));
         }
         return wanted;
     }
-    reduced.header.max_processors().unwrap_or_else(|| {
+    reduced.trace.header.max_processors().unwrap_or_else(|| {
         warnings.push(format!(
             "{}: the header does not say how many processors there are; MaxProcs is the widest \
              job, {widest}",
-            reduced.file
+            reduced.trace.file
         ));
         widest
     })
 }
 
 fn warn_of_jobs(reduced: &Reduced, different: usize, warnings: &mut Vec<String>) {
-    let file = &reduced.file;
-    let repeated = reduced.jobs.len() - different;
+    let file = &reduced.trace.file;
+    let repeated = reduced.trace.jobs.len() - different;
     if repeated > 0 {
         warnings.push(format!(
             "{file}: {repeated} jobs have a job number that came before; the numbers are kept as \
              they are, and cannot tell these jobs apart"
         ));
     }
-    let zero = reduced.jobs.iter().filter(|job| job.run_time.is_zero());
+    let zero = reduced
+        .trace
+        .jobs
+        .iter()
+        .filter(|job| job.run_time.is_zero());
     let zero = zero.count();
     if zero > 0 {
         warnings.push(format!(
@@ -219,22 +234,22 @@ fn header(
     let mut lines: Vec<(String, String)> = Vec::new();
     let mut add = |key: &str, value: String| lines.push((key.to_owned(), value));
     add("Version", "2.2".to_owned());
-    let jobs = reduced.jobs.len();
+    let jobs = reduced.trace.jobs.len();
     add("MaxJobs", jobs.to_string());
     add("MaxRecords", jobs.to_string());
-    if let Some(start) = unix_start(&reduced.header, reduced.origin) {
+    if let Some(start) = unix_start(&reduced.trace.header, reduced.origin) {
         add("UnixStartTime", start.to_string());
     }
     // A machine of another size has nodes of its own.
-    let known = reduced.header.max_processors() == Some(max_procs);
-    let nodes = reduced.header.number("MaxNodes").filter(|_| known);
+    let known = reduced.trace.header.max_processors() == Some(max_procs);
+    let nodes = reduced.trace.header.number("MaxNodes").filter(|_| known);
     add("MaxNodes", nodes.unwrap_or(max_procs).to_string());
     add("MaxProcs", max_procs.to_string());
     for note in notes(reduced, spec, provenance) {
         add("Note", note);
     }
     add(REDUCTION_KEY, provenance.to_line());
-    let source = reduced.header.lines().iter();
+    let source = reduced.trace.header.lines().iter();
     let told = |key: &str| TOLD_ANEW.iter().any(|k| k.eq_ignore_ascii_case(key));
     lines.extend(source.filter(|(key, _)| !told(key)).cloned());
     lines.extend(name_lines(reduced));
@@ -247,8 +262,8 @@ fn name_lines(reduced: &Reduced) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     for (field, column) in NAMED {
         let key = table_key(column);
-        let names = reduced.names.get(field);
-        let names = names.filter(|_| reduced.header.values(&key).is_empty());
+        let names = reduced.trace.names.get(field);
+        let names = names.filter(|_| reduced.trace.header.values(&key).is_empty());
         let numbered = names.into_iter().flatten().enumerate();
         // Entry 0 stands for no name.
         lines.extend(

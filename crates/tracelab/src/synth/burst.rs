@@ -10,9 +10,8 @@ mod engine;
 mod fit;
 
 use super::error::{SynthError, within};
-use crate::format::Record;
-use engine::Job;
-use gridrig_core::time::SimDuration;
+use crate::format::{Record, field};
+use engine::number;
 use gridrig_results::stats::Distribution;
 use serde::{Deserialize, Serialize};
 
@@ -244,16 +243,16 @@ impl Burst {
         self.check()?;
         let jobs = engine::generate(self);
         self.check_moments(&jobs)?;
-        Ok((1..).zip(&jobs).map(|(n, job)| record(n, job)).collect())
+        Ok(jobs)
     }
 
-    fn check_moments(&self, jobs: &[Job]) -> Result<(), SynthError> {
+    fn check_moments(&self, jobs: &[Record]) -> Result<(), SynthError> {
         let runs = jobs.iter().map(|job| {
-            let run = job.run_time.max(self.scale);
+            let run = number(job, field::RUN_TIME).max(self.scale);
             run as f64 / self.scale as f64
         });
         self.run_time.check_reached("run_time", runs)?;
-        let sizes = jobs.iter().map(|job| f64::from(job.size));
+        let sizes = jobs.iter().map(|job| number(job, field::ALLOCATED) as f64);
         self.size.check_reached("size", sizes)
     }
 }
@@ -318,27 +317,6 @@ impl Group {
     }
 }
 
-fn record(number: u64, job: &Job) -> Record {
-    let user = u64::from(job.user);
-    Record {
-        requested_time: Some(SimDuration::from_secs(job.requested_time)),
-        status: Some(u64::from(job.status)),
-        user: Some(user),
-        group: Some(user % 7 + 1),
-        executable: Some(user * 3 % 41 + 1),
-        queue: Some(queue_of(job.requested_time)),
-        partition: Some(1),
-        ..Record::made(number, job.submit, job.run_time, u64::from(job.size))
-    }
-}
-
-/// Queues by requested time, as sites name them: short, medium, long, endless.
-fn queue_of(requested_time: u64) -> u64 {
-    const LIMITS: [u64; 3] = [3_600, 6 * 3_600, 24 * 3_600];
-    let above = LIMITS.iter().filter(|limit| requested_time > **limit);
-    above.count() as u64 + 1
-}
-
 /// What the queues of the header are called.
 pub(super) const QUEUES: [&str; 4] = [
     "1 up to an hour",
@@ -378,7 +356,7 @@ mod tests {
         });
         model.set_bursts(5, 6, 90);
         let jobs = model.jobs().unwrap();
-        let wide = jobs.iter().filter(|j| j.allocated_processors == Some(90));
+        let wide = jobs.iter().filter(|j| number(j, field::ALLOCATED) == 90);
         assert_eq!(wide.count(), 29);
         assert_eq!(jobs.len(), 1_500);
     }

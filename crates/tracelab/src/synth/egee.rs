@@ -8,7 +8,7 @@
 use super::error::{SynthError, within};
 use super::extent::{Budget, Extent, SCHEMA};
 use super::unit::unit;
-use crate::format::Record;
+use crate::format::{Record, field};
 use gridrig_core::rng;
 use rand_distr::{Distribution as _, LogNormal};
 use serde::{Deserialize, Serialize};
@@ -169,10 +169,8 @@ impl Egee {
         let mut budget = Budget::new(&self.extent);
         let jobs = arrivals.into_iter().zip(drawn);
         let records = jobs.map_while(|((submit, batch), (size, run))| {
-            Some(Record {
-                user: Some(batch % USERS + 1),
-                ..Record::made(budget.take(submit)?, submit, run, u64::from(size))
-            })
+            let job = Record::made(budget.take(submit)?, submit, run, u64::from(size));
+            Some(job.with(field::USER, batch % USERS + 1))
         });
         Ok(records.collect())
     }
@@ -247,22 +245,22 @@ impl DayClock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::time::SimDuration;
 
     #[test]
     fn the_demand_is_the_load_asked_for_over_the_length_of_the_trace() {
         let model = Egee::new(20_000, 5_000, 0.9, 7);
         let jobs = model.jobs().unwrap();
         assert_eq!(jobs.len(), 20_000);
-        let seconds = |time: Option<SimDuration>| time.unwrap().as_secs_f64();
+        let seconds = |job: &Record, field| job.time(field).unwrap().as_secs_f64();
+        let size = |job: &Record| job.count(field::ALLOCATED).unwrap();
         let demand: f64 = jobs
             .iter()
-            .map(|job| seconds(job.run_time) * job.allocated_processors.unwrap() as f64)
+            .map(|job| seconds(job, field::RUN_TIME) * size(job) as f64)
             .sum();
-        let last = seconds(jobs[19_999].submit_time);
+        let last = seconds(&jobs[19_999], field::SUBMIT);
         assert!((demand / (5_000.0 * last) - 0.9).abs() < 0.01);
-        assert!(jobs.is_sorted_by_key(|job| (job.submit_time, job.job)));
-        let sizes = jobs.iter().map(|job| job.allocated_processors.unwrap());
+        assert!(jobs.is_sorted_by_key(|job| [field::SUBMIT, field::JOB].map(|at| job.count(at))));
+        let sizes = jobs.iter().map(size);
         assert_eq!((sizes.clone().min(), sizes.max()), (Some(1), Some(64)));
     }
 
@@ -272,7 +270,7 @@ mod tests {
         model.hours = [1.0; 24];
         model.hours[3] = 9.0;
         let jobs = model.jobs().unwrap();
-        let hour = |job: &Record| job.submit_time.unwrap().as_secs_f64() as u64 / 3_600 % 24;
+        let hour = |job: &Record| job.count(field::SUBMIT).unwrap() / 3_600 % 24;
         let third = jobs.iter().filter(|job| hour(job) == 3).count() as f64;
         assert!((third / 50_000.0 - 9.0 / 32.0).abs() < 0.02, "{third}");
     }

@@ -2,7 +2,7 @@
 
 use super::error::SynthError;
 use super::model::Model;
-use crate::format::{Format, Writer, hex};
+use crate::format::{Format, Writer, field, hex};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use std::io::Write;
@@ -96,18 +96,17 @@ pub fn measure(model: &Model) -> Result<Made, SynthError> {
     let (mut first, mut last): (Option<f64>, f64) = (None, 0.0);
     let start_s = unix_start(model) % 86_400;
     for job in model.jobs()? {
-        let submit = job.submit_time.unwrap_or_default().as_secs_f64();
-        let run = job.run_time.unwrap_or_default().as_secs_f64();
-        let size = job.allocated_processors.unwrap_or(0);
+        let number = |field| job.count(field).unwrap_or(0) as f64;
+        let [submit, run, size] = [field::SUBMIT, field::RUN_TIME, field::ALLOCATED].map(number);
         match first {
             None => first = Some(submit),
             Some(_) => gaps.add(submit - last),
         }
         last = submit;
         runs.add(run);
-        sizes.add(size as f64);
-        area += run * size as f64;
-        serial += u64::from(size == 1);
+        sizes.add(size);
+        area += run * size;
+        serial += u64::from(size == 1.0);
         hourly[(submit as u64 + start_s) as usize / 3_600 % 24] += 1;
     }
     let first_submit_s = first.unwrap_or(0.0);

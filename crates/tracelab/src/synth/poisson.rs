@@ -4,7 +4,7 @@
 use super::error::{SynthError, within};
 use super::extent::{Budget, Extent, SCHEMA};
 use super::unit::{below, unit};
-use crate::format::Record;
+use crate::format::{Record, field};
 use gridrig_core::rng;
 use rand::rngs::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -202,11 +202,9 @@ impl Iterator for PoissonJobs<'_> {
         let [shortest, longest] = application.run_time_s;
         let run_time = shortest + below(&mut self.run_times, longest - shortest + 1);
         let processors = u64::from(request.processors);
-        Some(Record {
-            executable: Some(index + 1),
-            queue: Some(u64::from(*components)),
-            ..Record::made(number, submit, run_time, processors)
-        })
+        let job = Record::made(number, submit, run_time, processors);
+        let job = job.with(field::EXECUTABLE, index + 1);
+        Some(job.with(field::QUEUE, u64::from(*components)))
     }
 }
 
@@ -219,18 +217,18 @@ mod tests {
         for (preset, gap) in [(Koala::W1, 80.0), (Koala::W2, 40.0)] {
             let jobs: Vec<_> = preset.model(1).jobs().unwrap().collect();
             assert_eq!(jobs.len(), 200);
-            let last = jobs[199].submit_time.unwrap().as_secs_f64();
+            let last = jobs[199].time(field::SUBMIT).unwrap().as_secs_f64();
             assert!((last / 200.0 / gap - 1.0).abs() < 0.2, "{last}");
             for job in &jobs {
-                let size = job.allocated_processors.unwrap();
+                let size = job.count(field::ALLOCATED).unwrap();
                 let allowed: &[u64] = match size {
                     36 => &[2, 3, 4],
                     64 => &[4],
                     72 => &[3, 4],
                     _ => panic!("size {size}"),
                 };
-                assert!(allowed.contains(&job.queue.unwrap()));
-                assert!(size != 72 || job.executable == Some(2));
+                assert!(allowed.contains(&job.count(field::QUEUE).unwrap()));
+                assert!(size != 72 || job.count(field::EXECUTABLE) == Some(2));
             }
         }
     }
@@ -242,14 +240,14 @@ mod tests {
         let jobs: Vec<_> = model.jobs().unwrap().collect();
         let times: Vec<f64> = jobs
             .iter()
-            .map(|j| j.submit_time.unwrap().as_secs_f64())
+            .map(|j| j.time(field::SUBMIT).unwrap().as_secs_f64())
             .collect();
         let longer = times.windows(2).filter(|w| w[1] - w[0] > 80.0).count() as f64;
         // e^-1 of them are longer than the mean.
         assert!((longer / 50_000.0 - 0.3679).abs() < 0.01, "{longer}");
         let share = |size| {
-            let of = jobs.iter().filter(|j| j.allocated_processors == Some(size));
-            of.count() as f64 / 50_000.0
+            let of = jobs.iter().map(|j| j.count(field::ALLOCATED));
+            of.filter(|of| *of == Some(size)).count() as f64 / 50_000.0
         };
         for (size, expected) in [(36, 5.0 / 12.0), (64, 5.0 / 12.0), (72, 1.0 / 6.0)] {
             assert!(

@@ -3,6 +3,7 @@
 
 use super::job::Pair;
 use super::profiles::{Profiles, hour};
+use crate::format;
 use crate::load::TraceJob;
 use gridrig_core::time::NANOS_PER_SEC;
 use std::collections::BTreeMap;
@@ -245,11 +246,11 @@ fn value(job: &TraceJob, quantity: usize) -> u64 {
 }
 
 fn name(job: &TraceJob, label: usize) -> Option<u32> {
-    match label {
-        USER => job.user,
-        QUEUE => job.queue,
-        _ => job.executable,
-    }
+    job.ids[match label {
+        USER => format::USER,
+        QUEUE => format::QUEUE,
+        _ => format::EXECUTABLE,
+    }]
 }
 
 /// The exponent of the next power of two.

@@ -3,6 +3,7 @@
 use super::ValidateError;
 use super::identity::Identity;
 use super::sampling;
+use crate::format::{EXECUTABLE, QUEUE, USER};
 use crate::load::TraceJob;
 use crate::reduce::divided;
 use crate::spec::{TraceWindow, WorkloadSpec, ZeroRunTime};
@@ -252,7 +253,7 @@ fn same_labels(
     let same = |job: &TraceJob, entry: &(u64, u32)| {
         let other = &reference[entry.1 as usize];
         job.processors == other.processors
-            && (job.user, job.queue, job.executable) == (other.user, other.queue, other.executable)
+            && labels(job) == labels(other)
             && scale.same_run_time(job, other)
     };
     for job in reduced {
@@ -353,6 +354,11 @@ fn unit_of(jobs: &[TraceJob]) -> u64 {
         .unwrap_or(1)
 }
 
+/// What should stay as it was.
+fn labels(job: &TraceJob) -> [Option<u32>; 3] {
+    [USER, QUEUE, EXECUTABLE].map(|at| job.ids[at])
+}
+
 /// Finds each reduced job in the reference.
 struct Matcher<'a> {
     reference: &'a [TraceJob],
@@ -408,7 +414,6 @@ impl Matcher<'_> {
             self.identity.run_time_changed += 1;
         }
         self.identity.processors_changed += u64::from(job.processors != original.processors);
-        let labels = |job: &TraceJob| (job.user, job.queue, job.executable);
         self.identity.labels_changed += u64::from(labels(job) != labels(original));
         Placed {
             job: placed,

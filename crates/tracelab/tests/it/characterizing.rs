@@ -8,8 +8,9 @@ use gridrig_tracelab::characterize::batches::{BATCH_WINDOW, batches};
 use gridrig_tracelab::characterize::calendar::ClockSource;
 use gridrig_tracelab::characterize::demand::Demand;
 use gridrig_tracelab::characterize::sheet::sheet;
-use gridrig_tracelab::characterize::{Characterization, JobRow, Options, characterize};
-use gridrig_tracelab::load::load;
+use gridrig_tracelab::characterize::{Characterization, Columns, Options, characterize};
+use gridrig_tracelab::format::USER;
+use gridrig_tracelab::load::{TraceJob, load};
 use gridrig_tracelab::spec::SizeFrom;
 use proptest::prelude::*;
 use rand::RngExt;
@@ -26,14 +27,18 @@ fn shipped(file: &str) -> Characterization {
 }
 
 /// Random jobs with many ties, in order of submission.
-fn random_jobs(seed: u64, count: usize) -> Vec<JobRow> {
+fn random_jobs(seed: u64, count: usize) -> Vec<TraceJob> {
     let mut rng = rng::stream(seed, "characterizing");
-    let mut jobs: Vec<JobRow> = (0..count)
-        .map(|_| JobRow {
-            submit: SimDuration::from_secs(rng.random_range(0..400)),
-            run_time: SimDuration::from_secs(rng.random_range(0..60)),
-            processors: rng.random_range(1..9),
-            user: rng.random_bool(0.9).then(|| rng.random_range(0..4)),
+    let mut jobs: Vec<TraceJob> = (0..count)
+        .map(|_| {
+            let mut job = TraceJob {
+                submit: SimDuration::from_secs(rng.random_range(0..400)),
+                run_time: SimDuration::from_secs(rng.random_range(0..60)),
+                processors: rng.random_range(1..9),
+                ..TraceJob::default()
+            };
+            job.ids[USER] = rng.random_bool(0.9).then(|| rng.random_range(0..4));
+            job
         })
         .collect();
     jobs.sort_by_key(|job| job.submit);
@@ -53,7 +58,7 @@ fn the_demand_is_that_of_counting_second_by_second() {
             (processors.map(u64::from).sum::<u64>(), count)
         };
         let levels: Vec<(u64, u64)> = (0..500).map(busy).collect();
-        let demand = Demand::of(&jobs, 50, Some(20));
+        let demand = Demand::of(&Columns::from_iter(&jobs), 50, Some(20));
         let peak = levels.iter().map(|level| level.0).max().unwrap();
         let when = levels.iter().position(|level| level.0 == peak).unwrap();
         assert_eq!(demand.peak_processors.unwrap_or(0), peak, "seed {seed}");
@@ -94,7 +99,7 @@ fn batches_are_those_of_a_search_through_every_user() {
         let jobs = random_jobs(seed, 5 + seed as usize * 4);
         let mut slow = Vec::new();
         for user in 0..4u32 {
-            let mut own = jobs.iter().filter(|j| j.user == Some(user)).peekable();
+            let mut own = jobs.iter().filter(|j| j.user() == Some(user)).peekable();
             while let Some(first) = own.next() {
                 let mut size = 1;
                 while own
@@ -107,7 +112,7 @@ fn batches_are_those_of_a_search_through_every_user() {
             }
         }
         slow.sort_unstable();
-        let mut fast: Vec<_> = batches(&jobs, BATCH_WINDOW)
+        let mut fast: Vec<_> = batches(&Columns::from_iter(&jobs), BATCH_WINDOW)
             .iter()
             .map(|batch| (batch.first_submit, batch.user, batch.jobs))
             .collect();

@@ -5,7 +5,7 @@ use crate::{gwf_line, line};
 use gridrig_core::time::SimDuration;
 use gridrig_tracelab::convert::{Input, Report, Request, convert};
 use gridrig_tracelab::error::ConvertError;
-use gridrig_tracelab::format::{Format, Record, open, open_as};
+use gridrig_tracelab::format::{Format, QUEUE, Record, open, open_as};
 use gridrig_tracelab::load::load;
 use gridrig_tracelab::sanitize::Rules;
 use gridrig_tracelab::spec::SizeFrom;
@@ -180,7 +180,7 @@ fn gwf_through_swf_and_back_keeps_its_names_and_names_what_is_lost() {
         loaded
             .jobs
             .iter()
-            .map(|j| (j.submit, j.run_time, j.user, j.queue))
+            .map(|j| (j.submit, j.run_time, j.user(), j.ids[QUEUE]))
             .collect()
     };
     assert_eq!(shape(&from_swf), shape(&from_gwf));
@@ -275,7 +275,7 @@ fn a_merge_of_both_formats_keeps_the_names_of_each() {
     let loaded = load(&files.path("both.swf"), SizeFrom::Allocated).unwrap();
     // The largest user of the first is 7.
     assert_eq!(loaded.names["user"][8..], ["b/U2004S1", "b/U9S2"]);
-    let mut users: Vec<Option<u32>> = loaded.jobs.iter().map(|j| j.user).collect();
+    let mut users: Vec<Option<u32>> = loaded.jobs.iter().map(|j| j.user()).collect();
     users.sort_unstable();
     assert_eq!(users, [Some(7), Some(7), Some(8), Some(9)]);
 }

@@ -2,7 +2,7 @@
 
 use crate::{gwf_line, line, load_any_text};
 use gridrig_core::time::SimDuration;
-use gridrig_tracelab::format::{Format, TraceReader, Writer};
+use gridrig_tracelab::format::{Format, PARTITION, QUEUE, SITE, TraceReader, Writer, field};
 use gridrig_tracelab::load::load;
 use gridrig_tracelab::spec::SizeFrom;
 use gridrig_tracelab::synth::gzip;
@@ -37,13 +37,13 @@ fn times_count_from_the_second_of_the_first_submit() {
 #[test]
 fn names_become_numbers_in_order_of_first_appearance() {
     let loaded = load_any_text(grid()).unwrap();
-    let users: Vec<Option<u32>> = loaded.jobs.iter().map(|j| j.user).collect();
+    let users: Vec<Option<u32>> = loaded.jobs.iter().map(|j| j.user()).collect();
     assert_eq!(users, [Some(2), Some(1), Some(1)]);
     assert_eq!(loaded.names["user"], ["", "U2004S1", "U9S2"]);
     assert_eq!(loaded.names["site"], ["", "S1"]);
-    assert_eq!(loaded.jobs[0].site, Some(1));
+    assert_eq!(loaded.jobs[0].ids[SITE], Some(1));
     assert!(!loaded.names.contains_key("partition"));
-    assert_eq!(loaded.jobs[0].partition, None);
+    assert_eq!(loaded.jobs[0].ids[PARTITION], None);
 }
 
 #[test]
@@ -52,10 +52,10 @@ fn ids_that_are_all_numbers_stay_what_they_are() {
         + &gwf_line(2, "101", "0", "5", 1, ["4", "0", "007"]);
     let loaded = load_any_text(text).unwrap();
     assert_eq!(
-        (loaded.jobs[0].user, loaded.jobs[1].user),
+        (loaded.jobs[0].user(), loaded.jobs[1].user()),
         (Some(17), Some(4))
     );
-    assert_eq!(loaded.jobs[0].queue, Some(0));
+    assert_eq!(loaded.jobs[0].ids[QUEUE], Some(0));
     // A leading zero would be lost in a number.
     assert_eq!(loaded.names["site"], ["", "3", "007"]);
     assert!(!loaded.names.contains_key("user"));
@@ -67,7 +67,7 @@ fn a_wait_below_zero_is_kept_by_the_reader_and_warned_of_by_the_loader() {
     let mut reader = TraceReader::new(Format::Gwf, text.as_bytes(), "t");
     let record = reader.next_record().unwrap().unwrap();
     assert_eq!(record.wait_secs_f64(), Some(-60.0));
-    assert_eq!(record.wait_time, None);
+    assert_eq!(record.time(field::WAIT), None);
     let loaded = load_any_text(&text).unwrap();
     assert!(loaded.warnings[0].contains("1 jobs began before they were submitted"));
 }

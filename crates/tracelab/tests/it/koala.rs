@@ -1,6 +1,7 @@
 //! KOALA's workloads W1 and W2 as files, against the paper: Sonmez et al.,
 //! e-Science 2006, section 5.4.
 
+use gridrig_tracelab::format::{EXECUTABLE, QUEUE};
 use gridrig_tracelab::load::{Loaded, load};
 use gridrig_tracelab::spec::SizeFrom;
 use gridrig_tracelab::synth::poisson::Koala;
@@ -75,9 +76,9 @@ fn the_mix_is_that_of_the_paper() {
         let loaded = read_back(workload, Some(MANY), 1);
         let mut counts: BTreeMap<(u32, u32, u32), f64> = BTreeMap::new();
         for job in &loaded.jobs {
-            let components = job.queue.unwrap();
+            let components = job.ids[QUEUE].unwrap();
             assert!(job.processors / components <= 24);
-            let kind = (job.executable.unwrap(), job.processors, components);
+            let kind = (job.ids[EXECUTABLE].unwrap(), job.processors, components);
             *counts.entry(kind).or_default() += 1.0;
         }
         assert!(

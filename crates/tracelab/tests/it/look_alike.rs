@@ -7,9 +7,10 @@
 
 use crate::archive;
 use gridrig_core::time::SimDuration;
-use gridrig_tracelab::characterize::JobRow;
+use gridrig_tracelab::characterize::Columns;
 use gridrig_tracelab::characterize::batches::{BATCH_WINDOW, batches};
 use gridrig_tracelab::format::{Format, TraceReader};
+use gridrig_tracelab::format::{Record, field};
 use gridrig_tracelab::load::{Loaded, TraceJob, load, load_from};
 use gridrig_tracelab::spec::SizeFrom;
 use gridrig_tracelab::synth::like::{FitOptions, LookAlike, recurring_jobs};
@@ -53,7 +54,7 @@ fn fitted(source: &Loaded) -> Model {
 fn user_shares(rows: &[TraceJob]) -> BTreeMap<Option<u32>, f64> {
     let mut shares = BTreeMap::new();
     for row in rows {
-        *shares.entry(row.user).or_insert(0.0) += 1.0 / rows.len() as f64;
+        *shares.entry(row.user()).or_insert(0.0) += 1.0 / rows.len() as f64;
     }
     shares
 }
@@ -100,8 +101,7 @@ fn compare(source: &Loaded, made: &Loaded) -> Vec<String> {
         row.submit.as_nanos() / 3_600_000_000_000 % 24
     });
     let sizes = |jobs: &[TraceJob]| -> Vec<u64> {
-        let rows: Vec<JobRow> = jobs.iter().map(JobRow::from).collect();
-        let all = batches(&rows, BATCH_WINDOW);
+        let all = batches(&Columns::from_iter(jobs), BATCH_WINDOW);
         all.iter().map(|batch| u64::from(batch.jobs)).collect()
     };
     // Batches come about by who goes on; they are not dealt like the rest.
@@ -309,20 +309,17 @@ fn jobs_of_a_program_that_looks_once_a_minute_are_submitted_at_looks() {
 #[test]
 fn a_job_that_recurs_is_counted() {
     let source = small();
-    let copy = source
-        .jobs
-        .iter()
-        .map(|job| gridrig_tracelab::format::Record {
-            submit_time: Some(job.submit),
-            run_time: Some(job.run_time),
-            allocated_processors: Some(u64::from(job.processors)),
-            user: job.user.map(u64::from),
-            ..Default::default()
-        });
+    let copy = source.jobs.iter().map(|job| {
+        Record::default()
+            .with(field::SUBMIT, job.submit)
+            .with(field::RUN_TIME, job.run_time)
+            .with(field::ALLOCATED, u64::from(job.processors))
+            .with(field::USER, job.user().map(u64::from))
+    });
     assert_eq!(recurring_jobs(&source, copy.clone()), 600);
-    let moved = copy.map(|mut job| {
-        job.submit_time = job.submit_time.map(|at| at + SimDuration::from_secs(1));
-        job
+    let moved = copy.map(|job| {
+        let later = job.time(field::SUBMIT).unwrap() + SimDuration::from_secs(1);
+        job.with(field::SUBMIT, later)
     });
     assert!(recurring_jobs(&source, moved) < 600);
 }

@@ -1,7 +1,7 @@
 //! The Lublin-Feitelson generator against the authors' own program, recorded
 //! by `scripts/record-lublin`.
 
-use gridrig_tracelab::format::Record;
+use gridrig_tracelab::format::{Record, field};
 use gridrig_tracelab::synth::Extent;
 use gridrig_tracelab::synth::lublin::{Lublin, Preset};
 use serde::Deserialize;
@@ -80,11 +80,14 @@ impl Marginals {
             let mut model = preset.model(128, Extent::jobs(JOBS), seed);
             change(&mut model);
             let jobs: Vec<Record> = model.jobs().unwrap().collect();
-            let times: Vec<u64> = jobs.iter().map(|j| seconds(j.submit_time)).collect();
+            let times: Vec<u64> = jobs
+                .iter()
+                .map(|j| seconds(j.time(field::SUBMIT)))
+                .collect();
             marginals.gaps.extend(times.windows(2).map(|w| w[1] - w[0]));
             for (job, at) in jobs.iter().zip(times) {
-                marginals.sizes.push(job.allocated_processors.unwrap());
-                marginals.run_times.push(seconds(job.run_time));
+                marginals.sizes.push(job.count(field::ALLOCATED).unwrap());
+                marginals.run_times.push(seconds(job.time(field::RUN_TIME)));
                 marginals.hours[(at / 3_600 % 24) as usize] += 1;
             }
         }
@@ -198,7 +201,7 @@ fn no_job_is_wider_than_a_machine_whose_size_is_no_power_of_two() {
         let widest = model
             .jobs()
             .unwrap()
-            .filter_map(|j| j.allocated_processors)
+            .filter_map(|j| j.count(field::ALLOCATED))
             .max();
         assert!(widest.unwrap() <= u64::from(processors), "{widest:?}");
     }
@@ -210,7 +213,7 @@ fn grids_have_95_percent_serial_jobs_and_the_rest_in_equal_parts() {
     let sizes: Vec<u64> = model
         .jobs()
         .unwrap()
-        .filter_map(|j| j.allocated_processors)
+        .filter_map(|j| j.count(field::ALLOCATED))
         .collect();
     let share = |of: fn(&&u64) -> bool| sizes.iter().filter(of).count() as f64 / 100_000.0;
     let serial = share(|size| **size == 1);

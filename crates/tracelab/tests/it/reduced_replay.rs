@@ -7,7 +7,7 @@ use crate::whole;
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_tracelab::format::{Format, TraceReader, open_as};
+use gridrig_tracelab::format::{Format, PARTITION, TraceReader, open_as};
 use gridrig_tracelab::load::{Loaded, load, load_from};
 use gridrig_tracelab::reduce::write_reduced;
 use gridrig_tracelab::spec::{Keep, SizeFrom, TraceWindow, WindowChoice, WorkloadSpec};
@@ -228,13 +228,13 @@ fn a_trace_with_names_is_reduced_to_swf_that_keeps_them() {
         let users = loaded
             .jobs
             .iter()
-            .map(|job| table[job.user.unwrap() as usize].clone());
+            .map(|job| table[job.user().unwrap() as usize].clone());
         users.collect()
     };
     assert_eq!(names(&again), ["U9", "U4", "U1", "U4"]);
     assert_eq!(again.names["queue"][1], "queue0");
     // SWF has no field for sites: they take that of partitions, which has none.
-    assert!(again.jobs.iter().all(|job| job.partition == Some(1)));
+    assert!(again.jobs.iter().all(|job| job.ids[PARTITION] == Some(1)));
     let notes = again.header.values("Note");
     assert!(
         notes.iter().any(|note| note.contains("OrigSiteID")),

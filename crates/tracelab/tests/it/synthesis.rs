@@ -1,5 +1,6 @@
 //! Models as files, and what is refused.
 
+use gridrig_tracelab::format::field;
 use gridrig_tracelab::synth::burst::Week;
 use gridrig_tracelab::synth::lublin::Preset;
 use gridrig_tracelab::synth::poisson::Koala;
@@ -49,7 +50,11 @@ fn the_header_says_model_parameters_seed_and_command() {
 #[test]
 fn submissions_never_step_back() {
     for model in models() {
-        let times: Vec<_> = model.jobs().unwrap().map(|job| job.submit_time).collect();
+        let times: Vec<_> = model
+            .jobs()
+            .unwrap()
+            .map(|job| job.time(field::SUBMIT))
+            .collect();
         assert!(times.is_sorted(), "{}", model.kind());
     }
 }
@@ -61,7 +66,10 @@ fn what_was_made_is_measured_as_the_jobs_are() {
     let jobs: Vec<_> = model.jobs().unwrap().collect();
     let area: f64 = jobs
         .iter()
-        .map(|j| j.run_time.unwrap().as_secs_f64() * j.allocated_processors.unwrap() as f64)
+        .map(|j| {
+            j.time(field::RUN_TIME).unwrap().as_secs_f64()
+                * j.count(field::ALLOCATED).unwrap() as f64
+        })
         .sum();
     assert_eq!(made.jobs, 200);
     let load = area / (320.0 * made.span_s);

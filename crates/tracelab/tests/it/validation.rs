@@ -101,7 +101,7 @@ fn busiest(jobs: &[TraceJob]) -> [Option<u32>; 2] {
     let by = |weight: fn(&TraceJob) -> u128| {
         let mut weights: BTreeMap<u32, u128> = BTreeMap::new();
         for job in jobs {
-            if let Some(user) = job.user {
+            if let Some(user) = job.user() {
                 *weights.entry(user).or_default() += weight(job);
             }
         }
@@ -112,7 +112,7 @@ fn busiest(jobs: &[TraceJob]) -> [Option<u32>; 2] {
 
 fn without_user(jobs: &[TraceJob], user: Option<u32>) -> Vec<TraceJob> {
     jobs.iter()
-        .filter(|job| job.user != user)
+        .filter(|job| job.user() != user)
         .copied()
         .collect()
 }
@@ -458,7 +458,7 @@ fn distances_are_those_of_scipy() {
             "processors": jobs.iter().map(|j| j.processors).collect::<Vec<_>>(),
             "run": jobs.iter().map(|j| seconds(j.run_time.as_nanos())).collect::<Vec<_>>(),
             "submit": jobs.iter().map(|j| seconds(j.submit.as_nanos())).collect::<Vec<_>>(),
-            "user": jobs.iter().map(|j| j.user).collect::<Vec<_>>(),
+            "user": jobs.iter().map(|j| j.user()).collect::<Vec<_>>(),
         })
     };
     let given = serde_json::json!({"original": columns(&case.part), "reduced": columns(&reduced)});

@@ -6,7 +6,7 @@ use gridrig_core::time::SimDuration;
 use gridrig_results::JobTable;
 use gridrig_results::jobs::{JobRow, JobState};
 use gridrig_results::rundir::{Manifest, Run};
-use gridrig_tracelab::format::{Format, Number, Record, Writer};
+use gridrig_tracelab::format::{Format, Record, Writer, field};
 use std::io::{self, Write};
 
 /// Writes the submitted jobs in the order of the workload.
@@ -16,13 +16,12 @@ pub(super) fn write(run: &Run, table: &JobTable, out: &mut impl Write) -> io::Re
         if row.submit.is_none() {
             continue;
         }
-        let memory = submission.spec.requirements.memory_kib;
-        let requested_memory = (memory > 0).then(|| Number::from(memory));
-        writer.write(&Record {
-            requested_time: submission.spec.requested_time,
-            requested_memory,
-            ..record(row)
-        })?;
+        let spec = &submission.spec;
+        let memory = Some(spec.requirements.memory_kib).filter(|kib| *kib > 0);
+        let record = record(row)
+            .with(field::REQUESTED_TIME, spec.requested_time)
+            .with(field::REQUESTED_MEMORY, memory);
+        writer.write(&record)?;
     }
     writer.finish()?;
     Ok(())
@@ -33,20 +32,19 @@ fn record(row: &JobRow) -> Record {
     let wait = row.start.zip(row.submit);
     let ran = row.start.zip(row.end);
     let partition = row.start.and(row.cluster);
-    Record {
+    let processors = u64::from(row.processors);
+    Record::default()
         // SWF counts jobs from 1. Numbers of the trace may repeat where a
         // scenario has several.
-        job: Some(u64::from(row.job.0) + 1),
-        submit_time: submit,
-        wait_time: wait.map(|(start, submit)| start.since(submit)),
-        run_time: ran.map(|(start, end)| end.since(start)),
-        allocated_processors: row.start.map(|_| u64::from(row.processors)),
-        requested_processors: Some(u64::from(row.processors)),
-        status: status(row),
-        user: row.label.user.map(u64::from),
-        partition: partition.map(|cluster| cluster.index() as u64 + 1),
-        ..Record::default()
-    }
+        .with(field::JOB, u64::from(row.job.0) + 1)
+        .with(field::SUBMIT, submit)
+        .with(field::WAIT, wait.map(|(start, submit)| start.since(submit)))
+        .with(field::RUN_TIME, ran.map(|(start, end)| end.since(start)))
+        .with(field::ALLOCATED, row.start.map(|_| processors))
+        .with(field::REQUESTED, processors)
+        .with(field::STATUS, status(row))
+        .with(field::USER, row.label.user.map(u64::from))
+        .with(field::PARTITION, partition.map(|id| id.index() as u64 + 1))
 }
 
 /// Field 11. A job that ran to its end keeps what the trace said of its end.

@@ -184,9 +184,9 @@ fn refuse_sheet(args: &ReduceArgs, pipeline: &Pipeline) -> anyhow::Result<()> {
 
 fn refuse_empty(reduced: &Reduced) -> anyhow::Result<()> {
     ensure!(
-        !reduced.jobs.is_empty(),
+        !reduced.trace.jobs.is_empty(),
         "{}: the reduction leaves no job (expected at least one to write)",
-        reduced.file
+        reduced.trace.file
     );
     Ok(())
 }

@@ -347,10 +347,10 @@ fn breakdown_table(document: &Comparison, breakdown: &Breakdown) -> Table {
     }
     let by = breakdown.by.replace('-', " ");
     let of = match breakdown.by {
-        "user" => "The users with the most processor time. ",
-        "run-time" => "Run times in time of the trace. ",
-        "size" => "Processors. ",
-        _ => "",
+        "run-time" => "Run times in time of the trace. ".to_owned(),
+        "size" => "Processors. ".to_owned(),
+        domain if domain.ends_with("domain") => String::new(),
+        owner => format!("The {owner}s with the most processor time. "),
     };
     let note = match breakdown.same_jobs {
         false => "Other jobs under each policy: no differences are shown.".to_owned(),
@@ -380,16 +380,13 @@ fn starvation_table(document: &Comparison) -> Option<Table> {
     let mut rows = Vec::new();
     for policy in &document.policies {
         for job in policy.starvation.iter().take(3) {
-            rows.push(cells([
-                policy.shown(),
-                job.replication.clone(),
-                job.job.to_string(),
-                job.processors.to_string(),
-                number(job.run_time_s),
-                number(job.wait_s),
-                number(job.relative_wait),
-                job.overtaken_by.to_string(),
-            ]));
+            let mut row = vec![policy.shown(), job.replication.clone()];
+            row.extend(job.row.values().map(|value| match value.as_u64() {
+                Some(whole) => whole.to_string(),
+                None => number(value.as_f64().unwrap_or(f64::NAN)),
+            }));
+            row.extend([number(job.relative_wait), job.overtaken_by.to_string()]);
+            rows.push(row);
         }
     }
     (!rows.is_empty()).then(|| Table {

@@ -1,14 +1,13 @@
 //! The figures of a sheet.
 
-use crate::characterize::Characterization;
-use crate::characterize::JobRow;
 use crate::characterize::arrivals::{self, interarrival_s};
 use crate::characterize::batches::{Batch, BatchStatistics};
 use crate::characterize::calendar::{ClockSource, WEEKDAYS};
 use crate::characterize::clusters::Clusters;
 use crate::characterize::demand::sweep;
 use crate::characterize::sizes::SizeCounts;
-use gridrig_core::time::NANOS_PER_SEC;
+use crate::characterize::{Characterization, Columns};
+use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use gridrig_results::plot::{Axis, Chart, Color, Mark, Series, Unit, integer};
 
 /// Where a run time of 0 stands on a logarithmic axis: it means less than half
@@ -22,15 +21,15 @@ fn log_time() -> Axis {
     Axis::linear("time of the log", Unit::Seconds)
 }
 
-pub(super) fn run_time_profile(jobs: &[JobRow]) -> Chart {
+pub(super) fn run_time_profile(jobs: &Columns) -> Chart {
     let mut zero = 0u64;
     let points: Vec<(f64, f64)> = jobs
-        .iter()
-        .map(|job| {
-            let run = job.run_time.as_secs_f64();
+        .rows()
+        .map(|(submit, run_time, _)| {
+            let run = run_time.as_secs_f64();
             zero += u64::from(run == 0.0);
             let shown = if run == 0.0 { ZERO_RUN_S } else { run };
-            (job.submit.as_secs_f64(), shown)
+            (submit.as_secs_f64(), shown)
         })
         .collect();
     let chart = Chart::new("Run time against submission")
@@ -46,10 +45,10 @@ pub(super) fn run_time_profile(jobs: &[JobRow]) -> Chart {
     }
 }
 
-pub(super) fn processor_profile(jobs: &[JobRow], machine: Option<u64>) -> Chart {
+pub(super) fn processor_profile(jobs: &Columns, machine: Option<u64>) -> Chart {
     let points: Vec<(f64, f64)> = jobs
-        .iter()
-        .map(|job| (job.submit.as_secs_f64(), f64::from(job.processors)))
+        .rows()
+        .map(|(submit, _, size)| (submit.as_secs_f64(), f64::from(size)))
         .collect();
     let chart = Chart::new("Processors against submission")
         .x(log_time())
@@ -67,7 +66,7 @@ fn with_machine(chart: Chart, machine: Option<u64>) -> Chart {
 }
 
 /// Processors and jobs over time.
-pub(super) fn demand(jobs: &[JobRow], trace: &Characterization) -> (Chart, Chart) {
+pub(super) fn demand(jobs: &Columns, trace: &Characterization) -> (Chart, Chart) {
     let mut processors: Vec<(f64, f64)> = Vec::new();
     let mut running: Vec<(f64, f64)> = Vec::new();
     let mut last = None;
@@ -143,17 +142,17 @@ fn cdf(title: &str, x: Axis, series: Series) -> Chart {
         .series(series)
 }
 
-pub(super) fn interarrival(jobs: &[JobRow]) -> Chart {
+pub(super) fn interarrival(submits: &[SimDuration]) -> Chart {
     cdf(
         "Inter-arrival times",
         Axis::log("inter-arrival time", Unit::Seconds),
-        Series::cdf("inter-arrival times", interarrival_s(jobs)),
+        Series::cdf("inter-arrival times", interarrival_s(submits)),
     )
 }
 
-pub(super) fn autocorrelation(jobs: &[JobRow]) -> Chart {
+pub(super) fn autocorrelation(submits: &[SimDuration]) -> Chart {
     let lags: Vec<usize> = (1..=LAGS).collect();
-    let of = arrivals::autocorrelation(&interarrival_s(jobs), &lags);
+    let of = arrivals::autocorrelation(&interarrival_s(submits), &lags);
     let known: Vec<(f64, f64)> = of
         .iter()
         .filter_map(|at| Some((at.lag as f64, at.r?)))
@@ -167,8 +166,8 @@ pub(super) fn autocorrelation(jobs: &[JobRow]) -> Chart {
         .series(Series::line("coefficient", known))
 }
 
-pub(super) fn processors(jobs: &[JobRow]) -> Chart {
-    let counts: Vec<(f64, u64)> = SizeCounts::of(jobs)
+pub(super) fn processors(sizes: &[u32]) -> Chart {
+    let counts: Vec<(f64, u64)> = SizeCounts::of(sizes)
         .iter()
         .map(|(size, count)| (f64::from(size), count))
         .collect();
@@ -179,14 +178,11 @@ pub(super) fn processors(jobs: &[JobRow]) -> Chart {
     )
 }
 
-pub(super) fn run_times(jobs: &[JobRow]) -> Chart {
+pub(super) fn run_times(run_times: &[SimDuration]) -> Chart {
     cdf(
         "Run times",
         Axis::log("run time", Unit::Seconds),
-        Series::cdf(
-            "run times",
-            jobs.iter().map(|job| job.run_time.as_secs_f64()),
-        ),
+        Series::cdf("run times", run_times.iter().map(|run| run.as_secs_f64())),
     )
 }
 

@@ -7,22 +7,33 @@
 use super::draw::{Draw, quantile};
 use super::fit::{Target, fit};
 use super::{Burst, Group, WEEK_SECONDS as WEEK};
+use crate::format::{Record, field};
 
-/// A generated job.
+/// A job on its way; one that is set has no quantile of the run times and stays
+/// as it is.
 #[derive(Clone, Debug)]
-pub(super) struct Job {
-    pub(super) submit: u64,
-    pub(super) run_time: u64,
-    pub(super) size: u32,
-    pub(super) user: u32,
-    pub(super) requested_time: u64,
-    pub(super) status: u8,
-    fixed: bool,
-    quantile: u64,
+struct Drawn {
+    job: Record,
+    quantile: Option<u64>,
+}
+
+impl Drawn {
+    fn new(submit: u64, run_time: u64, size: u32, user: u32, quantile: Option<u64>) -> Self {
+        let job = Record::made(0, submit, run_time, u64::from(size));
+        Drawn {
+            job: job.with(field::USER, u64::from(user)),
+            quantile,
+        }
+    }
+}
+
+/// A number of a job, which has all of those that are drawn.
+pub(super) fn number(job: &Record, field: usize) -> u64 {
+    job.count(field).unwrap_or(0)
 }
 
 /// Draws the week of a model.
-pub(super) fn generate(model: &Burst) -> Vec<Job> {
+pub(super) fn generate(model: &Burst) -> Vec<Record> {
     let mut draw = Draw::new(model.seed, &model.name);
     let mut jobs = Vec::with_capacity(model.jobs);
     for (at, group) in model.groups.iter().enumerate() {
@@ -33,40 +44,52 @@ pub(super) fn generate(model: &Burst) -> Vec<Job> {
     }
     fit_sizes(model, &mut draw, &mut jobs);
     fit_run_times(model, &mut draw, &mut jobs);
-    jobs.sort_by_key(|job| job.submit);
-    let first = jobs.first().map_or(0, |job| job.submit);
-    for job in &mut jobs {
-        job.submit -= first;
-        job.requested_time = estimate(job.run_time, &mut draw);
-        job.status = draw
-            .weighted(&[(1, 90), (0, 6), (5, 4)])
-            .unwrap_or_default();
+    let mut jobs: Vec<Record> = jobs.into_iter().map(|drawn| drawn.job).collect();
+    jobs.sort_by_key(|job| number(job, field::SUBMIT));
+    let first = jobs.first().map_or(0, |job| number(job, field::SUBMIT));
+    for (n, job) in (1u64..).zip(&mut jobs) {
+        let user = number(job, field::USER);
+        let requested_time = estimate(number(job, field::RUN_TIME), &mut draw);
+        let status = draw.weighted(&[(1, 90), (0, 6), (5, 4)]);
+        for (field, value) in [
+            (field::JOB, n),
+            (field::SUBMIT, number(job, field::SUBMIT) - first),
+            (field::REQUESTED, number(job, field::ALLOCATED)),
+            (field::REQUESTED_TIME, requested_time),
+            (field::STATUS, status.unwrap_or(0)),
+            (field::GROUP, user % 7 + 1),
+            (field::EXECUTABLE, user * 3 % 41 + 1),
+            (field::QUEUE, queue_of(requested_time)),
+            (field::PARTITION, 1),
+        ] {
+            job.set(field, value);
+        }
     }
     jobs
 }
 
-fn add_group(model: &Burst, at: u32, group: &Group, draw: &mut Draw, jobs: &mut Vec<Job>) {
+/// Queues by requested time, as sites name them: short, medium, long, endless.
+fn queue_of(requested_time: u64) -> u64 {
+    const LIMITS: [u64; 3] = [3_600, 6 * 3_600, 24 * 3_600];
+    let above = LIMITS.iter().filter(|limit| requested_time > **limit);
+    above.count() as u64 + 1
+}
+
+fn add_group(model: &Burst, at: u32, group: &Group, draw: &mut Draw, jobs: &mut Vec<Drawn>) {
     let longest = model.run_time.max * model.scale;
     for (i, size) in (0..).zip(&group.sizes) {
         let spread = match group.run_time_s {
             run if run == longest => 0,
             run => draw.below(run / 10),
         };
-        jobs.push(Job {
-            submit: group.at_s + i * group.gap_s + draw.below(group.gap_s / 4),
-            run_time: stepped(group.run_time_s - spread, model.run_step),
-            size: *size,
-            user: at + 1,
-            requested_time: 0,
-            status: 0,
-            fixed: true,
-            quantile: 0,
-        });
+        let submit = group.at_s + i * group.gap_s + draw.below(group.gap_s / 4);
+        let run_time = stepped(group.run_time_s - spread, model.run_step);
+        jobs.push(Drawn::new(submit, run_time, *size, at + 1, None));
     }
 }
 
 /// A user sits down and submits a few similar jobs.
-fn add_session(model: &Burst, draw: &mut Draw, jobs: &mut Vec<Job>) {
+fn add_session(model: &Burst, draw: &mut Draw, jobs: &mut Vec<Drawn>) {
     let mut submit = session_start(model, draw);
     // The smaller of two draws: few users submit most jobs.
     let user = draw.below(model.users).min(draw.below(model.users)) as u32;
@@ -80,16 +103,10 @@ fn add_session(model: &Burst, draw: &mut Draw, jobs: &mut Vec<Job>) {
         let same_size = draw.chance(75);
         let other = draw.weighted(&model.sizes).unwrap_or(1);
         let permille = (around + draw.below(200)).saturating_sub(100).min(999);
-        jobs.push(Job {
-            submit,
-            run_time: stepped(quantile(&model.run_quantiles, permille), model.run_step),
-            size: if same_size { size } else { other },
-            user: user + 1 + model.groups.len() as u32,
-            requested_time: 0,
-            status: 0,
-            fixed: false,
-            quantile: permille,
-        });
+        let run_time = stepped(quantile(&model.run_quantiles, permille), model.run_step);
+        let size = if same_size { size } else { other };
+        let user = user + 1 + model.groups.len() as u32;
+        jobs.push(Drawn::new(submit, run_time, size, user, Some(permille)));
         submit += 30 + draw.below(60) * draw.below(60);
     }
 }
@@ -108,8 +125,8 @@ fn session_start(model: &Burst, draw: &mut Draw) -> u64 {
     }
 }
 
-fn fit_sizes(model: &Burst, draw: &mut Draw, jobs: &mut [Job]) {
-    let mut sizes: Vec<u64> = jobs.iter().map(|j| u64::from(j.size)).collect();
+fn fit_sizes(model: &Burst, draw: &mut Draw, jobs: &mut [Drawn]) {
+    let mut sizes = numbers(jobs, field::ALLOCATED);
     let target = Target {
         mean: model.size.mean,
         sd: model.size.sd,
@@ -117,22 +134,23 @@ fn fit_sizes(model: &Burst, draw: &mut Draw, jobs: &mut [Job]) {
     fit(&mut sizes, &free(jobs), target, draw, |draw, _, old| {
         draw.weighted(&model.sizes).map_or(old, u64::from)
     });
-    for (job, size) in jobs.iter_mut().zip(sizes) {
-        job.size = u32::try_from(size).unwrap_or(job.size);
+    for (drawn, size) in jobs.iter_mut().zip(sizes) {
+        drawn.job.set(field::ALLOCATED, size);
     }
 }
 
-fn fit_run_times(model: &Burst, draw: &mut Draw, jobs: &mut [Job]) {
+fn fit_run_times(model: &Burst, draw: &mut Draw, jobs: &mut [Drawn]) {
     // The moments are those after scaling and lifting short runs.
     let lifted = |run: u64| run.max(model.scale);
-    let mut runs: Vec<u64> = jobs.iter().map(|j| lifted(j.run_time)).collect();
+    let mut runs = numbers(jobs, field::RUN_TIME);
+    runs.iter_mut().for_each(|run| *run = lifted(*run));
     let before = runs.clone();
     let target = Target {
         mean: model.run_time.mean * model.scale as f64,
         sd: model.run_time.sd * model.scale as f64,
     };
     let longest = model.run_time.max * model.scale;
-    let at_quantile: Vec<u64> = jobs.iter().map(|j| j.quantile).collect();
+    let at_quantile: Vec<u64> = jobs.iter().map(|j| j.quantile.unwrap_or(0)).collect();
     fit(&mut runs, &free(jobs), target, draw, |draw, at, old| {
         let new = if draw.chance(50) {
             let permille = (at_quantile[at] + draw.below(300)).saturating_sub(150);
@@ -142,16 +160,22 @@ fn fit_run_times(model: &Burst, draw: &mut Draw, jobs: &mut [Job]) {
         };
         lifted(stepped(new, model.run_step)).min(longest)
     });
-    for ((job, new), old) in jobs.iter_mut().zip(runs).zip(before) {
+    for ((drawn, new), old) in jobs.iter_mut().zip(runs).zip(before) {
         // A run below the scale stays as drawn unless the fit moved it.
         if new != old {
-            job.run_time = new;
+            drawn.job.set(field::RUN_TIME, new);
         }
     }
 }
 
-fn free(jobs: &[Job]) -> Vec<usize> {
-    (0..jobs.len()).filter(|i| !jobs[*i].fixed).collect()
+fn free(jobs: &[Drawn]) -> Vec<usize> {
+    (0..jobs.len())
+        .filter(|i| jobs[*i].quantile.is_some())
+        .collect()
+}
+
+fn numbers(jobs: &[Drawn], field: usize) -> Vec<u64> {
+    jobs.iter().map(|drawn| number(&drawn.job, field)).collect()
 }
 
 fn stepped(run: u64, step: u64) -> u64 {

@@ -10,6 +10,7 @@
 use super::week::{Arrivals, Form, Instants};
 use super::{BATCH_WINDOW_S, LookAlike, gaps, tilting};
 use crate::characterize::bins::quarter_octave;
+use crate::format::field;
 use crate::synth::error::SynthError;
 use crate::synth::unit::unit;
 use gridrig_core::rng;
@@ -234,9 +235,9 @@ impl LookAlike {
         let jobs: Vec<(u64, i64)> = self
             .jobs()?
             .map(|job| {
-                let at = job.submit_time.unwrap_or_default().as_nanos();
-                let user = job.user.and_then(|user| i64::try_from(user).ok());
-                (at / gridrig_core::time::NANOS_PER_SEC, user.unwrap_or(-1))
+                let user = job.count(field::USER);
+                let user = user.and_then(|user| i64::try_from(user).ok());
+                (job.count(field::SUBMIT).unwrap_or(0), user.unwrap_or(-1))
             })
             .collect();
         Ok(thinned_batches(&jobs))

@@ -18,50 +18,25 @@ pub(super) fn part(hour_of_day: usize) -> usize {
     hour_of_day * PARTS / 24
 }
 
-/// A job as this module sees it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
-    pub(super) user: usize,
-    pub(super) run: usize,
-    pub(super) size: usize,
-    pub(super) part: usize,
-}
-
-/// Weights of run times and of sizes, each one by part of the day.
-pub(super) fn measure(
-    jobs: &[Seen],
-    users: usize,
-    runs: usize,
-    sizes: usize,
-) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
-    let by_user = |job: &Seen| job.user;
-    let by_both = |job: &Seen| job.user * runs + job.run;
-    (
-        ratios(jobs, &by_user, users, &|job| job.run, runs),
-        ratios(jobs, &by_both, users * runs, &|job| job.size, sizes),
-    )
-}
-
-/// Jobs of a class in a part of the day over those expected if, among the jobs
-/// of a group, class and part had nothing to do with each other.
-fn ratios(
-    jobs: &[Seen],
-    group: &dyn Fn(&Seen) -> usize,
+/// Weights of the classes by part of the day: jobs of a class in a part of the
+/// day over those expected if, among the jobs of a group, class and part had
+/// nothing to do with each other. `jobs` has group, class and part of each.
+pub(super) fn ratios(
+    jobs: impl Iterator<Item = (usize, usize, usize)> + Clone,
     groups: usize,
-    class: &dyn Fn(&Seen) -> usize,
     classes: usize,
 ) -> Vec<Vec<f64>> {
     let mut parts = vec![[0.0f64; PARTS]; groups];
-    for job in jobs {
-        parts[group(job)][job.part] += 1.0;
+    for (group, _, part) in jobs.clone() {
+        parts[group][part] += 1.0;
     }
     let mut found = vec![[0.0f64; PARTS]; classes];
     let mut expected = vec![[0.0f64; PARTS]; classes];
-    for job in jobs {
-        let of_group = &parts[group(job)];
+    for (group, class, part) in jobs {
+        let of_group = &parts[group];
         let total: f64 = of_group.iter().sum();
-        found[class(job)][job.part] += 1.0;
-        for (sum, count) in expected[class(job)].iter_mut().zip(of_group) {
+        found[class][part] += 1.0;
+        for (sum, count) in expected[class].iter_mut().zip(of_group) {
             *sum += count / total;
         }
     }
@@ -123,19 +98,10 @@ mod tests {
     fn a_run_time_depends_on_the_hour_beyond_what_its_user_does() {
         // User 0 submits by day only, both run times alike; user 1 submits long
         // jobs at night and short ones by day.
-        let job = |user, run, part| Seen {
-            user,
-            run,
-            size: 0,
-            part,
-        };
-        let jobs: Vec<Seen> = (0..100)
-            .flat_map(|i| [job(0, i % 2, 4), job(1, 1, 0), job(1, 0, 4)])
-            .collect();
-        let (runs, sizes) = measure(&jobs, 2, 2, 1);
+        let jobs = (0..100).flat_map(|i| [(0, i % 2, 4), (1, 1, 0), (1, 0, 4)]);
+        let runs = ratios(jobs, 2, 2);
         // By day: 50 and 100 short jobs found, 50 and 50 expected.
         assert_eq!((runs[0][4], runs[0][0]), (1.5, 0.0));
         assert_eq!((runs[1][4], runs[1][0]), (0.5, 2.0));
-        assert!(sizes[0].iter().all(|ratio| *ratio == 1.0), "{sizes:?}");
     }
 }

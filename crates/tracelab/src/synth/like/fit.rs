@@ -1,14 +1,15 @@
 //! Fits a look-alike to a trace.
 
-use super::daytime::{self, PARTS, Seen};
+use super::daytime::{self, PARTS};
 use super::levels::{Grain, divide, find};
 use super::stretch::WEEK;
 use super::turns::Turns;
 use super::week::{Arrivals, Form};
 use super::{Level, LookAlike, Profile, Source, inside, likeness, turns, week};
 use crate::characterize::calendar::Clock;
-use crate::format::Record;
+use crate::format::{EXECUTABLE, GROUP, PARTITION, QUEUE, Record, field};
 use crate::load::{Loaded, TraceJob};
+use crate::sanitize::Fields;
 use crate::synth::error::SynthError;
 use crate::synth::extent::{Extent, SCHEMA};
 use crate::synth::pretty::pretty;
@@ -172,16 +173,16 @@ impl Timing {
     fn of(trace: &Loaded) -> Self {
         let jobs = &trace.jobs;
         let clock = Clock::of(&trace.header);
-        let users: BTreeSet<Option<u32>> = jobs.iter().map(|job| job.user).collect();
+        let users: BTreeSet<Option<u32>> = jobs.iter().map(TraceJob::user).collect();
         let users: BTreeMap<Option<u32>, usize> = users.into_iter().zip(0..).collect();
         let submits: Vec<u64> = jobs.iter().map(|job| seconds(job.submit)).collect();
-        let number = |job: &TraceJob| users.get(&job.user).copied().unwrap_or(0);
+        let number = |job: &TraceJob| users.get(&job.user()).copied().unwrap_or(0);
         let by_user: Vec<(u64, usize)> = submits
             .iter()
             .copied()
             .zip(jobs.iter().map(number))
             .collect();
-        let name = |job: &TraceJob| job.user.map_or(-1, i64::from);
+        let name = |job: &TraceJob| job.user().map_or(-1, i64::from);
         let arrivals = week::measure(&submits, &clock);
         Timing {
             way: 0,
@@ -291,7 +292,7 @@ fn placed<'a>(
             run_level,
             part_of_day: daytime::part(timing.clock.hour(job.submit)),
             // Jobs without a user count as those of one more.
-            user: timing.users.get(&job.user).copied().unwrap_or(0),
+            user: timing.users.get(&job.user()).copied().unwrap_or(0),
             job,
         }
     };
@@ -319,14 +320,15 @@ fn day_weights(
     runs: usize,
     sizes: usize,
 ) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
-    let seen = |row: &Row<'_>| Seen {
-        user: row.user,
-        run: row.run_level,
-        size: row.size_level as usize,
-        part: row.part_of_day,
+    let run = |row: &Row<'_>| (row.user, row.run_level, row.part_of_day);
+    let size = |row: &Row<'_>| {
+        let group = row.user * runs + row.run_level;
+        (group, row.size_level as usize, row.part_of_day)
     };
-    let jobs: Vec<Seen> = rows.iter().map(seen).collect();
-    daytime::measure(&jobs, users, runs, sizes)
+    (
+        daytime::ratios(rows.iter().map(run), users, runs),
+        daytime::ratios(rows.iter().map(size), users * runs, sizes),
+    )
 }
 
 /// The requested times that occur most, and for each range of run times how
@@ -390,14 +392,13 @@ fn profiles(rows: &[Row<'_>], turns: &[(u64, f64)], detail: Detail) -> Vec<Profi
     let mut users: BTreeMap<usize, Tables> = BTreeMap::new();
     for row in rows {
         let tables = users.entry(row.user).or_default();
-        tables.user = row.job.user;
+        tables.user = row.job.user();
         (tables.turns, tables.stays) = turns[row.user];
         tables.jobs += 1;
         tables.parts[row.part_of_day] += 1;
         *tables.cells.entry(row.cell).or_default() += 1;
         let field = |value: Option<u32>| value.map_or(-1, i64::from);
-        let job = row.job;
-        let fields = [job.group, job.executable, job.queue, job.partition].map(field);
+        let fields = [GROUP, EXECUTABLE, QUEUE, PARTITION].map(|at| field(row.job.ids[at]));
         *tables.labels.entry(fields).or_default() += 1;
     }
     let mut ranked: Vec<Tables> = users.into_values().collect();
@@ -460,23 +461,16 @@ fn add<K: Ord, N: std::ops::AddAssign + Default>(sum: &mut BTreeMap<K, N>, more:
 /// size and user: none, as a look-alike begins after its source.
 #[must_use]
 pub fn recurring_jobs(trace: &Loaded, made: impl Iterator<Item = Record>) -> u64 {
-    let known: BTreeSet<(u64, u64, u64, Option<u64>)> = trace
-        .jobs
-        .iter()
-        .map(|job| {
-            let user = job.user.map(u64::from);
-            (
-                job.submit.as_nanos(),
-                job.run_time.as_nanos(),
-                u64::from(job.processors),
-                user,
-            )
-        })
-        .collect();
-    let tuple = |job: &Record| {
-        let nanos = |time: Option<SimDuration>| time.unwrap_or_default().as_nanos();
-        let size = job.allocated_processors.unwrap_or(0);
-        (nanos(job.submit_time), nanos(job.run_time), size, job.user)
-    };
-    made.filter(|job| known.contains(&tuple(job))).count() as u64
+    let known: BTreeSet<_> = trace.jobs.iter().map(identity).collect();
+    made.filter(|job| known.contains(&identity(job))).count() as u64
+}
+
+fn identity(job: &impl Fields) -> [Option<u64>; 4] {
+    [
+        field::SUBMIT,
+        field::RUN_TIME,
+        field::ALLOCATED,
+        field::USER,
+    ]
+    .map(|at| job.field(at + 1))
 }

@@ -7,11 +7,10 @@ use super::inside::{self, Spread};
 use super::stretch::HOUR;
 use super::turns::{Recents, shifted};
 use super::week::Instants;
-use crate::format::Record;
+use crate::format::{Record, field};
 use crate::synth::error::SynthError;
 use crate::synth::unit::{below, unit};
 use gridrig_core::rng;
-use gridrig_core::time::SimDuration;
 use rand::rngs::ChaCha8Rng;
 
 /// Steps whose multiples spread evenly in [0, 1), and pairs of them in the
@@ -149,18 +148,14 @@ impl LookAlikeJobs<'_> {
         let run_time = self.model.run_times[run].at(part);
         let failed = below(&mut self.fields, 1_000) < self.model.failed_permille[run];
         let requested = self.request(run);
-        let label = |at: usize| u64::try_from(labels[at]).ok();
         self.made += 1;
-        Some(Record {
-            requested_time: requested.map(SimDuration::from_secs),
-            status: Some(u64::from(!failed)),
-            user: u64::try_from(user).ok(),
-            group: label(0),
-            executable: label(1),
-            queue: label(2),
-            partition: label(3),
-            ..Record::made(self.made, now, run_time, processors)
-        })
+        let mut job = Record::made(self.made, now, run_time, processors)
+            .with(field::REQUESTED_TIME, requested)
+            .with(field::STATUS, u64::from(!failed));
+        for (at, id) in [user].into_iter().chain(labels).enumerate() {
+            job.set(field::USER + at, u64::try_from(id).ok());
+        }
+        Some(job)
     }
 
     fn request(&mut self, run: usize) -> Option<u64> {

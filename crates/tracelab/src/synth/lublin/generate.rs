@@ -1,7 +1,7 @@
 //! Draws the jobs.
 
 use super::{BUCKET_SECONDS, BUCKETS, JobClass, Lublin, MAX_LN_GAP, MAX_LN_RUN_TIME};
-use crate::format::Record;
+use crate::format::{Record, field};
 use crate::synth::error::SynthError;
 use crate::synth::extent::Budget;
 use crate::synth::unit::unit;
@@ -158,9 +158,7 @@ impl Iterator for LublinJobs {
         let size = class.draw_size(self.processors);
         let run_time = class.draw_run_time(size);
         class.advance();
-        Some(Record {
-            queue: Some(u64::from(class.law.queue)),
-            ..Record::made(number, submit, run_time, u64::from(size))
-        })
+        let job = Record::made(number, submit, run_time, u64::from(size));
+        Some(job.with(field::QUEUE, u64::from(class.law.queue)))
     }
 }

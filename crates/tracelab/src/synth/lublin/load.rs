@@ -2,6 +2,7 @@
 //! of known size by the parameters of the gaps in the peak hours.
 
 use super::{JobClass, Lublin, MAX_LN_GAP, MAX_LN_RUN_TIME};
+use crate::format::field;
 use crate::synth::error::{SynthError, within};
 use crate::synth::gamma::exponential_moment;
 use serde::Serialize;
@@ -105,9 +106,9 @@ impl Lublin {
         let mut area = 0.0;
         let mut last = 0.0;
         for job in self.jobs()? {
-            let run = job.run_time.unwrap_or_default().as_secs_f64();
-            area += run * job.allocated_processors.unwrap_or(0) as f64;
-            last = job.submit_time.unwrap_or_default().as_secs_f64();
+            let number = |field| job.count(field).unwrap_or(0) as f64;
+            area += number(field::RUN_TIME) * number(field::ALLOCATED);
+            last = number(field::SUBMIT);
         }
         let span = self.extent.seconds().unwrap_or(last).max(1.0);
         Ok(area / (span * f64::from(self.processors)))

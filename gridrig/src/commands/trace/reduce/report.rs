@@ -60,13 +60,13 @@ impl Report {
         let offered = |load: Load| load.offered(processors?);
         let ranked = reduced.ranking.clone().zip(rank.or(Some(1)));
         let mut warnings = pipeline.warnings.clone();
-        warnings.extend(reduced.warnings.iter().cloned());
+        warnings.extend(reduced.trace.warnings.iter().cloned());
         Report {
-            source: reduced.file.clone(),
+            source: reduced.trace.file.clone(),
             out: pipeline.out.as_ref().map(|out| out.display().to_string()),
-            jobs: reduced.jobs.len() as u64,
+            jobs: reduced.trace.jobs.len() as u64,
             source_jobs: reduced.steps.first().map_or(0, |step| step.before.jobs),
-            skipped: reduced.skipped.clone(),
+            skipped: reduced.trace.skipped.clone(),
             reduced: reduced.reduced.clone(),
             span_s: last.map_or(0.0, |load| load.span.as_secs_f64()),
             processors,

@@ -7,7 +7,6 @@ use crate::exit::Failure;
 use anyhow::Context as _;
 use gridrig_tracelab::load::{Loaded, TraceJob, load};
 use gridrig_tracelab::reduce::Reduced;
-use gridrig_tracelab::sanitize::Facts;
 use gridrig_tracelab::spec::SizeFrom;
 use gridrig_tracelab::validate::{Options, Requirement, Selection, Validation, validate};
 use std::path::{Path, PathBuf};
@@ -27,7 +26,7 @@ impl Judge {
             return None;
         }
         let rules = pipeline.spec.sanitize.rules();
-        let clean = |job: &&TraceJob| rules.verdict(&Facts::from(*job)).is_none();
+        let clean = |job: &&TraceJob| rules.verdict(*job).is_none();
         let kept = loaded.jobs.iter().filter(clean);
         Some(Judge {
             // What is sanitized away is not what the trace should be like.
@@ -45,7 +44,9 @@ impl Judge {
             true => Some(load(out, SizeFrom::Allocated).map_err(Failure::run)?),
             false => None,
         };
-        let written = again.as_ref().map_or(&reduced.jobs, |again| &again.jobs);
+        let written = again
+            .as_ref()
+            .map_or(&reduced.trace.jobs, |again| &again.jobs);
         let options = Options {
             selection: Selection {
                 window: reduced.window,
@@ -59,7 +60,7 @@ impl Judge {
         let validation = validate(&self.source, written, &options).with_context(text);
         let validation = validation.map_err(Failure::Run)?;
         if let Some(sheet) = &self.sheet {
-            let names = (name(Path::new(&reduced.file)), name(out));
+            let names = (name(Path::new(&reduced.trace.file)), name(out));
             let page = gridrig_tracelab::validate::sheet(&validation, &names.0, &names.1);
             let text = || format!("{}: the sheet cannot be written", sheet.display());
             std::fs::write(sheet, page).with_context(text)?;
