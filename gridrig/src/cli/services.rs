@@ -2,6 +2,7 @@
 
 use super::values;
 use clap::{Args, Subcommand};
+use gridrig_core::agent::Memory;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::inventory::Form;
 use gridrig_core::policy::PolicySpec;
@@ -216,11 +217,16 @@ pub struct BrokerArgs {
     /// Sessions with peers.
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Keep its events in this file as they happen: one that is started anew
-    /// with the same file still tells them, so that a run with a broker that
-    /// died can be audited
+    /// Write all that it is told into this file, before it acts on it: one that
+    /// is started anew with the same file goes on where the last one stopped
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
+    /// What it knows when it is started anew: journal, all that the file says, or
+    /// none; it still tells the events of before
+    #[arg(long, value_name = "MEMORY", requires = "journal",
+          default_value = "journal",
+          value_parser = values::one_of(&Memory::ALL, Memory::name))]
+    pub memory: Memory,
     /// Seed of its random stream; unless given, the scenario's
     #[arg(long)]
     pub seed: Option<u64>,
