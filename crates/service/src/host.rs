@@ -5,7 +5,7 @@ use crate::http::{
     self, AnswerFault, Capture, Door, Exchanges, Faults, Life, Metrics, ServiceThread, base_url,
     listening_at,
 };
-use crate::journal::{Begun, resume};
+use crate::journal::{Begun, incarnation, resume};
 use crate::{App, Service, router};
 use gridrig_core::agent::{Freeze, JobHolder, Journaled, Tally};
 use gridrig_drivers::real_time::{Actor, Recorder, RunClock, start};
@@ -14,7 +14,7 @@ use std::future::Future;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// A running service.
@@ -175,19 +175,6 @@ async fn host<S: Service>(
         companion.abort();
     }
     served.and(side)
-}
-
-/// A number for this life of a service: when it begins, in Unix nanoseconds.
-#[allow(
-    clippy::disallowed_methods,
-    reason = "the lives of a service are told apart by when they began"
-)]
-#[must_use]
-pub fn incarnation() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl<M: JobHolder> Handle<M> {

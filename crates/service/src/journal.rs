@@ -6,7 +6,7 @@
 //! death of the process loses none. Nothing forces it on to the disk: a machine
 //! that loses power may lose the last lines.
 
-use crate::{Service, incarnation};
+use crate::Service;
 use gridrig_core::agent::{JobHolder, Memory, NotSent, Replay, Resumed};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Journal, Recorder};
@@ -15,6 +15,7 @@ use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How a service keeps a journal.
 #[derive(Clone, Debug)]
@@ -40,6 +41,19 @@ struct Life {
     of: String,
     epoch_unix_ns: u64,
     speed: String,
+}
+
+/// A number for this life of a service: when it begins, in Unix nanoseconds.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the lives of a service are told apart by when they began"
+)]
+#[must_use]
+pub fn incarnation() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[derive(Serialize, Deserialize)]

@@ -15,8 +15,8 @@ pub mod submission;
 pub mod tls;
 
 pub use envelopes::{inform, notify};
-pub use host::{Handle, incarnation, run, serve, spawn};
-pub use journal::JournalSetup;
+pub use host::{Handle, run, serve, spawn};
+pub use journal::{JournalSetup, incarnation};
 pub use observe::{clock_samples, count_samples, lag_samples};
 pub use ports::free_ports;
 pub use submission::conflict;
