@@ -46,7 +46,7 @@ impl Service for Config {
         faces::routes(app)
     }
 
-    fn machine(&self, incarnation: u64) -> LrmsAgent {
+    fn machine(&self, incarnation: u64, _born: SimTime) -> LrmsAgent {
         let home = self.broker.as_ref().map(|broker| Home {
             domain: broker.domain,
             latency: broker.latency,

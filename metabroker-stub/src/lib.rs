@@ -23,12 +23,12 @@ pub use gridrig_service::{run, serve, spawn};
 use gridrig_core::agent::BrokerSetup;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_drivers::real_time::RunClock;
+use gridrig_service::JournalSetup;
 use gridrig_service::http::{Monitoring, NotifyHosts};
 use gridrig_service::tls::ServerTls;
 use lagrid::Links;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// A running broker.
@@ -58,8 +58,8 @@ pub struct Config {
     /// A door of its own for these; without, they come in by the same one as
     /// everybody.
     pub peer_door: Option<PeerDoor>,
-    /// The file of its events, for one that may die and be started anew.
-    pub journal: Option<PathBuf>,
+    /// Its journal, for one that may die and be started anew.
+    pub journal: Option<JournalSetup>,
     /// The clock it runs on, shared by all participants of a run.
     pub clock: RunClock,
     /// Where clients may have the news of their jobs posted to.

@@ -14,11 +14,10 @@ use gridrig_protocol::client::Client;
 use gridrig_service::http::base_url;
 use gridrig_service::http::metrics::table;
 use gridrig_service::http::{Labels, Monitoring, Samples};
-use gridrig_service::{App, Service, SideDoor};
+use gridrig_service::{App, JournalSetup, Service, SideDoor};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpListener;
-use std::path::Path;
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 use utoipa_axum::router::OpenApiRouter;
@@ -75,11 +74,15 @@ impl Service for Config {
         say_goodbye(&self.links).await;
     }
 
-    fn journal(&self) -> Option<&Path> {
-        self.journal.as_deref()
+    fn journal(&self) -> Option<&JournalSetup> {
+        self.journal.as_ref()
     }
 
-    fn machine(&self, incarnation: u64) -> BrokerAgent {
+    fn resumed(&self) {
+        self.links.lose();
+    }
+
+    fn machine(&self, incarnation: u64, born: SimTime) -> BrokerAgent {
         let links = self.links.iter();
         let setup = BrokerSetup {
             incarnation,
@@ -87,7 +90,7 @@ impl Service for Config {
                 .map(|link| (link.domain(), link.threshold()))
                 .collect(),
             grace: self.clock.grace(self.setup.config.settings.interval),
-            born: self.clock.now(),
+            born,
             ..self.setup.clone()
         };
         BrokerAgent::new(setup)

@@ -18,6 +18,7 @@
 mod broker;
 mod conversation;
 mod envelope;
+mod journal;
 mod lrms;
 mod peer_link;
 mod store;
@@ -33,6 +34,9 @@ pub use conversation::{
     Arrival, BrokerSends, FromBroker, FromLrms, LrmsSends, Passed, Submit, ToBroker, ToLrms, ToPeer,
 };
 pub use envelope::{Envelope, EnvelopeId, Fate, Message, Received, Tally, Told, Undelivered};
+pub use journal::{
+    Again, BrokerInput, Journaled, LrmsInput, Memory, NotSent, Record, Replay, Resumed,
+};
 pub use lrms::{
     Completions, Exchange, Follow, Home, JobNews, Lrms, LrmsAgent, LrmsSetup, Outside, Pass,
 };
@@ -161,7 +165,7 @@ pub struct Freeze;
 /// whichever it is. A job that cannot be taken is rejected for good when a
 /// client brings it, and sent back to a broker by a message of its own.
 pub trait JobHolder:
-    Agent
+    Journaled<Input: From<Arrival> + From<Cancel> + From<Due> + From<Freeze>>
     + Handle<Arrival, Answer = Result<Receipt, SubmitError>>
     + Handle<Cancel, Answer = bool>
     + Handle<Due, Answer = ()>

@@ -1,5 +1,6 @@
 //! Which faults happen in a run: a plan, and what of it meets one message.
 
+use gridrig_core::agent::Memory;
 use gridrig_core::event::Party;
 use gridrig_core::ids::DomainId;
 use gridrig_core::rng;
@@ -20,7 +21,7 @@ pub struct FaultPlan {
     pub until: SimTime,
     /// Services that cannot be reached for a time.
     pub outages: Vec<Outage>,
-    /// Brokers that are started anew.
+    /// Brokers that stop and are there again.
     pub restarts: Vec<Restart>,
     /// How fast the clock of the run goes beside that of the wall, above 0.
     pub speed: Decimal,
@@ -62,8 +63,8 @@ pub struct Outage {
     pub silent: bool,
 }
 
-/// A broker that stops, with all that it knows and has not sent off, and is
-/// started anew knowing nothing.
+/// A broker that stops, with all that it has not sent off, and is there again
+/// later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Restart {
     /// Whose broker.
@@ -72,6 +73,9 @@ pub struct Restart {
     pub at: SimTime,
     /// When it is there again.
     pub back: SimTime,
+    /// What it then knows, started anew. `None`: it has only stood still, as a
+    /// process does that is stopped and goes on.
+    pub anew: Option<Memory>,
 }
 
 impl Default for FaultPlan {
@@ -104,7 +108,7 @@ pub struct FaultCounts {
     pub cut: u64,
     /// Messages that were given up after all tries.
     pub given_up: u64,
-    /// Brokers started anew.
+    /// Brokers that had stopped and are there again.
     pub restarted: u64,
 }
 

@@ -5,19 +5,20 @@ use crate::http::{
     self, AnswerFault, Capture, Door, Exchanges, Faults, Life, Metrics, ServiceThread, base_url,
     listening_at,
 };
-use crate::{App, Service, journal, router};
-use gridrig_core::agent::{Agent, Freeze, JobHolder, Tally};
+use crate::journal::{Begun, incarnation, resume};
+use crate::{App, Service, router};
+use gridrig_core::agent::{Freeze, JobHolder, Journaled, Tally};
 use gridrig_drivers::real_time::{Actor, Recorder, RunClock, start};
 use gridrig_protocol::client::Client;
 use std::future::Future;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// A running service.
-pub struct Handle<M: Agent> {
+pub struct Handle<M: Journaled> {
     thread: ServiceThread,
     actor: Actor<M>,
     recorder: Recorder,
@@ -36,7 +37,7 @@ const REQUEST: Duration = Duration::from_secs(10);
 /// When the listener, a thread or an HTTP client cannot be had.
 pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<Handle<S::Machine>> {
     let parts = Parts::of(&config)?;
-    let (recorder, metrics) = (parts.recorder.clone(), Arc::clone(&parts.metrics));
+    let (recorder, metrics) = (parts.begun.recorder.clone(), Arc::clone(&parts.metrics));
     let (faults, capture) = (parts.faults.clone(), parts.capture.clone());
     let (ready, started) = oneshot::channel();
     let (name, is_secure) = (config.name(), config.tls().is_some());
@@ -98,29 +99,23 @@ pub async fn serve<S: Service>(
     run(config, listener, shutdown).await
 }
 
-struct Parts<M> {
-    machine: M,
-    recorder: Recorder,
+struct Parts<M: JobHolder> {
+    begun: Begun<M>,
     metrics: Arc<Metrics>,
     faults: Faults,
     capture: Capture,
-    life: u64,
 }
 
-impl<M> Parts<M> {
+impl<M: JobHolder> Parts<M> {
     fn of<S: Service<Machine = M>>(config: &S) -> io::Result<Self> {
-        let recorder = match config.journal() {
-            Some(path) => journal(path, config.keep_events())?,
-            None => Recorder::keeping(config.keep_events()),
-        };
-        let incarnation = incarnation();
         Ok(Parts {
-            machine: config.machine(incarnation),
-            recorder,
-            metrics: Arc::new(Metrics::new(config.labels(), incarnation)),
+            begun: match config.journal() {
+                Some(setup) => resume(config, setup)?,
+                None => Begun::anew(config, config.clock().now()),
+            },
+            metrics: Arc::new(Metrics::new(config.labels(), incarnation())),
             faults: Faults::default(),
             capture: Capture::default(),
-            life: incarnation,
         })
     }
 }
@@ -136,16 +131,22 @@ async fn host<S: Service>(
     let door = Door::open(listener, config.tls())?;
     let client = Client::new(REQUEST).map_err(io::Error::other)?;
     let transport = Arc::new(config.transport(client));
-    let log = parts.recorder.clone();
-    let actor = start(parts.machine, log, config.clock(), Arc::clone(&transport));
+    let Begun {
+        agent,
+        recorder,
+        journal,
+        life: memory,
+    } = parts.begun;
+    let (log, clock) = (recorder.clone(), config.clock());
+    let actor = start(agent, journal, log, clock, Arc::clone(&transport));
     let companion = config.companion(&actor, &transport);
     tracing::info!(service = config.name(), "serving");
     let app = App {
         actor: actor.clone(),
-        recorder: parts.recorder,
+        recorder,
         metrics: parts.metrics,
         config: Arc::new(config),
-        life: parts.life,
+        life: memory,
     };
     let drain = actor.clone();
     let config = Arc::clone(&app.config);
@@ -174,19 +175,6 @@ async fn host<S: Service>(
         companion.abort();
     }
     served.and(side)
-}
-
-/// A number for this life of a service: when it begins, in Unix nanoseconds.
-#[allow(
-    clippy::disallowed_methods,
-    reason = "the lives of a service are told apart by when they began"
-)]
-#[must_use]
-pub fn incarnation() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl<M: JobHolder> Handle<M> {

@@ -1,132 +1,276 @@
-//! The events of a service in a file, one JSON document per line, written as
-//! they happen: a service that dies and is started anew with the same file
-//! still tells what it did before.
+//! The journal of a service: a file with one JSON document per line. Each life of
+//! the service begins with a line that says which it is, and then has the inputs of
+//! its agent, each written before the agent handles it.
 //!
-//! This is the memory of the test bench, not of the service: a broker that was
-//! started anew knows nothing of its jobs, whatever its journal says.
+//! A line is in the hands of the system before anything follows from it, so the
+//! death of the process loses none. Nothing forces it on to the disk: a machine
+//! that loses power may lose the last lines.
 
-use gridrig_drivers::real_time::{Recorded, Recorder};
-use gridrig_protocol::rest::EventReport;
+use crate::Service;
+use gridrig_core::agent::{JobHolder, Memory, NotSent, Replay, Resumed};
+use gridrig_core::time::SimTime;
+use gridrig_drivers::real_time::{Journal, Recorder};
+use serde::{Deserialize, Serialize};
+use std::fmt::Display;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A recorder that knows the events in the file and adds new ones to it. They
-/// are in the hands of the system before anything follows from them, so the
-/// death of the process loses none.
-///
-/// # Errors
-/// When the file cannot be read or written, or holds something else.
-pub fn journal(path: &Path, keep: usize) -> io::Result<Recorder> {
-    let (lives, before, whole) = match File::open(path) {
-        Ok(file) => read(&file).map_err(|error| named(path, &error))?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => (0, Vec::new(), 0),
-        Err(error) => return Err(named(path, &error)),
-    };
-    let opened = OpenOptions::new().create(true).append(true).open(path);
-    let mut file = opened.map_err(|error| named(path, &error))?;
-    // A line that death cut short says nothing.
-    file.set_len(whole).map_err(|error| named(path, &error))?;
-    let begins = format!("{LIFE}\n");
-    let begun = file.write_all(begins.as_bytes());
-    begun.map_err(|error| named(path, &error))?;
-    let recorder = Recorder::keeping(keep).after(lives, before);
-    let path = path.to_owned();
-    let mut failed = false;
-    recorder.set_witness(Box::new(move |recorded| {
-        if let (Err(error), false) = (write(&mut file, recorded), failed) {
-            failed = true;
-            tracing::error!(path = %path.display(), %error, "events are no longer written");
-        }
-    }));
-    Ok(recorder)
+/// How a service keeps a journal.
+#[derive(Clone, Debug)]
+pub struct JournalSetup {
+    /// The file.
+    pub path: PathBuf,
+    /// What the service knows when it is started anew. Either way it still tells
+    /// the events of its earlier lives.
+    pub memory: Memory,
+    /// What the service and its settings are called: a journal of another one is
+    /// refused.
+    pub of: String,
 }
 
 /// The line that begins each life.
-const LIFE: &str = r#"{"life":"begins"}"#;
-
-fn write(file: &mut File, recorded: &Recorded) -> io::Result<()> {
-    let report = EventReport::of(recorded.at, &recorded.event());
-    let mut line = serde_json::to_vec(&report).map_err(io::Error::other)?;
-    line.push(b'\n');
-    file.write_all(&line)
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Life {
+    /// Which life of the agent this is, or goes on.
+    life: u64,
+    /// When that life of the agent began.
+    born: SimTime,
+    memory: Memory,
+    of: String,
+    epoch_unix_ns: u64,
+    speed: String,
 }
 
-/// The lives and events in a file, and how many bytes of it are whole lines.
-fn read(file: &File) -> io::Result<(u32, Vec<Recorded>, u64)> {
-    let mut reader = BufReader::new(file);
-    let (mut lives, mut events, mut whole) = (0, Vec::new(), 0);
-    let mut line = String::new();
-    loop {
-        line.clear();
-        let length = reader.read_line(&mut line)?;
-        if length == 0 || !line.ends_with('\n') {
-            return Ok((lives, events, whole));
+/// A number for this life of a service: when it begins, in Unix nanoseconds.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the lives of a service are told apart by when they began"
+)]
+#[must_use]
+pub fn incarnation() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Line<R> {
+    Service(Life),
+    Agent(R),
+}
+
+/// No line is longer, in bytes: requests are not.
+const LONGEST: u64 = 1 << 26;
+
+/// What a service begins with.
+pub(crate) struct Begun<M: JobHolder> {
+    pub agent: Resumed<M>,
+    pub recorder: Recorder,
+    pub journal: Option<Journal<M::Input>>,
+    /// Which life of the agent this is.
+    pub life: u64,
+}
+
+impl<M: JobHolder> Begun<M> {
+    /// With an agent that knows nothing, at this instant.
+    pub fn anew<S: Service<Machine = M>>(config: &S, born: SimTime) -> Self {
+        let life = incarnation();
+        Begun {
+            agent: config.machine(life, born).into(),
+            recorder: Recorder::keeping(config.keep_events()),
+            journal: None,
+            life,
         }
-        whole += length as u64;
-        if line.trim_end() == LIFE {
-            lives += 1;
-            continue;
-        }
-        let wrong = |why: &str| {
-            let line = events.len() + 1 + lives as usize;
-            let said = format!("line {line}: {why} (expected an event of a service)");
-            io::Error::new(io::ErrorKind::InvalidData, said)
-        };
-        let report: EventReport =
-            serde_json::from_str(&line).map_err(|error| wrong(&error.to_string()))?;
-        let (at, placement) = report.at_and_placement();
-        let event = report.event(&placement);
-        let event = event.map_err(|problem| wrong(&problem.detail))?;
-        events.push(Recorded::new(at, event));
     }
 }
 
-fn named(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+/// Begins with what the journal says, and writes it from here on.
+///
+/// # Errors
+/// When the file cannot be read or written, or is not of this service.
+pub(crate) fn resume<S: Service>(
+    config: &S,
+    setup: &JournalSetup,
+) -> io::Result<Begun<S::Machine>> {
+    let path = &setup.path;
+    let begun = open(path).and_then(|file| {
+        let clock = config.clock();
+        let born = clock.now();
+        let mut begun = Begun::anew(config, born);
+        let mut this = Life {
+            life: begun.life,
+            born,
+            memory: setup.memory,
+            of: setup.of.clone(),
+            epoch_unix_ns: clock.epoch_unix_ns(),
+            speed: clock.speed().to_string(),
+        };
+        let known = read(&file, config, &this, &begun.recorder)?;
+        if let (Some((life, agent)), Memory::Journal) = (known, setup.memory) {
+            (begun.life, this.life, this.born) = (life.life, life.life, life.born);
+            begun.agent = agent;
+            config.resumed();
+        }
+        begun.journal = Some(writer(file, path, &this)?);
+        Ok(begun)
+    });
+    begun.map_err(|error| {
+        let said = format!("--journal {}: {error}", path.display());
+        io::Error::new(io::ErrorKind::InvalidInput, said)
+    })
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options.create(true).read(true).append(true).open(path)?;
+    let taken = "another service writes it (expected a file for each)";
+    file.try_lock().map_err(|_| io::Error::other(taken))?;
+    Ok(file)
+}
+
+/// The latest life of the agent, as it stands after all that is in the file. A last
+/// line that death has cut short is taken away.
+fn read<S: Service>(
+    file: &File,
+    config: &S,
+    this: &Life,
+    recorder: &Recorder,
+) -> io::Result<Option<(Life, Resumed<S::Machine>)>> {
+    let mut reader = BufReader::new(file);
+    let mut known: Option<(Life, Replay<S::Machine, Recorder>)> = None;
+    let (mut lives, mut number, mut whole) = (1, 0, 0);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        number += 1;
+        let length = (&mut reader).take(LONGEST).read_until(b'\n', &mut line)? as u64;
+        if line.last() != Some(&b'\n') {
+            if length == LONGEST {
+                return Err(wrong(number, "it is too long", "a line of a journal"));
+            }
+            if length > 0 {
+                tracing::warn!(line = number, "the last line of the journal was cut short");
+                file.set_len(whole)?;
+            }
+            break;
+        }
+        whole += length;
+        if line == b"{\"life\":\"begins\"}\n" {
+            let why = "it has the events of a service, as earlier versions wrote them";
+            return Err(wrong(number, why, "the inputs of one: give another file"));
+        }
+        let read = serde_json::from_slice(&line);
+        match (read, &mut known) {
+            (Ok(Line::Service(life)), _) => {
+                life.check(this)
+                    .map_err(|(why, expected)| wrong(number, why, expected))?;
+                lives += 1;
+                known = match (known, life.memory) {
+                    (Some(known), Memory::Journal) => Some(known),
+                    (before, _) => {
+                        if let Some((_, replay)) = before {
+                            replay.finish().map_err(|error| unlike(number, error))?;
+                        }
+                        let agent = config.machine(life.life, life.born);
+                        Some((life, Replay::new(agent, recorder.clone())))
+                    }
+                };
+            }
+            (Ok(Line::Agent(record)), Some((_, replay))) => {
+                let taken = replay.take(record);
+                taken.map_err(|error| unlike(number, error))?;
+            }
+            (Ok(_), None) => return Err(wrong(number, "nobody has begun", "a service")),
+            (Err(error), _) => return Err(wrong(number, error, "a line of a journal")),
+        }
+    }
+    recorder.set_lives(lives);
+    let Some((life, replay)) = known else {
+        return Ok(None);
+    };
+    let agent = replay.finish().map_err(|error| unlike(number, error))?;
+    Ok(Some((life, agent)))
+}
+
+impl Life {
+    /// Whether `this` life may follow; else what is wrong, and what was expected.
+    fn check(&self, this: &Life) -> Result<(), (String, String)> {
+        if self.of != this.of {
+            let expected = format!("{}, the same domain, scenario, policy and seed", this.of);
+            return Err((format!("of = {}", self.of), expected));
+        }
+        if (self.epoch_unix_ns, &self.speed) != (this.epoch_unix_ns, &this.speed) {
+            let expected = format!("--epoch {} --speed {}", self.epoch_unix_ns, self.speed);
+            return Err(("its clock is another one".to_owned(), expected));
+        }
+        Ok(())
+    }
+}
+
+fn unlike(line: u64, error: NotSent) -> io::Error {
+    let expected = "a journal that this version of the program has written";
+    wrong(line, error, expected)
+}
+
+fn wrong(line: u64, why: impl Display, expected: impl Display) -> io::Error {
+    io::Error::other(format!("line {line}: {why} (expected {expected})"))
+}
+
+/// Writes what follows. A journal that lacks something would be wrong: where it
+/// cannot be written any more it is emptied, so that a new life knows nothing.
+fn writer<I: Serialize>(file: File, path: &Path, this: &Life) -> io::Result<Journal<I>> {
+    write(&file, &Line::<()>::Service(this.clone()))?;
+    let path = path.to_owned();
+    let mut file = Some(file);
+    Ok(Box::new(move |record| {
+        let Some(open) = &file else { return };
+        if let Err(error) = write(open, &Line::Agent(record)) {
+            let emptied = open.set_len(0).is_ok();
+            tracing::error!(path = %path.display(), %error, emptied, "the journal ends");
+            file = None;
+        }
+    }))
+}
+
+fn write(mut file: &File, line: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_vec(line)?;
+    text.push(b'\n');
+    file.write_all(&text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::event::{Event, EventKind, EventSink};
-    use gridrig_core::ids::{ClusterId, JobId};
-    use gridrig_core::time::SimTime;
-
-    fn finished(job: u32) -> Event<'static> {
-        Event::new(EventKind::Finished, JobId(job), ClusterId(0))
-    }
+    use gridrig_core::agent::{BrokerInput, Received, Record};
+    use gridrig_core::ids::ClusterId;
+    use gridrig_core::load::LoadSample;
+    use gridrig_core::message::Target;
+    use gridrig_core::time::WallTime;
 
     #[test]
-    fn a_new_life_tells_the_events_of_the_old_one_first() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("events.jsonl");
-        let mut first = journal(&path, 100).unwrap();
-        first.emit(SimTime::from_secs(1), finished(1));
-        first.emit(SimTime::from_secs(2), finished(2));
-        drop(first);
-        // Death cuts a line short.
-        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
-        file.write_all(b"{\"at_ns\":3").unwrap();
-        let mut second = journal(&path, 100).unwrap();
-        second.emit(SimTime::from_secs(4), finished(4));
-        let jobs = |recorder: &Recorder| -> Vec<u32> {
-            let page = recorder.page(0, 9);
-            let jobs = page.events.iter().filter_map(|e| e.event().job);
-            jobs.map(|job| job.0).collect()
+    fn the_largest_numbers_are_read_as_they_were_written() {
+        let mut sample = LoadSample::idle(ClusterId(1), u32::MAX);
+        (sample.work_left, sample.busy_means[1].sum) = (u128::MAX, u128::MAX - 1);
+        let load = Received {
+            from: Target::Cluster(ClusterId(1)),
+            id: None,
+            meant: Some(SimTime::MAX),
+            said: vec![sample],
         };
-        assert_eq!((jobs(&second), second.lives()), (vec![1, 2, 4], 2));
-        let third = journal(&path, 100).unwrap();
-        assert_eq!((jobs(&third), third.lives()), (vec![1, 2, 4], 3));
-    }
-
-    #[test]
-    fn a_file_that_is_no_journal_is_left_alone_and_named() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("notes.txt");
-        std::fs::write(&path, "dear diary\n").unwrap();
-        let error = journal(&path, 100).unwrap_err().to_string();
-        assert!(error.contains("notes.txt: line 1"), "{error}");
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "dear diary\n");
+        let record = Record::Input {
+            at: SimTime::MAX,
+            wall: WallTime::from_nanos(u64::MAX),
+            input: BrokerInput::from(load),
+        };
+        let text = serde_json::to_string(&Line::Agent(&record)).unwrap();
+        let Line::Agent(read) = serde_json::from_str(&text).unwrap() else {
+            panic!("{text}");
+        };
+        let read: Record<BrokerInput> = read;
+        assert_eq!(format!("{read:?}"), format!("{record:?}"));
     }
 }

@@ -15,8 +15,8 @@ pub mod submission;
 pub mod tls;
 
 pub use envelopes::{inform, notify};
-pub use host::{Handle, incarnation, run, serve, spawn};
-pub use journal::journal;
+pub use host::{Handle, run, serve, spawn};
+pub use journal::{JournalSetup, incarnation};
 pub use observe::{clock_samples, count_samples, lag_samples};
 pub use ports::free_ports;
 pub use submission::conflict;
@@ -25,15 +25,16 @@ use crate::http::{Capture, Faults, Labels, Metrics, Monitoring, Samples};
 use crate::tls::ServerTls;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use gridrig_core::agent::{Agent, JobHolder, Participant};
+use gridrig_core::agent::{JobHolder, Journaled, Participant};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, CallError, Driven, Recorder, RunClock, Transport};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::{ClockInfo, Problem};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::future::Future;
 use std::io;
 use std::net::TcpListener;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -43,7 +44,7 @@ use utoipa_axum::router::OpenApiRouter;
 /// One kind of service, by how it is configured.
 ///
 /// - What it is: [`name`](Self::name), [`clock`](Self::clock),
-///   [`keep_events`](Self::keep_events), [`journal`](Self::journal),
+///   [`keep_events`](Self::keep_events), [`journal`](Self::journal), [`resumed`](Self::resumed),
 ///   [`tls`](Self::tls), [`routes`](Self::routes), [`faces`](Self::faces).
 /// - What it runs: [`machine`](Self::machine), [`transport`](Self::transport),
 ///   [`companion`](Self::companion).
@@ -51,7 +52,7 @@ use utoipa_axum::router::OpenApiRouter;
 ///   [`observe`](Self::observe).
 pub trait Service: Sized + Send + Sync + 'static {
     /// What it runs.
-    type Machine: JobHolder;
+    type Machine: JobHolder<Input: Serialize + DeserializeOwned>;
     /// How it sends.
     type Transport: Transport<Message = <Self::Machine as Participant>::Sends>;
 
@@ -64,10 +65,13 @@ pub trait Service: Sized + Send + Sync + 'static {
     /// How many of its newest events it keeps.
     fn keep_events(&self) -> usize;
 
-    /// The file of its [journal](journal()), if it has one.
-    fn journal(&self) -> Option<&Path> {
+    /// How it keeps a journal, if it does.
+    fn journal(&self) -> Option<&JournalSetup> {
         None
     }
+
+    /// It goes on with what its journal says: whoever else belongs to it is told.
+    fn resumed(&self) {}
 
     /// How it speaks TLS; `None` is plain HTTP.
     fn tls(&self) -> Option<&ServerTls> {
@@ -99,8 +103,8 @@ pub trait Service: Sized + Send + Sync + 'static {
         async {}
     }
 
-    /// Its machine, new, in this life.
-    fn machine(&self, incarnation: u64) -> Self::Machine;
+    /// Its machine, new, in this life, which began at this instant.
+    fn machine(&self, incarnation: u64, born: SimTime) -> Self::Machine;
 
     /// The way to whom it knows.
     fn transport(&self, client: Client) -> Self::Transport;
@@ -149,7 +153,8 @@ pub struct App<S: Service> {
     pub metrics: Arc<Metrics>,
     /// How the service is set up.
     pub config: Arc<S>,
-    /// Which life of the service this is: see [`incarnation`].
+    /// Which life of the machine this is, by its [`incarnation`]: one that goes on
+    /// with a journal is in its old one.
     pub life: u64,
 }
 
@@ -225,7 +230,7 @@ fn router<S: Service>(app: App<S>, faults: Faults, capture: Capture) -> Router {
 ///
 /// # Errors
 /// When it has stopped.
-pub async fn persist<M: Agent + 'static, R: Send + 'static>(
+pub async fn persist<M: Journaled + 'static, R: Send + 'static>(
     actor: &Actor<M>,
     pause: Duration,
     call: impl Fn(&mut Driven<M>, SimTime) -> R + Clone + Send + 'static,

@@ -1,6 +1,7 @@
 //! Seeded random plans of faults that happen while jobs are under way.
 
 use crate::scenarios::Scenario;
+use gridrig_core::agent::Memory;
 use gridrig_core::event::Party;
 use gridrig_core::ids::DomainId;
 use gridrig_core::rng;
@@ -39,15 +40,31 @@ impl<'a> Draw<'a> {
         self.outage(plan, of, None, true);
     }
 
-    /// A broker is started anew, so many times. It is always the same one: where
-    /// two have forgotten a job that was with both, nobody can tell the first who
-    /// has it.
+    /// A broker is started anew and has forgotten everything, so many times. It is
+    /// always the same one: where two have forgotten a job that was with both,
+    /// nobody can tell the first who has it.
     pub fn restarts(&mut self, plan: &mut FaultPlan, times: u32) {
         let broker = self.broker();
+        (0..times).for_each(|_| self.restart(plan, broker, Some(Memory::None)));
+    }
+
+    /// Brokers stop, so many times, and go on with what they know: started anew with
+    /// their journals (`Some`), or because they only stood still.
+    pub fn stops(&mut self, plan: &mut FaultPlan, times: u32, anew: Option<Memory>) {
         for _ in 0..times {
-            let (at, back) = self.span();
-            plan.restarts.push(Restart { broker, at, back });
+            let broker = self.broker();
+            self.restart(plan, broker, anew);
         }
+    }
+
+    fn restart(&mut self, plan: &mut FaultPlan, broker: DomainId, anew: Option<Memory>) {
+        let (at, back) = self.span();
+        plan.restarts.push(Restart {
+            broker,
+            at,
+            back,
+            anew,
+        });
     }
 
     fn outage(

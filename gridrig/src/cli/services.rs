@@ -2,6 +2,7 @@
 
 use super::values;
 use clap::{Args, Subcommand};
+use gridrig_core::agent::Memory;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::inventory::Form;
 use gridrig_core::policy::PolicySpec;
@@ -215,11 +216,17 @@ pub struct BrokerArgs {
     /// Sessions with peers.
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Keep its events in this file as they happen: a broker that is restarted with
-    /// the same file still serves them, so that a run in which it was killed can
-    /// be audited
+    /// Write every input of the broker to this file before the broker acts on it:
+    /// a broker that is restarted with the same file goes on where the last one
+    /// stopped
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
+    /// What a restarted broker knows: journal, all that the file says, or none; it
+    /// serves the events from before in both cases
+    #[arg(long, value_name = "MEMORY", requires = "journal",
+          default_value = "journal",
+          value_parser = values::one_of(&Memory::ALL, Memory::name))]
+    pub memory: Memory,
     /// Seed of its random stream [default: the scenario's]
     #[arg(long)]
     pub seed: Option<u64>,

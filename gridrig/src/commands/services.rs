@@ -79,6 +79,7 @@ fn serve(
             | std::io::ErrorKind::PermissionDenied => Failure::input(anyhow!(
                 "--listen {listen}: {source} (expected an address that is free, or port 0)"
             )),
+            std::io::ErrorKind::InvalidInput => Failure::input(source),
             _ => Failure::run(source),
         })
 }

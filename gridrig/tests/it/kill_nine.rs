@@ -3,11 +3,13 @@
 use crate::command::{Bench, Service, expect_code, gridrig, json, start, start_overheard};
 use crate::overheard::{Overheard, served_wsdl};
 use crate::patience::Patience;
+use gridrig_core::event::Party;
+use gridrig_core::ids::DomainId;
 use gridrig_core::rng;
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
 use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::EventPage;
+use gridrig_protocol::rest::{EventPage, Place};
 use gridrig_service::free_ports;
 use rand::RngExt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +76,8 @@ impl Rig {
         format!("http://127.0.0.1:{}", self.ports[name])
     }
 
-    fn start(&mut self, kind: &str, name: &str) {
+    /// `memory` is what a broker knows that is started anew.
+    fn start(&mut self, kind: &str, name: &str, memory: &str) {
         let site = &name[..1];
         let listen = format!("127.0.0.1:{}", self.ports[name]);
         let (epoch, speed, scenario) = (
@@ -109,6 +112,7 @@ impl Rig {
                 add("--peer", format!("{peer}={}", self.url(peer)));
             }
             add("--journal", self.bench.path(&format!("{site}.jsonl")));
+            add("--memory", memory.to_owned());
             add("--heartbeat", "500ms".to_owned());
         }
         let service = match kind {
@@ -157,21 +161,18 @@ impl Rig {
     }
 
     /// Jobs that the victim has forwarded, or has been forwarded, and that have
-    /// not ended: what its peers know of it, and what its own journal says.
+    /// not ended, as the brokers tell.
     fn forwards_in_flight(&self) -> usize {
         let mut forwarded = BTreeSet::new();
         let mut ended = BTreeSet::new();
         for site in SITES {
-            let journal = std::fs::read_to_string(self.bench.path(&format!("{site}.jsonl")));
-            for line in journal.unwrap_or_default().lines() {
-                let Ok(event) = serde_json::from_str::<serde_json::Value>(line) else {
-                    continue;
-                };
-                let place = |key: &str| event[key]["id"].as_u64().unwrap_or(0) as usize;
-                let victims = place("by") == VICTIM || place("to") == VICTIM;
-                match (event["event"].as_str(), event["job"].as_u64()) {
-                    (Some("forwarded"), Some(job)) if victims => drop(forwarded.insert(job)),
-                    (Some("finish-seen"), Some(job)) => drop(ended.insert(job)),
+            for event in self.events(site).events {
+                let victim = Party::Broker(DomainId(VICTIM as u16));
+                let is_victim = |place: &Place| Party::from(*place) == victim;
+                let victims = is_victim(&event.by) || event.to.as_ref().is_some_and(is_victim);
+                match (event.event.as_str(), event.job) {
+                    ("forwarded", Some(job)) if victims => drop(forwarded.insert(job)),
+                    ("finish-seen", Some(job)) => drop(ended.insert(job)),
                     _ => {}
                 }
             }
@@ -185,10 +186,10 @@ fn a_broker_that_is_killed_three_times_loses_no_job_and_runs_none_twice() {
     let _alone = crate::real_time::alone();
     let mut rig = Rig::new();
     for site in SITES {
-        rig.start("emulator", &format!("{site}1"));
+        rig.start("emulator", &format!("{site}1"), "");
     }
     for site in SITES {
-        rig.start("broker", site);
+        rig.start("broker", site, "journal");
     }
     let out = rig.bench.path("runs");
     let mut replay = gridrig();
@@ -213,7 +214,7 @@ fn a_broker_that_is_killed_three_times_loses_no_job_and_runs_none_twice() {
     let mut random = rng::stream(9, "kill");
     let all = 2 * JOBS as usize;
     let mut caught = Vec::new();
-    for third in 0..3 {
+    for (third, memory) in (0..).zip(["journal", "none", "journal"]) {
         let instant = third * all / 4 + random.random_range(all / 20..all / 5);
         let patience = Patience::seconds(300).every(20);
         while rig.queued() < instant || rig.forwards_in_flight() == 0 {
@@ -225,7 +226,7 @@ fn a_broker_that_is_killed_three_times_loses_no_job_and_runs_none_twice() {
         caught.push((instant, rig.forwards_in_flight()));
         // SIGKILL: it says goodbye to nobody.
         drop(victim);
-        rig.start("broker", SITES[VICTIM]);
+        rig.start("broker", SITES[VICTIM], memory);
     }
     assert!(caught.iter().all(|(_, flying)| *flying > 0), "{caught:?}");
     let output = replay.wait_with_output().unwrap();

@@ -186,6 +186,15 @@ impl Links {
         self.0.links.values()
     }
 
+    /// No session is open any more: this broker was started anew, and knows what is
+    /// with its peers.
+    pub fn lose(&self) {
+        for link in self.iter() {
+            let now = link.now();
+            link.state().end.lose(now);
+        }
+    }
+
     /// The session that a message belongs to, if whoever sends it may.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ mod bad_peers;
 mod decisions;
 mod fake;
 mod glue2;
+mod journal;
 mod lagrid;
 mod messages;
 mod openapi;

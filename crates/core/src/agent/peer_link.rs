@@ -115,6 +115,12 @@ impl PeerLink {
         (changes, ask)
     }
 
+    /// This end was started anew and has no session any more, but knows what is
+    /// with the peer: to open one is to find it again.
+    pub fn lose(&mut self, now: WallTime) {
+        self.session.lose(now);
+    }
+
     /// Both ends have agreed on a session of this name.
     pub fn opened(
         &mut self,

@@ -34,6 +34,14 @@ pub enum AfterTry {
 }
 
 impl Tries {
+    /// Those of a message that its sender, started anew, says again: it may have
+    /// got through before.
+    pub const AGAIN: Tries = Tries {
+        failed: 0,
+        busy: 0,
+        silences: 1,
+    };
+
     /// How many have been made that came to nothing.
     #[must_use]
     pub fn made(&self) -> u32 {
@@ -99,5 +107,9 @@ mod tests {
     fn a_try_that_may_have_got_through_outweighs_later_ones_that_did_not() {
         let met = [Undelivered::NoAnswer, Undelivered::NotReached];
         assert_eq!(tried(&met, false), (3, Err(Undelivered::NoAnswer)));
+        let mut tries = Tries::AGAIN;
+        let mut note = || tries.note(Err(Undelivered::NotReached), false);
+        let over = AfterTry::Over(Err(Undelivered::NoAnswer));
+        assert_eq!([note(), note(), note()][2], over);
     }
 }

@@ -153,6 +153,12 @@ impl Session {
         self.away_since
     }
 
+    /// There was a session that is not kept any more: the peer counts as away.
+    pub fn lose(&mut self, now: WallTime) {
+        self.known = true;
+        self.away_since = Some(now);
+    }
+
     /// Both sides have agreed: whatever was before is over.
     pub fn open(&mut self, now: WallTime, connection: Arc<str>, terms: Terms) -> Change {
         let change = match self.known {

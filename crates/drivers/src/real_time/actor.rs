@@ -1,17 +1,17 @@
 //! One task that owns one agent.
 
 use super::clock::RunClock;
-use super::driven::Driven;
+use super::driven::{Driven, Journal};
 use super::outbox::{Delivery, Outbox, Transport};
 use super::record::Recorder;
-use gridrig_core::agent::{Agent, Due, Fate, JobHolder, Tally};
+use gridrig_core::agent::{Due, Fate, JobHolder, Journaled, Resumed, Tally, Tries};
 use gridrig_core::time::SimTime;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
 /// The way to an agent that a task owns. Cheap to clone.
-pub struct Actor<M: Agent> {
+pub struct Actor<M: Journaled> {
     calls: mpsc::Sender<Call<M>>,
     published: watch::Receiver<u64>,
     undelivered: watch::Receiver<Tally>,
@@ -19,7 +19,7 @@ pub struct Actor<M: Agent> {
 }
 
 /// Something to be done with an agent.
-struct Call<M: Agent> {
+struct Call<M: Journaled> {
     /// For a message: when it was meant to arrive. Everything else may be done
     /// whenever it comes.
     meant: Option<SimTime>,
@@ -43,16 +43,20 @@ pub enum CallError {
 const MAILBOX: usize = 1024;
 
 /// Gives the agent to a task of its own, on the runtime this is called in. It
-/// tells `recorder` what happens.
+/// tells `recorder` what happens, and `journal` what it is told.
 pub fn start<M: JobHolder, T: Transport<Message = M::Sends>>(
-    agent: M,
+    resumed: Resumed<M>,
+    journal: Option<Journal<M::Input>>,
     recorder: Recorder,
     clock: RunClock,
     transport: Arc<T>,
 ) -> Actor<M> {
     let (calls, calls_in) = mpsc::channel(MAILBOX);
     let (reports, reports_in) = mpsc::unbounded_channel();
-    let outbox = Outbox::new(clock, transport, reports);
+    let mut outbox = Outbox::new(clock, transport, reports);
+    for envelope in resumed.unanswered {
+        outbox.send(envelope, None, Tries::AGAIN);
+    }
     let (published, published_in) = watch::channel(0);
     let (undelivered, undelivered_in) = watch::channel(Tally::default());
     let actor = Actor {
@@ -62,7 +66,7 @@ pub fn start<M: JobHolder, T: Transport<Message = M::Sends>>(
         under_way: outbox.under_way(),
     };
     let work = Task {
-        machine: Driven::new(agent, recorder),
+        machine: Driven::new(resumed.agent, resumed.wall, recorder, journal),
         clock,
         outbox,
         published,
@@ -72,7 +76,7 @@ pub fn start<M: JobHolder, T: Transport<Message = M::Sends>>(
     actor
 }
 
-impl<M: Agent> Actor<M> {
+impl<M: Journaled> Actor<M> {
     /// Runs `call` on the machine as soon as it can, and answers what it
     /// answers. For looking, and for what no timer depends on.
     ///
@@ -147,7 +151,7 @@ impl<M: Agent> Actor<M> {
     }
 }
 
-impl<M: Agent> Clone for Actor<M> {
+impl<M: Journaled> Clone for Actor<M> {
     fn clone(&self) -> Self {
         Actor {
             calls: self.calls.clone(),
@@ -158,7 +162,7 @@ impl<M: Agent> Clone for Actor<M> {
     }
 }
 
-struct Task<M: Agent, T: Transport> {
+struct Task<M: Journaled, T: Transport> {
     machine: Driven<M>,
     clock: RunClock,
     outbox: Outbox<T>,
@@ -237,7 +241,7 @@ impl<M: JobHolder, T: Transport<Message = M::Sends>> Task<M, T> {
         }
         for envelope in self.machine.take_envelopes() {
             let recall = self.machine.recall_of(&envelope);
-            self.outbox.send(envelope, recall);
+            self.outbox.send(envelope, recall, Tries::default());
         }
         self.clock.now().max(self.machine.now())
     }

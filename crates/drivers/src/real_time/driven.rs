@@ -2,10 +2,12 @@
 
 use super::recall::Recall;
 use super::record::Recorder;
-use gridrig_core::agent::{Agent, Cx, Envelope, EnvelopeId, Follow, Handle, JobNews, Message};
+use gridrig_core::agent::{
+    Cx, Envelope, EnvelopeId, Follow, Handle, JobNews, Journaled, Message as _, Record,
+};
 use gridrig_core::event::{Event, EventSink};
 use gridrig_core::ids::JobId;
-use gridrig_core::time::{SimTime, WallTime};
+use gridrig_core::time::{SimDuration, SimTime, WallTime};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::time::{Duration, Instant};
@@ -13,40 +15,52 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// An agent with its log and its outgoing messages. To be looked at as the
 /// agent itself; it is changed by [`handle`](Self::handle) alone.
-pub struct Driven<A: Agent> {
+pub struct Driven<A: Journaled> {
     agent: A,
-    surroundings: Surroundings<A::Sends>,
+    surroundings: Surroundings<A>,
     followers: Vec<UnboundedSender<JobNews>>,
 }
 
+/// Is told each input before the agent handles it.
+pub type Journal<I> = Box<dyn FnMut(&Record<I>) + Send>;
+
 /// What the agent is given.
-struct Surroundings<M> {
+struct Surroundings<A: Journaled> {
     now: SimTime,
-    /// When the wall clock of the agent began.
-    began: Instant,
+    wall: WallTime,
+    /// When the wall clock of the agent went on, and from where.
+    began: (Instant, WallTime),
     recorder: Recorder,
-    envelopes: Vec<Envelope<M>>,
+    journal: Option<Journal<A::Input>>,
+    envelopes: Vec<Envelope<A::Sends>>,
     /// By which messages can be stopped that carry data.
     recalls: BTreeMap<JobId, (EnvelopeId, Recall)>,
 }
 
-impl<M> EventSink for Surroundings<M> {
+impl<A: Journaled> Surroundings<A> {
+    fn read_wall(&self) -> WallTime {
+        let (since, from) = self.began;
+        let elapsed = u64::try_from(since.elapsed().as_nanos());
+        from + SimDuration::from_nanos(elapsed.unwrap_or(u64::MAX))
+    }
+}
+
+impl<A: Journaled> EventSink for Surroundings<A> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         self.recorder.emit(at, event);
     }
 }
 
-impl<M: Message> Cx<M> for Surroundings<M> {
+impl<A: Journaled> Cx<A::Sends> for Surroundings<A> {
     fn now(&self) -> SimTime {
         self.now
     }
 
     fn wall(&self) -> WallTime {
-        let elapsed = self.began.elapsed().as_nanos();
-        WallTime::from_nanos(u64::try_from(elapsed).unwrap_or(u64::MAX))
+        self.wall
     }
 
-    fn send(&mut self, envelope: Envelope<M>) {
+    fn send(&mut self, envelope: Envelope<A::Sends>) {
         if let Some(job) = envelope.message.data_of() {
             self.recalls.insert(job, (envelope.id, Recall::default()));
         }
@@ -55,18 +69,30 @@ impl<M: Message> Cx<M> for Surroundings<M> {
 
     fn recall(&mut self, job: JobId) -> bool {
         let last = self.recalls.get(&job);
-        last.is_some_and(|(_, recall)| recall.call_back())
+        let stopped = last.is_some_and(|(_, recall)| recall.call_back());
+        if let (true, Some(write)) = (stopped, &mut self.journal) {
+            write(&Record::Stopped(job));
+        }
+        stopped
     }
 }
 
-impl<A: Agent> Driven<A> {
-    pub(super) fn new(agent: A, recorder: Recorder) -> Self {
+impl<A: Journaled> Driven<A> {
+    /// `wall` is what the wall clock of the agent shows now.
+    pub(super) fn new(
+        agent: A,
+        wall: WallTime,
+        recorder: Recorder,
+        journal: Option<Journal<A::Input>>,
+    ) -> Self {
         Driven {
             agent,
             surroundings: Surroundings {
                 now: SimTime::ZERO,
-                began: super::clock::monotonic_now(),
+                wall,
+                began: (super::clock::monotonic_now(), wall),
                 recorder,
+                journal,
                 envelopes: Vec::new(),
                 recalls: BTreeMap::new(),
             },
@@ -75,11 +101,16 @@ impl<A: Agent> Driven<A> {
     }
 
     /// Hands the agent an input at this instant of the run.
-    pub fn handle<I>(&mut self, now: SimTime, input: I) -> A::Answer
+    pub fn handle<I: Clone>(&mut self, now: SimTime, input: I) -> A::Answer
     where
-        A: Handle<I>,
+        A: Handle<I> + Journaled<Input: From<I>>,
     {
-        self.surroundings.now = now;
+        let wall = self.surroundings.read_wall();
+        (self.surroundings.now, self.surroundings.wall) = (now, wall);
+        if let Some(write) = &mut self.surroundings.journal {
+            let (at, input) = (now, input.clone().into());
+            write(&Record::Input { at, wall, input });
+        }
         let answer = self.agent.handle(&mut self.surroundings, input);
         for news in self.agent.take_news() {
             let told = |follower: &UnboundedSender<JobNews>| follower.send(news.clone()).is_ok();
@@ -93,7 +124,7 @@ impl<A: Agent> Driven<A> {
     /// dropped; what an input changed is told before it is answered.
     pub fn follow(&mut self) -> UnboundedReceiver<JobNews>
     where
-        A: Handle<Follow>,
+        A: Handle<Follow> + Journaled<Input: From<Follow>>,
     {
         let (follower, news) = unbounded_channel();
         self.handle(self.surroundings.now, Follow);
@@ -126,17 +157,19 @@ impl<A: Agent> Driven<A> {
     /// Whether timers of the wall clock are due.
     pub(super) fn is_wall_due(&self) -> bool {
         let due = self.agent.next_wall_due();
-        due.is_some_and(|due| due <= self.surroundings.wall())
+        due.is_some_and(|due| due <= self.surroundings.read_wall())
     }
 
     /// When to look at the timers of the wall clock again.
     pub(super) fn wall_deadline(&self) -> Option<tokio::time::Instant> {
         let due = self.agent.next_wall_due()?;
-        Some((self.surroundings.began + Duration::from_nanos(due.as_nanos())).into())
+        let (since, from) = self.surroundings.began;
+        let wait = due.as_nanos().saturating_sub(from.as_nanos());
+        Some((since + Duration::from_nanos(wait)).into())
     }
 }
 
-impl<A: Agent> Deref for Driven<A> {
+impl<A: Journaled> Deref for Driven<A> {
     type Target = A;
 
     fn deref(&self) -> &A {

@@ -59,8 +59,9 @@ pub struct Outbox<T: Transport> {
     under_way: Arc<watch::Sender<usize>>,
 }
 
-/// A message, and by which it can be called back where that may be wanted.
-type Posted<M> = (Envelope<M>, Option<Recall>);
+/// A message, by which it can be called back where that may be wanted, and the
+/// tries so far.
+type Posted<M> = (Envelope<M>, Option<Recall>, Tries);
 
 type Receiver = (Party, Option<Arc<str>>);
 
@@ -97,26 +98,31 @@ impl<T: Transport> Outbox<T> {
 
     /// Sends a message off when it is due.
     pub fn post(&mut self, envelope: Envelope<T::Message>) {
-        self.send(envelope, None);
+        self.send(envelope, None, Tries::default());
     }
 
-    /// The same with a message that can be called back.
-    pub(super) fn send(&mut self, envelope: Envelope<T::Message>, recall: Option<Recall>) {
+    /// The same with a message that can be called back, or has been tried before.
+    pub(super) fn send(
+        &mut self,
+        envelope: Envelope<T::Message>,
+        recall: Option<Recall>,
+        tries: Tries,
+    ) {
         self.under_way.send_modify(|n| *n += 1);
         // Data is under way for long: whatever is sent meanwhile overtakes it.
         if envelope.message.data_of().is_some() {
             let (sender, envelopes) = mpsc::unbounded_channel();
-            let _ = sender.send((envelope, recall));
+            let _ = sender.send((envelope, recall, tries));
             tokio::spawn(self.sender().run(envelopes));
             return;
         }
         let receiver = (envelope.message.to(), envelope.address.clone());
         let posted = match self.senders.get(&receiver) {
-            Some(open) => match open.send((envelope, recall)) {
+            Some(open) => match open.send((envelope, recall, tries)) {
                 Ok(()) => return,
                 Err(mpsc::error::SendError(posted)) => posted,
             },
-            None => (envelope, recall),
+            None => (envelope, recall, tries),
         };
         self.senders.retain(|_, sender| !sender.is_closed());
         let (sender, envelopes) = mpsc::unbounded_channel();
@@ -150,21 +156,21 @@ struct Sender<T: Transport> {
 impl<T: Transport> Sender<T> {
     async fn run(mut self, mut envelopes: mpsc::UnboundedReceiver<Posted<T::Message>>) {
         loop {
-            let (envelope, recall) = match tokio::time::timeout(SENDER_IDLE, envelopes.recv()).await
-            {
-                Ok(Some(posted)) => posted,
-                Ok(None) => return,
-                Err(_idle) => {
-                    envelopes.close();
-                    // What slipped in before the close is still delivered.
-                    match envelopes.try_recv() {
-                        Ok(posted) => posted,
-                        Err(_) => return,
+            let (envelope, recall, tries) =
+                match tokio::time::timeout(SENDER_IDLE, envelopes.recv()).await {
+                    Ok(Some(posted)) => posted,
+                    Ok(None) => return,
+                    Err(_idle) => {
+                        envelopes.close();
+                        // What slipped in before the close is still delivered.
+                        match envelopes.try_recv() {
+                            Ok(posted) => posted,
+                            Err(_) => return,
+                        }
                     }
-                }
-            };
+                };
             let result = match self.wait_for(envelope.due, recall.as_ref()).await {
-                true => self.deliver(&envelope).await,
+                true => self.deliver(&envelope, tries).await,
                 false => Err(TransportError::CalledBack),
             };
             self.down = matches!(&result, Err(error) if error.fate().is_silence());
@@ -189,9 +195,17 @@ impl<T: Transport> Sender<T> {
         recall.leave()
     }
 
-    async fn deliver(&self, envelope: &Envelope<T::Message>) -> Result<(), TransportError> {
-        let mut tries = Tries::default();
-        let mut unanswered = None;
+    async fn deliver(
+        &self,
+        envelope: &Envelope<T::Message>,
+        mut tries: Tries,
+    ) -> Result<(), TransportError> {
+        let mut unanswered = (tries == Tries::AGAIN).then(|| {
+            Err(TransportError::NoAnswer {
+                to: format!("{:?}", envelope.message.to()),
+                why: "its sender was started anew meanwhile".to_owned(),
+            })
+        });
         loop {
             let result = self.transport.deliver(envelope).await;
             let fate = result.as_ref().map_err(TransportError::fate);
@@ -308,7 +322,7 @@ mod tests {
             // One that has an hour left is back at once.
             let recall = Recall::default();
             let late = clock.now() + SimDuration::from_secs(3600);
-            outbox.send(envelope(late), Some(recall.clone()));
+            outbox.send(envelope(late), Some(recall.clone()), Tries::default());
             tokio::task::yield_now().await;
             assert!(recall.call_back());
             let report = reports.recv().await.unwrap();
@@ -316,7 +330,11 @@ mod tests {
             assert_eq!(transport.0.load(Ordering::Relaxed), 0);
             // One that has left is not to be had any more.
             let recall = Recall::default();
-            outbox.send(envelope(clock.now()), Some(recall.clone()));
+            outbox.send(
+                envelope(clock.now()),
+                Some(recall.clone()),
+                Tries::default(),
+            );
             assert_eq!(reports.recv().await.unwrap().result, Ok(()));
             assert!(!recall.call_back());
             assert_eq!(transport.0.load(Ordering::Relaxed), 1);

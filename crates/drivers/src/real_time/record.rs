@@ -60,25 +60,15 @@ impl Recorded {
 #[derive(Clone, Debug, Default)]
 pub struct Recorder(Arc<Mutex<Kept>>);
 
+#[derive(Debug)]
 struct Kept {
     events: VecDeque<Recorded>,
     /// Older events that are there no more.
     forgotten: u64,
     most: usize,
     counts: Counts,
-    /// Is told each event as it happens.
-    witness: Option<Witness>,
-    /// Lives of the service before this one, whose events are here too.
-    lives_before: u32,
-}
-
-/// Is told each event before anything follows from it.
-pub type Witness = Box<dyn FnMut(&Recorded) + Send>;
-
-impl std::fmt::Debug for Kept {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} events", self.events.len())
-    }
+    /// Lives of the service whose events are here.
+    lives: u32,
 }
 
 impl Default for Kept {
@@ -88,8 +78,7 @@ impl Default for Kept {
             forgotten: 0,
             most: usize::MAX,
             counts: Counts::default(),
-            witness: None,
-            lives_before: 0,
+            lives: 1,
         }
     }
 }
@@ -117,26 +106,15 @@ impl Recorder {
         })))
     }
 
-    /// The same with the events of so many earlier lives before its own.
-    #[must_use]
-    pub fn after(self, lives: u32, before: Vec<Recorded>) -> Self {
-        let mut recorder = self.clone();
-        self.kept().lives_before = lives;
-        for recorded in before {
-            recorder.emit(recorded.at, recorded.event());
-        }
-        self
+    /// Its events are from so many lives of the service.
+    pub fn set_lives(&self, lives: u32) {
+        self.kept().lives = lives;
     }
 
     /// How many lives of the service its events are from.
     #[must_use]
     pub fn lives(&self) -> u32 {
-        self.kept().lives_before.saturating_add(1)
-    }
-
-    /// Has every event from now on told to a witness.
-    pub fn set_witness(&self, witness: Witness) {
-        self.kept().witness = Some(witness);
+        self.kept().lives
     }
 
     /// How many events there are.
@@ -195,11 +173,7 @@ impl EventSink for Recorder {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         let mut kept = self.kept();
         kept.counts.count(at, &event);
-        let recorded = Recorded::new(at, event);
-        if let Some(witness) = &mut kept.witness {
-            witness(&recorded);
-        }
-        kept.events.push_back(recorded);
+        kept.events.push_back(Recorded::new(at, event));
         if kept.events.len() > kept.most {
             kept.events.pop_front();
             kept.forgotten += 1;

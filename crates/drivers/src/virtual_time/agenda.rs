@@ -147,11 +147,11 @@ impl<M: Timed> Agenda<M> {
     }
 
     /// Takes away what this is not true of.
-    pub fn retain(&mut self, keep: impl Fn(&M) -> bool) {
+    pub fn retain(&mut self, mut keep: impl FnMut(&M) -> bool) {
         let slots = &mut self.slots;
         let (free, about_jobs) = (&mut self.free, &mut self.about_jobs);
         self.heap.retain(|Reverse((key, slot))| {
-            let kept = slots[*slot as usize].as_ref().is_some_and(&keep);
+            let kept = slots[*slot as usize].as_ref().is_some_and(&mut keep);
             if !kept {
                 slots[*slot as usize] = None;
                 free.push(*slot);

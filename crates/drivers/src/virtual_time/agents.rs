@@ -8,12 +8,13 @@ mod sessions;
 use super::alarms::Alarms;
 use super::order::{Layer, Timers, play};
 use super::{Cancellation, Options, Outcome};
-use crate::faults::{FaultCounts, FaultPlan};
+use crate::faults::{FaultCounts, FaultPlan, Restart};
 use gridrig_core::agent::{
-    Agent as _, BrokerAgent, BrokerSetup, Completions, Due, Exchange, Handle, Home, LrmsAgent,
-    LrmsSetup, Participant as _, Pass, SetupError, Tries,
+    Agent as _, BrokerAgent, BrokerInput, BrokerSetup, Completions, Due, Exchange, Handle, Home,
+    LrmsAgent, LrmsSetup, Memory, Participant as _, Pass, Record, Replay, Resumed, SetupError,
+    Tries, Undelivered,
 };
-use gridrig_core::event::{Event, EventKind, EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, NoEvents, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
@@ -21,7 +22,7 @@ use gridrig_core::submitter::Submitter;
 use gridrig_core::time::SimTime;
 use network::{Network, Parcel};
 use sessions::Sessions;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 /// Runs the grid as [`run`](super::run()) does, with services and links of which
@@ -47,6 +48,12 @@ pub fn run_with_faults<S: EventSink>(
     Ok((outcome, agents.network.links.counts))
 }
 
+/// The inputs of a broker since it began.
+struct Journal {
+    setup: BrokerSetup,
+    records: Vec<Record<BrokerInput>>,
+}
+
 struct Agents<'a, S> {
     grid: &'a Grid,
     submissions: &'a [Submission],
@@ -54,6 +61,10 @@ struct Agents<'a, S> {
     seed: u64,
     /// `None` while a broker is not there.
     brokers: Vec<Option<BrokerAgent>>,
+    /// Brokers that are not there, as they were.
+    stopped: BTreeMap<DomainId, Resumed<BrokerAgent>>,
+    /// Those of brokers that will be started anew with them.
+    journals: BTreeMap<DomainId, Journal>,
     /// How often each has been started.
     lives: Vec<u64>,
     lrms: Vec<LrmsAgent>,
@@ -90,6 +101,8 @@ impl<'a, S: EventSink> Agents<'a, S> {
         let mut agents = Agents {
             lrms: lrms.collect(),
             brokers: (0..domains).map(|_| None).collect(),
+            stopped: BTreeMap::new(),
+            journals: BTreeMap::new(),
             lives: vec![0; domains],
             timers: Timers::of(grid),
             wall: Alarms::new(domains + grid.clusters.len()),
@@ -114,7 +127,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
         for restart in &plan.restarts {
             let agenda = &mut agents.network.agenda;
             agenda.push(restart.at, Parcel::Crash(restart.broker));
-            agenda.push(restart.back, Parcel::Repair(restart.broker));
+            agenda.push(restart.back, Parcel::Repair(restart.broker, restart.anew));
         }
         Ok(agents)
     }
@@ -128,7 +141,12 @@ impl<'a, S: EventSink> Agents<'a, S> {
         setup.born = self.network.now;
         let peers = setup.config.neighbours.iter().map(|other| other.domain);
         setup.sessions = peers.map(|peer| (peer, None)).collect();
-        self.sessions.start(&setup);
+        self.sessions.start(&setup.config, None);
+        let has_journal = |one: &Restart| (one.broker, one.anew) == (domain, Some(Memory::Journal));
+        if self.network.links.plan.restarts.iter().any(has_journal) {
+            let (setup, records) = (setup.clone(), Vec::new());
+            self.journals.insert(domain, Journal { setup, records });
+        }
         self.brokers[domain.index()] = Some(BrokerAgent::new(setup));
         self.set_timers(domain);
         Ok(())
@@ -136,25 +154,78 @@ impl<'a, S: EventSink> Agents<'a, S> {
 
     /// A broker is gone, with all that it has not sent off.
     fn crash(&mut self, broker: DomainId) {
-        self.brokers[broker.index()] = None;
+        let Some(agent) = self.brokers[broker.index()].take() else {
+            return;
+        };
         self.sessions.stop(broker);
         let of_it = |party: Party| party == Party::Broker(broker);
         self.down.retain(|(from, _)| !of_it(*from));
-        self.network.agenda.retain(|parcel| match parcel {
-            Parcel::FromBroker(sent, _) => !of_it(sent.from),
-            Parcel::BrokerFate(fate) => !of_it(fate.envelope.from),
-            _ => true,
+        let mut unanswered = Vec::new();
+        self.network.agenda.retain(|parcel| {
+            let (sent, result) = match parcel {
+                Parcel::FromBroker(sent, _) => (sent, Ok(())),
+                Parcel::BrokerFate(fate) => (&fate.envelope, fate.result),
+                _ => return true,
+            };
+            if of_it(sent.from) && result != Err(Undelivered::CalledBack) {
+                unanswered.push(sent.clone());
+            }
+            !of_it(sent.from)
         });
+        unanswered.sort_by_key(|sent| sent.id);
+        let wall = self.network.wall();
+        let stopped = Resumed {
+            agent,
+            wall,
+            unanswered,
+        };
+        self.stopped.insert(broker, stopped);
         self.set_timers(broker);
     }
 
-    /// A broker is there again: clients hand over again what it had taken and of
+    /// A broker is there again.
+    fn repair(&mut self, broker: DomainId, anew: Option<Memory>) {
+        let Some(stopped) = self.stopped.remove(&broker) else {
+            return;
+        };
+        self.network.links.counts.restarted += 1;
+        match (anew, self.journals.get(&broker)) {
+            (Some(Memory::None), _) => self.forget(broker),
+            (Some(Memory::Journal), Some(journal)) => {
+                let agent = BrokerAgent::new(journal.setup.clone());
+                let mut replay = Replay::new(agent, NoEvents);
+                let taken = journal.records.iter().cloned();
+                let taken = taken.map(|record| replay.take(record));
+                let taken = taken.collect::<Result<(), _>>();
+                // What was sent is all from the journal.
+                if let (Ok(()), Ok(resumed)) = (taken, replay.finish()) {
+                    self.go_on(broker, resumed);
+                }
+            }
+            _ => self.go_on(broker, stopped),
+        }
+    }
+
+    /// A broker goes on with what it knows. Its sessions are gone, and what it said
+    /// last may have arrived or not.
+    fn go_on(&mut self, broker: DomainId, resumed: Resumed<BrokerAgent>) {
+        self.lives[broker.index()] += 1;
+        let lost = Some(self.network.wall());
+        let config = resumed.agent.broker().config();
+        self.sessions.start(config, lost);
+        self.brokers[broker.index()] = Some(resumed.agent);
+        for sent in resumed.unanswered {
+            self.network.send_off(sent, Tries::AGAIN);
+        }
+        self.set_timers(broker);
+    }
+
+    /// A broker begins anew: clients hand over again what it had taken and of
     /// which they have not seen the end.
-    fn repair(&mut self, broker: DomainId) {
-        if self.brokers[broker.index()].is_some() || self.start_broker(broker).is_err() {
+    fn forget(&mut self, broker: DomainId) {
+        if self.start_broker(broker).is_err() {
             return;
         }
-        self.network.links.counts.restarted += 1;
         let entry = Entry::Domain(broker);
         for submission in self.submissions.iter().filter(|one| one.entry == entry) {
             let job = submission.spec.id;
@@ -167,16 +238,26 @@ impl<'a, S: EventSink> Agents<'a, S> {
     }
 
     /// A broker handles an input, if it is there; its timers are found anew.
-    fn tell_broker<I>(
+    fn tell_broker<I: Clone>(
         &mut self,
         to: DomainId,
         input: I,
     ) -> Option<<BrokerAgent as Handle<I>>::Answer>
     where
         BrokerAgent: Handle<I>,
+        BrokerInput: From<I>,
     {
         let broker = self.brokers[to.index()].as_mut()?;
+        let mut journal = self.journals.get_mut(&to);
+        if let Some(journal) = &mut journal {
+            let (at, wall, input) = (self.network.now, self.network.wall(), input.clone().into());
+            journal.records.push(Record::Input { at, wall, input });
+        }
         let answer = broker.handle(&mut self.network, input);
+        let stopped = std::mem::take(&mut self.network.stopped).into_iter();
+        if let Some(journal) = journal {
+            journal.records.extend(stopped.map(Record::Stopped));
+        }
         self.set_timers(to);
         Some(answer)
     }

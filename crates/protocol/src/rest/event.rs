@@ -31,8 +31,6 @@ pub struct EventReport {
     pub reason: Option<String>,
     /// When a job should have been submitted, in nanoseconds of the run; how
     /// often one that arrives was forwarded so far.
-    // Journals of earlier versions name it by its meaning.
-    #[serde(alias = "intended_ns", alias = "hop")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<i64>,
     /// Where a job started, node by node.
@@ -185,13 +183,5 @@ mod tests {
         );
         check(&format!(r#"{{{by},"event":"forwarded"}}"#), "field to");
         check(&format!(r#"{{{by},"event":"failed"}}"#), "field reason");
-    }
-
-    #[test]
-    fn an_event_of_an_earlier_journal_is_read() {
-        let json = r#"{"at_ns":1,"event":"broker-arrival","job":2,"by":{"kind":"broker"},"hop":3}"#;
-        let report: EventReport = serde_json::from_str(json).unwrap();
-        let event = Event::new(EventKind::BrokerArrival, JobId(2), DomainId(0)).with(3);
-        assert_eq!(report.event(&[]), Ok(event));
     }
 }

@@ -1,5 +1,6 @@
 //! Services of random grids under plans of faults.
 
+use gridrig_core::agent::Memory;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::faults::{FaultCounts, FaultPlan, Rates};
 use gridrig_drivers::virtual_time::{Cancellation, Options, run_with_faults};
@@ -216,7 +217,35 @@ fn every_job_ends_once_when_brokers_are_started_anew_and_have_forgotten_it() {
 }
 
 #[test]
-fn every_job_ends_once_under_all_faults_together_on_a_clock_that_is_faster() {
+fn every_job_ends_once_however_often_any_brokers_are_started_anew_with_their_journals() {
+    let counts = jobs_end_once(scenario, &FaultPlan::default(), |draw, plan| {
+        draw.stops(plan, 6, Some(Memory::Journal));
+    });
+    assert!(counts.restarted > 100, "{counts:?}");
+    let counts = jobs_end_once(scenario, &all_together(), |draw, plan| {
+        draw.partition(plan);
+        draw.silence(plan);
+        draw.stops(plan, 4, Some(Memory::Journal));
+    });
+    assert!(counts.cut > 100 && counts.restarted > 50, "{counts:?}");
+}
+
+#[test]
+fn a_broker_with_a_journal_goes_on_as_one_does_that_only_stood_still() {
+    for seed in 0..crate::scenarios(SCENARIOS) {
+        let scenario = scenario(seed);
+        let run = |anew| {
+            let mut plan = all_together();
+            Draw::new(&scenario).stops(&mut plan, 4, anew);
+            by_agents(&scenario, &plan)
+        };
+        let (anew, stood_still) = (run(Some(Memory::Journal)), run(None));
+        assert!(anew == stood_still, "seed {seed}");
+    }
+}
+
+/// Everything that happens to messages, on a clock that is faster than the wall's.
+fn all_together() -> FaultPlan {
     let rates = Rates {
         lost: 10,
         repeated: 10,
@@ -224,12 +253,16 @@ fn every_job_ends_once_under_all_faults_together_on_a_clock_that_is_faster() {
         delay: SimDuration::from_millis(20),
         jitter: SimDuration::from_millis(100),
     };
-    let faults = FaultPlan {
+    FaultPlan {
         speed: Decimal::parse("2.5").expect("a number"),
         until: SimTime::from_secs(600),
         ..everywhere(rates)
-    };
-    let counts = jobs_end_once(for_the_forgetful, &faults, |draw, plan| {
+    }
+}
+
+#[test]
+fn every_job_ends_once_under_all_faults_together_on_a_clock_that_is_faster() {
+    let counts = jobs_end_once(for_the_forgetful, &all_together(), |draw, plan| {
         draw.partition(plan);
         draw.silence(plan);
         draw.restarts(plan, 1);

@@ -23,7 +23,10 @@ use gridrig_core::time::SimDuration;
 use gridrig_metabroker_stub::{Config, Liveness, Peer};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::ClusterInfo;
+use gridrig_service::JournalSetup;
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
@@ -61,7 +64,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         lrms: own_clusters(&grid, domain, &args.lrms)?,
         links: sessions::links(args, &setup, &peers, &protocols)?,
         peer_door: sessions::door(args)?,
-        journal: args.journal.clone(),
+        journal: args.journal.clone().map(|path| journal(path, args, &setup)),
         peers,
         setup,
         clock: clock(&args.service),
@@ -75,6 +78,18 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         Threads::One,
         gridrig_metabroker_stub::serve(config, args.service.listen, interrupt::wait()),
     )
+}
+
+/// A broker of other settings would decide otherwise on what it was told, so its
+/// journal is told apart.
+fn journal(path: PathBuf, args: &BrokerArgs, setup: &BrokerSetup) -> JournalSetup {
+    let mut settings = DefaultHasher::new();
+    format!("{setup:?}").hash(&mut settings);
+    JournalSetup {
+        path,
+        memory: args.memory,
+        of: format!("broker {} {:016x}", setup.name, settings.finish()),
+    }
 }
 
 fn find_domain(grid: &Grid, name: &str) -> anyhow::Result<DomainId> {

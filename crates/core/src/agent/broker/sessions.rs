@@ -237,15 +237,19 @@ impl BrokerAgent {
     }
 
     /// Sends once more, under their keys, the jobs of which this is true and that
-    /// are with this target, or may be; answers how many there are.
+    /// are with this target, or may be; answers how many there are. One whose data
+    /// is on its way still comes with it.
     pub(super) fn send_again(
         &mut self,
         cx: &mut impl Cx<FromBroker>,
         target: Target,
         which: impl Fn(JobId, &UnderWay) -> bool,
     ) -> usize {
+        let now = self.notes.now;
+        let comes = |sent: &UnderWay| sent.has_data && sent.due > now;
         let there = self.notes.under_way.iter_mut();
         let there = there.filter(|(job, sent)| sent.target == target && which(**job, sent));
+        let there = there.filter(|(_, sent)| !comes(sent));
         let jobs: Vec<(JobId, u32, String, SimTime)> = there
             .map(|(job, sent)| {
                 sent.perhaps = true;

@@ -18,7 +18,7 @@ impl<S: EventSink> Agents<'_, S> {
     pub(super) fn handle_parcel(&mut self, parcel: Parcel) {
         match parcel {
             Parcel::Crash(broker) => self.crash(broker),
-            Parcel::Repair(broker) => self.repair(broker),
+            Parcel::Repair(broker, anew) => self.repair(broker, anew),
             // Who has seen the end of a job hands it over no more.
             Parcel::Submit(_, job, _) if self.network.seen[job.index()] => {}
             Parcel::Submit(to, job, tries) => {

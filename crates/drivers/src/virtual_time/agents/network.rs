@@ -5,7 +5,9 @@ use crate::faults::{FaultPlan, Links};
 use crate::virtual_time::agenda::{
     Agenda, Kind, Place, Timed, place_of_broker, place_of_client, place_of_lrms,
 };
-use gridrig_core::agent::{Cx, Envelope, Fate, FromBroker, FromLrms, Message, Tries, Undelivered};
+use gridrig_core::agent::{
+    Cx, Envelope, Fate, FromBroker, FromLrms, Memory, Message, Tries, Undelivered,
+};
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Entry;
@@ -15,7 +17,7 @@ use gridrig_core::time::{SimDuration, SimTime, WallTime};
 #[derive(Clone, Debug)]
 pub(super) enum Parcel {
     Crash(DomainId),
-    Repair(DomainId),
+    Repair(DomainId, Option<Memory>),
     /// A client hands a job over.
     Submit(Entry, JobId, Tries),
     /// A client wants a job removed.
@@ -34,7 +36,7 @@ impl Timed for Parcel {
     fn place(&self) -> Place {
         match self {
             Parcel::Crash(domain) => (Kind::Crash, domain.0, 0, 0),
-            Parcel::Repair(domain) => (Kind::Repair, domain.0, 0, 0),
+            Parcel::Repair(domain, _) => (Kind::Repair, domain.0, 0, 0),
             Parcel::Submit(to, job, _) => place_of_client(Kind::Arrival, *to, *job),
             Parcel::Cancel(to, job, _) => place_of_client(Kind::Cancellation, *to, *job),
             Parcel::FromBroker(sent, _) => {
@@ -51,7 +53,7 @@ impl Timed for Parcel {
 
     fn which(&self) -> Self::Which {
         match self {
-            Parcel::Crash(domain) | Parcel::Repair(domain) => (Party::Broker(*domain), 0, 0),
+            Parcel::Crash(domain) | Parcel::Repair(domain, _) => (Party::Broker(*domain), 0, 0),
             Parcel::Submit(_, job, tries) | Parcel::Cancel(_, job, tries) => {
                 (Party::Client, u64::from(job.0), tries.made())
             }
@@ -71,6 +73,8 @@ pub(super) struct Network<'a, S> {
     /// By job: its end has been seen where it entered.
     pub seen: Vec<bool>,
     pub ended: usize,
+    /// Jobs whose data was stopped by the input that is being handled.
+    pub stopped: Vec<JobId>,
     events: &'a mut S,
 }
 
@@ -82,6 +86,7 @@ impl<'a, S> Network<'a, S> {
             links: Links::new(plan, seed),
             seen: vec![false; jobs],
             ended: 0,
+            stopped: Vec::new(),
             events,
         }
     }
@@ -105,6 +110,12 @@ impl<'a, S> Network<'a, S> {
     /// The instant of the run that is so long from now on the wall.
     pub fn after(&self, wait: SimDuration) -> SimTime {
         self.instant_of(self.wall() + wait)
+    }
+
+    /// Sends a message off that has been tried so.
+    pub fn send_off(&mut self, sent: Envelope<FromBroker>, tries: Tries) {
+        let at = self.arrival(&sent);
+        self.agenda.push(at, Parcel::FromBroker(sent, tries));
     }
 
     /// When a message arrives that is sent now.
@@ -133,21 +144,20 @@ impl<S: EventSink> Cx<FromBroker> for Network<'_, S> {
     }
 
     fn send(&mut self, sent: Envelope<FromBroker>) {
-        let at = self.arrival(&sent);
-        self.agenda
-            .push(at, Parcel::FromBroker(sent, Tries::default()));
+        self.send_off(sent, Tries::default());
     }
 
     /// A message has left with its first try.
     fn recall(&mut self, job: JobId) -> bool {
         for parcel in self.agenda.under_way() {
             if let Parcel::FromBroker(sent, tries) = parcel
-                && tries.made() == 0
+                && *tries == Tries::default()
                 && sent.message.data_of() == Some(job)
             {
                 let envelope = sent.clone();
                 let result = Err(Undelivered::CalledBack);
                 *parcel = Parcel::BrokerFate(Fate { envelope, result });
+                self.stopped.push(job);
                 return true;
             }
         }

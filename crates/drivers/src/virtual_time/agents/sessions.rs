@@ -2,7 +2,8 @@
 
 use super::Agents;
 use crate::faults::{FaultPlan, Passage};
-use gridrig_core::agent::{Ask, BrokerSetup, PeerLink, PeerSession, SessionChange};
+use gridrig_core::agent::{Ask, PeerLink, PeerSession, SessionChange};
+use gridrig_core::broker::BrokerConfig;
 use gridrig_core::event::{EventSink, Party};
 use gridrig_core::ids::DomainId;
 use gridrig_core::inventory::Form;
@@ -26,14 +27,18 @@ impl Sessions {
         }
     }
 
-    /// A broker is started: it has no session yet, and asks its peers at once.
-    pub fn start(&mut self, setup: &BrokerSetup) {
-        let here = setup.config.domain;
-        for other in &setup.config.neighbours {
-            let mut providers = setup.config.peers.iter();
+    /// A broker is started: it has no session yet, and asks its peers at once;
+    /// where it knows what is with them, they were lost to it at this time.
+    pub fn start(&mut self, config: &BrokerConfig, lost: Option<WallTime>) {
+        let here = config.domain;
+        for other in &config.neighbours {
+            let mut providers = config.peers.iter();
             let consumer = providers.any(|peer| peer.domain == other.domain);
             let roles = Roles::new(other.consumer, consumer);
-            let link = PeerLink::new(here < other.domain, self.give_up);
+            let mut link = PeerLink::new(here < other.domain, self.give_up);
+            if let Some(lost) = lost {
+                link.lose(lost);
+            }
             self.ends.insert((here, other.domain), (link, roles));
         }
     }
