@@ -49,7 +49,7 @@ impl Reduced {
         let row = |job: &gridrig_core::job::Submission| JobRow {
             submit: SimDuration::from_nanos(job.at.as_nanos()),
             run_time: job.spec.run_time,
-            processors: job.spec.processors,
+            processors: job.spec.processors(),
             user: job.label.user,
         };
         let jobs: Vec<JobRow> = prepared.jobs.iter().map(row).collect();

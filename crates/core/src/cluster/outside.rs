@@ -93,6 +93,7 @@ impl Cluster {
             resource,
             node: Some(node),
             processors,
+            component: 0,
         });
         (missing == 0).then(|| shares.collect())
     }

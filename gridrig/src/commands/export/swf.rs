@@ -15,7 +15,7 @@ pub(super) fn write(run: &Run, table: &JobTable, out: &mut impl Write) -> io::Re
         if row.submit.is_none() {
             continue;
         }
-        let memory = submission.spec.requirements.memory_kib;
+        let memory = submission.spec.components.first.requirements.memory_kib;
         let requested_memory = (memory > 0).then(|| Number::from(memory));
         writer.write(&Record {
             requested_time: submission.spec.requested_time,

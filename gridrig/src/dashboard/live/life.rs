@@ -114,7 +114,7 @@ impl Life {
             job: spec.id.0,
             trace_id: submission.label.trace_id,
             user: submission.label.user,
-            processors: spec.processors,
+            processors: spec.processors(),
             run_time_ref_s: spec.run_time.as_secs_f64(),
             requested_s: spec.requested_time.map(SimDuration::as_secs_f64),
             entry: names.entry(submission.entry),
