@@ -184,7 +184,7 @@ fn wanting_memory(mut submissions: Vec<Submission>) -> Vec<Submission> {
     let mut rng = rng::stream(1, "memory");
     for submission in &mut submissions {
         let mib = 1u64 << rng.random_range(6..=11);
-        submission.spec.requirements.memory_kib = mib * 1024;
+        submission.spec.components.first.requirements.memory_kib = mib * 1024;
     }
     submissions
 }

@@ -310,8 +310,8 @@ impl<'a> Facts<'a> {
         for workload in self.prepared {
             let reach = self.reach(workload.entry);
             for job in &workload.jobs {
-                let most = |id: &ClusterId| self.resources(*id).capacity(&job.spec.requirements);
-                let runs = reach.iter().any(|id| job.spec.processors <= most(id));
+                let could = |id: &ClusterId| self.resources(*id).could_run(&job.spec.components);
+                let runs = reach.iter().any(could);
                 impossible += u64::from(!runs);
             }
         }

@@ -400,10 +400,10 @@ pub fn conclude(
 fn refuse_impossible(scenario: &Scenario, load: &Load) -> anyhow::Result<()> {
     let jobs = || load.submissions.iter().map(|job| &job.spec);
     let clusters = || scenario.grid.clusters.iter().map(|c| &c.config.resources);
-    if jobs().any(|job| clusters().any(|resources| resources.could_run(job))) {
+    if jobs().any(|job| clusters().any(|resources| resources.could_run(&job.components))) {
         return Ok(());
     }
-    let narrowest = jobs().map(|job| job.processors).min().unwrap_or(0);
+    let narrowest = jobs().map(|job| job.processors()).min().unwrap_or(0);
     let widest = clusters().map(Resources::processors).max().unwrap_or(0);
     bail!(
         "{}: no job can run anywhere: the narrowest wants {narrowest} processors, the largest \

@@ -91,7 +91,7 @@ fn xrsl(job: &JobSpec, tag: &str) -> String {
         "&(executable=\"/bin/sleep\")\n (arguments=\"{sleep}\")\n (jobname=\"{tag}\")\n \
          (count=\"{}\")\n (environment=(\"{RUN_TIME_VARIABLE}\" \"{length}\") \
          (\"{TAG_VARIABLE}\" \"{tag}\"))\n",
-        job.processors
+        job.processors()
     );
     let mut add = |name: &str, value: String| {
         // A quotation mark within a text is written twice.
@@ -100,7 +100,7 @@ fn xrsl(job: &JobSpec, tag: &str) -> String {
     if let Some(limit) = job.requested_time {
         add("walltime", format!("{} seconds", whole_seconds(limit)));
     }
-    let wanted = &job.requirements;
+    let wanted = &job.components.first.requirements;
     if wanted.memory_kib > 0 {
         add("memory", wanted.memory_kib.div_ceil(KIB).to_string());
     }
@@ -124,7 +124,7 @@ fn adl(job: &JobSpec, tag: &str) -> String {
     let mut add = |name: &str, value: String| {
         let _ = write!(resources, "<{name}>{value}</{name}>");
     };
-    let wanted = &job.requirements;
+    let wanted = &job.components.first.requirements;
     if let Some(os) = &wanted.os {
         add("OperatingSystem", format!("<Name>{}</Name>", escaped(os)));
     }
@@ -142,7 +142,7 @@ fn adl(job: &JobSpec, tag: &str) -> String {
     if !wanted.generic.is_empty() {
         add("Coprocessor", wanted.generic.to_string());
     }
-    let slots = format!("<NumberOfSlots>{}</NumberOfSlots>", job.processors);
+    let slots = format!("<NumberOfSlots>{}</NumberOfSlots>", job.processors());
     add("SlotRequirement", slots);
     if let Some(limit) = job.requested_time {
         add("WallTime", whole_seconds(limit).to_string());
@@ -161,18 +161,22 @@ fn adl(job: &JobSpec, tag: &str) -> String {
 fn script(job: &JobSpec, tag: &str) -> String {
     let mut text = format!(
         "#!/bin/sh\n#SBATCH --job-name={tag}\n#SBATCH --ntasks={}\n#SBATCH --output=/dev/null\n",
-        job.processors
+        job.processors()
     );
     if let Some(limit) = job.requested_time {
         let all = whole_seconds(limit);
         let _ = writeln!(text, "#SBATCH --time={}:{:02}", all / 60, all % 60);
     }
-    if job.requirements.memory_kib > 0 {
-        let mib = job.requirements.memory_kib.div_ceil(KIB);
+    if job.components.first.requirements.memory_kib > 0 {
+        let mib = job.components.first.requirements.memory_kib.div_ceil(KIB);
         let _ = writeln!(text, "#SBATCH --mem-per-cpu={mib}M");
     }
-    if !job.requirements.generic.is_empty() {
-        let _ = writeln!(text, "#SBATCH --gres={}", job.requirements.generic);
+    if !job.components.first.requirements.generic.is_empty() {
+        let _ = writeln!(
+            text,
+            "#SBATCH --gres={}",
+            job.components.first.requirements.generic
+        );
     }
     let _ = writeln!(text, "#GRIDRIG runtime={} tag={tag}", job.run_time);
     let _ = writeln!(text, "exec sleep {}", job.run_time.seconds());
@@ -187,8 +191,8 @@ fn template(job: &JobSpec, tag: &str) -> String {
         job.run_time.seconds(),
         job.run_time
     );
-    if job.processors > 1 {
-        let _ = writeln!(text, "TYPE = mpi\nNP = {}", job.processors);
+    if job.processors() > 1 {
+        let _ = writeln!(text, "TYPE = mpi\nNP = {}", job.processors());
     }
     text
 }
@@ -215,9 +219,9 @@ mod tests {
     fn job() -> JobSpec {
         let mut job = JobSpec::rigid(JobId(7), 3, SimDuration::from_millis(90_500));
         job.requested_time = Some(SimDuration::from_millis(120_001));
-        job.requirements.memory_kib = 2 * 1024;
-        job.requirements.os = Some("a<b".into());
-        job.requirements.generic = "gpu:2".parse().unwrap();
+        job.components.first.requirements.memory_kib = 2 * 1024;
+        job.components.first.requirements.os = Some("a<b".into());
+        job.components.first.requirements.generic = "gpu:2".parse().unwrap();
         job
     }
 
@@ -229,15 +233,15 @@ mod tests {
         assert_eq!(document.tag(), Some("gridrig_0j7_90500ms"));
         let (length, _) = document.virtual_length().unwrap().unwrap();
         let read = document.to_job(length, &[]).unwrap();
-        assert_eq!((read.processors, read.run_time), (3, job.run_time));
+        assert_eq!((read.processors(), read.run_time), (3, job.run_time));
         assert_eq!(read.requested_time, Some(SimDuration::from_secs(121)));
-        assert_eq!(read.requirements.memory_kib, 2048);
+        assert_eq!(read.components.first.requirements.memory_kib, 2048);
         let text = Form::Adl.describe(&job, "gridrig_0j7_90500ms");
         let read = adl::read(&text).unwrap().remove(0).unwrap();
         assert_eq!(read.tag(), Some("gridrig_0j7_90500ms"));
         assert_eq!((read.slots, read.wall_time_s), (3, Some(121)));
         assert_eq!(read.os.as_deref(), Some("a<b"));
-        assert_eq!(read.coprocessor, job.requirements.generic);
+        assert_eq!(read.coprocessor, job.components.first.requirements.generic);
         assert!(read.ignored.is_empty(), "{:?}", read.ignored);
         let (length, _) = read.run_time(SimDuration::ZERO).unwrap();
         assert_eq!(length, job.run_time);

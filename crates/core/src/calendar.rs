@@ -13,6 +13,7 @@
 //! pass.
 
 mod free;
+mod joint;
 mod layout;
 mod line;
 
@@ -21,7 +22,7 @@ pub use layout::Layout;
 
 use crate::ids::{IdMap, JobId};
 use crate::job::Requirements;
-use crate::placement::{ClassId, PlacementRun, Share};
+use crate::placement::{ClassId, Part, PlacementRun, Share};
 use crate::resource::Resources;
 use crate::time::{SimDuration, SimTime};
 use std::collections::BTreeMap;
@@ -49,13 +50,30 @@ pub struct Reservation {
     pub end: SimTime,
     /// Which processors.
     pub shares: Shares,
-    /// KiB for each of them.
+    /// What the first component takes of their nodes.
+    pub first: Taken,
+    /// What the others take.
+    pub more: Vec<Taken>,
+}
+
+/// What a component takes of nodes beside processors.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// KiB for each of its processors.
     pub memory_kib: i64,
     /// Generic resources of each node, by position of the name.
     pub generic: Vec<(usize, i64)>,
 }
 
 impl Reservation {
+    /// What a component takes.
+    fn taken(&self, component: u16) -> &Taken {
+        match usize::from(component).checked_sub(1) {
+            None => &self.first,
+            Some(other) => &self.more[other],
+        }
+    }
+
     /// Whether it says on which nodes.
     pub(crate) fn is_by_node(&self) -> bool {
         self.shares.iter().any(|share| share.node.is_some())
@@ -102,21 +120,26 @@ impl Calendar {
         &mut self,
         resources: &Resources,
         wanted: &Requirements,
-        running: impl Iterator<Item = (JobId, &'a [PlacementRun])>,
+        running: impl Iterator<Item = (JobId, ClassId, &'a [PlacementRun])>,
     ) {
         if !self.layout.know(resources, wanted) || self.layout.is_by_node() {
             return;
         }
         self.layout.count_by_node();
         self.free.count_by_node(&self.layout);
-        for (job, placement) in running {
+        for (job, class, placement) in running {
             let hold = self.expected.get(&job).map(|end| (*end, job));
             if let Some(hold) = hold.and_then(|key| self.running.get_mut(&key)) {
                 self.free.release(&hold.held);
-                hold.held.shares = self.layout.shares_of(placement);
+                hold.held.shares = self.layout.shares_of(class, placement);
                 self.free.reserve(&hold.held);
             }
         }
+    }
+
+    /// Makes the class of jobs with these components known.
+    pub(crate) fn know_joint(&mut self, parts: Vec<Part>) {
+        self.layout.know_joint(parts);
     }
 
     /// It is this instant now: a job that should have ended by now holds what
@@ -150,7 +173,7 @@ impl Calendar {
         placement: &[PlacementRun],
     ) {
         let (id, class, at_full_speed) = job;
-        let shares = self.layout.shares_of(placement);
+        let shares = self.layout.shares_of(class, placement);
         let expected = now + self.layout.length_on(at_full_speed, &shares);
         // For an instant at least, also when it takes no time.
         let end = expected.max(now.after());

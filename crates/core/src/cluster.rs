@@ -11,9 +11,9 @@ pub use work::run_time_on;
 use crate::discipline::{DisciplineKind, SlurmBackfillSettings};
 use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::{ClusterId, JobId};
-use crate::job::{JobSpec, Reason, Requirements};
+use crate::job::{Components, JobSpec, Reason, Requirements};
 use crate::load::{LoadHistory, LoadSample, Window};
-use crate::placement::{ClassId, Nodes, PlacementRun};
+use crate::placement::{ClassId, Nodes, Part, PlacementRun};
 use crate::queue::{Queue, Slot};
 use crate::resource::Resources;
 use crate::time::{SimDuration, SimTime};
@@ -204,21 +204,26 @@ impl Cluster {
     ///
     /// # Errors
     /// [`Reason::NeverFits`] for a job that could not run on the empty
-    /// cluster, [`Reason::QueueFull`] past the bound. Nothing is changed or
-    /// told then.
+    /// cluster, [`Reason::LrmsRefused`] for one of several components where a
+    /// real LRMS runs the jobs, [`Reason::QueueFull`] past the bound. Nothing is
+    /// changed or told then.
     pub fn submit(
         &mut self,
         now: SimTime,
         job: &JobSpec,
         events: &mut impl EventSink,
     ) -> Result<(), Reason> {
-        let known = self.classes.known(&job.requirements);
-        let capacity = match known {
-            Some(class) => self.classes.capacity[class.0 as usize],
-            None => self.config.resources.capacity(&job.requirements),
+        let processors = job.processors();
+        let known = self.classes.known(&job.components);
+        let fits = match known {
+            Some(class) => processors <= self.classes.capacity[class.0 as usize],
+            None => self.config.resources.could_run(&job.components),
         };
-        if job.processors == 0 || job.processors > capacity {
+        if !fits || job.components.iter().any(|one| one.processors == 0) {
             return Err(Reason::NeverFits);
+        }
+        if self.config.is_real && job.components.only().is_none() {
+            return Err(Reason::LrmsRefused);
         }
         if self
             .config
@@ -228,34 +233,51 @@ impl Cluster {
             return Err(Reason::QueueFull);
         }
         // Not before now: what is refused leaves nothing behind.
-        let class = known.unwrap_or_else(|| self.know(&job.requirements, capacity));
+        let class = known.unwrap_or_else(|| self.know(&job.components));
         let now = self.not_before_the_latest(now);
         let slot = self.jobs.insert(Job {
             id: job.id,
-            processors: job.processors,
+            processors,
             run_time: job.run_time,
             class,
             arrival: 0,
             queued: now,
             running: None,
         });
-        let (arrival, first_of_class) = self.queue.push(class, job.processors, slot);
+        let (arrival, first_of_class) = self.queue.push(class, processors, slot);
         self.jobs.get_mut(slot).arrival = arrival;
         // Only these ask what a whole class could have this instant.
         if first_of_class && matches!(self.scheduler, Scheduler::Instant(_)) {
             self.nodes.watch(class);
         }
         self.scheduler.arrive(&job.into(), class, arrival, slot);
-        self.work.queue(job.processors, job.run_time);
+        self.work.queue(processors, job.run_time);
         events.emit(now, Event::new(EventKind::Queued, job.id, self.config.id));
         self.changed(now);
         Ok(())
     }
 
-    fn know(&mut self, wanted: &Requirements, capacity: u32) -> ClassId {
+    fn know(&mut self, job: &Components) -> ClassId {
+        let parts = job.iter().map(|component| Part {
+            class: self.know_one(&component.requirements),
+            processors: component.processors,
+        });
+        let parts: Vec<Part> = parts.collect();
+        if let [only] = parts[..] {
+            return only.class;
+        }
+        self.scheduler.know_joint(parts.clone());
+        self.classes.add_joint(parts.clone(), job.processors());
+        self.nodes.add_joint_class(parts)
+    }
+
+    fn know_one(&mut self, wanted: &Requirements) -> ClassId {
+        if let Some(known) = self.classes.known_one(wanted) {
+            return known;
+        }
         let resources = &self.config.resources;
         let class = self.nodes.add_class(resources, wanted);
-        self.classes.add(wanted, capacity);
+        self.classes.add(wanted, resources.capacity(wanted));
         self.scheduler.know(resources, wanted, self.jobs.running());
         class
     }

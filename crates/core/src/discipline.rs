@@ -24,16 +24,16 @@ pub struct View<'a> {
     pub now: SimTime,
     /// The jobs that wait.
     pub queue: &'a Queue,
-    /// The nodes.
-    pub nodes: &'a Nodes,
+    /// The nodes; what is tried on them is undone.
+    pub nodes: &'a mut Nodes,
 }
 
 /// What a discipline that plans may look at besides.
 pub struct Outlook<'a> {
     /// The instant of the pass.
     pub now: SimTime,
-    /// The nodes.
-    pub nodes: &'a Nodes,
+    /// The nodes; what is tried on them is undone.
+    pub nodes: &'a mut Nodes,
     /// The jobs that wait, with their estimates.
     pub backlog: &'a Backlog,
     /// What is free when.
@@ -41,10 +41,11 @@ pub struct Outlook<'a> {
 }
 
 impl Outlook<'_> {
-    /// What the job gets if it starts at this instant, by the plan and by the
-    /// nodes; `None` if it has to wait.
-    fn fit_now(&self, free: &Free, job: &Waiting) -> Option<Shares> {
-        let shares = free.fit(&self.calendar.layout, &job.demand, self.now)?;
+    /// What the job gets if it starts at this instant, by the plan (`None`: what
+    /// the calendar has free) and by the nodes; `None` if it has to wait.
+    fn fit_now(&mut self, plan: Option<&mut Free>, job: &Waiting) -> Option<Shares> {
+        let Calendar { layout, free, .. } = &mut *self.calendar;
+        let shares = plan.unwrap_or(free).fit(layout, &job.demand, self.now)?;
         let is_free = self.nodes.offers(job.demand.class, &shares);
         is_free.then_some(shares)
     }
@@ -75,7 +76,7 @@ impl PlannedStart {
 impl View<'_> {
     /// Processors a job of this class could have this instant.
     #[must_use]
-    pub fn available(&self, class: ClassId) -> u32 {
+    pub fn available(&mut self, class: ClassId) -> u32 {
         self.nodes.available(class)
     }
 }
@@ -84,7 +85,7 @@ impl View<'_> {
 pub trait Discipline: Send {
     /// The next job to start at this instant, or `None` when the pass is over.
     /// It is asked again after each start.
-    fn next_start(&mut self, view: &View<'_>) -> Option<First>;
+    fn next_start(&mut self, view: &mut View<'_>) -> Option<First>;
 }
 
 /// Decides which queued job starts next, by a plan of what will be free when.

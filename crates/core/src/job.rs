@@ -38,21 +38,80 @@ impl Requirements {
     }
 }
 
+/// A part of a job: processors that need the same of their nodes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Component {
+    /// Processors wanted, at least 1.
+    pub processors: u32,
+    /// What their nodes must offer.
+    pub requirements: Requirements,
+}
+
+/// What a job is made of, nearly always one component: all of them start together,
+/// on one cluster, run for the same time and end together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Components {
+    /// The first, or the only one.
+    pub first: Component,
+    /// The others, in the order in which they are given processors.
+    pub more: Box<[Component]>,
+}
+
+impl Components {
+    /// Only this one.
+    #[must_use]
+    pub fn one(processors: u32, requirements: Requirements) -> Self {
+        Components {
+            first: Component {
+                processors,
+                requirements,
+            },
+            more: Box::default(),
+        }
+    }
+
+    /// All of them; `None` without any.
+    #[must_use]
+    pub fn new(all: impl IntoIterator<Item = Component>) -> Option<Self> {
+        let mut all = all.into_iter();
+        let (first, more) = (all.next()?, all.collect());
+        Some(Components { first, more })
+    }
+
+    /// All of them in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Component> + Clone {
+        std::iter::once(&self.first).chain(&self.more)
+    }
+
+    /// The only one; `None` if there are several.
+    #[must_use]
+    pub fn only(&self) -> Option<&Component> {
+        self.more.is_empty().then_some(&self.first)
+    }
+
+    /// Processors of all, at most what their number can hold.
+    #[must_use]
+    pub fn processors(&self) -> u32 {
+        let more = self.more.iter().map(|component| component.processors);
+        more.fold(self.first.processors, u32::saturating_add)
+    }
+}
+
 /// A job as a broker or an LRMS sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct JobSpec {
     /// Its name in this run.
     pub id: JobId,
-    /// Processors wanted, at least 1 (the job's size).
-    pub processors: u32,
+    /// Processors wanted, and what their nodes must offer.
+    pub components: Components,
     /// Run time at speed 1.0. Known to the emulation, not to any policy but
     /// the full-information bound.
     pub run_time: SimDuration,
     /// The user's estimate, if the trace has one.
     pub requested_time: Option<SimDuration>,
-    /// What its nodes must offer.
-    pub requirements: Requirements,
     /// Data that goes with it when it is forwarded, in KiB.
     pub data_kib: u64,
 }
@@ -63,12 +122,17 @@ impl JobSpec {
     pub fn rigid(id: JobId, processors: u32, run_time: SimDuration) -> Self {
         JobSpec {
             id,
-            processors,
+            components: Components::one(processors, Requirements::default()),
             run_time,
             requested_time: None,
-            requirements: Requirements::default(),
             data_kib: 0,
         }
+    }
+
+    /// Processors of all components (the job's size).
+    #[must_use]
+    pub fn processors(&self) -> u32 {
+        self.components.processors()
     }
 }
 
@@ -77,13 +141,13 @@ impl JobSpec {
 pub struct JobRequest<'a> {
     /// Its name in this run.
     pub id: JobId,
-    /// Processors wanted, at least 1.
+    /// Processors of all components, at least 1.
     pub processors: u32,
     /// How long it is said to run at speed 1.0: the requested time, else the run
     /// time.
     pub estimate: SimDuration,
-    /// What its nodes must offer.
-    pub requirements: &'a Requirements,
+    /// What it is made of.
+    pub components: &'a Components,
     /// Data that goes with it when it is forwarded, in KiB.
     pub data_kib: u64,
 }
@@ -92,9 +156,9 @@ impl<'a> From<&'a JobSpec> for JobRequest<'a> {
     fn from(spec: &'a JobSpec) -> Self {
         JobRequest {
             id: spec.id,
-            processors: spec.processors,
+            processors: spec.processors(),
             estimate: spec.requested_time.unwrap_or(spec.run_time),
-            requirements: &spec.requirements,
+            components: &spec.components,
             data_kib: spec.data_kib,
         }
     }

@@ -1,9 +1,13 @@
 //! Which processors a job gets, node by node (design 4).
 //!
 //! Resources in file order, nodes in number order, on each as many processors
-//! as its free ones, its remaining memory and generic resources allow.
+//! as its free ones, its remaining memory and generic resources allow. The
+//! components of a job take theirs one after the other.
 
 mod group;
+mod joint;
+
+pub use joint::{Part, by_component};
 
 use crate::job::Requirements;
 use crate::load::FreeSpace;
@@ -36,11 +40,13 @@ pub struct Share {
     pub node: Option<u32>,
     /// How many processors.
     pub processors: u32,
+    /// Of which of the job's components, from 0.
+    pub component: u16,
 }
 
 /// A kind of job, as placement sees it: which resources, and what it takes there
-/// beside processors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// beside processors; of a job of several components, what these are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub u32);
 
 /// The nodes of a cluster with what is free on them.
@@ -57,7 +63,11 @@ pub struct Nodes {
     spare: Vec<Vec<PlacementRun>>,
 }
 
+#[derive(Default)]
 struct Class {
+    /// The components of its jobs, where they have several: what follows is that of
+    /// jobs that have one.
+    parts: Vec<Part>,
     matching: Vec<u16>,
     taken: Taken,
     /// Kept up to date while watched, for classes that take more than processors.
@@ -106,6 +116,7 @@ impl Nodes {
         let matching = matching.filter(|(_, group)| group.meets(wanted));
         let matching = matching.map(|(index, _)| index as u16).collect();
         self.classes.push(Class {
+            parts: Vec::new(),
             matching,
             taken: Taken {
                 memory_kib: wanted.memory_kib,
@@ -120,17 +131,20 @@ impl Nodes {
     /// A class that takes more than processors costs one look at each node here,
     /// and one at each node that changes afterwards.
     pub fn watch(&mut self, class: ClassId) {
-        let Class {
-            matching, taken, ..
-        } = &self.classes[class.0 as usize];
-        if taken.is_nothing() {
+        if self.classes[class.0 as usize].taken.is_nothing() {
             return;
         }
-        let available = matching
-            .iter()
-            .map(|&group| self.groups[usize::from(group)].available(taken));
-        self.classes[class.0 as usize].available = available.sum();
+        self.classes[class.0 as usize].available = self.count(class);
         self.watched.push(class);
+    }
+
+    /// Processors that a job of this class, of one component, could have this
+    /// instant, counted node by node where it takes more than them.
+    fn count(&self, class: ClassId) -> u32 {
+        let class = &self.classes[class.0 as usize];
+        let groups = class.matching.iter();
+        let groups = groups.map(|&group| &self.groups[usize::from(group)]);
+        groups.map(|group| group.available(&class.taken)).sum()
     }
 
     /// Ends what [`Nodes::watch`] began.
@@ -138,16 +152,20 @@ impl Nodes {
         self.watched.retain(|watched| *watched != class);
     }
 
-    /// Processors that a job of this watched class could have this instant.
+    /// Processors that a job of this watched class could have this instant; with
+    /// several components all that they want, or none.
     #[must_use]
-    pub fn available(&self, class: ClassId) -> u32 {
-        let class = &self.classes[class.0 as usize];
-        if !class.taken.is_nothing() {
-            return class.available;
+    pub fn available(&mut self, class: ClassId) -> u32 {
+        let known = &self.classes[class.0 as usize];
+        if !known.taken.is_nothing() {
+            return known.available;
         }
-        class
-            .matching
-            .iter()
+        if !known.parts.is_empty() {
+            let taken = self.try_parts(class, None);
+            return taken.map_or(0, |placement| self.give_back(class, placement));
+        }
+        let groups = known.matching.iter();
+        groups
             .map(|&group| self.groups[usize::from(group)].free_total)
             .sum()
     }
@@ -160,8 +178,12 @@ impl Nodes {
 
     /// Whether a job of this class could have, this instant, what was planned.
     #[must_use]
-    pub fn offers(&self, class: ClassId, shares: &[Share]) -> bool {
-        let taken = &self.classes[class.0 as usize].taken;
+    pub fn offers(&mut self, class: ClassId, shares: &[Share]) -> bool {
+        let Class { parts, taken, .. } = &self.classes[class.0 as usize];
+        if !parts.is_empty() {
+            let placement = self.try_parts(class, Some(shares));
+            return placement.is_some_and(|placement| self.give_back(class, placement) > 0);
+        }
         shares.iter().all(|share| {
             let group = &self.groups[usize::from(share.resource)];
             match share.node {
@@ -176,7 +198,10 @@ impl Nodes {
     /// # Panics
     /// When they are not: that would be a processor used twice.
     pub fn take(&mut self, class: ClassId, wanted: u32) -> Vec<PlacementRun> {
-        self.take_within(class, wanted, None)
+        match self.classes[class.0 as usize].parts.is_empty() {
+            true => self.take_within(class, wanted, None),
+            false => self.take_parts(class, None),
+        }
     }
 
     /// Takes what was planned, of each resource or on each node; the caller has
@@ -185,6 +210,9 @@ impl Nodes {
     /// # Panics
     /// As [`Nodes::take`].
     pub fn take_planned(&mut self, class: ClassId, shares: &[Share]) -> Vec<PlacementRun> {
+        if !self.classes[class.0 as usize].parts.is_empty() {
+            return self.take_parts(class, Some(shares));
+        }
         let wanted = shares.iter().map(|share| share.processors).sum();
         if shares.iter().any(|share| share.node.is_none()) {
             return self.take_within(class, wanted, Some(shares));
@@ -257,12 +285,23 @@ impl Nodes {
         self.busy += wanted;
     }
 
-    /// Gives back what [`Nodes::take`] gave.
+    /// Gives back what [`Nodes::take`] gave; answers how many processors.
     ///
     /// # Panics
     /// When a node would have more free processors than it owns.
-    pub fn give_back(&mut self, class: ClassId, mut placement: Vec<PlacementRun>) {
-        for run in &placement {
+    pub fn give_back(&mut self, class: ClassId, mut placement: Vec<PlacementRun>) -> u32 {
+        let busy = self.busy;
+        match self.classes[class.0 as usize].parts.is_empty() {
+            true => self.free(class, &placement),
+            false => self.free_parts(class, &placement),
+        }
+        placement.clear();
+        self.spare.push(placement);
+        busy - self.busy
+    }
+
+    fn free(&mut self, class: ClassId, placement: &[PlacementRun]) {
+        for run in placement {
             let group = &mut self.groups[usize::from(run.resource)];
             if group.is_plain() {
                 group.free_plain(run);
@@ -272,8 +311,6 @@ impl Nodes {
             }
             self.busy -= run.nodes * run.processors;
         }
-        placement.clear();
-        self.spare.push(placement);
     }
 
     /// Keeps the watched classes right when plain nodes change: each node is

@@ -213,7 +213,7 @@ impl Queue {
     /// The earliest job among those with at most `available(class)`
     /// processors.
     #[must_use]
-    pub fn first_where(&self, available: impl Fn(ClassId) -> u32) -> Option<First> {
+    pub fn first_where(&self, mut available: impl FnMut(ClassId) -> u32) -> Option<First> {
         if let Some(sole) = self.sole {
             return (sole.processors <= available(sole.class)).then_some(sole);
         }

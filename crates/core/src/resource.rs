@@ -1,7 +1,7 @@
 //! What a cluster is made of: groups of identical nodes (LSAP Listing 1).
 
 use crate::generic::Generics;
-use crate::job::{JobSpec, Requirements};
+use crate::job::Requirements;
 use crate::time::{Decimal, SimDuration};
 use std::sync::Arc;
 
@@ -122,12 +122,6 @@ impl Resources {
             .filter(|group| group.meets(requirements))
             .map(|group| group.count * group.per_node(requirements.memory_kib))
             .sum()
-    }
-
-    /// Whether the job could run here if the cluster were empty.
-    #[must_use]
-    pub fn could_run(&self, job: &JobSpec) -> bool {
-        job.processors <= self.capacity(&job.requirements)
     }
 }
 

@@ -21,7 +21,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Submission};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::rng;
@@ -225,10 +225,9 @@ fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
         .map(|id| Submission {
             spec: JobSpec {
                 id: JobId(id),
-                processors: 1 << load.random_range(0..8),
+                components: Components::one(1 << load.random_range(0..8), Requirements::default()),
                 run_time: SimDuration::from_millis(load.random_range(1_000..10_000_000)),
                 requested_time: None,
-                requirements: Requirements::default(),
                 data_kib: 0,
             },
             at: SimTime::from_nanos(u64::from(id) * 3_000_000_000),

@@ -290,9 +290,9 @@ impl<'a> Replay<'a> {
             let fits = self.grid.clusters[id.index()]
                 .config
                 .resources
-                .could_run(spec);
+                .could_run(&spec.components);
             let machine = fits.then(|| &self.machines[id.index()])?;
-            machine.start_of(now, spec.processors, length)
+            machine.start_of(now, spec.processors(), length)
         };
         let own = reach
             .contains(&decision.chosen)

@@ -55,7 +55,7 @@ pub fn status(view: &JobView) -> JobStatus {
         id: spec.id.0,
         tag: view.tag.as_deref().map(str::to_owned),
         identity: view.identity.as_deref().map(str::to_owned),
-        processors: spec.processors,
+        processors: spec.processors(),
         run_time: spec.run_time.to_string(),
         requested_time: spec.requested_time.map(|time| time.to_string()),
         state: String::new(),

@@ -4,7 +4,7 @@ use crate::trail::{JobRecord, Share, Step, Trails};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::ClusterId;
-use gridrig_core::job::{JobSpec, Requirements, Submission};
+use gridrig_core::job::{Component, JobSpec, Requirements, Submission};
 use gridrig_core::time::SimTime;
 use std::collections::BTreeMap;
 
@@ -104,13 +104,12 @@ fn nodes_within_capacity(
     let mut nodes: BTreeMap<(ClusterId, u16, u32), Vec<Change>> = BTreeMap::new();
     for (steps, submission) in trails.jobs.iter().zip(submissions) {
         let mut held: Option<(ClusterId, &Vec<Share>)> = None;
-        let memory = &submission.spec.requirements.memory_kib;
-        let memory = i64::try_from(*memory).unwrap_or(i64::MAX);
-        let mut change = |at, cluster, share: &Share, sign: i64| {
+        let mut change = |at, cluster, (one, share): (&Component, &Share), sign: i64| {
             let key = (cluster, share.resource, share.node);
             let processors = i64::from(share.processors) * sign;
+            let memory = i64::try_from(one.requirements.memory_kib).unwrap_or(i64::MAX);
             let memory = processors.saturating_mul(memory);
-            let generic = submission.spec.requirements.generic.iter();
+            let generic = one.requirements.generic.iter();
             let generic = generic.map(|(name, count)| (name.to_string(), sign * i64::from(count)));
             // `false` sorts first: what ends at an instant is free at it.
             nodes.entry(key).or_default().push((
@@ -125,11 +124,13 @@ fn nodes_within_capacity(
             match step {
                 Step::Started(cluster, placement) => {
                     held = Some((*cluster, placement));
-                    placement.iter().for_each(|s| change(*at, *cluster, s, 1));
+                    let own = by_component(&submission.spec, placement);
+                    own.for_each(|taken| change(*at, *cluster, taken, 1));
                 }
                 Step::Finished(_) | Step::Cancelled(_) | Step::Failed(..) => {
                     if let Some((cluster, placement)) = held.take() {
-                        placement.iter().for_each(|s| change(*at, cluster, s, -1));
+                        let own = by_component(&submission.spec, placement);
+                        own.for_each(|taken| change(*at, cluster, taken, -1));
                     }
                 }
                 _ => {}
@@ -166,6 +167,24 @@ fn nodes_within_capacity(
     Ok(())
 }
 
+/// Which component has each share: they get theirs one after the other.
+fn by_component<'a>(
+    spec: &'a JobSpec,
+    placement: &'a [Share],
+) -> impl Iterator<Item = (&'a Component, &'a Share)> {
+    let mut given = 0;
+    placement.iter().map(move |share| {
+        let mut end = 0;
+        let of_this = |one: &&Component| {
+            end += one.processors;
+            given < end
+        };
+        let one = spec.components.iter().find(of_this);
+        given += share.processors;
+        (one.unwrap_or(&spec.components.first), share)
+    })
+}
+
 fn placement_as_asked(
     grid: &Grid,
     submissions: &[Submission],
@@ -178,15 +197,15 @@ fn placement_as_asked(
                 continue;
             };
             let given: u64 = placement.iter().map(|s| u64::from(s.processors)).sum();
-            if given != u64::from(spec.processors) {
+            if given != u64::from(spec.processors()) {
                 return Err(format!("{} has {given} processors", spec.id));
             }
             let groups = grid.clusters[cluster.index()].config.resources.groups();
-            let plain = Requirements {
-                memory_kib: 0,
-                ..spec.requirements.clone()
-            };
-            for share in placement {
+            for (one, share) in by_component(spec, placement) {
+                let plain = Requirements {
+                    memory_kib: 0,
+                    ..one.requirements.clone()
+                };
                 let group = groups.get(usize::from(share.resource));
                 let right = |group: &gridrig_core::resource::Resource| {
                     group.meets(&plain) && share.node < group.count && share.processors > 0

@@ -11,9 +11,12 @@ use crate::reference::RefCancellation;
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
+use gridrig_core::generic::Generics;
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::job::{
+    Component, Components, Entry, JobLabel, JobSpec, Requirements, Submission,
+};
 use gridrig_core::load::Window;
 use gridrig_core::policy::{PolicySpec, Tie};
 use gridrig_core::resource::{Resource, Resources};
@@ -117,7 +120,37 @@ pub fn with_generics(mut scenario: Scenario) -> Scenario {
             "gpu:1,nic:1",
             "nic:1",
         ];
-        submission.spec.requirements.generic = some(&wishes);
+        submission.spec.components.first.requirements.generic = some(&wishes);
+    }
+    scenario
+}
+
+/// The same with jobs of which every third has several components.
+#[must_use]
+pub fn with_components(mut scenario: Scenario) -> Scenario {
+    let mut rng = rng::stream(scenario.seed, "scenario.components");
+    for submission in &mut scenario.submissions {
+        if !once_in(&mut rng, 3) {
+            continue;
+        }
+        let Components { first, more } = &mut submission.spec.components;
+        if once_in(&mut rng, 2) {
+            first.processors = first.processors.min(2);
+        }
+        let others = (0..pick(&mut rng, &[1, 1, 1, 2, 3])).map(|_| Component {
+            processors: pick(&mut rng, &[1, 1, 2, 3]),
+            requirements: Requirements {
+                architecture: pick(&mut rng, &[None, None, Some("x86"), Some("ppc")])
+                    .map(Arc::from),
+                memory_kib: pick(&mut rng, &[0, 0, 512, 1_024, 2_048]),
+                generic: pick(
+                    &mut rng,
+                    &[Generics::default(), first.requirements.generic.clone()],
+                ),
+                ..Requirements::default()
+            },
+        });
+        *more = others.collect();
     }
     scenario
 }
@@ -384,10 +417,9 @@ fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
     );
     JobSpec {
         id,
-        processors,
+        components: Components::one(processors, requirements),
         run_time: millis(run_time),
         requested_time: requested.map(millis),
-        requirements,
         data_kib: pick(rng, &[0, 0, 256, 1_024, 4_096]),
     }
 }

@@ -53,7 +53,7 @@ impl Reduced {
         let columns = Columns {
             submits: submits.collect(),
             run_times: jobs.clone().map(|job| job.spec.run_time).collect(),
-            sizes: jobs.map(|job| job.spec.processors).collect(),
+            sizes: jobs.map(|job| job.spec.processors()).collect(),
             users: Vec::new(),
         };
         Reduced {

@@ -29,7 +29,8 @@ pub fn apply<'a>(
             os = one(&mut kinds, &draw.os);
         }
         left -= 1;
-        let wanted = &mut job.requirements;
+        let processors = job.processors();
+        let wanted = &mut job.components.first.requirements;
         wanted.architecture.clone_from(&architecture);
         wanted.os.clone_from(&os);
         if let Some(mib) = one(&mut memory, &draw.memory_mib) {
@@ -41,7 +42,7 @@ pub fn apply<'a>(
         if let Some(rule) = draw.disk {
             let thousandths = u128::from(disk.random_range(500..1500u32));
             let hours = u128::from(job.run_time.as_nanos());
-            let size = u128::from(job.processors) * u128::from(wanted.memory_kib);
+            let size = u128::from(processors) * u128::from(wanted.memory_kib);
             let mib = u128::from(rule.rate_mib) * size * thousandths / (KIB_PER_GIB * 1000);
             let mib = mib.saturating_mul(hours) / NANOS_PER_HOUR;
             let mib = u64::try_from(mib).unwrap_or(u64::MAX).min(rule.most_mib);
@@ -104,12 +105,19 @@ mod tests {
     fn shares_follow_the_weights_and_bursts_have_the_lengths_asked_for() {
         let mut jobs = jobs(40_000);
         apply(&draw(), jobs.iter_mut(), 1, 0);
-        let kind = |job: &JobSpec| job.requirements.architecture.clone().unwrap();
+        let kind = |job: &JobSpec| {
+            job.components
+                .first
+                .requirements
+                .architecture
+                .clone()
+                .unwrap()
+        };
         let x86 = jobs.iter().filter(|job| &*kind(job) == "x86").count() as f64;
         assert!((x86 / 40_000.0 - 0.75).abs() < 0.02, "{x86}");
         let gpu = jobs
             .iter()
-            .filter(|job| job.requirements.generic.count("gpu") == 2);
+            .filter(|job| job.components.first.requirements.generic.count("gpu") == 2);
         let gpu = gpu.count() as f64;
         assert!((gpu / 40_000.0 - 0.25).abs() < 0.02, "{gpu}");
         // A run of the rare kind is a sum of bursts.
@@ -125,16 +133,19 @@ mod tests {
         let mut jobs = jobs(1_000);
         apply(&draw(), jobs.iter_mut(), 1, 0);
         // 100 x 0.5 h x 4 x 0.5 GiB = 100 MiB, times 1/2 to 3/2, at most 120.
-        let disks: Vec<u64> = jobs.iter().map(|job| job.requirements.disk_mib).collect();
+        let disks: Vec<u64> = jobs
+            .iter()
+            .map(|job| job.components.first.requirements.disk_mib)
+            .collect();
         assert!(disks.iter().all(|mib| (50..=120).contains(mib)));
         assert!(disks.contains(&120) && disks.iter().any(|mib| *mib < 60));
         assert!(
             jobs.iter()
-                .all(|job| job.data_kib == job.requirements.disk_mib * 1024)
+                .all(|job| job.data_kib == job.components.first.requirements.disk_mib * 1024)
         );
         assert!(
             jobs.iter()
-                .all(|job| job.requirements.memory_kib == 512 * 1024)
+                .all(|job| job.components.first.requirements.memory_kib == 512 * 1024)
         );
     }
 

@@ -7,7 +7,7 @@ use crate::reduce::{self, Reduced, StepReport, WindowRanking};
 use crate::spec::{Keep, Spread, SpreadBy, TraceWindow, WorkloadSpec};
 use crate::synth;
 use gridrig_core::ids::{DomainId, JobId};
-use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Submission};
 use gridrig_core::rng;
 use gridrig_core::time::SimTime;
 use rand::RngExt as _;
@@ -177,10 +177,9 @@ fn run_job(
     Ok(Submission {
         spec: JobSpec {
             id: JobId(0),
-            processors: job.processors,
+            components: Components::one(job.processors, requirements),
             run_time: job.run_time,
             requested_time: job.requested_time,
-            requirements,
             data_kib: 0,
         },
         at,

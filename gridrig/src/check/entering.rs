@@ -33,7 +33,7 @@ impl Entering {
     }
 
     fn take(&mut self, entry: Entry, job: &Submission) {
-        let work_s = job.spec.run_time.as_secs_f64() * f64::from(job.spec.processors);
+        let work_s = job.spec.run_time.as_secs_f64() * f64::from(job.spec.processors());
         let here = self.by_entry.entry(entry).or_default();
         here.work_s += work_s;
         here.arrivals.push(job.at);

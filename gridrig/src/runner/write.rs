@@ -190,12 +190,12 @@ fn workload_hash(submissions: &[Submission], entries: bool) -> String {
         hash.update(submission.at.as_nanos().to_le_bytes());
         hash.update(spec.run_time.as_nanos().to_le_bytes());
         hash.update(requested.to_le_bytes());
-        hash.update(spec.processors.to_le_bytes());
+        hash.update(spec.processors().to_le_bytes());
         hash.update(submission.label.trace_id.to_le_bytes());
         if entries {
             hash.update(format!("{:?}", submission.entry));
         }
-        let wanted = &spec.requirements;
+        let wanted = &spec.components.first.requirements;
         // As ever where there are no generic resources: hashes of older runs hold.
         hash.update(format!(
             "Requirements {{ architecture: {:?}, os: {:?}, memory_kib: {}, disk_mib: {}, \

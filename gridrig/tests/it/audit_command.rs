@@ -131,7 +131,7 @@ fn a_job_without_an_end_is_found() {
 fn a_job_on_the_wrong_architecture_is_found() {
     let message = corrupted(
         |at, event, log| log.emit(at, event),
-        |jobs| jobs[0].spec.requirements.architecture = Some("powerpc".into()),
+        |jobs| jobs[0].spec.components.first.requirements.architecture = Some("powerpc".into()),
     );
     expect("requirements", &message);
 }

@@ -427,7 +427,7 @@ fn arcs_own_brokers_are_compared_over_three_emulated_clusters() {
             // The fastest cluster that is wide enough.
             _ => {
                 for (row, submission) in table.rows().iter().zip(&read.submissions) {
-                    let width = submission.spec.processors;
+                    let width = submission.spec.processors();
                     let fastest = [16, 32, 64].iter().position(|all| width <= *all).unwrap();
                     assert_eq!(row.cluster.unwrap().index(), fastest, "{width}: {at:?}");
                 }

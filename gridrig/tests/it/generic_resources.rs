@@ -29,7 +29,7 @@ fn jobs_wait_for_gpus_where_processors_are_free() {
     let wanted = read
         .submissions
         .iter()
-        .map(|job| job.spec.requirements.generic.to_string());
+        .map(|job| job.spec.components.first.requirements.generic.to_string());
     assert_eq!(wanted.collect::<Vec<_>>(), ["gpu:2"; 3]);
     let group = &read.grid.clusters[0].config.resources.groups()[0];
     assert_eq!(group.generic.count("gpu"), 4);

@@ -90,12 +90,12 @@ async fn what_a_job_brings_and_asks_for_goes_along_to_the_next_broker() {
         let read = JobDefinition::read("test", documents[0].as_bytes()).unwrap();
         let job = read.to_job(read.run_time.unwrap(), &[]).unwrap();
         let millis = SimDuration::from_millis;
-        assert_eq!((job.processors, job.data_kib), (2, 3), "{codec:?}");
+        assert_eq!((job.processors(), job.data_kib), (2, 3), "{codec:?}");
         assert_eq!(
             (job.run_time, job.requested_time),
             (millis(1500), Some(millis(2000)))
         );
-        let wanted = &job.requirements;
+        let wanted = &job.components.first.requirements;
         assert_eq!((wanted.memory_kib, wanted.speed_millionths), (512, 750_000));
         wire::holds(&broker, &["submitJob"]).await;
     }

@@ -117,7 +117,7 @@ impl Command {
         let values = [
             ticket.tag.clone(),
             job.id.0.to_string(),
-            job.processors.to_string(),
+            job.processors().to_string(),
             job.run_time.seconds().to_string(),
             whole_seconds(limit).to_string(),
         ];

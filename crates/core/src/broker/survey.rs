@@ -3,10 +3,10 @@
 use super::view::{Known, work_of};
 use super::{BrokerConfig, OwnDispatch};
 use crate::ids::{ClusterId, DomainId};
-use crate::job::{JobRequest, JobSpec, Requirements};
+use crate::job::{Component, JobRequest, JobSpec, Requirements};
 use crate::load::LoadSample;
 use crate::message::Route;
-use crate::policy::{InformationNeed, Kinds, Machine, Site, View};
+use crate::policy::{InformationNeed, Kinds, Machine, Site, View, Wanted};
 use crate::resource::Resources;
 use std::sync::Arc;
 
@@ -107,7 +107,11 @@ impl Survey {
         self.view.route = route;
         self.view.possible.clear();
         if self.need.is_by_cluster() {
-            self.view.wanted = self.kinds.wanted(request.requirements);
+            let only = request.components.only();
+            let any = Requirements::default();
+            self.view.wanted = self
+                .kinds
+                .wanted(only.map_or(&any, |only| &only.requirements));
         }
     }
 
@@ -121,20 +125,31 @@ impl Survey {
             return hops_left > 0 && known.could_run(job, hops_left - 1);
         }
         let site = &self.view.domains[peer + 1];
-        let mut matching = site.matching(&self.view.wanted, job.processors);
-        matching.next().is_some() || (hops_left > 1 && known.could_run(job, hops_left - 1))
+        let matches = |wanted: &Wanted, processors| {
+            let mut matching = site.matching(wanted, processors);
+            matching.next().is_some()
+        };
+        let each = |one: &Component| {
+            let wanted = self.kinds.wanted(&one.requirements);
+            matches(&wanted, one.processors)
+        };
+        let all_match = match job.components.only() {
+            Some(_) => matches(&self.view.wanted, job.processors),
+            None => job.components.iter().all(each),
+        };
+        all_match || (hops_left > 1 && known.could_run(job, hops_left - 1))
     }
 
     /// Counts a job that was sent to a candidate.
     pub fn debit(&mut self, index: usize, job: &JobSpec) {
         if let Some(candidate) = self.view.candidates.get_mut(index) {
-            candidate.debit(job.processors);
+            candidate.debit(job.processors());
         }
         if let Some(truth) = self.view.truth.get_mut(index) {
-            truth.debit(job.processors, work_of(job));
+            truth.debit(job.processors(), work_of(job));
         }
         if self.need.is_by_cluster() {
-            let site = self.make_busy(index, job.processors);
+            let site = self.make_busy(index, job.processors());
             if self.need == InformationNeed::Aggregated {
                 self.view.domains[site].sum_up();
             }

@@ -50,7 +50,7 @@ impl Pending {
     /// Counts a job in.
     pub(super) fn add(&mut self, job: &JobSpec) {
         self.jobs += 1;
-        self.processors += u64::from(job.processors);
+        self.processors += u64::from(job.processors());
         self.work += work_of(job);
     }
 }
@@ -112,12 +112,12 @@ impl Known {
         let Some(clusters) = self.reach.get(depth) else {
             return false;
         };
-        if job.requirements.is_any() {
+        let only = job.components.only();
+        if only.is_some_and(|only| only.requirements.is_any()) {
             let widest = clusters.first();
             return widest.is_some_and(|all| job.processors <= all.processors());
         }
-        let mut capacities = clusters.iter().map(|all| all.capacity(job.requirements));
-        capacities.any(|capacity| job.processors <= capacity)
+        clusters.iter().any(|all| all.could_run(job.components))
     }
 
     /// Whether jobs may be sent there at this instant.
@@ -179,7 +179,7 @@ impl Known {
     pub fn note_sent(&mut self, now: SimTime, job: &JobSpec) {
         self.sent.push(Sent {
             arrives: now + self.latency + transfer_time(job.data_kib, self.bandwidth),
-            processors: job.processors,
+            processors: job.processors(),
             work: work_of(job),
         });
     }
@@ -281,7 +281,7 @@ impl Truth {
 
 /// Processor-nanoseconds of a job at speed 1.0.
 pub(super) fn work_of(job: &JobSpec) -> u128 {
-    u128::from(job.processors) * u128::from(job.run_time.as_nanos())
+    u128::from(job.processors()) * u128::from(job.run_time.as_nanos())
 }
 
 /// The sum of means over `divisor`. Samples of one instant share their weight;

@@ -181,8 +181,13 @@ impl Free {
     /// order, from each, or from each of its nodes, as much as is free all the
     /// while. `None` if that is not enough.
     #[must_use]
-    pub fn fit(&self, layout: &Layout, demand: &Demand, start: SimTime) -> Option<Shares> {
+    pub fn fit(&mut self, layout: &Layout, demand: &Demand, start: SimTime) -> Option<Shares> {
         let span = (start, start + demand.length);
+        if layout.is_joint(demand.class) {
+            return self.in_turn(layout, demand, span, |free, own, _| {
+                free.fit(layout, own, start)
+            });
+        }
         let mut left = i64::from(demand.processors);
         let enough = match self.resources.len() {
             1 => left,
@@ -215,18 +220,26 @@ impl Free {
     /// The nodes for what was planned by resource, as many processors of each:
     /// the first that are free all the while. `None` if some are missing.
     pub(crate) fn fit_nodes(
-        &self,
+        &mut self,
         layout: &Layout,
         demand: &Demand,
         planned: &Reservation,
     ) -> Option<Shares> {
         let span = (planned.start, planned.end);
-        let mut shares = Shares::new();
-        let found = planned.shares.iter().all(|share| {
-            let wanted = (usize::from(share.resource), share.processors);
-            self.take_from(layout, demand, span, wanted, &mut shares) == 0
-        });
-        found.then_some(shares)
+        let find = |free: &mut Free, demand: &Demand, component: u16| {
+            let mut shares = Shares::new();
+            let mut own = planned.shares.iter();
+            let found = own.all(|share| {
+                let wanted = (usize::from(share.resource), share.processors);
+                share.component != component
+                    || free.take_from(layout, demand, span, wanted, &mut shares) == 0
+            });
+            found.then_some(shares)
+        };
+        match layout.is_joint(demand.class) {
+            true => self.in_turn(layout, demand, span, find),
+            false => find(self, demand, 0),
+        }
     }
 
     /// Adds what a resource has of so many processors; answers how many are
@@ -260,6 +273,7 @@ impl Free {
                     resource: resource as u16,
                     node: (!nodes.is_empty()).then_some(node),
                     processors,
+                    component: 0,
                 });
                 missing -= processors;
             }
@@ -321,6 +335,9 @@ impl Free {
         demand: &Demand,
         from: SimTime,
     ) -> Option<(SimTime, Shares)> {
+        if layout.is_joint(demand.class) {
+            return self.earliest_joint(layout, demand, from);
+        }
         let (length, wanted) = (demand.length, i64::from(demand.processors));
         self.by_resource.reset();
         self.by_node.reset();
@@ -374,6 +391,21 @@ impl Free {
         None
     }
 
+    /// The first instant after this one at which something becomes free.
+    pub(super) fn next_rise(&self, layout: &Layout, after: SimTime) -> Option<SimTime> {
+        let all = self.resources.iter().zip(&layout.resources);
+        let rises = all.flat_map(|(capacity, made_of)| {
+            let by_node = capacity
+                .nodes
+                .iter()
+                .chain(capacity.generic.iter().flatten());
+            let total = capacity.nodes.is_empty().then_some(&capacity.total);
+            let lines = by_node.chain(total);
+            lines.filter_map(move |line| line.next_rise(after, made_of.memory.is_some()))
+        });
+        rises.min()
+    }
+
     /// Takes these processors out of what is free.
     pub fn reserve(&mut self, held: &Reservation) {
         self.change(held, held.end, -1);
@@ -389,7 +421,9 @@ impl Free {
         if end <= held.start {
             return;
         }
-        for shares in held.shares.chunk_by(|a, b| a.resource == b.resource) {
+        let alike = |a: &Share, b: &Share| (a.resource, a.component) == (b.resource, b.component);
+        for shares in held.shares.chunk_by(alike) {
+            let taken = held.taken(shares[0].component);
             let Capacity {
                 total,
                 nodes,
@@ -400,14 +434,14 @@ impl Free {
                 let processors = sign * i64::from(share.processors);
                 sum += processors;
                 if let Some(node) = share.node {
-                    let memory = held.memory_kib.saturating_mul(processors);
+                    let memory = taken.memory_kib.saturating_mul(processors);
                     nodes[node as usize].change(span, processors, memory);
-                    for (kind, count) in &held.generic {
+                    for (kind, count) in &taken.generic {
                         generic[*kind][node as usize].change(span, sign * count, 0);
                     }
                 }
             }
-            total.change(span, sum, held.memory_kib.saturating_mul(sum));
+            total.change(span, sum, taken.memory_kib.saturating_mul(sum));
         }
     }
 
@@ -419,6 +453,7 @@ impl Free {
     pub fn reserve_early(&mut self, held: &Reservation, fits: SimTime, early: SimTime) {
         self.change(held, fits.min(held.end), -1);
         for share in &held.shares {
+            let taken = held.taken(share.component);
             let Capacity {
                 total,
                 nodes,
@@ -426,7 +461,7 @@ impl Free {
             } = &mut self.resources[usize::from(share.resource)];
             let (before, beyond) = ((early, held.start), (fits, held.end));
             if let Some(node) = share.node {
-                for (kind, count) in &held.generic {
+                for (kind, count) in &taken.generic {
                     let left = &mut generic[*kind][node as usize];
                     let then = left.steps[left.step_at(held.start)].free;
                     for (span, kept) in [(before, then), (beyond, 0)] {
@@ -437,7 +472,7 @@ impl Free {
             let mut node = share.node.map(|node| &mut nodes[node as usize]);
             let line = node.as_deref().unwrap_or(total);
             let then = line.steps[line.step_at(held.start)].free;
-            let wanted = (i64::from(share.processors), held.memory_kib);
+            let wanted = (i64::from(share.processors), taken.memory_kib);
             for (span, kept) in [(before, then), (beyond, 0)] {
                 match &mut node {
                     None => total.take_free(span, wanted, kept, |_, _, _| ()),

@@ -1,9 +1,9 @@
 //! What a calendar counts by, and what jobs may use of it.
 
 use super::line::Need;
-use super::{Reservation, Shares};
+use super::{Demand, Reservation, Shares, Taken};
 use crate::job::Requirements;
-use crate::placement::{ClassId, PlacementRun, Share};
+use crate::placement::{ClassId, Part, PlacementRun, Share, by_component};
 use crate::resource::{Resources, by_position, signed};
 use crate::time::{Decimal, SimDuration, SimTime};
 use std::collections::HashMap;
@@ -28,6 +28,8 @@ struct Class {
     shape: usize,
     /// The slowest resource that matches.
     slowest: Decimal,
+    /// The components of its jobs, where they have several.
+    parts: Vec<Part>,
 }
 
 /// A resource: nodes that are alike.
@@ -50,6 +52,7 @@ pub struct Layout {
     /// Names of the generic resources that nodes have, in order.
     generic: Vec<Arc<str>>,
     by_node: bool,
+    joint: bool,
     classes: Vec<Class>,
     shapes: Vec<Shape>,
     shape_numbers: HashMap<Shape, usize>,
@@ -72,6 +75,7 @@ impl Layout {
             resources: resources.collect(),
             generic,
             by_node: false,
+            joint: false,
             classes: Vec::new(),
             shapes: Vec::new(),
             shape_numbers: HashMap::new(),
@@ -103,6 +107,25 @@ impl Layout {
             memory_kib: wanted.memory_kib,
             generic: by_position(&self.generic, &wanted.generic),
         };
+        self.add(shape, slowest, Vec::new());
+        wanted.memory_kib > 0 && is_scarce || !wanted.generic.is_empty()
+    }
+
+    /// Makes the class of jobs with these components known. Its shape says no more
+    /// than that they need processors, of any kind.
+    pub(super) fn know_joint(&mut self, parts: Vec<Part>) {
+        let shape = Shape {
+            per_node: self.resources.iter().map(|all| all.processors).collect(),
+            memory_kib: 0,
+            generic: Vec::new(),
+        };
+        let slowest = parts.iter().map(|part| self.class(part.class).slowest);
+        let slowest = slowest.min_by(|a, b| a.compare(*b));
+        self.joint = true;
+        self.add(shape, slowest, parts);
+    }
+
+    fn add(&mut self, shape: Shape, slowest: Option<Decimal>, parts: Vec<Part>) {
         let next = self.shapes.len();
         let number = *self.shape_numbers.entry(shape).or_insert_with_key(|shape| {
             self.shapes.push(shape.clone());
@@ -111,15 +134,39 @@ impl Layout {
         self.classes.push(Class {
             shape: number,
             slowest: slowest.unwrap_or(Decimal::ONE),
+            parts,
         });
-        wanted.memory_kib > 0 && is_scarce || !wanted.generic.is_empty()
+    }
+
+    fn class(&self, class: ClassId) -> &Class {
+        &self.classes[class.0 as usize]
+    }
+
+    /// Whether jobs of this class have several components.
+    pub(crate) fn is_joint(&self, class: ClassId) -> bool {
+        !self.class(class).parts.is_empty()
+    }
+
+    /// Whether a job of several components has been known.
+    pub(crate) fn has_joint(&self) -> bool {
+        self.joint
+    }
+
+    /// What each of several components demands.
+    pub(super) fn demands(&self, demand: &Demand) -> impl Iterator<Item = Demand> {
+        let (parts, length) = (self.class(demand.class).parts.iter(), demand.length);
+        parts.map(move |part| Demand {
+            class: part.class,
+            processors: part.processors,
+            length,
+        })
     }
 
     /// How long a job of this class takes wherever it runs, if it takes so long
     /// at speed 1.0; above 0, else nothing would be held for it and its promise
     /// could be given away.
     pub(crate) fn longest(&self, class: ClassId, at_full_speed: SimDuration) -> SimDuration {
-        let slowest = self.classes[class.0 as usize].slowest;
+        let slowest = self.class(class).slowest;
         SimDuration::from_nanos(slowest.divide(at_full_speed.as_nanos()).max(1))
     }
 
@@ -136,7 +183,7 @@ impl Layout {
 
     /// The shape of a class: jobs of one shape may use the same.
     pub(crate) fn shape(&self, class: ClassId) -> usize {
-        self.classes[class.0 as usize].shape
+        self.class(class).shape
     }
 
     /// What jobs of this shape may have of each resource.
@@ -169,38 +216,62 @@ impl Layout {
         (start, end): (SimTime, SimTime),
         shares: Shares,
     ) -> Reservation {
-        let shape = &self.shapes[self.shape(class)];
+        let taken = |class: ClassId| {
+            let shape = &self.shapes[self.shape(class)];
+            Taken {
+                memory_kib: signed(shape.memory_kib),
+                generic: shape.generic.clone(),
+            }
+        };
+        let parts = &self.class(class).parts;
+        let more = parts.iter().skip(1).map(|part| taken(part.class));
         Reservation {
             start,
             end,
             shares,
-            memory_kib: signed(shape.memory_kib),
-            generic: shape.generic.clone(),
+            first: taken(parts.first().map_or(class, |part| part.class)),
+            more: more.collect(),
         }
     }
 
-    pub(super) fn shares_of(&self, placement: &[PlacementRun]) -> Shares {
+    pub(super) fn shares_of(&self, class: ClassId, placement: &[PlacementRun]) -> Shares {
         let mut shares = Shares::new();
+        let parts = &self.class(class).parts;
+        if parts.is_empty() {
+            self.add_shares(0, placement, &mut shares);
+        }
+        let all = by_component(placement, parts.iter().map(|part| part.processors));
+        for (own, component) in all.zip(0..) {
+            self.add_shares(component, own, &mut shares);
+        }
+        shares
+    }
+
+    fn add_shares(&self, component: u16, placement: &[PlacementRun], shares: &mut Shares) {
         for run in placement {
-            let resource = run.resource;
+            let share = Share {
+                resource: run.resource,
+                node: None,
+                processors: run.processors,
+                component,
+            };
             if self.by_node {
                 shares.extend((run.node..run.node + run.nodes).map(|node| Share {
-                    resource,
                     node: Some(node),
-                    processors: run.processors,
+                    ..share
                 }));
                 continue;
             }
             let processors = run.nodes * run.processors;
             match shares.last_mut() {
-                Some(last) if last.resource == resource => last.processors += processors,
+                Some(last) if (last.resource, last.component) == (run.resource, component) => {
+                    last.processors += processors;
+                }
                 _ => shares.push(Share {
-                    resource,
-                    node: None,
                     processors,
+                    ..share
                 }),
             }
         }
-        shares
     }
 }

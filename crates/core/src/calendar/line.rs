@@ -187,6 +187,16 @@ impl Line {
         None
     }
 
+    /// The first instant after this one from which on more is free.
+    pub fn next_rise(&self, after: SimTime, memory_counts: bool) -> Option<SimTime> {
+        let mut pairs = self.steps.windows(2);
+        let rise = pairs.find(|pair| {
+            let more_memory = memory_counts && pair[0].memory < pair[1].memory;
+            pair[1].at > after && (pair[0].free < pair[1].free || more_memory)
+        });
+        rise.map(|pair| pair[1].at)
+    }
+
     /// Adds this from `start` to `end`, where the latest instant is never.
     pub fn change(&mut self, (start, end): (SimTime, SimTime), processors: i64, memory: i64) {
         let (first, last) = self.split_at(start, end);

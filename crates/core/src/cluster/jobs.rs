@@ -1,8 +1,8 @@
 //! The jobs of a cluster, and the classes they are of.
 
 use crate::ids::{IdMap, JobId};
-use crate::job::Requirements;
-use crate::placement::{ClassId, PlacementRun};
+use crate::job::{Components, Requirements};
+use crate::placement::{ClassId, Part, PlacementRun};
 use crate::queue::Slot;
 use crate::time::{SimDuration, SimTime};
 use std::collections::HashMap;
@@ -66,9 +66,12 @@ impl JobTable {
         job
     }
 
-    pub fn running(&self) -> impl Iterator<Item = (JobId, &[PlacementRun])> {
+    pub fn running(&self) -> impl Iterator<Item = (JobId, ClassId, &[PlacementRun])> {
         let jobs = self.slots.iter().flatten();
-        jobs.filter_map(|job| Some((job.id, job.running.as_ref()?.placement.as_slice())))
+        jobs.filter_map(|job| {
+            let running = job.running.as_ref()?;
+            Some((job.id, job.class, running.placement.as_slice()))
+        })
     }
 }
 
@@ -77,16 +80,36 @@ impl JobTable {
 pub(super) struct Classes {
     pub any: Option<ClassId>,
     pub others: HashMap<Requirements, ClassId>,
+    joint: HashMap<Vec<Part>, ClassId>,
     /// What the empty cluster offers each class.
     pub capacity: Vec<u32>,
 }
 
 impl Classes {
-    pub fn known(&self, wanted: &Requirements) -> Option<ClassId> {
+    pub fn known(&self, job: &Components) -> Option<ClassId> {
+        if let Some(only) = job.only() {
+            return self.known_one(&only.requirements);
+        }
+        let parts = job.iter().map(|component| {
+            Some(Part {
+                class: self.known_one(&component.requirements)?,
+                processors: component.processors,
+            })
+        });
+        self.joint.get(&parts.collect::<Option<Vec<_>>>()?).copied()
+    }
+
+    pub fn known_one(&self, wanted: &Requirements) -> Option<ClassId> {
         match wanted.is_any() {
             true => self.any,
             false => self.others.get(wanted).copied(),
         }
+    }
+
+    pub fn add_joint(&mut self, parts: Vec<Part>, capacity: u32) {
+        let class = ClassId(self.capacity.len() as u32);
+        self.capacity.push(capacity);
+        self.joint.insert(parts, class);
     }
 
     pub fn add(&mut self, wanted: &Requirements, capacity: u32) {

@@ -94,6 +94,7 @@ impl Cluster {
             resource,
             node: Some(node),
             processors,
+            component: 0,
         });
         (missing == 0).then(|| shares.collect())
     }

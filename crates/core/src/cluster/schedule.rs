@@ -6,7 +6,7 @@ use crate::discipline::{Built, Discipline, Outlook, Planner, View};
 use crate::event::{Event, EventKind, EventSink};
 use crate::ids::JobId;
 use crate::job::{JobRequest, Requirements};
-use crate::placement::{ClassId, PlacementRun, Share};
+use crate::placement::{ClassId, Part, PlacementRun, Share};
 use crate::plan::{Backlog, Waiting};
 use crate::queue::{First, Queue, Slot};
 use crate::resource::Resources;
@@ -55,10 +55,17 @@ impl Scheduler {
         &mut self,
         resources: &Resources,
         wanted: &Requirements,
-        running: impl Iterator<Item = (JobId, &'a [PlacementRun])>,
+        running: impl Iterator<Item = (JobId, ClassId, &'a [PlacementRun])>,
     ) {
         if let Scheduler::Planning { calendar, .. } = self {
             calendar.know(resources, wanted, running);
+        }
+    }
+
+    /// A class of jobs of several components is new.
+    pub fn know_joint(&mut self, parts: Vec<Part>) {
+        if let Scheduler::Planning { calendar, .. } = self {
+            calendar.know_joint(parts);
         }
     }
 
@@ -136,12 +143,12 @@ impl Cluster {
             let Scheduler::Instant(discipline) = &mut self.scheduler else {
                 break;
             };
-            let view = View {
+            let mut view = View {
                 now,
                 queue: &self.queue,
-                nodes: &self.nodes,
+                nodes: &mut self.nodes,
             };
-            let Some(first) = discipline.next_start(&view) else {
+            let Some(first) = discipline.next_start(&mut view) else {
                 break;
             };
             self.start(now, first, None, events);
@@ -161,7 +168,7 @@ impl Cluster {
             }
             let mut outlook = Outlook {
                 now,
-                nodes: &self.nodes,
+                nodes: &mut self.nodes,
                 backlog,
                 calendar,
             };

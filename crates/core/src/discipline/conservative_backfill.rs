@@ -38,13 +38,14 @@ impl Planner for ConservativeBackfill {
             if !compress && self.reservations.holds(job) {
                 continue;
             }
-            self.reservations.take_out(outlook, job);
+            let before = self.reservations.take_out(outlook, job);
             let Calendar { layout, free, .. } = &mut *outlook.calendar;
-            if let Some((start, shares)) = free.earliest(layout, &job.demand, now) {
+            let found = free.earliest(layout, &job.demand, now);
+            let found = found.map(|(start, shares)| {
                 let span = (start, start + job.demand.length);
-                let held = layout.reservation(job.demand.class, span, shares);
-                self.reservations.put(outlook, job, held);
-            }
+                layout.reservation(job.demand.class, span, shares)
+            });
+            self.reservations.put_sooner(outlook, job, found, before);
         }
     }
 

@@ -1,6 +1,7 @@
 //! EASY backfilling: one reservation, for the head of the queue.
 
 use super::lines::Lines;
+use super::reservations::sooner;
 use super::{Outlook, PlannedStart, Planner, Promises};
 use crate::calendar::{Calendar, Reservation};
 use crate::plan::Waiting;
@@ -29,6 +30,11 @@ pub struct EasyBackfill {
     /// What is kept for it, if it will ever fit: for ever, since what is left
     /// over beside it is left over whatever its length.
     head: Option<Reservation>,
+    /// What was kept for it so far, and its arrival; only of several components,
+    /// for which more room is not always better.
+    before: Option<(u64, Reservation)>,
+    /// When it came.
+    head_arrival: u64,
     /// Whether that is by node.
     by_node: bool,
     /// What the backlog said of processors given back when the plan was made.
@@ -42,17 +48,21 @@ pub struct EasyBackfill {
 impl Planner for EasyBackfill {
     fn begin(&mut self, outlook: &mut Outlook<'_>) {
         let (backlog, now) = (outlook.backlog, outlook.now);
-        self.promises.review(outlook);
+        let is_broken = self.promises.review(outlook);
         let by_node = outlook.calendar.layout.is_by_node();
         self.only_new = self.waits
             && self.by_node == by_node
             && self.given_back == backlog.given_back()
+            && !outlook.calendar.layout.has_joint()
             && !outlook.calendar.overrun(now);
         if self.only_new {
             return;
         }
         if let Some(head) = self.head.take() {
             outlook.calendar.free.release(&head);
+            let arrival = self.head_arrival;
+            let holds = !is_broken && !head.more.is_empty() && head.start >= now;
+            self.before = holds.then_some((arrival, head));
         }
         self.by_node = by_node;
         self.given_back = backlog.given_back();
@@ -62,7 +72,9 @@ impl Planner for EasyBackfill {
 
     fn next_start(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
         let now = outlook.now;
-        if !outlook.calendar.free.any_at(now) {
+        // What was kept for a head of several components goes by the next plan.
+        let plans = !self.waits && outlook.calendar.layout.has_joint();
+        if !plans && !outlook.calendar.free.any_at(now) {
             return None;
         }
         if !self.waits {
@@ -80,6 +92,14 @@ impl Planner for EasyBackfill {
     fn promises(&mut self) -> &mut Promises {
         &mut self.promises
     }
+
+    /// No end need come with the start of a head of several components: what was
+    /// kept for it may have been found beside one that has come early.
+    fn wakeup(&self, outlook: &Outlook<'_>) -> Option<SimTime> {
+        let head = self.head.as_ref().filter(|head| !head.more.is_empty())?;
+        let comes = head.start > outlook.now && !outlook.calendar.overrun(outlook.now);
+        comes.then_some(head.start)
+    }
 }
 
 impl EasyBackfill {
@@ -87,27 +107,48 @@ impl EasyBackfill {
     fn start_or_wait(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
         let job = outlook.backlog.waiting_from(self.next).next()?;
         self.next = job.arrival + 1;
-        if let Some(shares) = outlook.fit_now(&outlook.calendar.free, job) {
+        if let Some(shares) = outlook.fit_now(None, job) {
             return Some(PlannedStart::of(job, shares));
+        }
+        let before = self.kept_for(outlook, job);
+        if let Some(held) = before.as_ref().filter(|held| held.start == outlook.now)
+            && outlook.nodes.offers(job.demand.class, &held.shares)
+        {
+            return Some(PlannedStart::of(job, held.shares.clone()));
         }
         self.waits = true;
         let Calendar { layout, free, .. } = &mut *outlook.calendar;
         // A job that overruns is expected to end right after this instant.
         let soonest = outlook.now.after();
-        if let Some((shadow, shares)) = free.earliest(layout, &job.demand, soonest) {
-            let span = (shadow, SimTime::MAX);
-            let head = layout.reservation(job.demand.class, span, shares);
+        let found = free.earliest(layout, &job.demand, soonest);
+        let found = found.map(|(shadow, shares)| {
+            layout.reservation(job.demand.class, (shadow, SimTime::MAX), shares)
+        });
+        if let Some(head) = sooner(found, before) {
             free.reserve(&head);
-            self.head = Some(head);
-            self.promises.make(outlook, job, shadow);
+            self.promises.make(outlook, job, head.start);
+            (self.head, self.head_arrival) = (Some(head), job.arrival);
         }
         None
     }
 
+    /// What was kept for this job when the last plan was made.
+    fn kept_for(&mut self, outlook: &mut Outlook<'_>, job: &Waiting) -> Option<Reservation> {
+        let (_, mut held) = self
+            .before
+            .take_if(|(arrival, _)| *arrival == job.arrival)?;
+        let Calendar { layout, free, .. } = &mut *outlook.calendar;
+        if layout.is_by_node() && !held.is_by_node() {
+            held.shares = free.fit_nodes(layout, &job.demand, &held)?;
+        }
+        Some(held)
+    }
+
     /// The first job behind the head that may start, of those that have not
     /// been looked at.
-    fn walk(&mut self, outlook: &Outlook<'_>) -> Option<PlannedStart> {
-        for job in outlook.backlog.waiting_from(self.next) {
+    fn walk(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
+        let backlog = outlook.backlog;
+        for job in backlog.waiting_from(self.next) {
             self.next = job.arrival + 1;
             if let Some(start) = start_behind(outlook, job) {
                 return Some(start);
@@ -156,7 +197,7 @@ impl EasyBackfill {
     }
 }
 
-fn start_behind(outlook: &Outlook<'_>, job: &Waiting) -> Option<PlannedStart> {
-    let shares = outlook.fit_now(&outlook.calendar.free, job)?;
+fn start_behind(outlook: &mut Outlook<'_>, job: &Waiting) -> Option<PlannedStart> {
+    let shares = outlook.fit_now(None, job)?;
     Some(PlannedStart::of(job, shares))
 }

@@ -7,7 +7,7 @@ use crate::queue::First;
 pub struct Fcfs;
 
 impl Discipline for Fcfs {
-    fn next_start(&mut self, view: &View<'_>) -> Option<First> {
+    fn next_start(&mut self, view: &mut View<'_>) -> Option<First> {
         let head = view.queue.first()?;
         (head.processors <= view.available(head.class)).then_some(head)
     }

@@ -8,7 +8,8 @@ use crate::queue::First;
 pub struct FirstInFirstFit;
 
 impl Discipline for FirstInFirstFit {
-    fn next_start(&mut self, view: &View<'_>) -> Option<First> {
-        view.queue.first_where(|class| view.available(class))
+    fn next_start(&mut self, view: &mut View<'_>) -> Option<First> {
+        let queue = view.queue;
+        queue.first_where(|class| view.available(class))
     }
 }

@@ -19,8 +19,8 @@ pub struct Promises {
 }
 
 impl Promises {
-    /// A pass begins.
-    pub(super) fn review(&mut self, outlook: &Outlook<'_>) {
+    /// A pass begins; answers whether what was promised holds no more.
+    pub(super) fn review(&mut self, outlook: &Outlook<'_>) -> bool {
         let backlog = outlook.backlog;
         let is_broken = self.overran != backlog.overran() || outlook.calendar.overrun(outlook.now);
         self.overran = backlog.overran();
@@ -31,6 +31,7 @@ impl Promises {
             }
             waits && !is_broken
         });
+        is_broken
     }
 
     /// The job will start then at the latest. Nothing is promised while a job

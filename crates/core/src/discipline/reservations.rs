@@ -71,6 +71,20 @@ impl Reservations {
         Some(held)
     }
 
+    /// Puts what was found for a job into the calendar, or what it had if that is
+    /// sooner: more room is not always better for several components.
+    pub fn put_sooner(
+        &mut self,
+        outlook: &mut Outlook<'_>,
+        job: &Waiting,
+        found: Option<Reservation>,
+        before: Option<Reservation>,
+    ) {
+        if let Some(held) = sooner(found, before) {
+            self.put(outlook, job, held);
+        }
+    }
+
     /// Puts one into the calendar.
     pub fn put(&mut self, outlook: &mut Outlook<'_>, job: &Waiting, held: Reservation) {
         outlook.calendar.free.reserve(&held);
@@ -110,5 +124,16 @@ impl Reservations {
         }
         let starts = self.by_arrival.values().map(|held| held.start);
         starts.filter(|start| *start > outlook.now).min()
+    }
+}
+
+/// The one that begins first, what was found if both do.
+pub(super) fn sooner(
+    found: Option<Reservation>,
+    before: Option<Reservation>,
+) -> Option<Reservation> {
+    match (found, before) {
+        (Some(found), Some(before)) if before.start < found.start => Some(before),
+        (found, before) => found.or(before),
     }
 }

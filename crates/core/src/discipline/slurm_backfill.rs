@@ -82,12 +82,12 @@ impl SlurmBackfill {
     }
 
     /// The job starts now if the plan has room for it.
-    fn start_now(&mut self, outlook: &Outlook<'_>, job: &Waiting) -> Option<PlannedStart> {
+    fn start_now(&mut self, outlook: &mut Outlook<'_>, job: &Waiting) -> Option<PlannedStart> {
         if !self.fifo_over || self.is_exact() {
-            let shares = outlook.fit_now(&outlook.calendar.free, job)?;
+            let shares = outlook.fit_now(None, job)?;
             return Some(PlannedStart::of(job, shares));
         }
-        let shares = outlook.fit_now(&self.scratch, job)?;
+        let shares = outlook.fit_now(Some(&mut self.scratch), job)?;
         let span = (outlook.now, self.floor(outlook.now + job.demand.length));
         let layout = &outlook.calendar.layout;
         let held = layout.reservation(job.demand.class, span, shares);
@@ -108,9 +108,7 @@ impl SlurmBackfill {
             layout.reservation(job.demand.class, span, shares)
         });
         if is_exact {
-            if let Some(held) = found.or(before) {
-                self.reservations.put(outlook, job, held);
-            }
+            self.reservations.put_sooner(outlook, job, found, before);
         } else if let Some(mut held) = found {
             // Held for one step at least: Slurm knows no shorter time limits.
             let early = self.floor(held.start);

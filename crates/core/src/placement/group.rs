@@ -6,6 +6,7 @@ use crate::resource::{fitting, signed};
 use std::sync::Arc;
 
 /// What jobs of a class take of each node beside processors.
+#[derive(Default)]
 pub(super) struct Taken {
     /// For each processor.
     pub memory_kib: u64,

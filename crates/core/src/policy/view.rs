@@ -47,7 +47,8 @@ pub struct View {
     pub truth: Vec<Truth>,
     /// The own domain and those of the peers, cluster by cluster.
     pub domains: Vec<Site>,
-    /// What the job wants of nodes, in the numbers of `domains`.
+    /// What the job wants of nodes, in the numbers of `domains`; nothing in
+    /// particular where its components want different things.
     pub wanted: Wanted,
     /// The way that the job has come.
     pub route: Route,

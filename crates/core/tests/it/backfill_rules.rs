@@ -4,7 +4,7 @@ use gridrig_core::cluster::{Cluster, ClusterConfig};
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::event::{Event, EventKind, EventSink};
 use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::job::{JobSpec, Requirements};
+use gridrig_core::job::{Components, JobSpec, Requirements};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 
@@ -71,7 +71,7 @@ fn starts_with(
             };
             let job = JobSpec {
                 requested_time: Some(SimDuration::from_secs(*estimate)),
-                requirements,
+                components: Components::one(*processors, requirements),
                 ..JobSpec::rigid(JobId(id), *processors, SimDuration::from_secs(*run_time))
             };
             let taken = cluster.submit(now, &job, &mut starts);
@@ -256,10 +256,13 @@ fn a_refused_job_does_not_change_how_a_cluster_plans() {
     let nodes = pairs(2, 2_048);
     let mut cluster = Cluster::new(ClusterConfig::new(ClusterId(0), nodes, EASY));
     let job = JobSpec {
-        requirements: Requirements {
-            memory_kib: 4_096 * 1_024,
-            ..Requirements::default()
-        },
+        components: Components::one(
+            1,
+            Requirements {
+                memory_kib: 4_096 * 1_024,
+                ..Requirements::default()
+            },
+        ),
         ..JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(1))
     };
     let mut events = Starts::default();

@@ -4,7 +4,7 @@ use gridrig_core::cluster::{Cluster, ClusterConfig, Finished, JobStatus};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::{Event, EventKind, EventSink, NoEvents};
 use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::job::{JobSpec, Reason, Requirements};
+use gridrig_core::job::{Components, JobSpec, Reason, Requirements};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
@@ -54,7 +54,7 @@ fn with_memory(job: JobSpec, memory_kib: u64) -> JobSpec {
         ..Requirements::default()
     };
     JobSpec {
-        requirements,
+        components: Components::one(job.processors(), requirements),
         ..job
     }
 }
@@ -321,7 +321,7 @@ fn nodes_are_of_the_wanted_kind_whatever_the_case_and_unnamed_kinds_fit_no_wish(
             ..Requirements::default()
         };
         JobSpec {
-            requirements,
+            components: Components::one(1, requirements),
             ..job(id, 1, 10)
         }
     };
@@ -347,12 +347,10 @@ fn a_job_that_asks_for_speed_runs_on_nodes_that_have_it_or_nowhere() {
         ..nodes(1, 1)
     };
     let mut cluster = cluster(groups(&[nodes(3, 1), fast]), FIRST_FIT);
-    let wish = |id, processors, speed_millionths| JobSpec {
-        requirements: Requirements {
-            speed_millionths,
-            ..Requirements::default()
-        },
-        ..job(id, processors, 10)
+    let wish = |id, processors, speed_millionths| {
+        let mut job = job(id, processors, 10);
+        job.components.first.requirements.speed_millionths = speed_millionths;
+        job
     };
     let mut refusal = |job: &JobSpec| cluster.submit(secs(0), job, &mut NoEvents).err();
     assert_eq!(refusal(&wish(0, 1, 2_500_000)), None);
@@ -373,7 +371,7 @@ fn disk_is_a_property_of_the_node_and_not_used_up() {
     let mut cluster = cluster(groups(&[group]), FIRST_FIT);
     for id in 0..2 {
         let mut job = job(id, 1, 10);
-        job.requirements.disk_mib = 10;
+        job.components.first.requirements.disk_mib = 10;
         submit(&mut cluster, 0, &job);
     }
     cluster.handle_pass(secs(0), &mut NoEvents);

@@ -3,7 +3,7 @@
 use crate::rig::{Rig, job, sample, secs};
 use gridrig_core::broker::OwnDispatch;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{JobSpec, Reason, Requirements};
+use gridrig_core::job::{Components, JobSpec, Reason, Requirements};
 use gridrig_core::message::{Outgoing, Route, Target};
 use gridrig_core::policy::Tie;
 use gridrig_core::resource::{Resource, Resources};
@@ -34,12 +34,13 @@ fn cluster(groups: &[Resource]) -> Resources {
 }
 
 fn wanting(id: u32, processors: u32, architecture: &str, os: &str) -> JobSpec {
+    let requirements = Requirements {
+        architecture: Some(architecture.into()),
+        os: Some(os.into()),
+        ..Requirements::default()
+    };
     JobSpec {
-        requirements: Requirements {
-            architecture: Some(architecture.into()),
-            os: Some(os.into()),
-            ..Requirements::default()
-        },
+        components: Components::one(processors, requirements),
         ..job(id, processors)
     }
 }
@@ -178,7 +179,7 @@ fn aggregated_information_forgets_what_belongs_together() {
         rig.resources(1, cluster(&big[..1]));
         rig.resources(2, cluster(&big[1..]));
         let mut job = wanting(0, 2, "x86", "aix");
-        job.requirements.memory_kib = 4 * 1024 * 1024;
+        job.components.first.requirements.memory_kib = 4 * 1024 * 1024;
         rig.decide(5, &[job])
     };
     assert_eq!(wanted("best-broker-rank"), []);
@@ -197,7 +198,7 @@ fn a_domain_without_nodes_of_the_wanted_speed_is_no_place_in_either_form() {
             let mixed = [nodes(6, "x86", "AIX", "1"), nodes(2, "x86", "AIX", "2")];
             rig.resources(1, cluster(&mixed));
             let mut job = wanting(0, 2, "x86", "aix");
-            job.requirements.speed_millionths = speed_millionths;
+            job.components.first.requirements.speed_millionths = speed_millionths;
             assert_eq!(rig.decide(5, &[job]), expected, "{speed_millionths}");
         }
     }

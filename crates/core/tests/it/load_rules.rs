@@ -180,8 +180,8 @@ fn what_is_free_beside_processors_is_told_where_nodes_have_bounds() {
     };
     assert_eq!(cluster.sample(secs(0)).space, space(8192, 4096, 200, 8));
     let mut job = JobSpec::rigid(JobId(0), 3, SimDuration::from_secs(5));
-    job.requirements.memory_kib = 1000;
-    job.requirements.generic = "gpu:3".parse().unwrap();
+    job.components.first.requirements.memory_kib = 1000;
+    job.components.first.requirements.generic = "gpu:3".parse().unwrap();
     cluster.submit(secs(0), &job, &mut NoEvents).unwrap();
     cluster.handle_pass(secs(0), &mut NoEvents);
     assert_eq!(cluster.sample(secs(0)).space, space(5192, 3096, 100, 2));

@@ -105,18 +105,18 @@ fn availability_is_right_again_when_a_class_is_watched_anew() {
     let mut cluster = nodes(&[group(2, 4, Some(1))]);
     let (small, large) = (class(&mut cluster, 200), class(&mut cluster, 500));
     let (mut nodes, _) = cluster;
-    let available = |nodes: &Nodes| [small, large].map(|class| nodes.available(class));
+    let available = |nodes: &mut Nodes| [small, large].map(|class| nodes.available(class));
     // 1024 KiB hold five of 200 KiB, of which four have a processor, and two
     // of 500 KiB.
-    assert_eq!(available(&nodes), [8, 4]);
+    assert_eq!(available(&mut nodes), [8, 4]);
     nodes.unwatch(small);
     assert_eq!(nodes.take(large, 1), [run(0, 0, 1, 1)]);
     assert_eq!(nodes.available(large), 3);
     nodes.watch(small);
     // 524 KiB and three processors are left on the first node.
-    assert_eq!(available(&nodes), [6, 3]);
+    assert_eq!(available(&mut nodes), [6, 3]);
     assert_eq!(nodes.take(small, 1), [run(0, 0, 1, 1)]);
-    assert_eq!(available(&nodes), [5, 2]);
+    assert_eq!(available(&mut nodes), [5, 2]);
     nodes.unwatch(large);
     nodes.unwatch(small);
     nodes.watch(large);
@@ -172,21 +172,21 @@ fn generic_resources_are_taken_once_on_each_node_of_a_job() {
         class
     };
     let (one, two, three) = (class("gpu:1"), class("gpu:2"), class("gpu:3"));
-    let free = |nodes: &Nodes| [one, two, three].map(|class| nodes.available(class));
-    assert_eq!(free(&nodes), [10, 10, 8]);
+    let free = |nodes: &mut Nodes| [one, two, three].map(|class| nodes.available(class));
+    assert_eq!(free(&mut nodes), [10, 10, 8]);
     // Two of four on the first node, whatever the number of processors.
     let first = nodes.take(two, 3);
     assert_eq!(first, [run(0, 0, 1, 3)]);
-    assert_eq!(free(&nodes), [7, 7, 4]);
+    assert_eq!(free(&mut nodes), [7, 7, 4]);
     assert_eq!(nodes.space().generic["gpu"], 10);
     let second = nodes.take(two, 6);
     assert_eq!(second, [run(0, 0, 1, 1), run(0, 1, 1, 4), run(1, 0, 1, 1)]);
-    assert_eq!(free(&nodes), [1, 1, 0]);
+    assert_eq!(free(&mut nodes), [1, 1, 0]);
     nodes.give_back(two, first);
     // Processors are back on the first node, and two of four.
-    assert_eq!(free(&nodes), [4, 4, 0]);
+    assert_eq!(free(&mut nodes), [4, 4, 0]);
     nodes.give_back(two, second);
-    assert_eq!(free(&nodes), [10, 10, 8]);
+    assert_eq!(free(&mut nodes), [10, 10, 8]);
     assert_eq!(nodes.space().generic["gpu"], 12);
 }
 

@@ -8,7 +8,7 @@ use super::{
 use crate::jsdl::{Application, Identification};
 use crate::tag::TAG_VARIABLE;
 use gridrig_core::ids::JobId;
-use gridrig_core::job::{JobSpec, Requirements};
+use gridrig_core::job::{Components, JobSpec, Requirements};
 use gridrig_core::time::SimDuration;
 
 const RESOURCES: &str = "JobDefinition/JobDescription/Resources";
@@ -37,7 +37,7 @@ impl JobDefinition {
             let exact = time.as_nanos() % NANOS == 0;
             job.requested_time = (!exact).then_some(time);
         }
-        let wanted = &spec.requirements;
+        let wanted = &spec.components.first.requirements;
         let resources = &mut job.resources;
         resources.architecture = wanted.architecture.as_deref().map(str::to_owned);
         resources.operating_system = wanted.os.as_deref().map(|name| OperatingSystem {
@@ -58,7 +58,7 @@ impl JobDefinition {
             let hertz = RangeValue::at_least(as_number(wanted.speed_millionths) * KILOHERTZ);
             set(Quantity::IndividualCpuSpeed, hertz);
         }
-        let processors = RangeValue::exactly(f64::from(spec.processors));
+        let processors = RangeValue::exactly(f64::from(spec.processors()));
         set(Quantity::TotalCpuCount, processors);
         if spec.data_kib > 0 {
             job.staging.push(DataStaging {
@@ -103,17 +103,20 @@ impl JobDefinition {
         let least = |quantity| self.least(quantity, 0).map(Option::unwrap_or_default);
         Ok(JobSpec {
             id: JobId(0),
-            processors,
+            components: Components::one(
+                processors,
+                Requirements {
+                    architecture: architecture.map(Into::into),
+                    os: system.and_then(|s| s.name.as_deref()).map(Into::into),
+                    memory_kib: self.memory_kib(processors)?,
+                    disk_mib: least(Quantity::IndividualDiskSpace)?.div_ceil(MIB as u64),
+                    speed_millionths: least(Quantity::IndividualCpuSpeed)?
+                        .div_ceil(KILOHERTZ as u64),
+                    generic: self.resources.generic.clone().unwrap_or_default(),
+                },
+            ),
             run_time: length,
             requested_time: requested,
-            requirements: Requirements {
-                architecture: architecture.map(Into::into),
-                os: system.and_then(|s| s.name.as_deref()).map(Into::into),
-                memory_kib: self.memory_kib(processors)?,
-                disk_mib: least(Quantity::IndividualDiskSpace)?.div_ceil(MIB as u64),
-                speed_millionths: least(Quantity::IndividualCpuSpeed)?.div_ceil(KILOHERTZ as u64),
-                generic: self.resources.generic.clone().unwrap_or_default(),
-            },
             data_kib: self.staged_in_bytes().div_ceil(KIB as u64),
         })
     }
@@ -290,7 +293,7 @@ mod tests {
             (Quantity::IndividualCpuCount, each),
             (Quantity::TotalResourceCount, hosts),
         ]);
-        assert_eq!(job(&asked).unwrap().processors, 12);
+        assert_eq!(job(&asked).unwrap().processors(), 12);
         let total = RangeValue {
             lower: Some(Bound {
                 value: 6.0,
@@ -302,13 +305,13 @@ mod tests {
             .resources
             .quantities
             .insert(Quantity::TotalCpuCount, total);
-        assert_eq!(job(&asked).unwrap().processors, 7);
+        assert_eq!(job(&asked).unwrap().processors(), 7);
         asked.application = Some(Application {
             program: Some(spmd(Processes::Number(5), Some(Processes::Number(2)))),
             ..Application::default()
         });
-        assert_eq!(job(&asked).unwrap().processors, 10);
-        assert_eq!(job(&JobDefinition::default()).unwrap().processors, 1);
+        assert_eq!(job(&asked).unwrap().processors(), 10);
+        assert_eq!(job(&JobDefinition::default()).unwrap().processors(), 1);
     }
 
     #[test]
@@ -334,13 +337,29 @@ mod tests {
                 RangeValue::at_least(4097.0),
             ),
         ]);
-        assert_eq!(job(&asked).unwrap().requirements.memory_kib, 2);
+        assert_eq!(
+            job(&asked)
+                .unwrap()
+                .components
+                .first
+                .requirements
+                .memory_kib,
+            2
+        );
         let total = RangeValue::exactly(40960.0);
         asked
             .resources
             .quantities
             .insert(Quantity::TotalPhysicalMemory, total);
-        assert_eq!(job(&asked).unwrap().requirements.memory_kib, 10);
+        assert_eq!(
+            job(&asked)
+                .unwrap()
+                .components
+                .first
+                .requirements
+                .memory_kib,
+            10
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::problem::Problem;
 use gridrig_core::agent::Arrival;
 use gridrig_core::generic::EXPECTED;
 use gridrig_core::ids::JobId;
-use gridrig_core::job::{JobSpec, Requirements};
+use gridrig_core::job::{Components, JobSpec, Requirements};
 use gridrig_core::time::{SimDuration, SimTime};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
@@ -119,7 +119,7 @@ impl JobSubmission {
     #[must_use]
     pub fn of(job: &Arrival) -> Self {
         let spec = &job.spec;
-        let wanted = &spec.requirements;
+        let wanted = &spec.components.first.requirements;
         let requirements = JobRequirements {
             architecture: wanted.architecture.as_deref().map(str::to_owned),
             os: wanted.os.as_deref().map(str::to_owned),
@@ -130,7 +130,7 @@ impl JobSubmission {
         };
         let text = |text: &Option<Arc<str>>| text.as_deref().map(str::to_owned);
         JobSubmission {
-            processors: spec.processors,
+            processors: spec.processors(),
             run_time: spec.run_time.to_string(),
             requested_time: spec.requested_time.map(|time| time.to_string()),
             requirements: (!wanted.is_any()).then_some(requirements),
@@ -178,19 +178,21 @@ impl JobSubmission {
         })?;
         Ok(JobSpec {
             id: JobId(self.id.unwrap_or(0)),
-            processors: self.processors,
+            components: Components::one(
+                self.processors,
+                Requirements {
+                    architecture: text(wanted.architecture),
+                    os: text(wanted.os),
+                    memory_kib: wanted.memory_kib,
+                    disk_mib: wanted.disk_mib,
+                    speed_millionths: wanted.speed_millionths,
+                    generic,
+                },
+            ),
             run_time: length("run_time", &self.run_time)?,
             requested_time: match &self.requested_time {
                 Some(time) => Some(length("requested_time", time)?),
                 None => None,
-            },
-            requirements: Requirements {
-                architecture: text(wanted.architecture),
-                os: text(wanted.os),
-                memory_kib: wanted.memory_kib,
-                disk_mib: wanted.disk_mib,
-                speed_millionths: wanted.speed_millionths,
-                generic,
             },
             data_kib: self.data_kib,
         })

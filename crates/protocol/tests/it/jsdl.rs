@@ -5,7 +5,7 @@ pub mod generate;
 mod refused;
 
 use gridrig_core::ids::JobId;
-use gridrig_core::job::{JobSpec, Requirements};
+use gridrig_core::job::{Components, JobSpec, Requirements};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::jsdl::{HPC_PROFILE, JSDL, JobDefinition, OWN, POSIX, SPMD};
 use gridrig_protocol::xml::Element;
@@ -136,19 +136,21 @@ fn spec() -> impl Strategy<Value = JobSpec> {
     );
     (architecture, os, times, sizes).prop_map(|(architecture, os, times, sizes)| JobSpec {
         id: JobId(0),
-        processors: sizes.0,
+        components: Components::one(
+            sizes.0,
+            Requirements {
+                architecture: architecture.map(Into::into),
+                os: os.map(Into::into),
+                memory_kib: sizes.1,
+                disk_mib: sizes.2,
+                speed_millionths: sizes.3,
+                generic: if sizes.0 % 2 == 0 { "gpu:2,nic:1" } else { "" }
+                    .parse()
+                    .unwrap(),
+            },
+        ),
         run_time: SimDuration::from_nanos(times.0),
         requested_time: times.1.map(SimDuration::from_nanos),
-        requirements: Requirements {
-            architecture: architecture.map(Into::into),
-            os: os.map(Into::into),
-            memory_kib: sizes.1,
-            disk_mib: sizes.2,
-            speed_millionths: sizes.3,
-            generic: if sizes.0 % 2 == 0 { "gpu:2,nic:1" } else { "" }
-                .parse()
-                .unwrap(),
-        },
         data_kib: sizes.4,
     })
 }

@@ -3,8 +3,8 @@
 use super::Rule;
 use super::history::show_run;
 use gridrig_core::ids::JobId;
-use gridrig_core::job::JobSpec;
-use gridrig_core::placement::PlacementRun;
+use gridrig_core::job::{Component, JobSpec};
+use gridrig_core::placement::{PlacementRun, by_component};
 use gridrig_core::resource::{Resource, Resources};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -61,42 +61,58 @@ impl<'a> Occupancy<'a> {
         let mut faults = Vec::new();
         let given: u64 = placement
             .iter()
-            .map(|run| u64::from(run.nodes).saturating_mul(u64::from(run.processors)))
+            .map(processors_of)
             .fold(0, u64::saturating_add);
-        if given != u64::from(spec.processors) {
+        if given != u64::from(spec.processors()) {
             let message = format!(
                 "it was given {given} processors, expected {}",
-                spec.processors
+                spec.processors()
             );
             faults.push((Rule::ProcessorCount, message));
         }
-        for run in placement {
-            let Some(resource) = self.group_of(run) else {
-                let message = format!("it was given {}, which does not exist", show_run(run));
-                faults.push((Rule::NodeExists, message));
-                continue;
-            };
-            faults.extend(unmet(resource, spec, run));
-            if resource.cpu_count < run.processors {
+        for (number, (component, own)) in (1..).zip(components(spec, placement)) {
+            let own_given: u64 = own.iter().map(processors_of).fold(0, u64::saturating_add);
+            if spec.components.only().is_none() && own_given != u64::from(component.processors) {
                 let message = format!(
-                    "it was given {}, expected at most {} processors per node",
-                    show_run(run),
-                    resource.cpu_count
+                    "its component {number} was given {own_given} processors, expected {}",
+                    component.processors
                 );
-                faults.push((Rule::NodeExists, message));
+                faults.push((Rule::ProcessorCount, message));
             }
-            faults.extend(self.take_run(spec, run));
+            for run in own {
+                faults.extend(self.judge_run(spec.id, component, run));
+            }
         }
+        faults
+    }
+
+    fn judge_run(&mut self, job: JobId, component: &Component, run: &PlacementRun) -> Vec<Fault> {
+        let Some(resource) = self.group_of(run) else {
+            let message = format!("it was given {}, which does not exist", show_run(run));
+            return vec![(Rule::NodeExists, message)];
+        };
+        let mut faults = Vec::from_iter(unmet(resource, component, run));
+        if resource.cpu_count < run.processors {
+            let message = format!(
+                "it was given {}, expected at most {} processors per node",
+                show_run(run),
+                resource.cpu_count
+            );
+            faults.push((Rule::NodeExists, message));
+        }
+        faults.extend(self.take_run(job, component, run));
         faults
     }
 
     /// Gives back what [`Occupancy::take`] took.
     pub(super) fn give_back(&mut self, spec: &JobSpec, placement: &[PlacementRun]) {
-        for run in placement {
+        let all = components(spec, placement);
+        let all = all.flat_map(|(component, own)| own.iter().map(move |run| (component, run)));
+        for (component, run) in all {
             if self.group_of(run).is_none() {
                 continue;
             }
-            let memory_kib = memory_of(spec, run);
+            let memory_kib = memory_of(component, run);
             let group = &mut self.groups[usize::from(run.resource)];
             for node in nodes_of(run) {
                 let used = &mut group.processors[node];
@@ -104,7 +120,7 @@ impl<'a> Occupancy<'a> {
                 if let Some(used) = group.memory_kib.get_mut(node) {
                     *used = used.saturating_sub(memory_kib);
                 }
-                for (name, count) in spec.requirements.generic.iter() {
+                for (name, count) in component.requirements.generic.iter() {
                     if let Some(used) = group.generic.get_mut(name) {
                         used[node] = used[node].saturating_sub(u64::from(count));
                     }
@@ -122,9 +138,9 @@ impl<'a> Occupancy<'a> {
     }
 
     /// Takes the nodes of a run; the first overlap is told.
-    fn take_run(&mut self, spec: &JobSpec, run: &PlacementRun) -> Option<Fault> {
+    fn take_run(&mut self, job: JobId, component: &Component, run: &PlacementRun) -> Option<Fault> {
         let resource = &self.resources.groups()[usize::from(run.resource)];
-        let memory_kib = memory_of(spec, run);
+        let memory_kib = memory_of(component, run);
         let group = &mut self.groups[usize::from(run.resource)];
         let mut fault = None;
         for node in nodes_of(run) {
@@ -151,7 +167,7 @@ impl<'a> Occupancy<'a> {
                     ));
                 }
             }
-            for (name, count) in spec.requirements.generic.iter() {
+            for (name, count) in component.requirements.generic.iter() {
                 let Some(used) = group.generic.get_mut(name) else {
                     continue;
                 };
@@ -170,7 +186,7 @@ impl<'a> Occupancy<'a> {
                 let other = other(group.last_job[node]);
                 fault = Some((Rule::NoOverlap, format!("{message}{other}")));
             }
-            group.last_job[node] = u64::from(spec.id.0) + 1;
+            group.last_job[node] = u64::from(job.0) + 1;
         }
         fault
     }
@@ -188,15 +204,32 @@ fn nodes_of(run: &PlacementRun) -> std::ops::Range<usize> {
     first..first + run.nodes as usize
 }
 
-/// Memory that the job takes on each node of the run, in KiB.
-fn memory_of(spec: &JobSpec, run: &PlacementRun) -> u64 {
-    let per_processor = spec.requirements.memory_kib;
+/// The components of a job, each with what it was given; the last one with all that
+/// is left.
+fn components<'s, 'p>(
+    spec: &'s JobSpec,
+    placement: &'p [PlacementRun],
+) -> impl Iterator<Item = (&'s Component, &'p [PlacementRun])> {
+    let all = spec.components.iter();
+    let last = all.clone().count() - 1;
+    let sizes = all.clone().map(|component| component.processors);
+    let sizes = sizes.take(last).chain([u32::MAX]);
+    all.zip(by_component(placement, sizes))
+}
+
+fn processors_of(run: &PlacementRun) -> u64 {
+    u64::from(run.nodes).saturating_mul(u64::from(run.processors))
+}
+
+/// Memory that the component takes on each node of the run, in KiB.
+fn memory_of(component: &Component, run: &PlacementRun) -> u64 {
+    let per_processor = component.requirements.memory_kib;
     per_processor.saturating_mul(u64::from(run.processors))
 }
 
-/// What nodes of this resource lack for the job.
-fn unmet(resource: &Resource, spec: &JobSpec, run: &PlacementRun) -> Option<Fault> {
-    let wanted = &spec.requirements;
+/// What nodes of this resource lack for the component.
+fn unmet(resource: &Resource, component: &Component, run: &PlacementRun) -> Option<Fault> {
+    let wanted = &component.requirements;
     let other = |have: &Option<String>, want: &Option<Arc<str>>| match want {
         Some(want) => !have
             .as_ref()

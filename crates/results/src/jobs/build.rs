@@ -171,7 +171,7 @@ impl JobRow {
             origin: None,
             exec_domain: None,
             cluster: None,
-            processors: submission.spec.processors,
+            processors: submission.spec.processors(),
             hops: 0,
             forwards: 0,
             state: JobState::Unfinished,

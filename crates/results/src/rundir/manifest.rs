@@ -323,7 +323,7 @@ fn offered_load(run: &RunFiles<'_>) -> Option<f64> {
     let work = run
         .submissions
         .iter()
-        .map(|job| u128::from(job.spec.processors) * u128::from(job.spec.run_time.as_nanos()));
+        .map(|job| u128::from(job.spec.processors()) * u128::from(job.spec.run_time.as_nanos()));
     let capacity = u128::from(processors) * u128::from(last.since(first).as_nanos());
     (capacity > 0).then(|| work.sum::<u128>() as f64 / capacity as f64)
 }

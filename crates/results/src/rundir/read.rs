@@ -10,7 +10,7 @@ use crate::names::Names;
 use gridrig_core::event::Party;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::JobId;
-use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Submission};
 use gridrig_core::time::{SimDuration, SimTime};
 use std::fs;
 use std::path::Path;
@@ -190,20 +190,21 @@ pub(super) fn read_submission(
     Ok(Submission {
         spec: JobSpec {
             id,
-            processors: processors
-                .ok_or_else(|| wrong("processors", None, "a number of processors"))?,
+            components: Components::one(
+                processors.ok_or_else(|| wrong("processors", None, "a number of processors"))?,
+                Requirements {
+                    architecture: text("architecture")?,
+                    os: text("os")?,
+                    memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
+                    disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
+                    speed_millionths: batch.newer_u64("speed_millionths", index)?.unwrap_or(0),
+                    generic: generic.unwrap_or_default(),
+                },
+            ),
             run_time: run_time
                 .map(length)
                 .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
             requested_time: batch.time("requested_time_ns", index)?.map(length),
-            requirements: Requirements {
-                architecture: text("architecture")?,
-                os: text("os")?,
-                memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
-                disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
-                speed_millionths: batch.newer_u64("speed_millionths", index)?.unwrap_or(0),
-                generic: generic.unwrap_or_default(),
-            },
             data_kib: 0,
         },
         at: at.ok_or_else(|| wrong("intended_ns", None, "an instant from 0"))?,

@@ -89,7 +89,10 @@ fn metric_columns<'a>(columns: &mut Columns<'a>, run: &RunFiles<'a>) {
 fn fact_columns<'a>(columns: &mut Columns<'a>, run: &RunFiles<'a>) {
     let jobs = run.submissions;
     let names = run.table.names();
-    let wants = |row: usize| jobs.get(row).map(|job| &job.spec.requirements);
+    let wants = |row: usize| {
+        jobs.get(row)
+            .map(|job| &job.spec.components.first.requirements)
+    };
     let label = |row: usize| jobs.get(row).map(|job| job.label);
     let spec = |row: usize| jobs.get(row).map(|job| &job.spec);
     columns.u64("trace_job", move |row| Some(label(row)?.trace_id));

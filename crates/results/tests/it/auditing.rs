@@ -179,7 +179,7 @@ fn a_node_given_twice_to_one_job_is_found() {
 #[test]
 fn memory_used_twice_is_found() {
     let mut jobs = submissions();
-    jobs[0].spec.requirements.memory_kib = 600 * 1024;
+    jobs[0].spec.components.first.requirements.memory_kib = 600 * 1024;
     check_jobs(jobs, |_| (), &[Rule::NoOverlap]);
 }
 
@@ -188,7 +188,7 @@ fn generic_resources_used_twice_or_not_there_are_found() {
     const TWICE: &[PlacementRun] = &[nodes(0, 1, 1), nodes(0, 1, 1), nodes(1, 1, 1)];
     let wanting = |generic: &str| {
         let mut jobs = submissions();
-        jobs[0].spec.requirements.generic = generic.parse().unwrap();
+        jobs[0].spec.components.first.requirements.generic = generic.parse().unwrap();
         jobs
     };
     let audited = audit_of(events(), &wanting("gpu:2"));
@@ -239,7 +239,7 @@ fn a_start_without_a_queue_is_found() {
 fn the_wrong_kind_of_node_is_found() {
     for (field, value) in [("architecture", "arm"), ("operating system", "AIX")] {
         let mut jobs = submissions();
-        let wanted = &mut jobs[0].spec.requirements;
+        let wanted = &mut jobs[0].spec.components.first.requirements;
         match field {
             "architecture" => wanted.architecture = Some(value.into()),
             _ => wanted.os = Some(value.into()),
@@ -248,7 +248,7 @@ fn the_wrong_kind_of_node_is_found() {
         assert!(violations[0].message.contains(field));
     }
     let mut jobs = submissions();
-    jobs[0].spec.requirements.disk_mib = 101;
+    jobs[0].spec.components.first.requirements.disk_mib = 101;
     check_jobs(jobs, |_| (), &[Rule::Requirements]);
 }
 

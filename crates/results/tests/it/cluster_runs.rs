@@ -35,7 +35,7 @@ fn grid() -> Grid {
 prop_compose! {
     fn job()(gap in 0u64..4, processors in 1u32..=12, run_time in 0u64..30, memory in 0u64..3) -> (u64, JobSpec) {
         let mut spec = JobSpec::rigid(JobId(0), processors, SimDuration::from_secs(run_time));
-        spec.requirements = Requirements { memory_kib: memory * 1024, ..Requirements::default() };
+        spec.components.first.requirements = Requirements { memory_kib: memory * 1024, ..Requirements::default() };
         (gap, spec)
     }
 }

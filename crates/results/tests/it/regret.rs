@@ -36,7 +36,7 @@ fn who_is_closed_is_no_candidate() {
     // Job 2 without its wish for x86: at 10 s b1 has two processors free, and
     // on a1 it waits until 15.001 s.
     let mut jobs = submissions();
-    jobs[2].spec.requirements.architecture = None;
+    jobs[2].spec.components.first.requirements.architecture = None;
     let table = JobTable::build(&log(), &jobs, &grid(), &["day".to_owned()]);
     let open = Regret::of(&table, &grid(), &jobs, &measure()).unwrap();
     assert_eq!(open.max_s, Some(5.001));

@@ -16,7 +16,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Entry, JobLabel, JobSpec, Reason, Requirements, Submission};
+use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Reason, Requirements, Submission};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
@@ -94,10 +94,9 @@ fn submission(job: u32, intended_ms: u64, processors: u32, run_time_s: u64) -> S
     Submission {
         spec: JobSpec {
             id: JobId(job),
-            processors,
+            components: Components::one(processors, Requirements::default()),
             run_time: SimDuration::from_secs(run_time_s),
             requested_time: (job == 0).then(|| SimDuration::from_secs(60)),
-            requirements: Requirements::default(),
             data_kib: 0,
         },
         at: ms(intended_ms),
@@ -118,7 +117,7 @@ pub fn submissions() -> Vec<Submission> {
         submission(2, 6_000, 2, 4),
         submission(3, 7_000, 50, 1),
     ];
-    all[2].spec.requirements.architecture = Some("X86".into());
+    all[2].spec.components.first.requirements.architecture = Some("X86".into());
     all
 }
 

@@ -6,7 +6,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Submission};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -112,10 +112,9 @@ fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
     let job = |id: usize| Submission {
         spec: JobSpec {
             id: JobId(id as u32),
-            processors: 1 + id as u32 % 4,
+            components: Components::one(1 + id as u32 % 4, Requirements::default()),
             run_time: SimDuration::from_secs(5 + id as u64),
             requested_time: None,
-            requirements: Requirements::default(),
             data_kib: 0,
         },
         at: SimTime::from_secs(10 * id as u64),

@@ -429,7 +429,7 @@ impl<'a> RefBroker<'a> {
     fn could_ever_run(&self, visit: &Visit, target: Target) -> bool {
         let fits = |id: &ClusterId| {
             let cluster = &self.grid.clusters[id.index()];
-            cluster.config.resources.could_run(&visit.spec)
+            cluster.config.resources.could_run(&visit.spec.components)
         };
         match target {
             Target::Cluster(id) => fits(&id),
@@ -472,7 +472,7 @@ impl<'a> RefBroker<'a> {
                 used(a).compare(used(b))
             }
             "full-information" => {
-                let wanted = i128::from(job.processors);
+                let wanted = i128::from(job.processors());
                 let must_wait = |view: &RefView| view.free_beyond_queue() < wanted;
                 must_wait(a)
                     .cmp(&must_wait(b))
@@ -550,7 +550,7 @@ impl RefView {
 
     fn processors_sent(&self) -> i128 {
         let sent = self.sent.iter();
-        sent.map(|(_, job)| i128::from(job.processors)).sum()
+        sent.map(|(_, job)| i128::from(job.processors())).sum()
     }
 
     /// Sum of the queue lengths; a job that was sent is one more.
@@ -591,13 +591,14 @@ impl RefView {
             i128::from(load.processors) - i128::from(load.busy) - i128::from(load.queued_processors)
         };
         let most = self.loads.iter().map(|(_, load)| beyond(load)).max();
-        let waiting = self.waiting.iter().map(|job| i128::from(job.processors));
+        let waiting = self.waiting.iter().map(|job| i128::from(job.processors()));
         most.unwrap_or(0) - self.processors_sent() - waiting.sum::<i128>()
     }
 
     /// Processor-nanoseconds left there, on the way and waiting, per processor.
     fn work_per_processor(&self) -> Ratio {
-        let work = |job: &JobSpec| i128::from(job.processors) * i128::from(job.run_time.as_nanos());
+        let work =
+            |job: &JobSpec| i128::from(job.processors()) * i128::from(job.run_time.as_nanos());
         let known = self.loads.iter();
         let known: i128 = known.map(|(_, load)| load.work_left.cast_signed()).sum();
         let sent: i128 = self.sent.iter().map(|(_, job)| work(job)).sum();

@@ -8,14 +8,13 @@ mod wishes;
 
 pub use load::{RefLoad, RefMean};
 
-use super::plan::Hold;
 use crate::trail::Share;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::time::{SimDuration, SimTime};
-use nodes::Node;
+use nodes::{Node, Placement};
 use wishes::estimate;
 
 /// A job that a pass has started.
@@ -31,7 +30,7 @@ pub struct RefStart {
 
 struct Running {
     spec: JobSpec,
-    placement: Vec<Share>,
+    placement: Placement,
     finish: SimTime,
     /// When it would end by its estimate.
     expected: SimTime,
@@ -43,7 +42,9 @@ struct Running {
 #[derive(Clone)]
 struct Promise {
     job: JobId,
-    hold: Hold,
+    start: SimTime,
+    /// Of each component.
+    shares: Vec<Vec<u32>>,
 }
 
 /// A cluster kept as plain lists.
@@ -106,7 +107,7 @@ impl RefCluster {
     /// The reason for which it is turned away.
     pub fn submit(&mut self, now: SimTime, job: &JobSpec) -> Result<(), Reason> {
         let empty = RefCluster::new(self.config.clone());
-        if job.processors == 0 || empty.place(job).is_none() {
+        if job.components.iter().any(|one| one.processors == 0) || empty.place(job).is_none() {
             return Err(Reason::NeverFits);
         }
         if let Some(limit) = self.config.queue_limit
@@ -128,7 +129,7 @@ impl RefCluster {
             self.loosened = true;
         } else if let Some(index) = self.running.iter().position(|r| r.spec.id == job) {
             let running = self.running.remove(index);
-            self.release(&running);
+            self.change(&running.spec, &running.placement, false);
             self.loosened |= now < running.promised;
         } else {
             return false;
@@ -143,7 +144,7 @@ impl RefCluster {
         let mut ended = Vec::new();
         while let Some(index) = self.running.iter().position(|r| r.finish <= now) {
             let running = self.running.remove(index);
-            self.release(&running);
+            self.change(&running.spec, &running.placement, false);
             self.loosened |= running.finish < running.promised;
             self.unplanned = true;
             ended.push((running.finish, running.spec.id));
@@ -184,7 +185,7 @@ impl RefCluster {
         let plan = (is_slurm && self.unplanned && !self.queue.is_empty())
             .then(|| SimTime::from_nanos((now.as_nanos() / grid + 1) * grid));
         let overrun = self.running.iter().any(|running| running.expected <= now);
-        let starts = self.promises.iter().map(|promise| promise.hold.from);
+        let starts = self.promises.iter().map(|promise| promise.start);
         let starts = starts.filter(|start| *start > now && !overrun);
         starts.chain(plan).min()
     }
@@ -195,7 +196,7 @@ impl RefCluster {
         &self.first_promises
     }
 
-    fn start(&mut self, now: SimTime, index: usize, placement: Vec<Share>) -> RefStart {
+    fn start(&mut self, now: SimTime, index: usize, placement: Placement) -> RefStart {
         let spec = self.queue.remove(index);
         self.take_promise(spec.id);
         let later = |length: SimDuration| {
@@ -204,14 +205,12 @@ impl RefCluster {
         };
         let finish = later(self.time_on(spec.run_time, &placement));
         let expected = later(self.time_on(estimate(&spec), &placement));
-        let promised = later(self.wish(&spec).length);
-        for share in &placement {
-            self.take(*share, &spec);
-        }
+        let promised = later(self.length(&spec));
+        self.change(&spec, &placement, true);
         self.unplanned = true;
         let start = RefStart {
             job: spec.id,
-            placement: placement.clone(),
+            placement: placement.concat(),
             finish,
         };
         self.running.push(Running {
@@ -239,7 +238,8 @@ impl RefCluster {
     /// Processors in use.
     #[must_use]
     pub fn busy(&self) -> u64 {
-        let shares = self.running.iter().flat_map(|running| &running.placement);
+        let running = self.running.iter();
+        let shares = running.flat_map(|running| running.placement.iter().flatten());
         shares.map(|share| u64::from(share.processors)).sum()
     }
 

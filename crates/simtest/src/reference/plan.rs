@@ -78,21 +78,35 @@ pub struct RefPlan {
 }
 
 impl RefPlan {
-    /// What the job would get by place, starting then.
+    /// What each component of a job would get by place, starting then.
     #[must_use]
-    pub fn fit(&self, wish: &Wish, start: SimTime) -> Option<Vec<u32>> {
+    pub fn fit(&self, wishes: &[Wish], start: SimTime) -> Option<Vec<Vec<u32>>> {
         let resources = self.places.last().map_or(0, |last| last.resource + 1);
-        self.fit_within(wish, start, vec![u32::MAX; resources])
+        let everything = vec![vec![u32::MAX; resources]; wishes.len()];
+        self.fit_within(wishes, start, everything)
     }
 
-    /// The same, with so many processors of each resource at most.
+    /// The same, with so many processors of each resource at most. What one
+    /// component gets the next ones do not.
     #[must_use]
     pub fn fit_within(
         &self,
-        wish: &Wish,
+        wishes: &[Wish],
         start: SimTime,
-        mut of_resource: Vec<u32>,
-    ) -> Option<Vec<u32>> {
+        of_resource: Vec<Vec<u32>>,
+    ) -> Option<Vec<Vec<u32>>> {
+        let mut plan = self.clone();
+        let mut all = Vec::new();
+        for (wish, of_resource) in wishes.iter().zip(of_resource) {
+            let shares = plan.fit_one(wish, start, of_resource)?;
+            let span = (start, start + wish.length);
+            plan.holds.push(wish.hold(span, shares.clone()));
+            all.push(shares);
+        }
+        Some(all)
+    }
+
+    fn fit_one(&self, wish: &Wish, start: SimTime, mut of_resource: Vec<u32>) -> Option<Vec<u32>> {
         let end = start + wish.length;
         let begins = self.holds.iter().map(|hold| hold.from);
         let mut instants: Vec<SimTime> = begins.filter(|at| start < *at && *at < end).collect();
@@ -120,15 +134,30 @@ impl RefPlan {
     }
 
     /// The first instant from `from` on at which it fits: that one, or one at
-    /// which a hold ends.
+    /// which something becomes free.
     #[must_use]
-    pub fn earliest(&self, wish: &Wish, from: SimTime) -> Option<(SimTime, Vec<u32>)> {
-        let mut starts: Vec<SimTime> = self.holds.iter().map(|hold| hold.to).collect();
+    pub fn earliest(&self, wishes: &[Wish], from: SimTime) -> Option<(SimTime, Vec<Vec<u32>>)> {
+        let ends = self.holds.iter().map(|hold| hold.to);
+        let mut starts: Vec<SimTime> = ends.filter(|at| *at > from && self.rises(*at)).collect();
         starts.push(from);
-        starts.retain(|at| *at >= from);
         starts.sort_unstable();
+        starts.dedup();
         let mut fits = starts.into_iter();
-        fits.find_map(|start| Some((start, self.fit(wish, start)?)))
+        fits.find_map(|start| Some((start, self.fit(wishes, start)?)))
+    }
+
+    /// Whether more of anything is free anywhere than right before.
+    fn rises(&self, at: SimTime) -> bool {
+        let before = SimTime::from_nanos(at.as_nanos() - 1);
+        (0..self.places.len()).any(|place| {
+            let (now, then) = (self.free(place, at), self.free(place, before));
+            let mut generic = self.places[place].generic.keys();
+            now.0 > then.0
+                || now.1 > then.1
+                || generic.any(|name| {
+                    self.free_generic(place, name, at) > self.free_generic(place, name, before)
+                })
+        })
     }
 
     /// What this reservation takes already from `early` on: whatever is free then

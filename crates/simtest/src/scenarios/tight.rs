@@ -3,7 +3,7 @@
 use super::{Scenario, millis, once_in, pick};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::job::{JobSpec, Requirements};
+use gridrig_core::job::{Components, JobSpec, Requirements};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration};
 use rand::RngExt as _;
@@ -34,8 +34,8 @@ pub(super) fn tighten(rng: &mut ChaCha8Rng, scenario: &mut Scenario, exact: bool
     let memory_from = pick(rng, &[0, jobs / 4, jobs / 2, jobs * 3 / 4]);
     for (index, submission) in scenario.submissions.iter_mut().enumerate() {
         let spec = &mut submission.spec;
-        spec.processors = pick(rng, &[1, 1, 2, 2, 3, widest / 2, widest]).clamp(1, widest);
-        spec.requirements = requirements(rng, index >= memory_from);
+        let processors = pick(rng, &[1, 1, 2, 2, 3, widest / 2, widest]).clamp(1, widest);
+        spec.components = Components::one(processors, requirements(rng, index >= memory_from));
         // Many lengths, short ones beside long ones: gaps to fill, and plans
         // that reach far.
         spec.run_time = millis(pick(

@@ -5,7 +5,7 @@ use gridrig_core::event::EventSink;
 use gridrig_core::load::{LoadSample, Window};
 use gridrig_core::time::SimTime;
 use gridrig_simtest::reference::{RefCluster, RefLoad, RefMean};
-use gridrig_simtest::scenarios::{Scenario, cluster_scenario, with_generics};
+use gridrig_simtest::scenarios::{Scenario, cluster_scenario, with_components, with_generics};
 use gridrig_simtest::trail::{Step, Trails};
 use std::collections::BTreeMap;
 
@@ -20,6 +20,14 @@ fn a_cluster_does_what_the_reference_cluster_does() {
 #[test]
 fn a_cluster_gives_generic_resources_as_the_reference_cluster_does() {
     compare_all(SCENARIOS, |seed| with_generics(cluster_scenario(seed)));
+}
+
+#[test]
+fn a_cluster_runs_the_components_of_a_job_together_as_the_reference_cluster_does() {
+    compare_all(SCENARIOS, |seed| with_components(cluster_scenario(seed)));
+    compare_all(SCENARIOS / 2, |seed| {
+        with_components(with_generics(cluster_scenario(seed)))
+    });
 }
 
 fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {

@@ -5,7 +5,7 @@ use gridrig_core::time::SimTime;
 use gridrig_drivers::virtual_time::{Cancellation, Options, run};
 use gridrig_simtest::checkers;
 use gridrig_simtest::reference::simulate;
-use gridrig_simtest::scenarios::{Scenario, grid_scenario, with_generics};
+use gridrig_simtest::scenarios::{Scenario, grid_scenario, with_components, with_generics};
 use gridrig_simtest::trail::{Step, Trails};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -24,6 +24,11 @@ fn the_virtual_driver_does_what_the_reference_simulation_does() {
 #[test]
 fn with_generic_resources_too() {
     compare_all(SCENARIOS / 2, |seed| with_generics(grid_scenario(seed)));
+}
+
+#[test]
+fn with_jobs_of_several_components_too() {
+    compare_all(SCENARIOS / 2, |seed| with_components(grid_scenario(seed)));
 }
 
 fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {

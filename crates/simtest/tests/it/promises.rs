@@ -9,7 +9,7 @@ use gridrig_core::job::{Entry, JobLabel, JobSpec, Requirements, Submission};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_simtest::checkers;
-use gridrig_simtest::scenarios::{Scenario, exact_scenario, with_generics};
+use gridrig_simtest::scenarios::{Scenario, exact_scenario, with_components, with_generics};
 use std::collections::BTreeMap;
 
 /// Every run of the tests tries these; `GRIDRIG_SCENARIOS` asks for more.
@@ -22,8 +22,11 @@ fn with_exact_estimates_no_job_starts_later_than_it_was_first_promised() {
     let mut waited: BTreeMap<&str, u32> = BTreeMap::new();
     let seeds = 0..crate::scenarios(SCENARIOS);
     let plain = seeds.clone().map(exact_scenario);
-    let generic = seeds.map(|seed| with_generics(exact_scenario(seed)));
-    for scenario in plain.chain(generic) {
+    let generic = seeds
+        .clone()
+        .map(|seed| with_generics(exact_scenario(seed)));
+    let joint = seeds.map(|seed| with_components(exact_scenario(seed)));
+    for scenario in plain.chain(generic).chain(joint) {
         let seed = scenario.seed;
         let trails = by_reference(&scenario);
         if let Err(text) = checkers::check_all(&scenario.grid, &scenario.submissions, &trails) {
@@ -122,7 +125,7 @@ fn add(
 ) {
     let id = JobId(scenario.submissions.len() as u32);
     let mut spec = JobSpec::rigid(id, processors, SimDuration::from_secs(run_time));
-    spec.requirements = Requirements {
+    spec.components.first.requirements = Requirements {
         architecture: (!architecture.is_empty()).then(|| architecture.into()),
         memory_kib,
         ..Requirements::default()

@@ -134,7 +134,7 @@ fn the_ctc_week_of_design_10_comes_out_as_written_there() {
     let wide = prepared
         .jobs
         .iter()
-        .filter(|j| j.spec.processors == 129)
+        .filter(|j| j.spec.processors() == 129)
         .count();
     println!("{wide} jobs of 129 processors");
 }

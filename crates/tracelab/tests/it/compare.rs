@@ -48,7 +48,7 @@ impl Moments {
     /// Of sizes in processors.
     #[must_use]
     pub fn of_processors(jobs: &[Submission]) -> Option<Self> {
-        Self::of(jobs.iter().map(|j| f64::from(j.spec.processors)))
+        Self::of(jobs.iter().map(|j| f64::from(j.spec.processors())))
     }
 
     /// Coefficient of variation; `None` with mean 0 or a single value.
@@ -74,7 +74,7 @@ impl Demand {
     pub fn of(jobs: &[Submission]) -> Self {
         let mut changes: Vec<(SimTime, i64, i64)> = Vec::with_capacity(jobs.len() * 2);
         for job in jobs.iter().filter(|j| !j.spec.run_time.is_zero()) {
-            let processors = i64::from(job.spec.processors);
+            let processors = i64::from(job.spec.processors());
             changes.push((job.at, processors, 1));
             changes.push((job.at + job.spec.run_time, -processors, -1));
         }

@@ -154,7 +154,7 @@ fn the_size_that_counts_is_written_as_allocated() {
         replay(&text)
             .jobs
             .iter()
-            .all(|job| job.spec.processors == 9)
+            .all(|job| job.spec.processors() == 9)
     );
 }
 

@@ -167,7 +167,10 @@ fn memory_is_a_requirement_only_when_asked_for_and_only_the_requested_one() {
         let mut spec = whole();
         spec.require_memory = asked;
         let prepared = load_text(text).unwrap().into_prepared(&spec, 0).unwrap();
-        let kib = prepared.jobs.iter().map(|j| j.spec.requirements.memory_kib);
+        let kib = prepared
+            .jobs
+            .iter()
+            .map(|j| j.spec.components.first.requirements.memory_kib);
         kib.collect::<Vec<_>>()
     };
     assert_eq!(memory(true), [2048, 0]);

@@ -35,12 +35,15 @@ pub fn delays_by_size(jobs: &[Submission], processors: u32) -> Vec<(u32, f64)> {
             waiting.push(job);
         }
         waiting.retain(|job| {
-            if job.spec.processors > free {
+            if job.spec.processors() > free {
                 return true;
             }
-            free -= job.spec.processors;
-            running.push((now + job.spec.run_time.as_nanos(), job.spec.processors));
-            delays.push((job.spec.processors, (now - job.at.as_nanos()) as f64 / 1e9));
+            free -= job.spec.processors();
+            running.push((now + job.spec.run_time.as_nanos(), job.spec.processors()));
+            delays.push((
+                job.spec.processors(),
+                (now - job.at.as_nanos()) as f64 / 1e9,
+            ));
             false
         });
     }

@@ -48,7 +48,7 @@ fn mean(values: &[f64]) -> f64 {
 /// (scaled) minutes of the one before.
 fn bursts(prepared: &Prepared) -> Vec<(SimTime, usize)> {
     let mut bursts: Vec<(SimTime, SimTime, usize)> = Vec::new();
-    for job in prepared.jobs.iter().filter(|j| j.spec.processors > 100) {
+    for job in prepared.jobs.iter().filter(|j| j.spec.processors() > 100) {
         match bursts.last_mut() {
             Some(last) if job.at.since(last.1) < SimDuration::from_secs(300) => {
                 last.1 = job.at;

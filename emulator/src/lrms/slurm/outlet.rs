@@ -155,7 +155,7 @@ impl Outlet {
         option("output", "/dev/null");
         option("error", "/dev/null");
         option("job-name", &self.store.name(spec.id));
-        option("ntasks", &spec.processors.to_string());
+        option("ntasks", &spec.processors().to_string());
         if let Some(partition) = &settings.partition {
             option("partition", partition);
         }
@@ -164,18 +164,21 @@ impl Outlet {
             let minutes = self.clock.wall(limit).as_secs_f64() / 60.0;
             option("time", &(minutes.ceil().max(1.0) as u64).to_string());
         }
-        if spec.requirements.memory_kib > 0 {
-            let mib = spec.requirements.memory_kib.div_ceil(1024);
+        if spec.components.first.requirements.memory_kib > 0 {
+            let mib = spec.components.first.requirements.memory_kib.div_ceil(1024);
             option("mem-per-cpu", &mib.to_string());
         }
-        if !spec.requirements.generic.is_empty() {
-            option("gres", &spec.requirements.generic.to_string());
+        if !spec.components.first.requirements.generic.is_empty() {
+            option(
+                "gres",
+                &spec.components.first.requirements.generic.to_string(),
+            );
         }
         let seconds = self.clock.wall(spec.run_time);
         let seconds = format!("{}.{:03}", seconds.as_secs(), seconds.subsec_millis());
         let script = settings.template.replace("{seconds}", &seconds);
         let script = script.replace("{job}", &spec.id.0.to_string());
-        let script = script.replace("{processors}", &spec.processors.to_string());
+        let script = script.replace("{processors}", &spec.processors().to_string());
         (args, script)
     }
 

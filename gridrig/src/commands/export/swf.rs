@@ -17,7 +17,7 @@ pub(super) fn write(run: &Run, table: &JobTable, out: &mut impl Write) -> io::Re
             continue;
         }
         let spec = &submission.spec;
-        let memory = Some(spec.requirements.memory_kib).filter(|kib| *kib > 0);
+        let memory = Some(spec.components.first.requirements.memory_kib).filter(|kib| *kib > 0);
         let record = record(row)
             .with(field::REQUESTED_TIME, spec.requested_time)
             .with(field::REQUESTED_MEMORY, memory);

@@ -78,7 +78,7 @@ fn life<'e>(
         "job": spec.id.0,
         "trace_id": row.label.trace_id,
         "user": row.label.user,
-        "processors": spec.processors,
+        "processors": spec.processors(),
         "run_time_ref_s": seconds(spec.run_time),
         "requested_s": spec.requested_time.map(seconds),
         "entry": names.entry(submission.entry),

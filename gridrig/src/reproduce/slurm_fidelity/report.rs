@@ -105,7 +105,7 @@ pub fn rows(real: &Real) -> String {
             text,
             "{},{},{:.3},{:.0},{:.3},{:.3},{:.3}",
             job.spec.id.0,
-            job.spec.processors,
+            job.spec.processors(),
             job.spec.run_time.as_secs_f64(),
             limit.as_secs_f64(),
             job.queued.as_secs_f64(),

@@ -95,7 +95,7 @@ mod tests {
         assert!(jobs.is_sorted_by_key(|job| job.at));
         let demand: f64 = jobs
             .iter()
-            .map(|job| f64::from(job.spec.processors) * job.spec.run_time.as_secs_f64())
+            .map(|job| f64::from(job.spec.processors()) * job.spec.run_time.as_secs_f64())
             .sum();
         let span = jobs[199].at.as_secs_f64() - LEAD;
         let load = demand / (span * 64.0);
@@ -103,7 +103,7 @@ mod tests {
         for job in &jobs {
             let limit = job.spec.requested_time.unwrap().as_secs_f64();
             assert!(limit % 60.0 == 0.0 && limit > job.spec.run_time.as_secs_f64() + SLACK - 1.0);
-            assert!((1..=32).contains(&job.spec.processors));
+            assert!((1..=32).contains(&job.spec.processors()));
         }
     }
 }

@@ -37,7 +37,9 @@ fn looser_forms_miss_nothing_and_match_more_falsely() {
         for _ in 0..JOBS {
             let job = job(&mut rng);
             let query = Query::of_job(&job);
-            let could = sites.iter().any(|site| site.resources.could_run(&job));
+            let could = sites
+                .iter()
+                .any(|site| site.resources.could_run(&job.components));
             let matched = [0, 1, 2, 3].map(|form: usize| forms[form].could_run(&query));
             assert_eq!(matched[0], could, "flat is exact: {job:?} {flat:#?}");
             assert!(matched.is_sorted(), "{seed} {job:?}: {matched:?}");
@@ -91,7 +93,7 @@ fn job(rng: &mut ChaCha8Rng) -> JobSpec {
     let processors = pick(rng, 1, 48) as u32;
     let generic = ["", "", "gpu:3", "gpu:1,nic:1"][processors as usize % 4];
     let mut job = JobSpec::rigid(JobId(0), processors, SimDuration::from_secs(1));
-    job.requirements = Requirements {
+    job.components.first.requirements = Requirements {
         architecture: name(rng, &["x86", "PPC", "ia64"]).map(Into::into),
         os: name(rng, &["linux", "AIX", "WINDOWS"]).map(Into::into),
         memory_kib: [0, 256, 1000, 2048, 4096][pick(rng, 0, 4) as usize] * 1024,

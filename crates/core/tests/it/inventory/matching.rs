@@ -57,10 +57,10 @@ pub struct Fit<'a> {
 impl Query {
     /// What this job wants of gridrig's own clusters.
     pub fn of_job(job: &JobSpec) -> Self {
-        let wanted = &job.requirements;
+        let wanted = &job.components.first.requirements;
         let mut query = Query {
             conditions: Vec::new(),
-            processors: u64::from(job.processors),
+            processors: u64::from(job.processors()),
             memory_kib: wanted.memory_kib,
         };
         if let Some(architecture) = &wanted.architecture {

@@ -25,7 +25,7 @@ fn nodes(count: u32, cpus: u32, kind: &str, memory: Option<u64>, speed: &str) ->
 
 fn job(processors: u32, requirements: Requirements) -> Query {
     let mut job = JobSpec::rigid(JobId(0), processors, SimDuration::from_secs(1));
-    job.requirements = requirements;
+    job.components.first.requirements = requirements;
     Query::of_job(&job)
 }
 

@@ -6,9 +6,9 @@ use gridrig_core::message::Route;
 fn a_job_survives_the_wire() {
     let mut spec = JobSpec::rigid(JobId(7), 3, SimDuration::from_nanos(1_234_567_891));
     spec.requested_time = Some(SimDuration::from_secs(90));
-    spec.requirements.os = Some("LINUX".into());
-    spec.requirements.memory_kib = 5;
-    spec.requirements.generic = "gpu:2,nic:1".parse().unwrap();
+    spec.components.first.requirements.os = Some("LINUX".into());
+    spec.components.first.requirements.memory_kib = 5;
+    spec.components.first.requirements.generic = "gpu:2,nic:1".parse().unwrap();
     let sent = JobSubmission::forwarded(&Arrival {
         key: Some("r/0/7/1".to_owned()),
         id: Some(JobId(7)),

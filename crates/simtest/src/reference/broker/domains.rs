@@ -4,6 +4,7 @@ use super::{RefBroker, RefView, Visit};
 use gridrig_core::broker::OwnDispatch;
 use gridrig_core::grid::BrokerSettings;
 use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::job::Requirements;
 use gridrig_core::message::Target;
 use gridrig_core::policy::Tie;
 use gridrig_core::resource::{Resource, Resources};
@@ -53,11 +54,11 @@ struct Seen<'a> {
 
 impl Seen<'_> {
     fn capacity(&self, visit: &Visit) -> u128 {
-        u128::from(self.resources.capacity(&visit.spec.requirements))
+        u128::from(self.resources.capacity(&wanted(visit)))
     }
 
     fn can_run(&self, visit: &Visit) -> bool {
-        self.capacity(visit) >= u128::from(visit.spec.processors)
+        self.capacity(visit) >= u128::from(visit.spec.processors())
     }
 
     fn free(&self, visit: &Visit) -> u128 {
@@ -71,7 +72,7 @@ impl Seen<'_> {
 
     /// Mean speed of the processors the job could have, in billionths.
     fn speed(&self, visit: &Visit) -> u128 {
-        let wanted = &visit.spec.requirements;
+        let wanted = &wanted(visit);
         let (mut processors, mut sum) = (0, 0);
         for group in self.resources.groups() {
             if group.meets(wanted) {
@@ -127,7 +128,7 @@ impl RefBroker<'_> {
                         most = index;
                     }
                 }
-                all[most].busy += u128::from(job.processors);
+                all[most].busy += u128::from(job.processors());
             }
         }
         all
@@ -162,9 +163,9 @@ impl RefBroker<'_> {
         for view in self.own_views() {
             let seen = self.own_seen(view);
             let target = self.views[view].target;
-            if seen.can_run(visit) && !visit.refused_by.contains(&target) {
+            if self.could_ever_run(visit, target) && !visit.refused_by.contains(&target) {
                 let speed = seen.speed(visit);
-                let starts = seen.unclaimed(visit) >= u128::from(visit.spec.processors);
+                let starts = seen.unclaimed(visit) >= u128::from(visit.spec.processors());
                 let merit = match starts {
                     true => speed * seen.unclaimed(visit),
                     false => seen.share(speed),
@@ -192,9 +193,10 @@ impl RefBroker<'_> {
                 true => {
                     let fits = |id: &ClusterId| {
                         let resources = &self.grid.clusters[id.index()].config.resources;
-                        resources.could_run(&visit.spec)
+                        resources.could_run(&visit.spec.components)
                     };
-                    !matching(visit, &seen).is_empty()
+                    let mut all = visit.spec.components.iter();
+                    all.all(|one| !matching(&one.requirements, one.processors, &seen).is_empty())
                         || (left > 0 && self.clusters_within(peer, left).iter().any(fits))
                 }
             };
@@ -223,7 +225,7 @@ impl RefBroker<'_> {
     ) -> (u128, u128) {
         let (mut free, mut share) = (0, 0);
         if rank.aggregated {
-            for all in matching(visit, clusters) {
+            for all in matching(&wanted(visit), visit.spec.processors(), clusters) {
                 let taken = all.busy + all.queued;
                 free += all.speed * all.processors.saturating_sub(taken);
                 share += all.count
@@ -253,15 +255,14 @@ impl RefBroker<'_> {
         let mut waits: Vec<(usize, u128)> = Vec::new();
         for view in self.own_views() {
             let seen = self.own_seen(view);
-            if visit.refused_by.contains(&self.views[view].target) {
+            let target = self.views[view].target;
+            if visit.refused_by.contains(&target) || !self.could_ever_run(visit, target) {
                 continue;
             }
-            if seen.free(visit) >= u128::from(visit.spec.processors) {
+            if seen.free(visit) >= u128::from(visit.spec.processors()) {
                 room.push((view, seen.free(visit)));
             }
-            if seen.can_run(visit) {
-                waits.push((view, seen.queued));
-            }
+            waits.push((view, seen.queued));
         }
         if !visit.settled && !room.is_empty() {
             let most = room.iter().map(|(_, free)| *free).max();
@@ -295,12 +296,19 @@ impl RefBroker<'_> {
             return Chosen::Back;
         }
         if waits.is_empty() && visit.settled && visit.from.is_none() && self.hops() > 0 {
-            for (view, _) in self.peer_views() {
+            for (view, peer) in self.peer_views() {
                 let seen = self.seen(&self.views[view]);
+                let left = self.hops().saturating_sub(visit.hop + 1);
+                let fits = |id: &ClusterId| {
+                    let resources = &self.grid.clusters[id.index()].config.resources;
+                    resources.could_run(&visit.spec.components)
+                };
+                let lost = !self.clusters_within(peer, left).iter().any(fits);
                 let able = seen.iter().filter(|cluster| cluster.can_run(visit));
                 let shortest = able.map(|cluster| cluster.queued).min();
                 let refused = visit.refused_by.contains(&self.views[view].target);
-                let closed = self.is_closed(self.views[view].target);
+                let target = self.views[view].target;
+                let closed = self.is_closed(target) || lost;
                 if let (Some(queued), false) = (shortest, refused || closed) {
                     waits.push((view, queued));
                 }
@@ -329,9 +337,14 @@ struct Together {
     queued: u128,
 }
 
-/// The architectures of a domain whose ranges a job lies in.
-fn matching(visit: &Visit, clusters: &[Seen<'_>]) -> Vec<Together> {
-    let wanted = &visit.spec.requirements;
+/// What a job wants of all its nodes: nothing where it has several components.
+fn wanted(visit: &Visit) -> Requirements {
+    let only = visit.spec.components.only();
+    only.map(|one| one.requirements.clone()).unwrap_or_default()
+}
+
+/// The architectures of a domain whose ranges so many processors lie in.
+fn matching(wanted: &Requirements, size: u32, clusters: &[Seen<'_>]) -> Vec<Together> {
     let groups = || {
         let all = clusters
             .iter()
@@ -379,7 +392,7 @@ fn matching(visit: &Visit, clusters: &[Seen<'_>]) -> Vec<Together> {
         let most = |name: &str| groups().filter(of).map(|g| g.generic.count(name)).max();
         let mut generic = wanted.generic.iter();
         let has = generic.all(|(name, count)| most(name) >= Some(count));
-        let wide = widest >= u128::from(visit.spec.processors);
+        let wide = widest >= u128::from(size);
         if !(right && system && disk && fast && has && wide) {
             continue;
         }

@@ -1,9 +1,9 @@
 //! The disciplines, each as its page in `docs/disciplines.md` tells it.
 
-use super::wishes::after;
+use super::nodes::Placement;
+use super::wishes::{after, holds as holds_of};
 use super::{RefCluster, RefStart};
 use crate::reference::plan::Hold;
-use crate::trail::Share;
 use gridrig_core::job::JobSpec;
 use gridrig_core::time::SimTime;
 
@@ -14,11 +14,9 @@ impl RefCluster {
         look_at: usize,
         started: &mut Vec<RefStart>,
     ) {
-        let everything = vec![u32::MAX; self.config.resources.groups().len()];
         loop {
             let mut candidates = self.queue.iter().take(look_at).enumerate();
-            let found = candidates
-                .find_map(|(index, job)| Some((index, self.place_within(job, &everything)?)));
+            let found = candidates.find_map(|(index, job)| Some((index, self.place(job)?)));
             let Some((index, placement)) = found else {
                 return;
             };
@@ -29,25 +27,32 @@ impl RefCluster {
     /// The queue in order; the first that has to wait is promised the earliest
     /// instant for ever, the others may start if that stays true.
     pub(super) fn easy(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
-        let mut promise: Option<Hold> = None;
+        self.keep_promises(now);
+        let mut promise: Option<Vec<Hold>> = None;
         let mut index = 0;
         while index < self.queue.len() {
             let job = self.queue[index].clone();
             let mut holds = self.running_holds(now);
-            holds.extend(promise.clone());
-            if let Some(placement) = self.fits_now(holds.clone(), &job, now) {
+            holds.extend(promise.iter().flatten().cloned());
+            let placement = self.fits_now(holds.clone(), &job, now);
+            if let Some(placement) = placement.or_else(|| self.due(now, &job)) {
                 started.push(self.start(now, index, placement));
                 continue;
             }
             if promise.is_none() {
-                let found = self.plan(holds).earliest(&self.wish(&job), after(now));
-                promise = found.map(|found| Hold {
-                    to: SimTime::MAX,
-                    ..self.hold(&job, found)
+                let own = self.take_promise(job.id);
+                let wishes = self.wishes(&job);
+                let found = self.plan(holds).earliest(&wishes, after(now));
+                self.promise(now, job.id, found, own);
+                promise = self.promises.pop().map(|kept| {
+                    let span = (kept.start, SimTime::MAX);
+                    let holds = holds_of(&wishes, span, kept.shares.clone());
+                    // One component always finds what was kept for it.
+                    if wishes.len() > 1 {
+                        self.promises.push(kept);
+                    }
+                    holds
                 });
-                if let Some(hold) = &promise {
-                    self.promised(now, job.id, hold.from);
-                }
             }
             index += 1;
         }
@@ -57,25 +62,16 @@ impl RefCluster {
         self.keep_promises(now);
         let compress = std::mem::take(&mut self.loosened);
         for job in self.queue.clone() {
-            let held = self.take_promise(job.id);
-            if let Some(held) = held.filter(|_| !compress) {
-                self.promises.push(held);
+            let own = self.take_promise(job.id);
+            if own.is_some() && !compress {
+                self.promises.extend(own);
                 continue;
             }
-            let found = self
-                .plan(self.all_holds(now))
-                .earliest(&self.wish(&job), now);
-            if let Some(found) = found {
-                self.promise(now, &job, found);
-            }
+            let plan = self.plan(self.all_holds(now));
+            let found = plan.earliest(&self.wishes(&job), now);
+            self.promise(now, job.id, found, own);
         }
-        let mut index = 0;
-        while index < self.queue.len() {
-            match self.due(now, &self.queue[index]) {
-                Some(placement) => started.push(self.start(now, index, placement)),
-                None => index += 1,
-            }
-        }
+        self.start_due(now, started);
     }
 
     /// First come, first served beside what is promised; at intervals the
@@ -98,7 +94,7 @@ impl RefCluster {
         while index < self.queue.len() {
             let job = self.queue[index].clone();
             let placement = match tests {
-                0 => self.due(now, &job),
+                0 => None,
                 _ => self.start_or_promise(now, &job),
             };
             tests = tests.saturating_sub(1);
@@ -107,21 +103,31 @@ impl RefCluster {
                 None => index += 1,
             }
         }
+        self.start_due(now, started);
+    }
+
+    /// Those whose time has come, in order.
+    fn start_due(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
+        let mut index = 0;
+        while index < self.queue.len() {
+            match self.due(now, &self.queue[index]) {
+                Some(placement) => started.push(self.start(now, index, placement)),
+                None => index += 1,
+            }
+        }
     }
 
     /// The turn of a job in such a plan: where it goes now; else it has been
     /// promised what there is.
-    fn start_or_promise(&mut self, now: SimTime, job: &JobSpec) -> Option<Vec<Share>> {
+    fn start_or_promise(&mut self, now: SimTime, job: &JobSpec) -> Option<Placement> {
         let own = self.take_promise(job.id);
         let holds = self.all_holds(now);
         if let Some(placement) = self.fits_now(holds.clone(), job, now) {
             return Some(placement);
         }
-        let found = self.plan(holds).earliest(&self.wish(job), after(now));
-        match found.filter(|(start, _)| *start <= now + self.config.slurm.bf_window) {
-            Some(found) => self.promise(now, job, found),
-            None => self.promises.extend(own),
-        }
+        let found = self.plan(holds).earliest(&self.wishes(job), after(now));
+        let found = found.filter(|(start, _)| *start <= now + self.config.slurm.bf_window);
+        self.promise(now, job.id, found, own);
         None
     }
 
@@ -157,30 +163,32 @@ impl RefCluster {
             let Some(job) = self.queue.get(index).cloned() else {
                 break;
             };
-            let wish = self.wish(&job);
-            let shares = self.plan(holds.clone()).fit(&wish, now);
+            let (wishes, length) = (self.wishes(&job), self.length(&job));
+            let shares = self.plan(holds.clone()).fit(&wishes, now);
             let placed = shares.and_then(|shares| {
                 let placement = self.place_as_planned(&job, &shares)?;
                 Some((shares, placement))
             });
             if let Some((shares, placement)) = placed {
-                let to = floor(now + wish.length);
-                holds.push(wish.hold((now, to), shares));
+                let to = floor(now + length);
+                holds.extend(holds_of(&wishes, (now, to), shares));
                 started.push(self.start(now, index, placement));
                 continue;
             }
             index += 1;
-            if let Some((start, shares)) = self.plan(holds.clone()).earliest(&wish, after(now))
+            if let Some((start, shares)) = self.plan(holds.clone()).earliest(&wishes, after(now))
                 && start <= now + settings.bf_window
             {
                 let step = settings.bf_resolution;
-                let to = floor(start + wish.length).max(floor(start) + step);
+                let to = floor(start + length).max(floor(start) + step);
                 if start < to {
-                    let hold = wish.hold((start, to), shares);
-                    holds.push(hold.clone());
+                    let own = holds_of(&wishes, (start, to), shares);
+                    holds.extend(own.clone());
                     let early = floor(start).max(now);
-                    let more = self.plan(holds.clone()).before(early, &hold);
-                    holds.extend(more);
+                    for hold in own {
+                        let more = self.plan(holds.clone()).before(early, &hold);
+                        holds.extend(more);
+                    }
                 }
             }
         }

@@ -66,10 +66,12 @@ impl RefCluster {
         };
         let to_come = |job: &JobSpec| u128::from(job.run_time.as_nanos());
         let waiting = self.queue.iter();
-        let queued_work: u128 = waiting.map(|j| u128::from(j.processors) * to_come(j)).sum();
+        let queued_work: u128 = waiting
+            .map(|j| u128::from(j.processors()) * to_come(j))
+            .sum();
         let running = self.running.iter().map(|running| {
             let left = u128::from(running.finish.since(now).as_nanos());
-            u128::from(running.spec.processors) * left
+            u128::from(running.spec.processors()) * left
         });
         RefLoad {
             at: now,
@@ -77,7 +79,7 @@ impl RefCluster {
             busy: self.busy(),
             generic: self.free_generic(),
             queued: self.queue.len() as u64,
-            queued_processors: self.queue.iter().map(|j| u64::from(j.processors)).sum(),
+            queued_processors: self.queue.iter().map(|j| u64::from(j.processors())).sum(),
             work_left: queued_work + running.sum::<u128>(),
             queued_means: means(|change| change.1),
             busy_means: means(|change| change.2),

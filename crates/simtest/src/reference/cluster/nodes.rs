@@ -1,13 +1,15 @@
 //! Nodes one by one, and who may use them.
 
-use super::{RefCluster, Running};
+use super::RefCluster;
 use crate::trail::Share;
 use gridrig_core::generic::Generics;
-use gridrig_core::job::{JobSpec, Requirements};
+use gridrig_core::job::{Component, JobSpec, Requirements};
 use gridrig_core::resource::Resource;
 use gridrig_core::time::SimDuration;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+#[derive(Clone)]
 pub(super) struct Node {
     pub(super) resource: u16,
     pub(super) number: u32,
@@ -38,31 +40,84 @@ impl Node {
     pub(super) fn is_of(&self, share: Share) -> bool {
         (self.resource, self.number) == (share.resource, share.node)
     }
+
+    /// Takes what the component gets of this node, or gives it back.
+    pub(super) fn change(&mut self, share: Share, one: &Component, takes: bool) {
+        let change = |have: u64, by: u64| if takes { have - by } else { have + by };
+        let (each, wanted) = (u64::from(share.processors), &one.requirements);
+        self.free = u32::try_from(change(u64::from(self.free), each)).unwrap_or(0);
+        let memory = each * wanted.memory_kib;
+        self.memory_left_kib = self.memory_left_kib.map(|left| change(left, memory));
+        for (name, count) in counts(&wanted.generic) {
+            let left = self.generic_left.entry(name).or_default();
+            *left = change(*left, count);
+        }
+    }
 }
+
+/// What each component of a job gets.
+pub(super) type Placement = Vec<Vec<Share>>;
 
 impl RefCluster {
     /// Resources in file order, nodes in number order, on each as many
     /// processors as it has free and its remaining memory allows.
-    pub(super) fn place(&self, job: &JobSpec) -> Option<Vec<Share>> {
+    pub(super) fn place(&self, job: &JobSpec) -> Option<Placement> {
         let everything = vec![u32::MAX; self.config.resources.groups().len()];
-        self.place_within(job, &everything)
+        self.place_within(job, &vec![everything; job.components.iter().count()])
     }
 
     /// The same, with so many of each resource at most.
-    pub(super) fn place_within(&self, job: &JobSpec, shares: &[u32]) -> Option<Vec<Share>> {
+    pub(super) fn place_within(&self, job: &JobSpec, shares: &[Vec<u32>]) -> Option<Placement> {
+        self.place_by(job, |nodes, index, one| {
+            self.place_one(nodes, one, &shares[index])
+        })
+    }
+
+    /// On each node so many as said, if they all are free.
+    pub(super) fn place_on(&self, job: &JobSpec, shares: &[Vec<u32>]) -> Option<Placement> {
+        self.place_by(job, |nodes, index, one| {
+            place_one_on(nodes, one, &shares[index])
+        })
+    }
+
+    /// One component after the other, each on what is left of the nodes then.
+    fn place_by(
+        &self,
+        job: &JobSpec,
+        place: impl Fn(&[Node], usize, &Component) -> Option<Vec<Share>>,
+    ) -> Option<Placement> {
+        let mut nodes = Cow::Borrowed(&self.nodes);
+        let mut placement: Placement = Vec::new();
+        let mut before: Option<&Component> = None;
+        for (index, one) in job.components.iter().enumerate() {
+            if let (Some(before), Some(shares)) = (before, placement.last()) {
+                for node in nodes.to_mut() {
+                    let own = shares.iter().filter(|share| node.is_of(**share));
+                    let own: Vec<Share> = own.copied().collect();
+                    own.into_iter()
+                        .for_each(|share| node.change(share, before, true));
+                }
+            }
+            placement.push(place(&nodes, index, one)?);
+            before = Some(one);
+        }
+        Some(placement)
+    }
+
+    fn place_one(&self, nodes: &[Node], one: &Component, shares: &[u32]) -> Option<Vec<Share>> {
         let mut placement = Vec::new();
-        let mut missing = job.processors;
+        let mut missing = one.processors;
         let mut allowed = shares.to_vec();
-        for node in &self.nodes {
+        for node in nodes {
             let resource = &self.config.resources.groups()[usize::from(node.resource)];
-            let wanted = &job.requirements;
+            let wanted = &one.requirements;
             if missing == 0
                 || !is_of_kind(resource, wanted)
                 || !has(&node.generic_left, &wanted.generic)
             {
                 continue;
             }
-            let by_memory = match (node.memory_left_kib, job.requirements.memory_kib) {
+            let by_memory = match (node.memory_left_kib, wanted.memory_kib) {
                 (None, _) | (_, 0) => u64::MAX,
                 (Some(left), each) => left / each,
             };
@@ -84,71 +139,49 @@ impl RefCluster {
         (missing == 0).then_some(placement)
     }
 
-    /// On each node so many as said, if they all are free.
-    pub(super) fn place_on(&self, job: &JobSpec, shares: &[u32]) -> Option<Vec<Share>> {
-        let mut placement = Vec::new();
-        for (node, &processors) in self.nodes.iter().zip(shares) {
-            let memory = u64::from(processors) * job.requirements.memory_kib;
-            let has_memory = node.memory_left_kib.is_none_or(|left| memory <= left);
-            if processors > node.free || !has_memory {
-                return None;
-            }
-            if processors > 0 {
-                if !has(&node.generic_left, &job.requirements.generic) {
-                    return None;
-                }
-                placement.push(Share {
-                    resource: node.resource,
-                    node: node.number,
-                    processors,
-                });
-            }
-        }
-        Some(placement)
-    }
-
     /// Over mixed speeds a job runs at the slowest: the longest of the times
     /// it would take on each of its nodes.
-    pub(super) fn time_on(&self, run_time: SimDuration, placement: &[Share]) -> SimDuration {
+    pub(super) fn time_on(&self, run_time: SimDuration, placement: &Placement) -> SimDuration {
         let groups = self.config.resources.groups();
-        let times = placement.iter().map(|share| {
+        let times = placement.iter().flatten().map(|share| {
             let speed = groups[usize::from(share.resource)].speed;
             SimDuration::from_nanos(speed.divide(run_time.as_nanos()))
         });
         times.max().unwrap_or(run_time)
     }
 
-    pub(super) fn take(&mut self, share: Share, spec: &JobSpec) {
-        let wanted = &spec.requirements;
-        for node in &mut self.nodes {
-            if node.is_of(share) {
-                node.free -= share.processors;
-                if let Some(left) = &mut node.memory_left_kib {
-                    *left -= u64::from(share.processors) * wanted.memory_kib;
-                }
-                for (name, count) in counts(&wanted.generic) {
-                    *node.generic_left.entry(name).or_default() -= count;
-                }
+    /// Takes what a job gets, or gives it back.
+    pub(super) fn change(&mut self, job: &JobSpec, placement: &Placement, takes: bool) {
+        for (one, shares) in job.components.iter().zip(placement) {
+            for share in shares {
+                let nodes = self.nodes.iter_mut();
+                let own = nodes.filter(|node| node.is_of(*share));
+                own.for_each(|node| node.change(*share, one, takes));
             }
         }
     }
+}
 
-    pub(super) fn release(&mut self, running: &Running) {
-        let wanted = &running.spec.requirements;
-        for share in &running.placement {
-            for node in &mut self.nodes {
-                if node.is_of(*share) {
-                    node.free += share.processors;
-                    if let Some(left) = &mut node.memory_left_kib {
-                        *left += u64::from(share.processors) * wanted.memory_kib;
-                    }
-                    for (name, count) in counts(&wanted.generic) {
-                        *node.generic_left.entry(name).or_default() += count;
-                    }
-                }
+fn place_one_on(nodes: &[Node], one: &Component, shares: &[u32]) -> Option<Vec<Share>> {
+    let mut placement = Vec::new();
+    for (node, &processors) in nodes.iter().zip(shares) {
+        let memory = u64::from(processors) * one.requirements.memory_kib;
+        let has_memory = node.memory_left_kib.is_none_or(|left| memory <= left);
+        if processors > node.free || !has_memory {
+            return None;
+        }
+        if processors > 0 {
+            if !has(&node.generic_left, &one.requirements.generic) {
+                return None;
             }
+            placement.push(Share {
+                resource: node.resource,
+                node: node.number,
+                processors,
+            });
         }
     }
+    Some(placement)
 }
 
 pub(super) fn is_of_kind(resource: &Resource, wanted: &Requirements) -> bool {

@@ -1,8 +1,8 @@
 //! Reservations that are kept from pass to pass.
 
+use super::nodes::Placement;
 use super::{Promise, RefCluster};
 use crate::reference::plan::Hold;
-use crate::trail::Share;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::JobSpec;
 use gridrig_core::time::SimTime;
@@ -15,7 +15,7 @@ impl RefCluster {
         let waiting: Vec<JobId> = self.queue.iter().map(|job| job.id).collect();
         self.promises
             .retain(|promise| waiting.contains(&promise.job));
-        let missed = self.promises.iter().any(|promise| promise.hold.from < now);
+        let missed = self.promises.iter().any(|promise| promise.start < now);
         let overrun = self.running.iter().any(|running| running.expected <= now);
         if missed || overrun {
             self.promises.clear();
@@ -30,15 +30,14 @@ impl RefCluster {
     fn give_nodes(&mut self, now: SimTime) {
         let mut by_resource = std::mem::take(&mut self.promises);
         let arrival = |job: JobId| self.queue.iter().position(|queued| queued.id == job);
-        by_resource.sort_by_key(|promise| (promise.hold.from, arrival(promise.job)));
-        for Promise { job, hold } in by_resource {
+        by_resource.sort_by_key(|promise| (promise.start, arrival(promise.job)));
+        for Promise { job, start, shares } in by_resource {
             let Some(spec) = self.queue.iter().find(|queued| queued.id == job) else {
                 continue;
             };
             let plan = self.plan(self.all_holds(now));
-            if let Some(shares) = plan.fit_within(&self.wish(spec), hold.from, hold.shares) {
-                let hold = self.hold(spec, (hold.from, shares));
-                self.promises.push(Promise { job, hold });
+            if let Some(shares) = plan.fit_within(&self.wishes(spec), start, shares) {
+                self.promises.push(Promise { job, start, shares });
             }
         }
     }
@@ -46,7 +45,13 @@ impl RefCluster {
     /// What runs and what is promised.
     pub(super) fn all_holds(&self, now: SimTime) -> Vec<Hold> {
         let mut holds = self.running_holds(now);
-        holds.extend(self.promises.iter().map(|promise| promise.hold.clone()));
+        for Promise { job, start, shares } in &self.promises {
+            let spec = self.queue.iter().find(|queued| queued.id == *job);
+            holds.extend(
+                spec.into_iter()
+                    .flat_map(|spec| self.hold(spec, *start, shares.clone())),
+            );
+        }
         holds
     }
 
@@ -55,10 +60,21 @@ impl RefCluster {
         index.map(|index| self.promises.remove(index))
     }
 
-    pub(super) fn promise(&mut self, now: SimTime, job: &JobSpec, found: (SimTime, Vec<u32>)) {
-        self.promised(now, job.id, found.0);
-        let hold = self.hold(job, found);
-        self.promises.push(Promise { job: job.id, hold });
+    /// Promises a job what was found for it, or what it had been promised if that
+    /// is sooner: of several components that may be.
+    pub(super) fn promise(
+        &mut self,
+        now: SimTime,
+        job: JobId,
+        found: Option<(SimTime, Vec<Vec<u32>>)>,
+        own: Option<Promise>,
+    ) {
+        let found = found.map(|(start, shares)| Promise { job, start, shares });
+        let all = [found, own].into_iter().flatten();
+        if let Some(sooner) = all.min_by_key(|promise| promise.start) {
+            self.promised(now, job, sooner.start);
+            self.promises.push(sooner);
+        }
     }
 
     pub(super) fn promised(&mut self, now: SimTime, job: JobId, start: SimTime) {
@@ -72,9 +88,9 @@ impl RefCluster {
     }
 
     /// Where the job goes if its time has come and its nodes are free.
-    pub(super) fn due(&self, now: SimTime, job: &JobSpec) -> Option<Vec<Share>> {
+    pub(super) fn due(&self, now: SimTime, job: &JobSpec) -> Option<Placement> {
         let promise = self.promises.iter().find(|promise| promise.job == job.id)?;
-        let shares = (promise.hold.from == now).then_some(&promise.hold.shares)?;
+        let shares = (promise.start == now).then_some(&promise.shares)?;
         self.place_as_planned(job, shares)
     }
 }

@@ -1,10 +1,10 @@
 //! What a plan is told: who holds what, and what a job wants.
 
 use super::RefCluster;
-use super::nodes::{counts, is_of_kind};
+use super::nodes::{Placement, counts, is_of_kind};
 use crate::reference::plan::{Hold, Place, RefPlan, Wish};
 use crate::trail::Share;
-use gridrig_core::job::JobSpec;
+use gridrig_core::job::{Component, JobSpec};
 use gridrig_core::time::{SimDuration, SimTime};
 
 impl RefCluster {
@@ -38,10 +38,10 @@ impl RefCluster {
 
     /// An end that is overdue is expected right after this instant.
     pub(super) fn running_holds(&self, now: SimTime) -> Vec<Hold> {
-        let holds = self.running.iter().map(|running| {
+        let holds = self.running.iter().flat_map(|running| {
             let span = (SimTime::ZERO, running.expected.max(after(now)));
-            let shares = self.by_place(&running.placement);
-            self.wish(&running.spec).hold(span, shares)
+            let shares = running.placement.iter().map(|own| self.by_place(own));
+            holds(&self.wishes(&running.spec), span, shares.collect())
         });
         holds.collect()
     }
@@ -60,34 +60,49 @@ impl RefCluster {
         shares
     }
 
-    pub(super) fn wish(&self, job: &JobSpec) -> Wish {
-        let memory_kib = job.requirements.memory_kib;
-        let groups = self.config.resources.groups();
-        let usable = groups.iter().filter(|g| is_of_kind(g, &job.requirements));
+    /// How long a job may take wherever each of its components runs.
+    pub(super) fn length(&self, job: &JobSpec) -> SimDuration {
+        let groups = self.config.resources.groups().iter();
+        let usable = groups.filter(|group| {
+            let mut all = job.components.iter();
+            all.any(|one| is_of_kind(group, &one.requirements))
+        });
         let longest = usable.map(|group| group.speed.divide(estimate(job).as_nanos()));
+        SimDuration::from_nanos(longest.max().unwrap_or(0).max(1))
+    }
+
+    /// What each component wants.
+    pub(super) fn wishes(&self, job: &JobSpec) -> Vec<Wish> {
+        let all = job.components.iter();
+        all.map(|one| self.wish(one, self.length(job))).collect()
+    }
+
+    fn wish(&self, one: &Component, length: SimDuration) -> Wish {
+        let memory_kib = one.requirements.memory_kib;
+        let groups = self.config.resources.groups();
         let most = |place: &Place| {
             let by_memory = match place.memory_kib {
                 Some(memory) if memory_kib > 0 => memory / memory_kib,
                 _ => u64::MAX,
             };
-            match is_of_kind(&groups[place.resource], &job.requirements) {
+            match is_of_kind(&groups[place.resource], &one.requirements) {
                 true => u32::try_from(place.processors.min(by_memory)).unwrap_or(u32::MAX),
                 false => 0,
             }
         };
         Wish {
-            processors: job.processors,
-            length: SimDuration::from_nanos(longest.max().unwrap_or(0).max(1)),
+            processors: one.processors,
+            length,
             most: self.places().iter().map(most).collect(),
             memory_kib,
-            generic: counts(&job.requirements.generic),
+            generic: counts(&one.requirements.generic),
         }
     }
 
-    /// The job's hold if it begins then.
-    pub(super) fn hold(&self, job: &JobSpec, (from, shares): (SimTime, Vec<u32>)) -> Hold {
-        let wish = self.wish(job);
-        wish.hold((from, from + wish.length), shares)
+    /// The job's holds if it begins then.
+    pub(super) fn hold(&self, job: &JobSpec, from: SimTime, shares: Vec<Vec<u32>>) -> Vec<Hold> {
+        let span = (from, from + self.length(job));
+        holds(&self.wishes(job), span, shares)
     }
 
     /// Where it goes if the plan and the nodes let it start now.
@@ -96,14 +111,14 @@ impl RefCluster {
         holds: Vec<Hold>,
         job: &JobSpec,
         now: SimTime,
-    ) -> Option<Vec<Share>> {
-        let shares = self.plan(holds).fit(&self.wish(job), now)?;
+    ) -> Option<Placement> {
+        let shares = self.plan(holds).fit(&self.wishes(job), now)?;
         self.place_as_planned(job, &shares)
     }
 
     /// By node exactly where the plan says, by resource on the first nodes
     /// within what it says.
-    pub(super) fn place_as_planned(&self, job: &JobSpec, shares: &[u32]) -> Option<Vec<Share>> {
+    pub(super) fn place_as_planned(&self, job: &JobSpec, shares: &[Vec<u32>]) -> Option<Placement> {
         match self.by_node {
             true => self.place_on(job, shares),
             false => self.place_within(job, shares),
@@ -114,11 +129,19 @@ impl RefCluster {
     /// resource: it asks for generic resources, or one of the resources it may use
     /// has no more memory than said.
     pub(super) fn minds_nodes(&self, job: &JobSpec) -> bool {
-        let mut groups = self.config.resources.groups().iter();
-        let minds_memory = job.requirements.memory_kib > 0
-            && groups.any(|g| is_of_kind(g, &job.requirements) && g.memory_mib.is_some());
-        minds_memory || !job.requirements.generic.is_empty()
+        job.components.iter().any(|one| {
+            let (wanted, mut groups) = (&one.requirements, self.config.resources.groups().iter());
+            let minds_memory = wanted.memory_kib > 0
+                && groups.any(|g| is_of_kind(g, wanted) && g.memory_mib.is_some());
+            minds_memory || !wanted.generic.is_empty()
+        })
     }
+}
+
+/// What the components hold for that time.
+pub(super) fn holds(wishes: &[Wish], span: (SimTime, SimTime), shares: Vec<Vec<u32>>) -> Vec<Hold> {
+    let all = wishes.iter().zip(shares);
+    all.map(|(wish, own)| wish.hold(span, own)).collect()
 }
 
 /// The instant right after this one.

@@ -141,14 +141,14 @@ fn check_size(store: &JobStore, order: &batch::Order) -> Result<(), Refusal> {
         .batch
         .nodes
         .is_some_and(|nodes| nodes > resources.nodes())
-        && spec.processors <= resources.processors()
+        && spec.processors() <= resources.processors()
     {
         return Err(Refusal::submission("Node count specification invalid"));
     }
-    if resources.could_run(&spec) {
+    if resources.could_run(&spec.components) {
         return Ok(());
     }
-    if spec.processors > resources.processors() {
+    if spec.processors() > resources.processors() {
         let what = "More processors requested than permitted";
         return Err(Refusal::submission(what));
     }

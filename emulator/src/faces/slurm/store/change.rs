@@ -6,7 +6,7 @@ use crate::faces::slurm::length::{self, Plan};
 use crate::faces::slurm::site::MIN_JOB_AGE;
 use crate::slurm::times::Limit;
 use gridrig_core::ids::JobId;
-use gridrig_core::job::{JobSpec, Requirements};
+use gridrig_core::job::{Components, JobSpec, Requirements};
 use gridrig_core::message::{EndState, JobEnd};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -35,14 +35,16 @@ impl JobStore {
         };
         JobSpec {
             id: JobId(0),
-            processors,
+            components: Components::one(
+                processors,
+                Requirements {
+                    memory_kib: memory.unwrap_or(0),
+                    generic: batch.gres.clone(),
+                    ..Requirements::default()
+                },
+            ),
             run_time,
             requested_time: limit,
-            requirements: Requirements {
-                memory_kib: memory.unwrap_or(0),
-                generic: batch.gres.clone(),
-                ..Requirements::default()
-            },
             data_kib: 0,
         }
     }
@@ -142,7 +144,7 @@ impl JobStore {
             name: format!("job-{}", spec.id.0),
             uid,
             user: Arc::clone(user),
-            tasks: spec.processors,
+            tasks: spec.processors(),
             cpus_per_task: 1,
             tasks_given: true,
             requeue: true,

@@ -3,15 +3,15 @@
 
 use super::super::{Kinds, Site, UNSAID};
 use super::*;
-use crate::ids::{ClusterId, DomainId, JobId};
+use crate::ids::{ClusterId, DomainId};
 use crate::inventory::{
     Attribute, Form, Inventory, Number, Record, Schema, SiteCluster, names, of_clusters,
 };
-use crate::job::{JobSpec, Requirements};
+use crate::job::{Components, Requirements};
 use crate::load::LoadSample;
 use crate::resource::{Resource, Resources};
 use crate::rng;
-use crate::time::{Decimal, SimDuration};
+use crate::time::Decimal;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
@@ -233,11 +233,8 @@ fn aggregated_information_misses_no_job_that_a_cluster_could_run() {
             let processors = rng.random_range(1..64);
             let generic = ["", "", "", "", "gpu:3", "gpu:1,nic:1"][processors as usize % 6];
             requirements.generic = generic.parse().unwrap();
-            let job = JobSpec {
-                requirements,
-                ..JobSpec::rigid(JobId(0), processors, SimDuration::ZERO)
-            };
-            let wanted = kinds.wanted(&job.requirements);
+            let job = Components::one(processors, requirements);
+            let wanted = kinds.wanted(&job.first.requirements);
             let runs = clusters.iter().any(|(all, _)| all.could_run(&job));
             let mut offers = site.machines.iter().map(|m| m.offer(&wanted).capacity);
             let offered = offers.any(|capacity| capacity >= u64::from(processors));
