@@ -597,8 +597,7 @@ impl RefView {
 
     /// Processor-nanoseconds left there, on the way and waiting, per processor.
     fn work_per_processor(&self) -> Ratio {
-        let work =
-            |job: &JobSpec| i128::from(job.processors()) * i128::from(job.run_time.as_nanos());
+        let work = |it: &JobSpec| i128::from(it.processors()) * i128::from(it.run_time.as_nanos());
         let known = self.loads.iter();
         let known: i128 = known.map(|(_, load)| load.work_left.cast_signed()).sum();
         let sent: i128 = self.sent.iter().map(|(_, job)| work(job)).sum();
