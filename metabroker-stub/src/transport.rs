@@ -45,31 +45,13 @@ impl HttpTransport {
         sent.map(drop).map_err(TransportError::from)
     }
 
-    /// Whether the receiver has a job that it has not turned away.
-    async fn locate(&self, to: Target, job: JobId) -> Result<(), TransportError> {
-        let base = self.base(to)?;
-        let status = self
-            .client
-            .job(base, job.0)
-            .await
-            .map_err(TransportError::from)?;
-        match status.state.as_str() {
-            "rejected" => Err(TransportError::Answered {
-                to: base.to_owned(),
-                status: 404,
-                reason: None,
-                why: "it has turned the job away".to_owned(),
-            }),
-            _ => Ok(()),
-        }
-    }
-
     async fn to_lrms(&self, cluster: ClusterId, what: &ToLrms) -> Result<(), TransportError> {
         let to = Target::Cluster(cluster);
         match what {
-            ToLrms::Dispatch(job) => self.submit(to, JobSubmission::of(job)).await,
+            ToLrms::Dispatch(job) | ToLrms::Locate(job) => {
+                self.submit(to, JobSubmission::of(job)).await
+            }
             ToLrms::Cancel(job) => self.cancel(to, *job).await,
-            ToLrms::Locate(job) => self.locate(to, *job).await,
         }
     }
 
@@ -81,9 +63,10 @@ impl HttpTransport {
     ) -> Result<(), TransportError> {
         let to = Target::Peer(domain);
         match what {
-            ToPeer::Forward(job) => self.submit(to, JobSubmission::forwarded(job)).await,
+            ToPeer::Forward(job) | ToPeer::Locate(job) => {
+                self.submit(to, JobSubmission::forwarded(job)).await
+            }
             ToPeer::Cancel(job) => self.cancel(to, *job).await,
-            ToPeer::Locate(job) => self.locate(to, *job).await,
             ToPeer::News(news) => notify(&self.client, envelope, *news, self.base(to)).await,
             ToPeer::Info(push) => {
                 inform(&self.client, envelope, &push.samples, self.base(to)?).await

@@ -39,13 +39,10 @@ impl<'a> Draw<'a> {
         self.outage(plan, of, None, true);
     }
 
-    /// A broker is started anew, so many times. It is always the same one: where
-    /// two have forgotten a job that was with both, nobody can tell the first who
-    /// has it.
+    /// Brokers are started anew, so many times in all.
     pub fn restarts(&mut self, plan: &mut FaultPlan, times: u32) {
-        let broker = self.broker();
         for _ in 0..times {
-            let (at, back) = self.span();
+            let (broker, (at, back)) = (self.broker(), self.span());
             plan.restarts.push(Restart { broker, at, back });
         }
     }

@@ -50,7 +50,7 @@ impl Link {
                 self.tell_news(connection, envelope, JobNews::State, report)
                     .await
             }
-            ToPeer::News(News::Refused { job, reason }) => {
+            ToPeer::News(News::Refused { job, reason, .. }) => {
                 let report = JobReport::refused(*job, *reason);
                 self.tell_news(connection, envelope, JobNews::Refused, report)
                     .await
@@ -66,7 +66,7 @@ impl Link {
             ToPeer::Locate(job) => {
                 let request = QueryJob {
                     connection,
-                    job: self.state().job_names.theirs(*job),
+                    job: self.state().job_names.theirs(job.spec.id),
                 };
                 match self.call(&request).await?.state {
                     JobState::Rejected => Err(self.turned_away("it has turned the job away")),

@@ -71,6 +71,10 @@ pub(super) struct Network<'a, S> {
     /// By job: its end has been seen where it entered.
     pub seen: Vec<bool>,
     pub ended: usize,
+    /// Touch with it has been lost.
+    lost: Vec<bool>,
+    /// Jobs of which neither is true.
+    pub open: usize,
     events: &'a mut S,
 }
 
@@ -82,6 +86,8 @@ impl<'a, S> Network<'a, S> {
             links: Links::new(plan, seed),
             seen: vec![false; jobs],
             ended: 0,
+            lost: vec![false; jobs],
+            open: jobs,
             events,
         }
     }
@@ -116,8 +122,14 @@ impl<'a, S> Network<'a, S> {
 
 impl<S: EventSink> EventSink for Network<'_, S> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
-        if let (EventKind::FinishSeen, Some(job)) = (event.kind, event.job) {
-            self.ended += usize::from(!std::mem::replace(&mut self.seen[job.index()], true));
+        let of_note = matches!(event.kind, EventKind::FinishSeen | EventKind::LostTouch);
+        if let (true, Some(job)) = (of_note, event.job) {
+            let (seen, lost) = (&mut self.seen[job.index()], &mut self.lost[job.index()]);
+            self.open -= usize::from(!*seen && !*lost);
+            match event.kind {
+                EventKind::LostTouch => *lost = true,
+                _ => self.ended += usize::from(!std::mem::replace(seen, true)),
+            }
         }
         self.events.emit(at, event);
     }
