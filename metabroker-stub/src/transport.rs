@@ -1,7 +1,7 @@
 //! What a broker sends, over HTTP.
 
 use crate::Peer;
-use crate::lagrid::{Links, TURNED_AWAY, answered};
+use crate::lagrid::{Links, answered};
 use gridrig_core::agent::{BrokerSetup, Envelope, FromBroker, ToLrms, ToPeer};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::load::LoadSample;
@@ -45,22 +45,13 @@ impl HttpTransport {
         Ok(())
     }
 
-    /// Whether the receiver has a job that it has not turned away.
-    async fn locate(&self, to: Target, job: JobId) -> Result<(), TransportError> {
-        let base = self.base(to)?;
-        let status = self.client.job(base, job.0).await?;
-        match status.state.as_str() {
-            "rejected" => Err(answered(base, 404, TURNED_AWAY)),
-            _ => Ok(()),
-        }
-    }
-
     async fn to_lrms(&self, cluster: ClusterId, what: &ToLrms) -> Result<(), TransportError> {
         let to = Target::Cluster(cluster);
         match what {
-            ToLrms::Dispatch(job) => self.submit(to, JobSubmission::of(job)).await,
+            ToLrms::Dispatch(job) | ToLrms::Locate(job) => {
+                self.submit(to, JobSubmission::of(job)).await
+            }
             ToLrms::Cancel(job) => self.cancel(to, *job).await,
-            ToLrms::Locate(job) => self.locate(to, *job).await,
         }
     }
 
@@ -72,9 +63,10 @@ impl HttpTransport {
     ) -> Result<(), TransportError> {
         let to = Target::Peer(domain);
         match what {
-            ToPeer::Forward(job) => self.submit(to, JobSubmission::forwarded(job)).await,
+            ToPeer::Forward(job) | ToPeer::Locate(job) => {
+                self.submit(to, JobSubmission::forwarded(job)).await
+            }
             ToPeer::Cancel(job) => self.cancel(to, *job).await,
-            ToPeer::Locate(job) => self.locate(to, *job).await,
             ToPeer::News(news) => notify(&self.client, envelope, *news, self.base(to)).await,
             ToPeer::Info(push) => {
                 inform(&self.client, envelope, &push.samples, self.base(to)?).await

@@ -41,14 +41,14 @@ pub use lrms::{
     Completions, Exchange, Follow, Home, JobNews, Lrms, LrmsAgent, LrmsSetup, Outside, Pass,
 };
 pub use peer_link::{Ask, PeerLink};
-pub use store::{JobState, JobView, Receipt, SubmitError};
+pub use store::{JobState, JobView, Receipt, SubmitError, digest};
 pub use tries::{AfterTry, Tries};
 
 use crate::event::EventSink;
 use crate::ids::{ClusterId, JobId};
 use crate::job::JobSpec;
 use crate::load::LoadSample;
-use crate::message::{EndState, JobEnd, Route};
+use crate::message::{JobEnd, Route};
 use crate::time::{SimDuration, SimTime, WallTime};
 
 /// Time between tries to say something to somebody who does not answer, on the
@@ -175,16 +175,6 @@ pub trait JobHolder:
     /// What is known of a job; `None` if it was never here or is forgotten.
     #[must_use]
     fn view(&self, job: JobId) -> Option<JobView>;
-
-    /// Whether it has a job that it has not turned away: the answer to whoever
-    /// was started anew and looks for the job.
-    #[must_use]
-    fn has(&self, job: JobId) -> bool {
-        match self.view(job).map(|view| view.state) {
-            Some(JobState::Ended(end)) => !matches!(end.state, EndState::Rejected(_)),
-            state => state.is_some(),
-        }
-    }
 
     /// At most `limit` jobs with a name above `after`.
     #[must_use]

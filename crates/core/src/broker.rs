@@ -33,8 +33,7 @@ use view::Known;
 ///   [`information_age`](Self::information_age).
 /// - Commands: [`submit`](Self::submit), [`cancel`](Self::cancel),
 ///   [`set_access`](Self::set_access).
-/// - For a broker that was started anew: [`set_aside`](Self::set_aside),
-///   [`put_back`](Self::put_back), [`place`](Self::place).
+/// - For a broker that was started anew: [`restore`](Self::restore).
 /// - Messages in: [`handle_info`](Self::handle_info), [`share_info`](Self::share_info),
 ///   [`handle_refusal`](Self::handle_refusal), [`handle_end`](Self::handle_end).
 /// - Time: ask [`poll_timeout`](Self::poll_timeout) after any change; when it
@@ -143,6 +142,19 @@ impl Broker {
         self.jobs.get(&job).map(|held| held.route)
     }
 
+    /// Whether a job that is held here is with this target.
+    #[must_use]
+    pub fn is_with(&self, job: JobId, target: Target) -> bool {
+        self.with(job, target).is_some()
+    }
+
+    /// The latest visit of a job that is with this target.
+    fn with(&self, job: JobId, target: Target) -> Option<&Held> {
+        let latest = self.jobs.get(&job);
+        let mut visits = std::iter::successors(latest, |held| held.earlier.as_deref());
+        visits.find(|held| held.sent == Some(target))
+    }
+
     /// Jobs that wait for a cycle.
     #[must_use]
     pub fn queued(&self) -> usize {
@@ -228,29 +240,45 @@ impl Broker {
         {
             return Err(Reason::QueueFull);
         }
-        let job = spec.id;
-        let arrival = self.next_arrival;
-        self.next_arrival += 1;
-        let earlier = self.jobs.remove(&job).map(Box::new);
-        let refused_by = Vec::new();
-        let hop = route.hop;
-        let held = Held {
-            spec,
-            route,
-            arrival,
-            sent: None,
-            sent_at: SimTime::ZERO,
-            unwanted: false,
-            refused_by,
-            earlier,
-        };
-        self.jobs.insert(job, held);
-        self.queue.insert(arrival, job);
+        let (job, hop) = (spec.id, route.hop);
+        self.restore(spec, route, None);
         events.emit(
             now,
             Event::new(EventKind::BrokerArrival, job, self.config.domain).with(hop),
         );
         Ok(())
+    }
+
+    /// Holds a job that has come this way: it waits here, or was `sent` to whoever
+    /// has it.
+    pub fn restore(&mut self, spec: JobSpec, route: Route, sent: Option<Target>) {
+        let (job, arrival) = (spec.id, self.next_arrival);
+        self.next_arrival += 1;
+        if sent.is_none() {
+            self.queue.insert(arrival, job);
+        }
+        let mut held = Held {
+            spec,
+            route,
+            arrival,
+            sent,
+            sent_at: SimTime::ZERO,
+            unwanted: false,
+            refused_by: Vec::new(),
+            earlier: self.jobs.remove(&job).map(Box::new),
+        };
+        // A broker that was started anew may be brought an earlier visit last.
+        let is_later = |one: &Box<Held>| one.route.hop > route.hop;
+        if let Some(mut latest) = held.earlier.take_if(|one| is_later(one)) {
+            let mut place = &mut latest.earlier;
+            while place.as_ref().is_some_and(is_later) {
+                place = &mut place.as_mut().expect("there is one").earlier;
+            }
+            held.earlier = place.take();
+            *place = Some(Box::new(held));
+            held = *latest;
+        }
+        self.jobs.insert(job, held);
     }
 
     /// Takes in a sample of an own cluster or of a peer's cluster.
@@ -338,24 +366,33 @@ impl Broker {
         events: &mut impl EventSink,
         out: &mut Vec<Outgoing>,
     ) {
-        let Some(held) = self.jobs.remove(&end.job) else {
-            return;
-        };
-        // What was sent waits in no queue.
-        if held.sent != Some(by) {
-            self.jobs.insert(end.job, held);
-            return;
+        if let Some(held) = self.let_go(end.job, by) {
+            self.pass_back(now, held.route.from, end, events, out);
         }
-        if let Some(earlier) = held.earlier {
-            self.jobs.insert(end.job, *earlier);
-        }
-        self.pass_back(now, held.route.from, end, events, out);
     }
 
-    /// Touch with a job is lost that is with this target, or, if it is set
-    /// aside, may be there: whoever it came from is told. It counts as sent
-    /// there, so that its end is passed on if that comes after all. The answer
-    /// is whether it is so.
+    /// Lets go of the latest visit of a job that is with this target.
+    fn let_go(&mut self, job: JobId, by: Target) -> Option<Held> {
+        let mut latest = self.jobs.remove(&job)?;
+        if latest.sent == Some(by) {
+            if let Some(earlier) = latest.earlier.take() {
+                self.jobs.insert(job, *earlier);
+            }
+            return Some(latest);
+        }
+        let mut place = &mut latest.earlier;
+        while place.as_ref().is_some_and(|held| held.sent != Some(by)) {
+            place = &mut place.as_mut().expect("there is one").earlier;
+        }
+        let mut found = place.take();
+        *place = found.as_mut().and_then(|held| held.earlier.take());
+        self.jobs.insert(job, latest);
+        found.map(|held| *held)
+    }
+
+    /// Touch with a job is lost that is with this target: whoever it came from is
+    /// told. It stays as sent there, so that its end is passed on if that comes
+    /// after all. The answer is whether it is so.
     pub fn lose_touch(
         &mut self,
         now: SimTime,
@@ -364,22 +401,14 @@ impl Broker {
         events: &mut impl EventSink,
         out: &mut Vec<Outgoing>,
     ) -> bool {
-        let waits = |arrival| self.queue.contains_key(arrival) || self.parked.contains_key(arrival);
-        let mut visit = self.jobs.get_mut(&job);
-        while let Some(held) = visit {
-            let is_there = held.sent.map_or(!waits(&held.arrival), |to| to == target);
-            if is_there {
-                held.sent = Some(target);
-                let from = held.route.from;
-                let lost = Event::new(EventKind::LostTouch, job, self.config.domain);
-                events.emit(now, lost.to(target).because(Reason::Lost));
-                let end = JobEnd::without_run(job, EndState::LOST);
-                self.pass_back(now, from, end, events, out);
-                return true;
-            }
-            visit = held.earlier.as_deref_mut();
-        }
-        false
+        let Some(from) = self.with(job, target).map(|held| held.route.from) else {
+            return false;
+        };
+        let lost = Event::new(EventKind::LostTouch, job, self.config.domain);
+        events.emit(now, lost.to(target).because(Reason::Lost));
+        let end = JobEnd::without_run(job, EndState::LOST);
+        self.pass_back(now, from, end, events, out);
+        true
     }
 
     /// Lets go of the latest visit of a job.

@@ -93,6 +93,10 @@ pub enum News {
         job: JobId,
         /// Why.
         reason: Reason,
+        /// Which time that the job was brought, by the
+        /// [digest](crate::agent::digest) of its key then; `None` if that is not
+        /// said.
+        visit: Option<u64>,
     },
 }
 

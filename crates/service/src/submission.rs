@@ -35,6 +35,7 @@ pub fn arrival(job: JobSubmission, hosts: NotifyHosts) -> Result<Arrival, Proble
         key: job.key,
         tag: job.tag.map(Into::into),
         identity: None,
+        sought: job.sought,
     })
 }
 
@@ -44,6 +45,8 @@ pub fn conflict(error: SubmitError) -> Problem {
     match error {
         SubmitError::IdTaken(_) => Problem::new(409, "job-id-taken", error.to_string()),
         SubmitError::KeyReused(_) => Problem::new(422, "key-reused", error.to_string()),
+        SubmitError::NotHere => Problem::new(404, "not-here", error.to_string()),
+        SubmitError::NotFoundYet => Problem::new(503, "not-found-yet", error.to_string()),
     }
 }
 

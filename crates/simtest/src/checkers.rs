@@ -18,10 +18,14 @@ pub struct Checker {
 }
 
 /// Every rule.
-pub const ALL: [Checker; 6] = [
+pub const ALL: [Checker; 7] = [
     Checker {
         rule: "a job ends exactly once, and is seen to end after that",
         check: one_end_per_job,
+    },
+    Checker {
+        rule: "a job is in one LRMS only, and starts once",
+        check: one_run_per_job,
     },
     Checker {
         rule: "the steps of a job never go back in time",
@@ -78,6 +82,18 @@ fn one_end_per_job(_: &Grid, submissions: &[Submission], trails: &Trails) -> Res
             return Err(format!(
                 "job {job} ends {ends} times and is seen to end {seen} times: {steps:?}"
             ));
+        }
+    }
+    Ok(())
+}
+
+fn one_run_per_job(_: &Grid, _: &[Submission], trails: &Trails) -> Result<(), String> {
+    for (job, steps) in trails.jobs.iter().enumerate() {
+        let times = |which: fn(&Step) -> bool| steps.iter().filter(|(_, step)| which(step)).count();
+        let queued = times(|step| matches!(step, Step::Queued(_)));
+        let started = times(|step| matches!(step, Step::Started(..)));
+        if queued > 1 || started > 1 {
+            return Err(format!("job {job} is queued {queued} times: {steps:?}"));
         }
     }
     Ok(())

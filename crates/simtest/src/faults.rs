@@ -40,31 +40,23 @@ impl<'a> Draw<'a> {
         self.outage(plan, of, None, true);
     }
 
-    /// A broker is started anew and has forgotten everything, so many times. It is
-    /// always the same one: where two have forgotten a job that was with both,
-    /// nobody can tell the first who has it.
+    /// Brokers are started anew and have forgotten everything, so many times in all.
     pub fn restarts(&mut self, plan: &mut FaultPlan, times: u32) {
-        let broker = self.broker();
-        (0..times).for_each(|_| self.restart(plan, broker, Some(Memory::None)));
+        self.stops(plan, times, Some(Memory::None));
     }
 
-    /// Brokers stop, so many times, and go on with what they know: started anew with
-    /// their journals (`Some`), or because they only stood still.
+    /// Brokers stop, so many times, and go on: started anew with this memory, or,
+    /// without one, because they only stood still.
     pub fn stops(&mut self, plan: &mut FaultPlan, times: u32, anew: Option<Memory>) {
         for _ in 0..times {
-            let broker = self.broker();
-            self.restart(plan, broker, anew);
+            let (broker, (at, back)) = (self.broker(), self.span());
+            plan.restarts.push(Restart {
+                broker,
+                at,
+                back,
+                anew,
+            });
         }
-    }
-
-    fn restart(&mut self, plan: &mut FaultPlan, broker: DomainId, anew: Option<Memory>) {
-        let (at, back) = self.span();
-        plan.restarts.push(Restart {
-            broker,
-            at,
-            back,
-            anew,
-        });
     }
 
     fn outage(

@@ -62,6 +62,8 @@ pub struct Trails {
     pub information: Vec<(SimTime, Party, Party)>,
     /// What jobs were promised first: made when, to whom, for when.
     pub promises: Vec<(SimTime, JobId, SimTime)>,
+    /// Jobs with which touch was lost: when, and by whom.
+    pub lost: Vec<(SimTime, JobId, Party)>,
 }
 
 /// The instants and places of a job, as results report them.
@@ -224,7 +226,11 @@ impl EventSink for Trails {
                 let job = event.job.expect("a job is promised its start");
                 return self.promises.push((at, job, event.instant()));
             }
-            EventKind::PromiseWithdrawn | EventKind::Recovered | EventKind::LostTouch => return,
+            EventKind::LostTouch => {
+                let job = event.job.expect("touch is lost with a job");
+                return self.lost.push((at, job, by));
+            }
+            EventKind::PromiseWithdrawn | EventKind::Recovered => return,
             EventKind::Started => Step::Started(lrms(), shares(event.placement)),
             EventKind::Finished => Step::Finished(lrms()),
             EventKind::Notified => Step::Notified(by, to()),

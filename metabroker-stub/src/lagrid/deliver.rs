@@ -19,7 +19,7 @@ use gridrig_protocol::lagrid::{
 use gridrig_protocol::rest::LoadReport;
 
 /// Why a job is not where it was sent.
-pub(crate) const TURNED_AWAY: &str = "it has turned the job away";
+const TURNED_AWAY: &str = "it has turned the job away";
 
 /// An answer that is none of those wanted.
 pub(crate) fn answered(to: &str, status: u16, why: &str) -> TransportError {
@@ -63,7 +63,7 @@ impl Link {
                 self.tell_news(connection, envelope, JobNews::State, report)
                     .await
             }
-            ToPeer::News(News::Refused { job, reason }) => {
+            ToPeer::News(News::Refused { job, reason, .. }) => {
                 let report = JobReport::refused(*job, *reason);
                 self.tell_news(connection, envelope, JobNews::Refused, report)
                     .await
@@ -79,7 +79,7 @@ impl Link {
             ToPeer::Locate(job) => {
                 let request = QueryJob {
                     connection,
-                    job: self.state().job_names.theirs(*job),
+                    job: self.state().job_names.theirs(job.spec.id),
                 };
                 match self.call(&request).await?.state {
                     JobState::Rejected => Err(answered(&self.setup.url, 404, TURNED_AWAY)),

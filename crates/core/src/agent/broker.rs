@@ -18,7 +18,7 @@ pub use links::PeerState;
 pub use sessions::{PeerSession, Pull, SessionChange};
 pub use setup::{BrokerSetup, GridNames, SetupError};
 
-use super::conversation::{FromBroker, ToPeer};
+use super::conversation::{Arrival, FromBroker, ToPeer};
 use super::envelope::{Tally, Told};
 use super::store::{JobState, JobStore, JobView, Naming};
 use super::{Agent, Cx, Handle, JobHolder, Participant};
@@ -43,26 +43,24 @@ pub struct BrokerAgent {
     /// The nominal instant of the next cycle.
     next_cycle: Option<SimTime>,
     grace: SimDuration,
-    /// Jobs that are looked for before anything is decided about them.
-    searches: BTreeMap<JobId, Search>,
+    /// Jobs that are looked for before anything is decided about them, by the key
+    /// under which they have come.
+    searches: BTreeMap<(JobId, Option<String>), Search>,
     partners: Partners,
     /// When this life began.
     born: SimTime,
     /// What is said again to somebody who does not answer.
-    reminders: BTreeSet<(WallTime, Reminder)>,
+    reminders: BTreeMap<WallTime, Vec<Reminder>>,
     round: Round,
     frozen: bool,
 }
 
 /// Something to be said again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reminder {
-    /// The question whether the receiver has the job.
-    Locate(JobId, Target),
+    /// The job itself, or the question whether the receiver has it.
+    Bring(Target, Box<Arrival>),
     /// The request to remove the job.
-    Cancel(JobId, Target),
-    /// The job itself, to a cluster that may have it.
-    Dispatch(JobId, Target),
+    Remove(Target, JobId),
 }
 
 /// The samples of one exchange, on their way to the consumers as one message.
@@ -112,7 +110,7 @@ impl BrokerAgent {
             searches: BTreeMap::new(),
             partners: Partners::of(&setup.sessions),
             born: setup.born,
-            reminders: BTreeSet::new(),
+            reminders: BTreeMap::new(),
             round: Round::default(),
             frozen: false,
         }
@@ -191,7 +189,11 @@ impl BrokerAgent {
     /// Tells the broker that a job came back.
     fn refused(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, by: Target, reason: Reason) {
         let unwanted = self.broker.is_unwanted(job);
-        let said = News::Refused { job, reason };
+        let said = News::Refused {
+            job,
+            reason,
+            visit: None,
+        };
         self.inside(cx, Told { from: by, said });
         if unwanted {
             self.note_removed(job);
@@ -257,11 +259,11 @@ impl JobHolder for BrokerAgent {
         let state = match (self.broker.whereabouts(job), record.end) {
             (Some(Some(_)), Some(end)) if end.state.is_lost() => JobState::Ended(end),
             (Some(Some(to)), _) => JobState::Sent { to },
-            (Some(None), _) => JobState::Queued {
+            (None, Some(end)) => JobState::Ended(end),
+            // One that is looked for is held by nobody yet.
+            (Some(None), _) | (None, None) => JobState::Queued {
                 since: record.arrived,
             },
-            (None, Some(end)) => JobState::Ended(end),
-            (None, None) => return None,
         };
         Some(record.view(state))
     }
@@ -290,7 +292,7 @@ impl Agent for BrokerAgent {
     }
 
     fn next_wall_due(&self) -> Option<WallTime> {
-        let first = self.reminders.first().map(|(due, _)| *due);
+        let first = self.reminders.keys().next().copied();
         first.filter(|_| !self.frozen)
     }
 

@@ -11,7 +11,7 @@ use crate::event::{MessageKind, Party};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::{Entry, JobSpec};
 use crate::load::LoadSample;
-use crate::message::{JobEnd, News, Route};
+use crate::message::{JobEnd, News, Route, Target};
 use crate::session::Push;
 use crate::time::SimTime;
 use std::convert::Infallible;
@@ -50,6 +50,9 @@ pub struct Arrival {
     pub tag: Option<Arc<str>>,
     /// Under whose name it is to run here, if its sender's identity is mapped.
     pub identity: Option<Arc<str>>,
+    /// Its sender looks for it: it is taken only if it is here under its key, or
+    /// is found further on by a broker that was started anew.
+    pub sought: bool,
 }
 
 impl Arrival {
@@ -65,6 +68,7 @@ impl Arrival {
             notify: None,
             tag: None,
             identity: None,
+            sought: false,
         }
     }
 
@@ -106,9 +110,9 @@ pub enum ToLrms<J = Box<Arrival>> {
     Dispatch(J),
     /// A request to remove a job.
     Cancel(JobId),
-    /// Whether the LRMS has this job, from an earlier life of the broker.
-    /// Delivered means yes.
-    Locate(JobId),
+    /// Whether the LRMS has this job, from an earlier life of the broker: one
+    /// that is [sought](Arrival::sought). Delivered means yes.
+    Locate(J),
 }
 
 /// An LRMS to its broker.
@@ -132,9 +136,9 @@ pub enum ToPeer<J = Box<Arrival>, I = Push> {
     Info(I),
     /// A request to remove a job.
     Cancel(JobId),
-    /// Whether the peer has this job, from an earlier life of the sender.
-    /// Delivered means yes.
-    Locate(JobId),
+    /// Whether the peer has this job, from an earlier life of one of the two: one
+    /// that is [sought](Arrival::sought). Delivered means yes.
+    Locate(J),
 }
 
 /// All that a broker sends.
@@ -155,6 +159,29 @@ pub enum FromLrms<I = Vec<LoadSample>> {
     Broker(DomainId, ToBroker<I>),
     /// To the client that brought a job: its end.
     Client(JobEnd),
+}
+
+impl FromBroker {
+    /// A job on its way to this target; one that is [sought](Arrival::sought) is
+    /// asked for.
+    #[must_use]
+    pub fn brings(target: Target, job: Box<Arrival>) -> Self {
+        match (target, job.sought) {
+            (Target::Cluster(to), false) => FromBroker::Lrms(to, ToLrms::Dispatch(job)),
+            (Target::Cluster(to), true) => FromBroker::Lrms(to, ToLrms::Locate(job)),
+            (Target::Peer(to), false) => FromBroker::Peer(to, ToPeer::Forward(job)),
+            (Target::Peer(to), true) => FromBroker::Peer(to, ToPeer::Locate(job)),
+        }
+    }
+
+    /// A request to this target to remove a job.
+    #[must_use]
+    pub fn removes(target: Target, job: JobId) -> Self {
+        match target {
+            Target::Cluster(to) => FromBroker::Lrms(to, ToLrms::Cancel(job)),
+            Target::Peer(to) => FromBroker::Peer(to, ToPeer::Cancel(job)),
+        }
+    }
 }
 
 impl Message for Submit {

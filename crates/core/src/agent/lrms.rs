@@ -16,7 +16,7 @@ use crate::grid::Grid;
 use crate::ids::{DomainId, JobId};
 use crate::job::JobSpec;
 use crate::load::LoadSample;
-use crate::message::{EndState, JobEnd, News};
+use crate::message::{JobEnd, News};
 use crate::placement::PlacementRun;
 use crate::time::{SimDuration, SimTime, WallTime};
 use std::collections::BTreeMap;
@@ -193,21 +193,17 @@ impl LrmsAgent {
         self.notes.now = self.notes.now.max(cx.now());
     }
 
-    /// A broker that repeats a submission may have been started anew and have
-    /// missed what became of the job: an end is told once more.
-    fn tell_again(&mut self, cx: &mut impl Cx<FromLrms>, job: JobId, to: Party) {
-        let end = self.notes.store.get(job).and_then(|record| record.end);
-        let (Some(end), Party::Broker(broker)) = (end, to) else {
+    /// A broker is told once more what became of a job: one that repeats a
+    /// submission may have been started anew and have missed it.
+    fn tell_again(&mut self, cx: &mut impl Cx<FromLrms>, news: Option<News>, to: Party) {
+        let (Some(news), Party::Broker(broker)) = (news, to) else {
             return;
         };
-        let news = match end.state {
-            EndState::Rejected(reason) => News::Refused { job, reason },
-            _ => {
-                let told = Event::new(EventKind::Notified, job, self.notes.here);
-                cx.emit(self.notes.now, told.to(to));
-                News::Ended(end)
-            }
-        };
+        if let News::Ended(end) = news {
+            let told = Event::new(EventKind::Notified, end.job, self.notes.here);
+            cx.emit(self.notes.now, told.to(to));
+        }
+        let job = news.job();
         self.post(cx, job, FromLrms::Broker(broker, ToBroker::News(news)));
     }
 
@@ -307,12 +303,9 @@ impl<C: Cx<FromLrms>> Cx<LrmsSends> for Writing<'_, C> {
                 (end.job, FromLrms::Client(end))
             }
             FromLrms::Broker(to, ToBroker::News(news)) => {
-                match news {
-                    News::Ended(end) => self.notes.note_end(end),
-                    News::Refused { job, reason } => {
-                        let state = EndState::Rejected(reason);
-                        self.notes.store.end(JobEnd::without_run(job, state));
-                    }
+                let news = self.notes.store.tell(to.into(), news);
+                if let News::Ended(end) = news {
+                    self.notes.note_end(end);
                 }
                 (news.job(), FromLrms::Broker(to, ToBroker::News(news)))
             }

@@ -5,7 +5,7 @@ use super::envelope::EnvelopeId;
 use crate::event::Party;
 use crate::ids::JobId;
 use crate::job::{JobSpec, Reason};
-use crate::message::{JobEnd, Target};
+use crate::message::{EndState, JobEnd, News, Target};
 use crate::placement::PlacementRun;
 use crate::time::SimTime;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -45,6 +45,11 @@ pub enum SubmitError {
     IdTaken(JobId),
     /// The key was used for another job.
     KeyReused(String),
+    /// The job is only to be found, and is not here.
+    NotHere,
+    /// The job is only to be found, and is looked for further on: whoever asks
+    /// again learns of it.
+    NotFoundYet,
 }
 
 impl fmt::Display for SubmitError {
@@ -58,6 +63,8 @@ impl fmt::Display for SubmitError {
                 f,
                 "field key = \"{key}\": expected the job that was first submitted under this key"
             ),
+            SubmitError::NotHere => f.write_str("no job is held here under this key"),
+            SubmitError::NotFoundYet => f.write_str("the job is being looked for: ask again"),
         }
     }
 }
@@ -108,18 +115,71 @@ pub struct JobView {
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub spec: JobSpec,
-    pub from: Party,
     pub arrived: SimTime,
     pub notify: Option<Arc<str>>,
     pub end: Option<JobEnd>,
     pub tag: Option<Arc<str>>,
     pub identity: Option<Arc<str>>,
+    /// Each time that it came, the latest last: over a cycle of links it may
+    /// come several times.
+    visits: Vec<Visit>,
+}
+
+/// One time that a job has come here.
+#[derive(Clone, Debug)]
+pub(super) struct Visit {
+    key: Option<String>,
+    pub from: Party,
+    pub hop: u32,
+    receipt: Receipt,
+    /// What whoever brought it was told of it last.
+    told: Option<News>,
+}
+
+impl Visit {
     /// The job's key without its hop, for sending it on.
-    pub base_key: Option<String>,
-    keys: Vec<String>,
+    pub fn base_key(&self) -> Option<&str> {
+        base_of(self.key.as_deref()?, self.hop)
+    }
+
+    /// Whether whoever brought the job knows what became of it.
+    fn is_over(&self) -> bool {
+        match self.told {
+            Some(News::Ended(end)) => !end.state.is_lost(),
+            told => told.is_some(),
+        }
+    }
+}
+
+/// A text in short: FNV-1a.
+pub fn digest(text: impl IntoIterator<Item = u8>) -> u64 {
+    text.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// A key without its hop.
+pub(super) fn base_of(key: &str, hop: u32) -> Option<&str> {
+    key.strip_suffix(&format!("/{hop}"))
 }
 
 impl Record {
+    /// The latest visit with so many forwards.
+    pub fn visit(&self, hop: u32) -> Option<&Visit> {
+        self.visits.iter().rfind(|visit| visit.hop == hop)
+    }
+
+    /// Whether it has come from there.
+    pub fn came_from(&self, party: Party) -> bool {
+        self.visits.iter().any(|visit| visit.from == party)
+    }
+
+    /// The visit under this key.
+    fn under(&self, key: &str) -> Option<&Visit> {
+        let mut visits = self.visits.iter();
+        visits.rfind(|visit| visit.key.as_deref() == Some(key))
+    }
+
     /// What is told of the job, which stands so.
     pub fn view(&self, state: JobState) -> JobView {
         JobView {
@@ -135,7 +195,8 @@ impl Record {
 /// All jobs that have been here, up to a number of ended ones.
 #[derive(Debug)]
 pub(super) struct JobStore {
-    answers: BTreeMap<String, Receipt>,
+    /// By the key under which it came.
+    keys: BTreeMap<String, JobId>,
     records: BTreeMap<JobId, Record>,
     /// Ended jobs, oldest first.
     ended: VecDeque<JobId>,
@@ -157,7 +218,7 @@ pub(super) struct Naming {
 impl JobStore {
     pub fn new(keep_ended: usize, naming: Naming) -> Self {
         JobStore {
-            answers: BTreeMap::new(),
+            keys: BTreeMap::new(),
             records: BTreeMap::new(),
             ended: VecDeque::new(),
             keep_ended: keep_ended.max(1),
@@ -169,35 +230,62 @@ impl JobStore {
     }
 
     /// The first answer, if this submission repeats one; else the job's name.
-    pub fn open(&mut self, arrival: &Arrival) -> Result<Opened, SubmitError> {
-        let first = arrival.key.as_ref().and_then(|key| self.answers.get(key));
-        if let Some(first) = first {
-            let same = self.records.get(&first.job).is_some_and(|record| {
-                let id = record.spec.id;
-                record.spec
-                    == JobSpec {
-                        id,
-                        ..arrival.spec.clone()
-                    }
-                    && arrival.id.is_none_or(|wanted| wanted == id)
-            });
-            let key = arrival.key.clone().unwrap_or_default();
+    /// One that is brought `again` may have come over a cycle of links since it
+    /// came first, which is forgotten.
+    pub fn open(&mut self, arrival: &Arrival, again: bool) -> Result<Opened, SubmitError> {
+        if let Some((record, visit)) = self.under(arrival.key.as_deref()) {
+            let id = record.spec.id;
+            let same = record.spec
+                == JobSpec {
+                    id,
+                    ..arrival.spec.clone()
+                }
+                && arrival.id.is_none_or(|wanted| wanted == id);
             return match same {
                 true => Ok(Opened::Repeated(Receipt {
                     repeated: true,
-                    ..first.clone()
+                    ..visit.receipt.clone()
                 })),
-                false => Err(SubmitError::KeyReused(key)),
+                false => Err(SubmitError::KeyReused(
+                    arrival.key.clone().unwrap_or_default(),
+                )),
             };
         }
         match arrival.id {
             // A job may come by again over a cycle of links, with more hops.
-            Some(id) if self.records.contains_key(&id) && arrival.hop() == 0 => {
+            Some(id) if self.records.contains_key(&id) && arrival.hop() == 0 && !again => {
                 Err(SubmitError::IdTaken(id))
             }
             Some(id) => Ok(Opened::New(id)),
             None => Ok(Opened::New(self.next_name())),
         }
+    }
+
+    fn under(&self, key: Option<&str>) -> Option<(&Record, &Visit)> {
+        let record = self.records.get(self.keys.get(key?)?)?;
+        Some((record, record.under(key?)?))
+    }
+
+    /// The answer to whoever only looks for a job, if its key is known here.
+    pub fn find(&self, key: Option<&str>) -> Option<Result<Receipt, SubmitError>> {
+        let (_, visit) = self.under(key)?;
+        Some(match visit.told {
+            Some(News::Refused { .. }) => Err(SubmitError::NotHere),
+            _ => Ok(Receipt {
+                repeated: true,
+                ..visit.receipt.clone()
+            }),
+        })
+    }
+
+    /// What is told once more to whoever repeats a submission.
+    pub fn told_under(&self, key: Option<&str>) -> Option<News> {
+        self.under(key)?.1.told
+    }
+
+    /// What was told last of a job.
+    pub fn told_of(&self, job: JobId) -> Option<News> {
+        self.records.get(&job)?.visits.last()?.told
     }
 
     fn next_name(&mut self) -> JobId {
@@ -209,41 +297,67 @@ impl JobStore {
         name
     }
 
-    /// Enters a new job under its name; answers what it is. The answer to its
-    /// submission is given once it is known.
+    /// Enters a job that comes under this name; answers what it is.
     pub fn enter(&mut self, arrival: Arrival, job: JobId, at: SimTime) -> JobSpec {
         let before = self.records.remove(&job);
-        let mut keys = before.map(|record| record.keys).unwrap_or_default();
-        let (from, hop) = (arrival.from(), arrival.hop());
-        let last = format!("/{hop}");
-        let base_key = arrival.key.as_ref().and_then(|key| key.strip_suffix(&last));
-        let base_key = base_key.map(str::to_owned);
-        keys.extend(arrival.key);
+        let mut visits = before.map(|record| record.visits).unwrap_or_default();
+        visits.push(Visit {
+            from: arrival.from(),
+            hop: arrival.hop(),
+            receipt: Receipt::first(job, at, Ok(())),
+            told: None,
+            key: arrival.key.clone(),
+        });
+        if let Some(key) = arrival.key {
+            self.keys.insert(key, job);
+        }
         let spec = JobSpec {
             id: job,
             ..arrival.spec
         };
         let record = Record {
             spec: spec.clone(),
-            from,
             arrived: at,
             notify: arrival.notify,
             end: None,
             tag: arrival.tag.map(cut),
             identity: arrival.identity,
-            base_key,
-            keys,
+            visits,
         };
         self.records.insert(job, record);
         spec
     }
 
-    /// Notes the answer to a submission, for whoever repeats it under its key.
-    pub fn answer(&mut self, key: Option<String>, receipt: Receipt) -> Receipt {
-        if let Some(key) = key {
-            self.answers.insert(key, receipt.clone());
+    /// Notes the answer to the submission that was entered last, for whoever
+    /// repeats it under its key.
+    pub fn answer(&mut self, receipt: Receipt) -> Receipt {
+        let record = self.records.get_mut(&receipt.job);
+        if let Some(visit) = record.and_then(|record| record.visits.last_mut()) {
+            visit.receipt = receipt.clone();
         }
         receipt
+    }
+
+    /// Whoever has brought a job is told what has become of it: noted, and
+    /// answered with which time that he has brought it.
+    pub fn tell(&mut self, to: Party, mut news: News) -> News {
+        let mut end = None;
+        let visits = self.records.get_mut(&news.job());
+        let visits = visits.into_iter().flat_map(|record| &mut record.visits);
+        let its = visits.filter(|visit| visit.from == to && !visit.is_over());
+        let its = its.max_by_key(|visit| visit.hop);
+        if let News::Refused { job, reason, visit } = &mut news {
+            let key = its.as_ref().and_then(|its| its.key.as_deref());
+            *visit = key.map(|key| digest(key.bytes()));
+            end = Some(JobEnd::without_run(*job, EndState::Rejected(*reason)));
+        }
+        if let Some(visit) = its {
+            visit.told = Some(news);
+        }
+        if let Some(end) = end {
+            self.end(end);
+        }
+        news
     }
 
     pub fn get(&self, job: JobId) -> Option<&Record> {
@@ -279,8 +393,8 @@ impl JobStore {
                 .get(&oldest)
                 .is_some_and(|record| record.end.is_some());
             if let (true, Some(record)) = (over, self.records.remove(&oldest)) {
-                for key in record.keys {
-                    self.answers.remove(&key);
+                for key in record.visits.into_iter().filter_map(|visit| visit.key) {
+                    self.keys.remove(&key);
                 }
             }
         }
@@ -362,90 +476,4 @@ pub(super) enum Opened {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::message::EndState;
-    use crate::time::SimDuration;
-
-    fn arrival(key: &str, id: Option<u32>, processors: u32) -> Arrival {
-        let spec = JobSpec::rigid(
-            JobId(id.unwrap_or(0)),
-            processors,
-            SimDuration::from_secs(1),
-        );
-        let (key, id) = (Some(key.to_owned()), id.map(JobId));
-        Arrival {
-            key,
-            id,
-            ..Arrival::of(spec)
-        }
-    }
-
-    fn submit(store: &mut JobStore, arrival: Arrival) -> Result<Receipt, SubmitError> {
-        let job = match store.open(&arrival)? {
-            Opened::Repeated(receipt) => return Ok(receipt),
-            Opened::New(job) => job,
-        };
-        let key = arrival.key.clone();
-        store.enter(arrival, job, SimTime::ZERO);
-        Ok(store.answer(key, Receipt::first(job, SimTime::ZERO, Ok(()))))
-    }
-
-    fn store(keep: usize) -> JobStore {
-        JobStore::new(keep, Naming { next: 0, step: 1 })
-    }
-
-    #[test]
-    fn a_repeated_key_is_answered_with_the_first_answer() {
-        let mut store = store(10);
-        let first = submit(&mut store, arrival("k", None, 2)).unwrap();
-        let again = submit(&mut store, arrival("k", None, 2)).unwrap();
-        assert!(again.repeated && !first.repeated && again.job == first.job);
-        let other = submit(&mut store, arrival("k", None, 3));
-        assert_eq!(other, Err(SubmitError::KeyReused("k".to_owned())));
-    }
-
-    #[test]
-    fn names_given_by_the_store_avoid_those_that_were_brought_along() {
-        let mut store = store(10);
-        submit(&mut store, arrival("a", Some(0), 1)).unwrap();
-        assert_eq!(
-            submit(&mut store, arrival("b", None, 1)).unwrap().job,
-            JobId(1)
-        );
-        let taken = submit(&mut store, arrival("c", Some(1), 1));
-        assert_eq!(taken, Err(SubmitError::IdTaken(JobId(1))));
-    }
-
-    #[test]
-    fn old_ended_jobs_are_forgotten_together_with_their_keys() {
-        let mut store = store(2);
-        for id in 0..3 {
-            submit(&mut store, arrival(&format!("k{id}"), Some(id), 1)).unwrap();
-            let state = EndState::Cancelled;
-            let job = JobId(id);
-            let end = JobEnd::without_run(job, state);
-            store.end(end);
-            store.publish(end);
-        }
-        assert!(store.get(JobId(0)).is_none() && store.get(JobId(1)).is_some());
-        assert_eq!(store.answers.len(), 2);
-        let (from, ends) = store.ends(0, 9);
-        assert_eq!((from, ends.len(), store.published()), (1, 2, 3));
-    }
-
-    #[test]
-    fn a_message_counts_once_and_a_restarted_sender_is_heard_again() {
-        let mut store = store(1);
-        let id = |incarnation, number| {
-            Some(EnvelopeId {
-                incarnation,
-                number,
-            })
-        };
-        assert!(store.hear(Party::Client, id(1, 0)));
-        assert!(!store.hear(Party::Client, id(1, 0)));
-        assert!(store.hear(Party::Client, id(1, 1)));
-        assert!(store.hear(Party::Client, id(2, 0)));
-    }
-}
+mod tests;

@@ -133,17 +133,6 @@ impl Broker {
             Target::Peer(_) => EventKind::Forwarded,
         };
         events.emit(now, Event::new(kind, job, self.config.domain).to(target));
-        self.hand_over(now, job, target, out);
-    }
-
-    /// Sends a job to its target.
-    pub(super) fn hand_over(
-        &mut self,
-        now: SimTime,
-        job: JobId,
-        target: Target,
-        out: &mut Vec<Outgoing>,
-    ) {
         let held = self.jobs.get_mut(&job).expect("a queued job is held");
         held.sent = Some(target);
         held.sent_at = now;

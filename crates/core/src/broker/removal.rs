@@ -25,7 +25,7 @@ impl Broker {
         let Some(held) = self.jobs.get_mut(&job) else {
             return false;
         };
-        let (sent, arrival) = (held.sent, held.arrival);
+        let sent = held.sent;
         // A job that was here before comes back to each visit in its turn.
         let mut visit = Some(held);
         while let Some(held) = visit {
@@ -34,16 +34,9 @@ impl Broker {
         }
         match sent {
             Some(to) => out.push(Outgoing::Cancel { job, to }),
-            None if self.waits(arrival) => self.end_unwanted(now, job, events, out),
-            // It is set aside, since it may be somewhere: it ends when it is
-            // known where.
-            None => {}
+            None => self.end_unwanted(now, job, events, out),
         }
         true
-    }
-
-    fn waits(&self, arrival: u64) -> bool {
-        self.queue.contains_key(&arrival) || self.parked.contains_key(&arrival)
     }
 
     /// Whether the data of a job is still on its way out to a peer: a request

@@ -5,7 +5,7 @@ use gridrig_core::broker::Access;
 use gridrig_core::event::NoEvents;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Reason;
-use gridrig_core::message::Target;
+use gridrig_core::message::{EndState, JobEnd, Route, Target};
 use gridrig_core::policy::POLICIES;
 
 const C0: Target = Target::Cluster(ClusterId(0));
@@ -64,29 +64,42 @@ fn a_job_that_never_arrived_may_be_sent_there_again() {
     assert_eq!(rig.cycle(secs(10)), [(0, PEER_1)]);
 }
 
-#[test]
-fn a_job_that_is_set_aside_is_decided_by_no_cycle_until_it_is_put_back() {
-    let mut rig = rig();
-    rig.arrive(secs(1), &job(0, 1));
-    assert!(rig.broker.set_aside(JobId(0)) && !rig.broker.set_aside(JobId(0)));
-    assert_eq!(rig.cycle(secs(5)), []);
-    rig.arrive(secs(6), &job(1, 1));
-    rig.broker.put_back(secs(7), JobId(0), &mut NoEvents);
-    assert_eq!(rig.cycle(secs(10)), [(0, C0), (1, PEER_1)]);
-    // It is sent now, so there is nothing to put back.
-    rig.broker.put_back(secs(11), JobId(0), &mut NoEvents);
-    assert_eq!(rig.broker.queued(), 0);
+/// A job that has entered, and after so many forwards.
+fn way(hop: u32) -> Route {
+    let from = (hop > 0).then_some(DomainId(1));
+    Route {
+        from,
+        hop,
+        ..Route::entering(DomainId(0))
+    }
 }
 
 #[test]
-fn a_job_is_placed_where_it_is_already_without_asking_the_policy() {
+fn a_job_that_was_found_again_is_decided_or_stays_where_it_is() {
     let mut rig = rig();
-    rig.arrive(secs(1), &job(0, 1));
-    rig.broker.set_aside(JobId(0));
-    let mut out = Vec::new();
-    let placed = (JobId(0), PEER_1);
-    rig.broker
-        .place(secs(2), placed.0, placed.1, &mut NoEvents, &mut out);
-    assert_eq!((out.len(), rig.broker.queued()), (1, 0));
-    assert_eq!(rig.broker.whereabouts(JobId(0)), Some(Some(PEER_1)));
+    rig.broker.restore(job(0, 1), way(0), None);
+    rig.broker.restore(job(1, 1), way(0), Some(PEER_1));
+    assert_eq!(rig.cycle(secs(5)), [(0, C0)]);
+    assert!(rig.broker.is_with(JobId(1), PEER_1) && !rig.broker.is_with(JobId(1), C0));
+}
+
+#[test]
+fn visits_of_a_job_end_from_the_latest_on_in_whatever_order_they_are_found() {
+    for hops in [[0, 2, 4], [4, 2, 0], [2, 4, 0], [2, 0, 4]] {
+        let mut rig = rig();
+        for hop in hops {
+            let sent = if hop == 4 { C0 } else { PEER_1 };
+            rig.broker.restore(job(0, 1), way(hop), Some(sent));
+        }
+        assert_eq!(rig.broker.route(JobId(0)), Some(way(4)), "{hops:?}");
+        // An end of which another visit hears first ends that one.
+        let ends = [(PEER_1, Some(way(4))), (C0, Some(way(0))), (PEER_1, None)];
+        for (by, left) in ends {
+            let end = JobEnd::without_run(JobId(0), EndState::Completed);
+            let out = &mut Vec::new();
+            let broker = &mut rig.broker;
+            broker.handle_end_from(secs(9), by, end, &mut NoEvents, out);
+            assert_eq!((out.len(), broker.route(JobId(0))), (1, left), "{hops:?}");
+        }
+    }
 }

@@ -29,8 +29,9 @@ use std::ops::ControlFlow;
 /// some fail as planned. Every two brokers that have a link hold a session; each
 /// job that a broker has forgotten is handed over again by its client.
 ///
-/// The run goes on until every job has been seen to end and nothing about a job
-/// is left anywhere: where that may never be, `options` say when it stops. The same
+/// The run goes on until every job has been seen to end, or touch with it is lost,
+/// and nothing about a job is left anywhere: where that may never be, `options` say
+/// when it stops. The same
 /// arguments give the same events, to the byte.
 ///
 /// # Errors
@@ -74,6 +75,9 @@ struct Agents<'a, S> {
     sessions: Sessions,
     /// Jobs that were taken where they entered.
     taken: Vec<bool>,
+    /// Jobs that a client has asked to remove, or may have: it hands none over
+    /// again that may have ended so, but asks for it.
+    removed: Vec<bool>,
     /// Whose last message to whom did not get through.
     down: BTreeSet<(Party, Party)>,
     network: Network<'a, S>,
@@ -108,6 +112,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
             wall: Alarms::new(domains + grid.clusters.len()),
             sessions: Sessions::new(plan),
             taken: vec![false; jobs],
+            removed: vec![false; jobs],
             down: BTreeSet::new(),
             network: Network::new(plan, options.seed, jobs, events),
             submitter: Submitter::new(submissions),
@@ -354,7 +359,7 @@ impl<S: EventSink> Layer for Agents<'_, S> {
     }
 
     fn is_over(&self) -> bool {
-        self.network.ended >= self.submissions.len() && !self.is_at_work()
+        self.network.open == 0 && !self.is_at_work()
     }
 
     fn ended(&self) -> usize {

@@ -76,6 +76,10 @@ pub struct JobSubmission {
     /// cycle it was meant for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meant_ns: Option<u64>,
+    /// A broker looks for the job: it is taken only if it is here under its key,
+    /// or is found further on by a broker that was started anew.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sought: bool,
 }
 
 /// What a job's nodes must offer.
@@ -147,6 +151,7 @@ impl JobSubmission {
             settled: false,
             data_kib: spec.data_kib,
             meant_ns: job.meant.map(SimTime::as_nanos),
+            sought: job.sought,
         }
     }
 

@@ -72,16 +72,21 @@ pub struct JobNotice {
     /// The job and its end; of a refusal only `job` and `reason` count, its
     /// state being `rejected`.
     pub job: JobEndReport,
+    /// Which time that the job was brought a refusal is about: the FNV-1a digest of
+    /// its key then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visit: Option<u64>,
 }
 
 impl JobNotice {
     /// The news of a job, from a service.
     #[must_use]
     pub fn of(from: Place, letter: LetterName, meant: SimTime, news: &News) -> Self {
-        let (kind, job) = match news {
-            News::Ended(end) => (NoticeKind::Ended, end.into()),
-            News::Refused { job, reason } => {
-                (NoticeKind::Refused, JobEndReport::refused(*job, *reason))
+        let (kind, job, visit) = match news {
+            News::Ended(end) => (NoticeKind::Ended, end.into(), None),
+            News::Refused { job, reason, visit } => {
+                let job = JobEndReport::refused(*job, *reason);
+                (NoticeKind::Refused, job, *visit)
             }
         };
         JobNotice {
@@ -90,6 +95,7 @@ impl JobNotice {
             letter: Some(letter),
             meant_ns: Some(meant.as_nanos()),
             job,
+            visit,
         }
     }
 
@@ -103,6 +109,7 @@ impl JobNotice {
             NoticeKind::Refused => News::Refused {
                 job: JobId(self.job.job),
                 reason: reason_of(self.job.reason.as_deref())?,
+                visit: self.visit,
             },
         })
     }

@@ -203,7 +203,8 @@ impl<'a> Auditor<'a> {
     fn refused(&mut self, life: &mut Life<'a>, by: Party, to: Party) {
         let fits = match life.place {
             Place::Dispatched(from, here) | Place::Forwarded(from, here) => {
-                here == by && to == from
+                // Whoever has sent it takes it back himself if it did not get there.
+                (here == by || from == by) && to == from
             }
             Place::Broker(here) if by.domain().is_some() => {
                 life.hop = life.hop.saturating_sub(1);

@@ -44,6 +44,7 @@ pub(super) fn read(rsl: &Path, default: SimDuration) -> anyhow::Result<JobSubmis
     let said = said(&root, &of_user).with_context(|| format!("{shown}: run time"))?;
     let length = said.or(limit).unwrap_or(default);
     Ok(JobSubmission {
+        sought: false,
         processors,
         run_time: length.to_string(),
         requested_time: limit.map(|limit| limit.to_string()),

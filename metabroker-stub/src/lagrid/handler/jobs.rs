@@ -125,7 +125,11 @@ impl Answers<NotifyJob> for BrokerHandler {
                 job: job.0,
                 ..request.report
             })?),
-            JobNews::Refused => News::Refused { job, reason },
+            JobNews::Refused => News::Refused {
+                job,
+                reason,
+                visit: None,
+            },
         };
         let news = Received {
             from: Target::Peer(link.domain),
@@ -262,6 +266,7 @@ fn arrival(link: &Link, request: SubmitJob) -> Result<Arrival, PeerFault> {
         ));
     }
     Ok(Arrival {
+        sought: false,
         key: Some(request.key),
         // A job has one number in the whole run.
         id: request.origin.as_ref().map(|origin| JobId(origin.job)),

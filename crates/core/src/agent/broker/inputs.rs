@@ -21,37 +21,44 @@ impl Handle<Arrival> for BrokerAgent {
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, arrival: Arrival) -> Self::Answer {
         let now = self.notes.now.max(cx.now());
         self.notes.now = now;
-        let job = match self.notes.store.open(&arrival)? {
+        let meant = arrival.meant.unwrap_or(now);
+        // It may have been here in an earlier life.
+        let again = arrival.key.is_some() && meant < self.born;
+        if arrival.sought {
+            return self.look_for(cx, arrival, again);
+        }
+        let job = match self.notes.store.open(&arrival, again)? {
             Opened::Repeated(receipt) => {
-                self.tell_again(cx, receipt.job, arrival.from());
+                self.tell_again(cx, &arrival);
                 return Ok(receipt);
             }
             Opened::New(job) => job,
         };
-        let (key, route, hop) = (arrival.key.clone(), arrival.route, arrival.hop());
-        let meant = arrival.meant.unwrap_or(now);
+        let (route, hop) = (arrival.route, arrival.hop());
+        let sought = again.then(|| arrival.clone());
         let spec = self.notes.store.enter(arrival, job, now);
-        let brought = Brought { spec: &spec, route };
-        // It may have been here in an earlier life.
-        let is_sought = key.is_some() && meant < self.born;
-        let mut writing = self.notes.writing(cx);
-        let taken = self.broker.bring(&mut writing, brought, !is_sought);
-        match taken {
-            Err(reason) => {
-                let end = JobEnd::without_run(job, EndState::Rejected(reason));
-                self.notes.store.end(end);
-                // A peer that forwards is told by a message.
-                if hop == 0 {
-                    self.notes.store.publish(end);
-                }
+        if let Some(arrival) = sought {
+            let arrival = Arrival {
+                id: Some(job),
+                spec,
+                ..arrival
+            };
+            self.search(cx, arrival, true);
+            self.settle();
+            return Ok(Receipt::first(job, now, Ok(())));
+        }
+        let taken = self.inside(cx, Brought { spec: &spec, route });
+        if let Err(reason) = taken {
+            let end = JobEnd::without_run(job, EndState::Rejected(reason));
+            self.notes.store.end(end);
+            // A peer that forwards is told by a message.
+            if hop == 0 {
+                self.notes.store.publish(end);
             }
-            Ok(()) if is_sought => self.search(cx, job),
-            Ok(()) => {}
         }
         self.settle();
         self.find_cycle(meant);
-        let receipt = Receipt::first(job, now, taken);
-        Ok(self.notes.store.answer(key, receipt))
+        Ok(self.notes.store.answer(Receipt::first(job, now, taken)))
     }
 }
 
@@ -78,25 +85,21 @@ impl Handle<Received<News>> for BrokerAgent {
             return false;
         }
         match news.said {
-            News::Ended(end) if end.state.is_lost() => {
-                self.lose_touch(cx, end.job, by);
-                self.settle();
-            }
             News::Ended(end) => {
-                if self.broker.whereabouts(end.job) == Some(Some(by)) {
-                    self.notes.under_way.remove(&end.job);
+                if self.broker.is_with(end.job, by) {
+                    self.notes.forget_sent(end.job, by);
                     let said = news.said;
                     self.inside(cx, Told { from: by, said });
                     self.note_end(end);
                 }
                 self.settle();
             }
-            News::Refused { job, reason } => {
-                let sent = self.notes.under_way.get(&job);
-                if sent.is_some_and(|sent| sent.target == by) {
-                    self.notes.under_way.remove(&job);
+            News::Refused { job, reason, visit } => {
+                let is_there = self.broker.whereabouts(job) == Some(Some(by));
+                if is_there && self.notes.is_latest(job, by, visit) {
+                    self.notes.forget_sent(job, by);
+                    self.refused(cx, job, by, reason);
                 }
-                self.refused(cx, job, by, reason);
                 self.settle();
                 self.find_cycle(meant.unwrap_or(self.notes.now));
             }
@@ -211,31 +214,28 @@ impl BrokerAgent {
         self.settle();
     }
 
-    /// Says again what is due to be said again.
+    /// Says again what is due to be said again, if it is still to be said.
     fn remind(&mut self, cx: &mut impl Cx<FromBroker>) {
-        while let Some((due, reminder)) = self.reminders.first().copied()
-            && due <= cx.wall()
+        while let Some(due) = self.reminders.first_entry()
+            && *due.key() <= cx.wall()
         {
-            self.reminders.pop_first();
-            let still_there = match reminder {
-                Reminder::Locate(job, target) => self.is_asked(job, target),
-                Reminder::Cancel(job, target) => {
-                    let sent = self.notes.under_way.get(&job);
-                    sent.is_some_and(|sent| sent.target == target)
-                }
-                Reminder::Dispatch(job, target) => {
-                    let sent = self.notes.under_way.get(&job);
-                    sent.is_some_and(|sent| sent.target == target && !sent.confirmed)
-                }
-            };
-            if !still_there {
-                continue;
-            }
-            match reminder {
-                Reminder::Locate(job, target) => self.ask(cx, job, target),
-                Reminder::Cancel(job, target) => self.write_cancel(cx, job, target),
-                Reminder::Dispatch(job, target) => {
-                    self.send_again(cx, target, |one, _| one == job);
+            for reminder in due.remove() {
+                match reminder {
+                    Reminder::Bring(target, job) => {
+                        let sent = self.notes.sent_as(&job, target);
+                        let waits = match job.sought {
+                            true => sent.is_some() || self.search_with(&job, target).is_some(),
+                            false => sent.is_some_and(|sent| !sent.confirmed),
+                        };
+                        if waits {
+                            self.bring_again(cx, target, job);
+                        }
+                    }
+                    Reminder::Remove(target, job) => {
+                        if self.notes.sent_to(job, target).is_some() {
+                            self.write_to(cx, target, FromBroker::removes(target, job));
+                        }
+                    }
                 }
             }
         }

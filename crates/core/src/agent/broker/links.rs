@@ -6,7 +6,7 @@ use crate::agent::{
     Passed, ToLrms, ToPeer, Told,
 };
 use crate::broker::{Broker, Pending};
-use crate::event::{Event, EventKind, NoEvents, Party};
+use crate::event::{Event, EventKind, Party};
 use crate::ids::{DomainId, JobId};
 use crate::job::Reason;
 use crate::load::LoadSample;
@@ -26,37 +26,17 @@ impl Handle<Brought<'_>> for Broker {
     type Answer = Result<(), Reason>;
 
     fn handle(&mut self, cx: &mut impl Cx<BrokerSends>, brought: Brought<'_>) -> Self::Answer {
-        self.bring(cx, brought, true)
-    }
-}
-
-impl Broker {
-    /// Takes in a job. Where it is told later where the job is, since it may
-    /// have been here before, it is not told that it has arrived.
-    pub(crate) fn bring(
-        &mut self,
-        cx: &mut impl Cx<BrokerSends>,
-        brought: Brought<'_>,
-        arrives: bool,
-    ) -> Result<(), Reason> {
         self.now = cx.now();
         let (job, now) = (brought.spec.id, self.now);
-        // What a peer has not forwarded enters the grid here.
-        let route = brought.route.filter(|route| route.hop > 0);
-        let route = route.unwrap_or(Route::entering(self.config().domain));
-        let spec = brought.spec.clone();
-        let taken = if arrives {
-            self.take_over(now, spec, route, cx)
-        } else {
-            self.take_over(now, spec, route, &mut NoEvents)
-        };
+        let route = self.way(brought.route);
+        let taken = self.take_over(now, brought.spec.clone(), route, cx);
         if let Err(reason) = taken {
             let by = self.config().domain;
             match route.from {
                 Some(peer) => {
                     let refused = Event::new(EventKind::Refused, job, by);
                     cx.emit(now, refused.to(peer).because(reason));
-                    self.tell(cx, peer, News::Refused { job, reason });
+                    self.send_back(cx, peer, job, reason);
                 }
                 None => {
                     let rejected = Event::new(EventKind::Rejected, job, by);
@@ -97,7 +77,9 @@ impl Handle<Told<News>> for Broker {
                 broker.lose_touch(now, end.job, by, cx, out);
             }
             News::Ended(end) => broker.handle_end_from(now, by, end, cx, out),
-            News::Refused { job, reason } => broker.handle_refusal(now, job, by, reason, cx, out),
+            News::Refused { job, reason, .. } => {
+                broker.handle_refusal(now, job, by, reason, cx, out);
+            }
         });
     }
 }
@@ -149,12 +131,11 @@ impl Handle<Due> for Broker {
 }
 
 impl Broker {
-    /// Sends a job that is set aside to this target: see [`Broker::place`].
-    pub(crate) fn place_at(&mut self, cx: &mut impl Cx<BrokerSends>, job: JobId, target: Target) {
-        let now = cx.now();
-        self.sending(cx, |broker, cx, out| {
-            broker.place(now, job, target, cx, out);
-        });
+    /// The way that a job has come: what a peer has not forwarded enters the grid
+    /// here.
+    pub(crate) fn way(&self, route: Option<Route>) -> Route {
+        let route = route.filter(|route| route.hop > 0);
+        route.unwrap_or(Route::entering(self.config().domain))
     }
 
     /// Gives a job up that is with this target: see [`Broker::lose_touch`].
@@ -214,9 +195,7 @@ impl Broker {
                 let due = now + self.config().latency(Target::Peer(to)) + data;
                 self.post(cx, due, FromBroker::Peer(to, ToPeer::Forward(passed)));
             }
-            Outgoing::Refuse { job, to, reason } => {
-                self.tell(cx, to, News::Refused { job, reason });
-            }
+            Outgoing::Refuse { job, to, reason } => self.send_back(cx, to, job, reason),
             Outgoing::Notify { end, to } => self.tell(cx, to, News::Ended(end)),
             Outgoing::Seen { end } => self.post(cx, now, FromBroker::Client(end)),
             Outgoing::Cancel { job, to } => {
@@ -237,6 +216,15 @@ impl Broker {
         bandwidth.map_or(SimDuration::ZERO, |bandwidth| {
             transfer_time(data_kib(), Some(bandwidth))
         })
+    }
+
+    fn send_back(&self, cx: &mut impl Cx<BrokerSends>, to: DomainId, job: JobId, reason: Reason) {
+        let refused = News::Refused {
+            job,
+            reason,
+            visit: None,
+        };
+        self.tell(cx, to, refused);
     }
 
     fn tell(&self, cx: &mut impl Cx<BrokerSends>, peer: DomainId, news: News) {

@@ -4,10 +4,11 @@
 use crate::agent::Cx;
 use crate::agent::conversation::{Arrival, BrokerSends, FromBroker, Passed, ToLrms, ToPeer};
 use crate::agent::envelope::{Envelope, EnvelopeId, Tally};
-use crate::agent::store::JobStore;
+use crate::agent::store::{JobStore, Visit, digest};
 use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::{DomainId, JobId};
-use crate::message::{EndState, JobEnd, News, Route, Target};
+use crate::job::JobSpec;
+use crate::message::{JobEnd, News, Route, Target};
 use crate::time::{SimDuration, SimTime, WallTime};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,8 +21,10 @@ pub(super) struct Notes {
     pub store: JobStore,
     /// The latest instant.
     pub now: SimTime,
-    /// Jobs that are elsewhere, or on their way there, until their end.
-    pub under_way: BTreeMap<JobId, UnderWay>,
+    /// Jobs that are elsewhere, or on their way there, until their end: by how
+    /// often they had been forwarded when they came here, which tells the visits
+    /// of one job apart.
+    pub under_way: BTreeMap<(JobId, u32), UnderWay>,
     /// Jobs of other domains that were handed to own clusters, by the domain
     /// at which they entered.
     pub taken_in: BTreeMap<Option<DomainId>, u64>,
@@ -36,18 +39,16 @@ pub(super) struct Notes {
 #[derive(Clone, Debug)]
 pub(super) struct UnderWay {
     pub target: Target,
-    /// When it was meant to arrive there, for sending it again.
-    pub due: SimTime,
-    /// Forwards so far, as it was sent.
-    pub hop: u32,
-    /// The key under which it was sent.
-    pub key: String,
+    /// The job as it was sent, for sending it again.
+    pub job: Box<Arrival>,
     /// The receiver has confirmed to have it.
     pub confirmed: bool,
     /// It may be there although a later try was not answered.
     pub perhaps: bool,
     /// The receiver has been asked to remove it.
     pub told: bool,
+    /// The receiver may have been asked so, and may have removed it.
+    pub perhaps_removed: bool,
     /// Its data is on its way with it.
     pub has_data: bool,
 }
@@ -66,47 +67,107 @@ impl Notes {
         Writing { notes: self, cx }
     }
 
-    /// A job that is held here as its next receiver gets it.
-    pub fn on_its_way(&self, passed: Passed, key: String, due: SimTime) -> Option<Box<Arrival>> {
-        let record = self.store.get(passed.job)?;
-        Some(Box::new(Arrival {
+    /// A job that has come here with this key and so many forwards, as its next
+    /// receiver gets it.
+    pub fn on_its_way(
+        &self,
+        spec: JobSpec,
+        base: &str,
+        route: Route,
+        target: Target,
+        meant: Option<SimTime>,
+    ) -> Box<Arrival> {
+        let key = match target {
+            Target::Cluster(_) => format!("{base}/{}", route.hop),
+            Target::Peer(_) => self.forward_key(base, route),
+        };
+        Box::new(Arrival {
             key: Some(key),
-            id: Some(passed.job),
-            route: Some(passed.route),
-            meant: Some(due),
-            tag: record.tag.clone(),
-            ..Arrival::of(record.spec.clone())
-        }))
+            id: Some(spec.id),
+            route: Some(route),
+            meant,
+            ..Arrival::of(spec)
+        })
     }
 
-    fn note_sent(&mut self, passed: Passed, key: String, target: Target, due: SimTime) {
+    /// A job is sent on: what the receiver gets is noted.
+    fn send_on(&mut self, passed: Passed, target: Target, due: SimTime) -> Option<Box<Arrival>> {
+        let Passed {
+            job,
+            route,
+            has_data,
+        } = passed;
+        let hop = hop_before(route.hop, target);
+        let record = self.store.get(job)?;
+        let base = record.visit(hop).and_then(Visit::base_key);
+        let origin = base.and_then(|base| self.origin(base));
+        // For a job without such a key, one of this broker's own.
+        let own = || format!("{}/{}/{}", self.incarnation, self.domain.0, job.0);
+        let base = base.map_or_else(own, str::to_owned);
+        let mut sent = self.on_its_way(record.spec.clone(), &base, route, target, Some(due));
+        sent.tag.clone_from(&record.tag);
+        if let (Target::Cluster(_), 1..) = (target, hop) {
+            *self.taken_in.entry(origin).or_default() += 1;
+        }
+        self.note_sent(target, sent.clone(), has_data);
+        Some(sent)
+    }
+
+    /// A job is with this target, or on its way there.
+    pub fn note_sent(&mut self, target: Target, job: Box<Arrival>, has_data: bool) {
+        let visit = visit_before(&job, target);
         let sent = UnderWay {
             target,
-            due,
-            hop: passed.route.hop,
-            key,
+            job,
             confirmed: false,
             perhaps: false,
             told: false,
-            has_data: passed.has_data,
+            perhaps_removed: false,
+            has_data,
         };
-        self.under_way.insert(passed.job, sent);
+        self.under_way.insert(visit, sent);
     }
 
-    /// The key without its hop that a job goes under from here: of the one it
-    /// came with; for a job without such a key, one of this broker's own.
-    fn base_key(&self, job: JobId) -> String {
-        let record = self.store.get(job);
-        let base = record.and_then(|record| record.base_key.clone());
-        base.unwrap_or_else(|| format!("{}/{}/{}", self.incarnation, self.domain.0, job.0))
+    /// The visits of a job that are elsewhere, the latest first.
+    pub fn visits_of(&mut self, job: JobId) -> impl Iterator<Item = &mut UnderWay> {
+        let visits = self.under_way.range_mut((job, 0)..=(job, u32::MAX));
+        visits.rev().map(|(_, sent)| sent)
     }
 
-    /// The key towards a peer. The way so far is part of it, in short, since by
-    /// other ways a job may come by the same broker with as many hops; and one
-    /// that has let the job pass by gets it a second time when it has settled.
-    fn forward_key(&self, job: JobId, route: Route) -> String {
-        let base = self.base_key(job);
-        let way = digest(&base, self.domain);
+    /// The latest visit of a job that is with this target.
+    pub fn sent_to(&mut self, job: JobId, target: Target) -> Option<&mut UnderWay> {
+        self.visits_of(job).find(|sent| sent.target == target)
+    }
+
+    /// Whether this is the latest visit of a job that is with this target, as far as
+    /// is known: one that was sent back earlier may be told so again.
+    pub fn is_latest(&mut self, job: JobId, target: Target, visit: Option<u64>) -> bool {
+        let sent = self.sent_to(job, target);
+        let key = sent.and_then(|sent| sent.job.key.as_deref());
+        visit.is_none_or(|visit| key.is_none_or(|key| digest(key.bytes()) == visit))
+    }
+
+    /// The visit in which the job was sent so, and is there still.
+    pub fn sent_as(&mut self, job: &Arrival, target: Target) -> Option<&mut UnderWay> {
+        let sent = self.under_way.get_mut(&visit_before(job, target))?;
+        (sent.target == target && sent.job.key == job.key).then_some(sent)
+    }
+
+    /// The latest visit of a job that is with this target is there no more.
+    pub fn forget_sent(&mut self, job: JobId, target: Target) {
+        let visits = self.under_way.range((job, 0)..=(job, u32::MAX));
+        let mut visits = visits.rev().filter(|(_, sent)| sent.target == target);
+        if let Some(visit) = visits.next().map(|(visit, _)| *visit) {
+            self.under_way.remove(&visit);
+        }
+    }
+
+    /// The key towards a peer, from the one here without its hop. The way so far
+    /// is part of it, in short, since by other ways a job may come by the same
+    /// broker with as many hops; and one that has let the job pass by gets it a
+    /// second time when it has settled.
+    fn forward_key(&self, base: &str, route: Route) -> String {
+        let way = digest(base.bytes().chain(self.domain.0.to_le_bytes()));
         let plain = base.rsplit('>').next().unwrap_or_default();
         let settled = if route.settled { "settled:" } else { "" };
         format!("{settled}{way:x}>{plain}/{}", route.hop)
@@ -114,17 +175,16 @@ impl Notes {
 
     /// The domain at which a forwarded job entered the grid, as its key says:
     /// `RUN/DOMAIN/JOB` before the hop.
-    fn origin(&self, job: JobId) -> Option<DomainId> {
-        let key = self.store.get(job)?.base_key.as_ref()?;
-        let domain = key.rsplit('/').nth(1)?.parse().ok().map(DomainId);
+    fn origin(&self, base: &str) -> Option<DomainId> {
+        let domain = base.rsplit('/').nth(1)?.parse().ok().map(DomainId);
         // Anybody may write any key: only domains there are have a count.
         domain.filter(|domain| domain.index() < self.domains)
     }
 
     /// A receiver is to be asked to remove a job: not while the job may still
     /// be on its way there, then it is asked when it has confirmed to have it.
-    pub fn may_ask_to_remove(&mut self, job: JobId) -> bool {
-        let Some(sent) = self.under_way.get_mut(&job) else {
+    pub fn may_ask_to_remove(&mut self, job: JobId, target: Target) -> bool {
+        let Some(sent) = self.sent_to(job, target) else {
             return true;
         };
         // This message would overtake one that carries data.
@@ -155,12 +215,14 @@ impl Notes {
     }
 }
 
-/// A way in short: FNV-1a of the way so far and the next broker on it.
-fn digest(way: &str, next: DomainId) -> u64 {
-    let bytes = way.bytes().chain(next.0.to_le_bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+/// The visit here of a job that goes from here to this target.
+pub(super) fn visit_before(job: &Arrival, target: Target) -> (JobId, u32) {
+    (job.spec.id, hop_before(job.hop(), target))
+}
+
+/// How often a job had been forwarded that goes so to this target.
+fn hop_before(hop: u32, target: Target) -> u32 {
+    hop.saturating_sub(u32::from(matches!(target, Target::Peer(_))))
 }
 
 /// What the broker inside is given.
@@ -188,49 +250,34 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
         let due = envelope.due;
         let message = match envelope.message {
             FromBroker::Lrms(cluster, said) => {
+                let target = Target::Cluster(cluster);
                 let said = match said {
                     ToLrms::Dispatch(passed) => {
-                        let base = self.notes.base_key(passed.job);
-                        let key = format!("{base}/{}", passed.route.hop);
-                        let Some(job) = self.notes.on_its_way(passed, key.clone(), due) else {
+                        let Some(job) = self.notes.send_on(passed, target, due) else {
                             return;
                         };
-                        let target = Target::Cluster(cluster);
-                        self.notes.note_sent(passed, key, target, due);
-                        if passed.route.hop > 0 {
-                            let origin = self.notes.origin(passed.job);
-                            *self.notes.taken_in.entry(origin).or_default() += 1;
-                        }
                         ToLrms::Dispatch(job)
                     }
-                    ToLrms::Cancel(job) if !self.notes.may_ask_to_remove(job) => return,
+                    ToLrms::Cancel(job) if !self.notes.may_ask_to_remove(job, target) => return,
                     ToLrms::Cancel(job) => ToLrms::Cancel(job),
-                    ToLrms::Locate(job) => ToLrms::Locate(job),
+                    ToLrms::Locate(_) => return,
                 };
                 FromBroker::Lrms(cluster, said)
             }
             FromBroker::Peer(peer, said) => {
+                let target = Target::Peer(peer);
                 let said = match said {
                     ToPeer::Forward(passed) => {
-                        let key = self.notes.forward_key(passed.job, passed.route);
-                        let Some(job) = self.notes.on_its_way(passed, key.clone(), due) else {
+                        let Some(job) = self.notes.send_on(passed, target, due) else {
                             return;
                         };
-                        let target = Target::Peer(peer);
-                        self.notes.note_sent(passed, key, target, due);
                         ToPeer::Forward(job)
                     }
-                    ToPeer::News(news) => {
-                        if let News::Refused { job, reason } = news {
-                            let state = EndState::Rejected(reason);
-                            self.notes.store.end(JobEnd::without_run(job, state));
-                        }
-                        ToPeer::News(news)
-                    }
-                    ToPeer::Cancel(job) if !self.notes.may_ask_to_remove(job) => return,
+                    ToPeer::News(news) => ToPeer::News(self.notes.store.tell(peer.into(), news)),
+                    ToPeer::Cancel(job) if !self.notes.may_ask_to_remove(job, target) => return,
                     ToPeer::Cancel(job) => ToPeer::Cancel(job),
                     ToPeer::Info(never) => match never {},
-                    ToPeer::Locate(job) => ToPeer::Locate(job),
+                    ToPeer::Locate(_) => return,
                 };
                 FromBroker::Peer(peer, said)
             }
@@ -240,12 +287,13 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
     }
 
     fn recall(&mut self, job: JobId) -> bool {
-        let sent = self.notes.under_way.get(&job);
-        let stopped = sent.is_some_and(|sent| sent.has_data) && self.cx.recall(job);
-        if stopped {
-            self.notes.under_way.remove(&job);
+        let sent = self.notes.visits_of(job).next();
+        let target = sent.filter(|sent| sent.has_data).map(|sent| sent.target);
+        let stopped = target.filter(|_| self.cx.recall(job));
+        if let Some(target) = stopped {
+            self.notes.forget_sent(job, target);
         }
-        stopped
+        stopped.is_some()
     }
 }
 
@@ -257,11 +305,12 @@ impl<C: Cx<FromBroker>> Writing<'_, C> {
         let Some(record) = self.notes.store.get(end.job) else {
             return;
         };
-        let (from, address) = (record.from, record.notify.clone());
-        if let Party::Broker(peer) = from {
+        let (entry, address) = (record.visit(0), record.notify.clone());
+        if let Some(Party::Broker(peer)) = entry.map(|visit| visit.from) {
             let latency = self.notes.latencies.get(&peer);
             let due = due + latency.copied().unwrap_or_default();
-            let news = FromBroker::Peer(peer, ToPeer::News(News::Ended(end)));
+            let news = self.notes.store.tell(peer.into(), News::Ended(end));
+            let news = FromBroker::Peer(peer, ToPeer::News(news));
             self.notes.post(self.cx, None, due, news);
         }
         if address.is_some() {

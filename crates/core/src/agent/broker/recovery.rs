@@ -4,126 +4,252 @@
 //! under the same key, and answers with the first answer; so no job runs
 //! twice.
 
+use super::notes::visit_before;
 use super::{BrokerAgent, Reminder};
 use crate::agent::Cx;
-use crate::agent::conversation::{FromBroker, ToLrms, ToPeer};
+use crate::agent::conversation::{Arrival, FromBroker, ToPeer};
 use crate::agent::envelope::Undelivered;
+use crate::agent::store::{Receipt, SubmitError, base_of};
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{DomainId, JobId};
-use crate::message::{EndState, JobEnd, News, Target};
+use crate::message::{EndState, JobEnd, News, Route, Target};
 use std::collections::BTreeMap;
 
 /// A job that is looked for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Search {
-    /// Who has not answered yet, and how often they were asked.
-    asked: BTreeMap<Target, u32>,
+    /// How it has come.
+    arrival: Arrival,
+    /// Who has not answered yet, under which key they would have it, and how often
+    /// they were silent. Nobody, of a job that is nowhere: that is remembered.
+    asked: BTreeMap<(Target, Option<String>), u32>,
+    /// Whoever brought it has given it away: else he asks himself.
+    pub held: bool,
+    /// It is to be removed, wherever it is.
+    pub unwanted: bool,
 }
 
-/// So often somebody is asked who does not answer: half a second apart, that
-/// is five minutes.
-const QUESTIONS: u32 = 600;
+/// So often somebody may be silent who is asked: half a second apart, that is
+/// five minutes.
+const SILENCES: u32 = 600;
 
 impl BrokerAgent {
-    /// Looks for a job that has come here. Until everybody has answered, no
-    /// cycle decides it.
-    pub(super) fn search(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId) {
-        let Some(route) = self.broker.route(job) else {
+    /// The searches for a job, by each way on which it has come here.
+    pub(super) fn searches_of(&mut self, job: JobId) -> impl Iterator<Item = &mut Search> {
+        let from = (job, None);
+        let its = self.searches.range_mut(from..);
+        let its = its.take_while(move |((sought, _), _)| *sought == job);
+        its.map(|(_, search)| search)
+    }
+
+    /// Whoever has brought a job here, in an earlier life of either, asks for it.
+    pub(super) fn look_for(
+        &mut self,
+        cx: &mut impl Cx<FromBroker>,
+        arrival: Arrival,
+        may_be_forgotten: bool,
+    ) -> Result<Receipt, SubmitError> {
+        if let Some(known) = self.notes.store.find(arrival.key.as_deref()) {
+            return known;
+        }
+        if !may_be_forgotten {
+            return Err(SubmitError::NotHere);
+        }
+        let id = (arrival.spec.id, arrival.key.clone());
+        if !self.searches.contains_key(&id) {
+            self.search(cx, arrival, false);
+        }
+        match self.searches.get(&id) {
+            Some(search) if search.asked.is_empty() => Err(SubmitError::NotHere),
+            _ => Err(SubmitError::NotFoundYet),
+        }
+    }
+
+    /// Looks for a job that has come here, or is asked for, with everybody who
+    /// could have it by this way. Until all have answered, no cycle decides it.
+    pub(super) fn search(&mut self, cx: &mut impl Cx<FromBroker>, arrival: Arrival, held: bool) {
+        let id = (arrival.spec.id, arrival.key.clone());
+        let before = self.searches.get_mut(&id);
+        if let Some(search) = before.filter(|search| !search.asked.is_empty()) {
+            search.held |= held;
             return;
+        }
+        let questions = self.questions(&arrival);
+        let asked = questions.iter();
+        let asked = asked.map(|(target, job)| ((*target, job.key.clone()), 0));
+        let search = Search {
+            asked: asked.collect(),
+            arrival,
+            held,
+            unwanted: false,
         };
+        self.searches.insert(id.clone(), search);
+        if questions.is_empty() {
+            return self.end_search(cx, id, None, false);
+        }
+        for (target, job) in questions {
+            self.bring_again(cx, target, job);
+        }
+    }
+
+    /// The job as everybody would have it who could have got it from here.
+    fn questions(&self, arrival: &Arrival) -> Vec<(Target, Box<Arrival>)> {
         let config = self.broker.config();
-        let own = config.clusters.iter().map(|(id, _)| Target::Cluster(*id));
-        let peers = config.peers.iter().map(|known| known.domain);
-        let most = config.settings.hops();
-        let peers = peers.filter(|domain| route.hop < most && Some(*domain) != route.from);
-        let asked: BTreeMap<Target, u32> = own
-            .chain(peers.map(Target::Peer))
-            .map(|target| (target, 0))
-            .collect();
-        if !self.broker.set_aside(job) {
+        let here = self.broker.way(arrival.route);
+        let from = Some(config.domain);
+        let key = arrival.key.as_deref().unwrap_or_default();
+        let base = base_of(key, arrival.hop()).unwrap_or_default();
+        let question = |target, route| {
+            let spec = arrival.spec.clone();
+            let mut job = self
+                .notes
+                .on_its_way(spec, base, route, target, arrival.meant);
+            job.tag.clone_from(&arrival.tag);
+            job.sought = true;
+            (target, job)
+        };
+        let own = config.clusters.iter().map(|(id, _)| {
+            let route = Route { from, ..here };
+            question(Target::Cluster(*id), route)
+        });
+        let stays = here.settled && here.from.is_some();
+        let may_go_on = !stays && here.hop < config.settings.hops();
+        let peers = config.peers.iter().filter(|_| may_go_on);
+        // Where it entered it may have been sent once more when it had settled.
+        let settles = here.from.is_none() && config.settings.policy.entry().wanders();
+        let peers = peers.flat_map(|known| {
+            let ways = [Some(here.settled), settles.then_some(true)];
+            let route = move |settled| Route {
+                from,
+                hop: here.hop + 1,
+                settled,
+                ..here
+            };
+            let target = Target::Peer(known.domain);
+            ways.into_iter()
+                .flatten()
+                .map(move |settled| (target, route(settled)))
+        });
+        let peers = peers.map(|(target, route)| question(target, route));
+        own.chain(peers).collect()
+    }
+
+    /// The search for which this was asked and is not answered.
+    pub(super) fn search_with(
+        &self,
+        job: &Arrival,
+        target: Target,
+    ) -> Option<(JobId, Option<String>)> {
+        let asked = (target, job.key.clone());
+        let its = self.searches.range((job.spec.id, None)..);
+        let mut its = its.take_while(|((sought, _), _)| *sought == job.spec.id);
+        let (id, _) = its.find(|(_, search)| search.asked.contains_key(&asked))?;
+        Some(id.clone())
+    }
+
+    /// A search is over: the job was found there, may be there with somebody who
+    /// is silent, or is nowhere. Then it is decided here, if it was brought here.
+    fn end_search(
+        &mut self,
+        cx: &mut impl Cx<FromBroker>,
+        id: (JobId, Option<String>),
+        found: Option<(Target, Box<Arrival>)>,
+        is_silent: bool,
+    ) {
+        let Some(search) = self.searches.get_mut(&id) else {
+            return;
+        };
+        search.asked.clear();
+        if found.is_none() && !search.held {
             return;
         }
-        if asked.is_empty() {
-            let (now, broker) = (self.notes.now, &mut self.broker);
-            return broker.put_back(now, job, cx);
-        }
-        for target in asked.keys() {
-            self.ask(cx, job, *target);
-        }
-        self.searches.insert(job, Search { asked });
-    }
-
-    pub(super) fn ask(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, target: Target) {
-        let question = match target {
-            Target::Cluster(cluster) => FromBroker::Lrms(cluster, ToLrms::Locate(job)),
-            Target::Peer(peer) => FromBroker::Peer(peer, ToPeer::Locate(job)),
+        let (job, here) = (id.0, self.notes.domain);
+        let Some(search) = self.searches.remove(&id) else {
+            return;
         };
-        self.write_to(cx, target, question);
+        let Search { arrival, held, .. } = search;
+        let way = self.broker.way(arrival.route);
+        let sent = found.as_ref().map(|(target, _)| *target);
+        let settled = found.as_ref().and_then(|(_, child)| child.route);
+        let settled = settled.map_or(way.settled, |route| route.settled);
+        let spec = arrival.spec.clone();
+        self.broker.restore(spec, Route { settled, ..way }, sent);
+        if !held {
+            self.notes.store.enter(arrival, job, self.notes.now);
+        }
+        if let (Some(target), true) = (sent, is_silent) {
+            return self.lose_touch(cx, job, target);
+        }
+        let told = Event::new(EventKind::Recovered, job, here);
+        let to = sent.map_or(Party::from(here), Party::from);
+        cx.emit(self.notes.now, told.to(to).with(way.hop));
+        if let Some((target, mut child)) = found {
+            child.sought = false;
+            self.notes.note_sent(target, child.clone(), false);
+            if let Some(sent) = self.notes.sent_as(&child, target) {
+                sent.confirmed = true;
+            }
+            // Its end may have been told already.
+            self.bring_again(cx, target, child);
+        }
+        if search.unwanted {
+            self.remove(cx, job);
+        }
     }
 
-    /// Whether somebody has not answered yet whether they have the job.
-    pub(super) fn is_asked(&self, job: JobId, target: Target) -> bool {
-        let search = self.searches.get(&job);
-        search.is_some_and(|search| search.asked.contains_key(&target))
-    }
-
-    /// Somebody has answered whether they have the job, or has not.
+    /// Somebody has answered whether they have a job, or has not.
     pub(super) fn note_answer(
         &mut self,
         cx: &mut impl Cx<FromBroker>,
-        job: JobId,
+        mut job: Box<Arrival>,
         target: Target,
         answer: Result<(), Undelivered>,
     ) {
-        let Some(search) = self.searches.get_mut(&job) else {
-            return;
-        };
-        match answer {
-            Ok(()) => {
-                self.searches.remove(&job);
-                self.broker
-                    .place_at(&mut self.notes.writing(cx), job, target);
-                if let Some(sent) = self.notes.under_way.get_mut(&job) {
-                    sent.confirmed = true;
-                }
-                self.remove_unwanted(cx, job);
+        let search = self.search_with(&job, target);
+        match (search, answer) {
+            (None, _) if self.notes.sent_as(&job, target).is_none() => {}
+            (None, Ok(())) => {
+                job.sought = false;
+                self.bring_again(cx, target, job);
             }
-            Err(Undelivered::Declined(_)) => {
-                search.asked.remove(&target);
-                if search.asked.is_empty() {
-                    self.searches.remove(&job);
-                    self.broker.put_back(self.notes.now, job, cx);
-                    self.remove_unwanted(cx, job);
+            // It may have ended there by request, and there is nobody else to ask.
+            (None, Err(Undelivered::Declined(_))) => {
+                self.notes.under_way.remove(&visit_before(&job, target));
+                self.lose_touch(cx, job.spec.id, target);
+            }
+            (Some(id), Ok(())) => self.end_search(cx, id, Some((target, job)), false),
+            (Some(id), Err(Undelivered::Declined(_))) => {
+                if let Some(search) = self.searches.get_mut(&id) {
+                    search.asked.remove(&(target, job.key));
+                    if search.asked.is_empty() {
+                        self.end_search(cx, id, None, false);
+                    }
                 }
             }
-            Err(_silence) => {
-                let Some(times) = search.asked.get_mut(&target) else {
-                    return;
-                };
-                *times += 1;
-                if *times > QUESTIONS {
-                    // Whoever is silent may have it: anywhere else it could
-                    // run a second time.
-                    self.searches.remove(&job);
-                    return self.lose_touch(cx, job, target);
+            (search, Err(silence)) => {
+                let search = search.and_then(|id| Some((self.searches.get_mut(&id)?, id)));
+                if let Some((search, id)) = search
+                    && let Some(times) = search.asked.get_mut(&(target, job.key.clone()))
+                {
+                    *times += u32::from(silence.is_silence());
+                    if *times > SILENCES {
+                        // Whoever is silent may have it: anywhere else it could
+                        // run a second time.
+                        return self.end_search(cx, id, Some((target, job)), true);
+                    }
                 }
-                self.remind_of(cx, Reminder::Locate(job, target));
+                self.remind_of(cx, Reminder::Bring(target, job));
             }
         }
     }
 
     /// A peer that repeats a submission may have been started anew and have
-    /// missed what became of the job: an end is told once more.
-    pub(super) fn tell_again(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, to: Party) {
-        let end = self.notes.store.get(job).and_then(|record| record.end);
-        let (Some(end), Party::Broker(peer)) = (end, to) else {
-            return;
-        };
-        let news = match end.state {
-            EndState::Rejected(reason) => News::Refused { job, reason },
-            _ => News::Ended(end),
-        };
-        self.say_again(cx, peer, news);
+    /// missed what became of the job: that is told once more.
+    pub(super) fn tell_again(&mut self, cx: &mut impl Cx<FromBroker>, repeated: &Arrival) {
+        let news = self.notes.store.told_under(repeated.key.as_deref());
+        if let (Some(news), Party::Broker(peer)) = (news, repeated.from()) {
+            self.say_again(cx, peer, news);
+        }
     }
 
     /// Tells a peer news of a job once more.
@@ -140,7 +266,6 @@ impl BrokerAgent {
     pub(super) fn lose_touch(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, target: Target) {
         let mut writing = self.notes.writing(cx);
         if self.broker.give_up(&mut writing, job, target) {
-            self.notes.under_way.remove(&job);
             self.note_end(JobEnd::without_run(job, EndState::LOST));
         }
     }

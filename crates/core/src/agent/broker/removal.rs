@@ -2,15 +2,25 @@
 //! followed to where they were sent, in an order that cannot lose the request.
 
 use super::{BrokerAgent, Reminder};
-use crate::agent::conversation::{FromBroker, ToLrms, ToPeer};
+use crate::agent::conversation::{Arrival, FromBroker};
+use crate::agent::envelope::Undelivered;
 use crate::agent::{Cancel, Cx};
 use crate::ids::{DomainId, JobId};
 use crate::message::{EndState, JobEnd, Target};
 
 impl BrokerAgent {
     /// Removes a job, here or wherever it was sent; `false` if it is not
-    /// known here (any more).
+    /// known here (any more). One that is looked for is removed when it is known
+    /// where it is.
     pub(super) fn remove(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId) -> bool {
+        let mut is_sought = false;
+        for search in self.searches_of(job).filter(|search| search.held) {
+            search.unwanted = true;
+            is_sought = true;
+        }
+        if is_sought {
+            return true;
+        }
         let known = self.inside(cx, Cancel(job));
         if known {
             self.note_removed(job);
@@ -32,65 +42,62 @@ impl BrokerAgent {
 
     /// Asks a receiver to remove a job, unless the job may still be on its way
     /// there: then it is asked when it has confirmed to have the job.
-    pub(super) fn ask_to_remove(
-        &mut self,
-        cx: &mut impl Cx<FromBroker>,
-        job: JobId,
-        target: Target,
-    ) {
-        if self.notes.may_ask_to_remove(job) {
-            self.write_cancel(cx, job, target);
+    fn ask_to_remove(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, target: Target) {
+        if self.notes.may_ask_to_remove(job, target) {
+            self.write_to(cx, target, FromBroker::removes(target, job));
         }
-    }
-
-    pub(super) fn write_cancel(
-        &mut self,
-        cx: &mut impl Cx<FromBroker>,
-        job: JobId,
-        target: Target,
-    ) {
-        let request = match target {
-            Target::Cluster(cluster) => FromBroker::Lrms(cluster, ToLrms::Cancel(job)),
-            Target::Peer(peer) => FromBroker::Peer(peer, ToPeer::Cancel(job)),
-        };
-        self.write_to(cx, target, request);
     }
 
     /// A receiver has confirmed to have a job: it is asked to remove it if
     /// that was wanted meanwhile.
-    pub(super) fn remove_confirmed(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId) {
-        let missed = self.notes.under_way.get(&job).filter(|sent| !sent.told);
-        if let Some(to) = missed.map(|sent| sent.target)
-            && self.broker.is_unwanted(job)
-        {
-            self.ask_to_remove(cx, job, to);
+    pub(super) fn remove_confirmed(
+        &mut self,
+        cx: &mut impl Cx<FromBroker>,
+        job: &Arrival,
+        target: Target,
+    ) {
+        let job_id = job.spec.id;
+        let missed = self
+            .notes
+            .sent_as(job, target)
+            .is_some_and(|sent| !sent.told);
+        if missed && self.broker.is_unwanted(job_id) {
+            self.ask_to_remove(cx, job_id, target);
         }
     }
 
     /// A request to remove a job did not get there. A peer with a session is
     /// asked again when it shows that it lives, others after a while, for as
     /// long as the job is there.
-    pub(super) fn note_not_asked(&mut self, cx: &impl Cx<FromBroker>, job: JobId, target: Target) {
-        let sent = self.notes.under_way.get_mut(&job);
-        let Some(sent) = sent.filter(|sent| sent.target == target) else {
+    pub(super) fn note_not_asked(
+        &mut self,
+        cx: &impl Cx<FromBroker>,
+        job: JobId,
+        target: Target,
+        error: Undelivered,
+    ) {
+        let is_partner = self.partners.has(target);
+        let Some(sent) = self.notes.sent_to(job, target) else {
             return;
         };
-        sent.told = !self.partners.has(target);
-        if sent.told {
-            self.remind_of(cx, Reminder::Cancel(job, target));
+        sent.perhaps_removed |= error == Undelivered::NoAnswer;
+        sent.told = !is_partner;
+        if !is_partner {
+            self.remind_of(cx, Reminder::Remove(target, job));
         }
     }
 
     /// A peer has shown that it lives: it is asked to remove what could not be
     /// asked for earlier.
     pub(super) fn ask_again_to_remove(&mut self, cx: &mut impl Cx<FromBroker>, peer: DomainId) {
-        let missed = self.notes.under_way.iter().filter(|(job, sent)| {
-            let there = sent.target == Target::Peer(peer) && sent.confirmed;
-            there && !sent.told && self.broker.is_unwanted(**job)
+        let target = Target::Peer(peer);
+        let missed = self.notes.under_way.iter().filter(|((job, _), sent)| {
+            let there = sent.target == target && sent.confirmed;
+            there && !sent.told && self.broker.is_unwanted(*job)
         });
-        let missed: Vec<JobId> = missed.map(|(job, _)| *job).collect();
+        let missed: Vec<JobId> = missed.map(|((job, _), _)| *job).collect();
         for job in missed {
-            self.ask_to_remove(cx, job, Target::Peer(peer));
+            self.ask_to_remove(cx, job, target);
         }
     }
 }

@@ -3,16 +3,15 @@
 
 use super::BrokerAgent;
 use super::notes::UnderWay;
-use crate::agent::conversation::{FromBroker, Passed, ToLrms, ToPeer};
+use crate::agent::conversation::{Arrival, FromBroker};
 use crate::agent::store::JobView;
 use crate::agent::{Cx, Handle, JobHolder as _};
 use crate::broker::Access;
 use crate::event::Party;
 use crate::ids::{DomainId, JobId};
 use crate::load::LoadSample;
-use crate::message::{News, Route, Target};
+use crate::message::{News, Target};
 use crate::session::{Publisher, Push, Roles, Subscriber, Taken, Threshold};
-use crate::time::SimTime;
 use std::collections::BTreeMap;
 
 /// A peer's session has changed. The answer is how many jobs are sent once
@@ -154,14 +153,14 @@ impl Handle<PeerSession> for BrokerAgent {
                 match found {
                     true => {
                         self.tell_missed(cx, peer);
-                        self.send_again(cx, Target::Peer(peer), |_, _| true)
+                        self.send_again(cx, Target::Peer(peer), |_| true)
                     }
                     false => 0,
                 }
             }
             SessionChange::Answered => {
                 self.tell_missed(cx, peer);
-                self.send_again(cx, Target::Peer(peer), |_, sent| {
+                self.send_again(cx, Target::Peer(peer), |sent| {
                     sent.perhaps && !sent.confirmed
                 })
             }
@@ -205,7 +204,7 @@ impl BrokerAgent {
     #[must_use]
     pub fn view_for(&self, peer: DomainId, job: JobId) -> Option<JobView> {
         let record = self.notes.store.get(job)?;
-        let its = record.from == Party::Broker(peer);
+        let its = record.came_from(Party::Broker(peer));
         its.then(|| self.view(job)).flatten()
     }
 
@@ -238,48 +237,47 @@ impl BrokerAgent {
 
     /// Sends once more, under their keys, the jobs of which this is true and that
     /// are with this target, or may be; answers how many there are. One whose data
-    /// is on its way still comes with it.
-    pub(super) fn send_again(
+    /// is on its way still comes with it. What it may have removed it gets only if
+    /// it has the job: where it has forgotten that, nobody knows.
+    fn send_again(
         &mut self,
         cx: &mut impl Cx<FromBroker>,
         target: Target,
-        which: impl Fn(JobId, &UnderWay) -> bool,
+        which: impl Fn(&UnderWay) -> bool,
     ) -> usize {
         let now = self.notes.now;
-        let comes = |sent: &UnderWay| sent.has_data && sent.due > now;
-        let there = self.notes.under_way.iter_mut();
-        let there = there.filter(|(job, sent)| sent.target == target && which(**job, sent));
-        let there = there.filter(|(_, sent)| !comes(sent));
-        let jobs: Vec<(JobId, u32, String, SimTime)> = there
-            .map(|(job, sent)| {
+        let comes = |sent: &UnderWay| sent.has_data && sent.job.meant.is_some_and(|due| due > now);
+        let there = self.notes.under_way.values_mut();
+        let there = there.filter(|sent| sent.target == target && which(sent) && !comes(sent));
+        let jobs: Vec<Box<Arrival>> = there
+            .map(|sent| {
+                let mut job = sent.job.clone();
+                sent.perhaps_removed |= sent.told;
+                job.sought = sent.perhaps_removed;
                 sent.perhaps = true;
                 sent.confirmed = false;
                 sent.told = false;
-                (*job, sent.hop, sent.key.clone(), sent.due)
+                job
             })
             .collect();
         let count = jobs.len();
-        for (job, hop, key, due) in jobs {
-            let Some(route) = self.broker.route(job) else {
-                continue;
-            };
-            let from = Some(self.broker.config().domain);
-            let route = Route { from, hop, ..route };
-            let passed = Passed {
-                job,
-                route,
-                has_data: false,
-            };
-            // It was meant for then: a receiver that was started anew sees by
-            // it that the job may have been there before.
-            if let Some(job) = self.notes.on_its_way(passed, key, due) {
-                let again = match target {
-                    Target::Peer(peer) => FromBroker::Peer(peer, ToPeer::Forward(job)),
-                    Target::Cluster(cluster) => FromBroker::Lrms(cluster, ToLrms::Dispatch(job)),
-                };
-                self.notes.post(cx, None, due, again);
-            }
+        for job in jobs {
+            self.bring_again(cx, target, job);
         }
         count
+    }
+
+    /// Sends a job once more, or asks for it. It was meant to arrive when it was
+    /// first sent: a receiver that was started anew sees by it that the job may
+    /// have been there before.
+    pub(super) fn bring_again(
+        &mut self,
+        cx: &mut impl Cx<FromBroker>,
+        target: Target,
+        job: Box<Arrival>,
+    ) {
+        let due = job.meant.unwrap_or(self.notes.now);
+        self.notes
+            .post(cx, None, due, FromBroker::brings(target, job));
     }
 }

@@ -17,9 +17,14 @@ impl Handle<Arrival> for LrmsAgent {
     fn handle(&mut self, cx: &mut impl Cx<FromLrms>, arrival: Arrival) -> Self::Answer {
         self.catch_up(cx);
         let (from, at) = (arrival.from(), self.notes.now);
-        let job = match self.notes.store.open(&arrival)? {
+        if arrival.sought {
+            let found = self.notes.store.find(arrival.key.as_deref());
+            return found.unwrap_or(Err(SubmitError::NotHere));
+        }
+        let job = match self.notes.store.open(&arrival, false)? {
             Opened::Repeated(receipt) => {
-                self.tell_again(cx, receipt.job, from);
+                let news = self.notes.store.told_under(arrival.key.as_deref());
+                self.tell_again(cx, news, from);
                 return Ok(receipt);
             }
             Opened::New(job) => job,
@@ -27,15 +32,14 @@ impl Handle<Arrival> for LrmsAgent {
         if self.cluster().query(job).is_some() {
             return Err(SubmitError::IdTaken(job));
         }
-        let (key, route) = (arrival.key.clone(), arrival.route);
+        let route = arrival.route;
         let spec = self.notes.store.enter(arrival, job, at);
         let brought = Brought { spec: &spec, route };
         let taken = self.inside(cx, brought);
         if taken.is_ok() {
             self.notes.tell(|| JobNews::Queued { spec, at });
         }
-        let receipt = Receipt::first(job, at, taken);
-        Ok(self.notes.store.answer(key, receipt))
+        Ok(self.notes.store.answer(Receipt::first(job, at, taken)))
     }
 }
 
@@ -111,7 +115,8 @@ impl Handle<Due> for LrmsAgent {
             Due::Wall => {
                 self.tell_again_at = None;
                 for (job, broker) in std::mem::take(&mut self.untold) {
-                    self.tell_again(cx, job, Party::Broker(broker));
+                    let news = self.notes.store.told_of(job);
+                    self.tell_again(cx, news, Party::Broker(broker));
                 }
             }
         }

@@ -115,7 +115,11 @@ impl Lrms {
         if let Party::Broker(broker) = from {
             let refused = Event::new(EventKind::Refused, job, by);
             cx.emit(now, refused.to(from).because(reason));
-            let news = ToBroker::News(News::Refused { job, reason });
+            let news = ToBroker::News(News::Refused {
+                job,
+                reason,
+                visit: None,
+            });
             return self.post(cx, FromLrms::Broker(broker, news));
         }
         let rejected = Event::new(EventKind::Rejected, job, by);

@@ -1,10 +1,10 @@
 use super::*;
 use crate::agent::tests::Tested;
-use crate::agent::{Arrival, Cancel, Due, Fate, SAY_AGAIN, Undelivered};
+use crate::agent::{Arrival, Cancel, Due, Fate, SAY_AGAIN, Undelivered, digest};
 use crate::discipline::DisciplineKind;
 use crate::ids::ClusterId;
 use crate::job::Reason;
-use crate::message::Route;
+use crate::message::{EndState, Route};
 use crate::resource::Resources;
 
 fn lrms(home: bool) -> Tested<LrmsAgent> {
@@ -167,6 +167,7 @@ fn a_job_that_never_fits_is_rejected_to_a_client_and_refused_to_a_broker() {
     let refusal = News::Refused {
         job: JobId(1),
         reason: Reason::NeverFits,
+        visit: Some(digest("run/1/0".bytes())),
     };
     let refusal = FromLrms::Broker(DomainId(0), ToBroker::News(refusal));
     assert_eq!((envelopes.len(), &envelopes[0].message), (1, &refusal));

@@ -4,12 +4,12 @@ use super::network::Parcel;
 use super::{Agents, party};
 use crate::faults::Passage;
 use gridrig_core::agent::{
-    AfterTry, Arrival, BrokerAgent, Cancel, Envelope, Fate, FromBroker, FromLrms, JobHolder as _,
-    Message, Received, SAY_AGAIN, ToBroker, ToLrms, ToPeer, Tries, Undelivered,
+    AfterTry, Arrival, Cancel, Envelope, Fate, FromBroker, FromLrms, Message, Received, SAY_AGAIN,
+    SubmitError, ToBroker, ToLrms, ToPeer, Tries, Undelivered,
 };
-use gridrig_core::event::{EventSink, Party};
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Entry, Submission};
+use gridrig_core::job::{Entry, Reason, Submission};
 use gridrig_core::message::Target;
 
 type Delivered = Result<(), Undelivered>;
@@ -28,7 +28,12 @@ impl<S: EventSink> Agents<'_, S> {
             }
             Parcel::Cancel(to, job, tries) => {
                 let again = |tries| Parcel::Cancel(to, job, tries);
-                self.client_asks(to, tries, again, |agents| agents.remove(party(to), job));
+                let remove = |agents: &mut Self| {
+                    let known = agents.remove(party(to), job);
+                    agents.removed[job.index()] |= known;
+                    Ok(())
+                };
+                self.client_asks(to, tries, again, remove);
             }
             Parcel::FromBroker(sent, tries) => {
                 let result = self.try_from_broker(&sent);
@@ -161,22 +166,20 @@ impl<S: EventSink> Agents<'_, S> {
             FromBroker::Lrms(cluster, what) => {
                 let to = Party::Lrms(*cluster);
                 match what {
-                    ToLrms::Dispatch(job) => self.bring(to, (**job).clone()),
-                    ToLrms::Cancel(job) => self.remove(to, *job),
-                    ToLrms::Locate(job) => found(self.lrms[cluster.index()].has(*job)),
+                    ToLrms::Dispatch(job) | ToLrms::Locate(job) => self.bring(to, (**job).clone()),
+                    ToLrms::Cancel(job) => {
+                        self.remove(to, *job);
+                        Ok(())
+                    }
                 }
             }
             FromBroker::Peer(peer, what) => {
                 let (by, to) = (Target::Peer(from), Party::Broker(*peer));
                 match what {
-                    ToPeer::Forward(job) => self.bring(to, (**job).clone()),
-                    ToPeer::Cancel(job) => self.remove(to, *job),
-                    ToPeer::Locate(job) => {
-                        let broker = self.brokers[peer.index()].as_ref();
-                        // Only whoever brought a job may ask for it.
-                        let has =
-                            |its: &BrokerAgent| its.view_for(from, *job).is_some() && its.has(*job);
-                        found(broker.is_some_and(has))
+                    ToPeer::Forward(job) | ToPeer::Locate(job) => self.bring(to, (**job).clone()),
+                    ToPeer::Cancel(job) => {
+                        self.remove(to, *job);
+                        Ok(())
                     }
                     ToPeer::News(news) => {
                         self.tell_broker(*peer, received(by, sent, *news));
@@ -217,9 +220,17 @@ impl<S: EventSink> Agents<'_, S> {
             key: Some(format!("run/{entry}/{}/0", job.0)),
             id: Some(job),
             meant: Some(*at),
+            sought: self.removed[job.index()],
             ..Arrival::of(spec.clone())
         };
-        self.bring(party(to), arrival)
+        let sought = arrival.sought;
+        let answer = self.bring(party(to), arrival);
+        if let (true, Err(Undelivered::Declined(_))) = (sought, answer) {
+            let lost = Event::new(EventKind::LostTouch, job, Party::Client);
+            let now = self.network.now;
+            self.network.emit(now, lost.to(to).because(Reason::Lost));
+        }
+        answer
     }
 
     fn bring(&mut self, to: Party, job: Arrival) -> Delivered {
@@ -228,16 +239,19 @@ impl<S: EventSink> Agents<'_, S> {
             Party::Lrms(cluster) => Some(self.tell_lrms(cluster, job)),
             Party::Client => None,
         };
-        found(receipt.is_some_and(|receipt| receipt.is_ok()))
+        match receipt {
+            Some(Err(SubmitError::NotFoundYet)) => Err(Undelivered::Busy),
+            receipt => found(receipt.is_some_and(|receipt| receipt.is_ok())),
+        }
     }
 
-    fn remove(&mut self, to: Party, job: JobId) -> Delivered {
+    /// Whether the receiver knows the job (still).
+    fn remove(&mut self, to: Party, job: JobId) -> bool {
         match to {
-            Party::Broker(domain) => self.tell_broker(domain, Cancel(job)),
-            Party::Lrms(cluster) => Some(self.tell_lrms(cluster, Cancel(job))),
-            Party::Client => None,
-        };
-        Ok(())
+            Party::Broker(domain) => self.tell_broker(domain, Cancel(job)).unwrap_or(false),
+            Party::Lrms(cluster) => self.tell_lrms(cluster, Cancel(job)),
+            Party::Client => false,
+        }
     }
 }
 

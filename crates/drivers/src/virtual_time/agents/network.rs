@@ -75,6 +75,10 @@ pub(super) struct Network<'a, S> {
     pub ended: usize,
     /// Jobs whose data was stopped by the input that is being handled.
     pub stopped: Vec<JobId>,
+    /// Touch with it has been lost.
+    lost: Vec<bool>,
+    /// Jobs of which neither is true.
+    pub open: usize,
     events: &'a mut S,
 }
 
@@ -87,6 +91,8 @@ impl<'a, S> Network<'a, S> {
             seen: vec![false; jobs],
             ended: 0,
             stopped: Vec::new(),
+            lost: vec![false; jobs],
+            open: jobs,
             events,
         }
     }
@@ -127,8 +133,14 @@ impl<'a, S> Network<'a, S> {
 
 impl<S: EventSink> EventSink for Network<'_, S> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
-        if let (EventKind::FinishSeen, Some(job)) = (event.kind, event.job) {
-            self.ended += usize::from(!std::mem::replace(&mut self.seen[job.index()], true));
+        let of_note = matches!(event.kind, EventKind::FinishSeen | EventKind::LostTouch);
+        if let (true, Some(job)) = (of_note, event.job) {
+            let (seen, lost) = (&mut self.seen[job.index()], &mut self.lost[job.index()]);
+            self.open -= usize::from(!*seen && !*lost);
+            match event.kind {
+                EventKind::LostTouch => *lost = true,
+                _ => self.ended += usize::from(!std::mem::replace(seen, true)),
+            }
         }
         self.events.emit(at, event);
     }
