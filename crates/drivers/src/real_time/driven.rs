@@ -60,7 +60,9 @@ impl<M: Message> Cx<M> for Surroundings<M> {
 }
 
 impl<A: Agent> Driven<A> {
-    pub(super) fn new(agent: A, recorder: Recorder) -> Self {
+    /// The agent with its log. Whoever drives it tells it what is due, and sends
+    /// what it says.
+    pub fn new(agent: A, recorder: Recorder) -> Self {
         Driven {
             agent,
             surroundings: Surroundings {
@@ -101,7 +103,8 @@ impl<A: Agent> Driven<A> {
         news
     }
 
-    pub(super) fn take_envelopes(&mut self) -> Vec<Envelope<A::Sends>> {
+    /// What the agent has said since this was last asked.
+    pub fn take_envelopes(&mut self) -> Vec<Envelope<A::Sends>> {
         std::mem::take(&mut self.surroundings.envelopes)
     }
 
@@ -124,15 +127,22 @@ impl<A: Agent> Driven<A> {
     }
 
     /// Whether timers of the wall clock are due.
-    pub(super) fn is_wall_due(&self) -> bool {
+    pub fn is_wall_due(&self) -> bool {
         let due = self.agent.next_wall_due();
         due.is_some_and(|due| due <= self.surroundings.wall())
     }
 
-    /// When to look at the timers of the wall clock again.
-    pub(super) fn wall_deadline(&self) -> Option<tokio::time::Instant> {
-        let due = self.agent.next_wall_due()?;
-        Some((self.surroundings.began + Duration::from_nanos(due.as_nanos())).into())
+    /// Waits until a timer of the wall clock is due.
+    pub fn wall_timer(&self) -> impl Future<Output = ()> + use<A> {
+        let due = self.agent.next_wall_due();
+        let wait = due.map(|due| Duration::from_nanos(due.as_nanos()));
+        let deadline = wait.map(|wait| (self.surroundings.began + wait).into());
+        async move {
+            match deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        }
     }
 }
 
