@@ -195,7 +195,7 @@ fn an_attempt_in_a_log_counts_more_than_what_the_broker_says() {
     let mut sent = said(&mut client).0;
     fate(&mut client, sent.remove(0), Err(Undelivered::NoAnswer));
     let place = (ClusterId(3), JobId(900));
-    for (second, kind) in [(4, EventKind::Queued), (5, EventKind::Finished)] {
+    for (second, kind) in [(1, EventKind::Queued), (5, EventKind::Finished)] {
         pass(&mut client, second);
         assert!(!client.is_done());
         let at = SimTime::from_secs(second);
