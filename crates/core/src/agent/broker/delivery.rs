@@ -153,7 +153,9 @@ impl BrokerAgent {
         sent.perhaps |= error == Undelivered::NoAnswer || sent.confirmed;
         match error {
             Undelivered::Declined(_) => self.handle_lost_job(cx, job, target, error),
-            _ if sent.perhaps => {}
+            // One that was found there is sent again as well, for its end may have
+            // been told already.
+            _ if sent.perhaps => sent.confirmed = false,
             _ => {
                 let (by, to) = (Party::from(target), self.notes.domain);
                 let reason = Reason::ServiceLost;
