@@ -28,7 +28,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
-use gridrig_drivers::real_time::{Recorder, RunClock};
+use gridrig_drivers::real_time::{Recorder, RunClock, wall_length};
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, Progress};
 use gridrig_scenario::document::Cluster;
@@ -221,7 +221,7 @@ fn play_config(
         clock,
         run_id: options.run_id.clone(),
         patience: Patience {
-            every: options.liveness.every,
+            every: wall_length(options.liveness.every),
             refused: options.liveness.refused,
             ..Patience::default()
         },

@@ -1,40 +1,38 @@
 //! Playing a workload in real time: every job is handed over on time, on the
 //! [`Outlet`] of where it enters, and followed to its end.
 //!
-//! The player is a client like any other. From a service of ours it follows
-//! ends by asking (`GET /v1/ends`, held open by the service until there is
-//! news), so it needs no address of its own and works from behind a firewall.
-//! Jobs on other outlets are followed in the logs of the LRMSs, whoever brings
-//! them there.
+//! The player drives a [`ClientAgent`], which has the rules: it gives it the time
+//! and a log, sends what it says and brings the answers. The client follows the
+//! ends at a service of ours by asking (`GET /v1/ends`, held open by the service
+//! until there is news), so it needs no address of its own and works from behind a
+//! firewall. Jobs on other outlets are followed in the logs of the LRMSs, whoever
+//! brings them there.
 
-mod follow;
+mod played;
 mod sender;
-mod store;
-mod unplaced;
 
-pub use unplaced::Unseen;
+pub use gridrig_core::agent::Patience;
+pub use played::{Handover, Played, Progress, Unseen};
 
-use crate::observation::{LogReader, Names, Observation, Owners};
-use crate::outlet::{Native, Outlet, Ticket};
-use follow::Follower;
-use gridrig_core::agent::{Envelope, Submit};
+use crate::observation::{LogReader, Owner, Owners};
+use crate::outlet::{Outlet, Ticket};
+use gridrig_core::agent::{
+    Agent as _, Arrival, ClientAgent, ClientInput, ClientSetup, Due, Fate, Freeze, FromClient,
+    GivenUp, LogsRead, Observation, Participant as _, ToEntry,
+};
+use gridrig_core::event::MessageKind;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, Submission};
-use gridrig_core::load::LoadSample;
-use gridrig_core::message::JobEnd;
-use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::real_time::{
-    Handover, Outbox, Recorder, RunClock, Transport, TransportError, submit_on_time,
-};
+use gridrig_core::time::{SimDuration, SimTime, WallTime};
+use gridrig_drivers::real_time::{Delivery, Driven, Recorder, RunClock, wall_length};
 use gridrig_protocol::client::{Client, ClientError};
 use gridrig_protocol::tag::Tags;
-use sender::Senders;
+use sender::{Heard, Senders};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
-use store::JobStore;
-use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 
 /// Where and how a workload is played.
@@ -79,33 +77,6 @@ impl Default for Outlets {
     }
 }
 
-/// When a service counts as lost, in wall time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// Time between tries to reach a service that does not answer.
-    pub every: Duration,
-    /// So many tries in a row that nobody answers the door to.
-    pub refused: u32,
-    /// So many tries in a row that somebody lets in and does not answer.
-    pub silent: u32,
-    /// A service may stay away for so long before it counts as lost, whatever
-    /// the tries say. When it is there again, jobs that it did not confirm are
-    /// submitted once more, and all of them if it was started anew, each under
-    /// its key: whoever knows the job answers with the first answer.
-    pub comes_back: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Patience {
-            every: Duration::from_millis(500),
-            refused: 3,
-            silent: 3,
-            comes_back: Duration::ZERO,
-        }
-    }
-}
-
 /// Why a workload could not be played at all.
 #[derive(Debug, thiserror::Error)]
 pub enum PlayError {
@@ -120,43 +91,6 @@ pub enum PlayError {
     /// No HTTP client could be set up.
     #[error("the player has no HTTP client")]
     Client(#[source] ClientError),
-}
-
-/// How far a run has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// The time of the run.
-    pub now: SimTime,
-    /// Jobs handed over.
-    pub submitted: usize,
-    /// Jobs whose end is known to the player.
-    pub ended: usize,
-    /// All jobs.
-    pub jobs: usize,
-    /// The longest that a job was handed over late so far, in the time of the
-    /// run.
-    pub worst_lag: SimDuration,
-}
-
-/// How a workload was played.
-#[derive(Clone, Debug, Default)]
-pub struct Played {
-    /// How punctual the handing over was.
-    pub handover: Handover,
-    /// Jobs whose end is known, with their end as the entry service told it.
-    pub ends: BTreeMap<JobId, JobEnd>,
-    /// Jobs that were given up, and why.
-    pub given_up: BTreeMap<JobId, String>,
-    /// Jobs that were handed over and not known to have ended.
-    pub unfinished: Vec<JobId>,
-    /// What there is to know of jobs on other outlets than our own.
-    pub unseen: Unseen,
-    /// Whose the jobs in the logs of LRMSs are, where these were read.
-    pub names: Names,
-    /// Submissions that reached nobody.
-    pub undelivered: u64,
-    /// Whether the run was stopped before the last job had ended.
-    pub interrupted: bool,
 }
 
 /// Plays the submissions until every job has ended or `stop` ends. Jobs that
@@ -175,81 +109,55 @@ pub async fn play(
     mut progress: impl FnMut(Progress),
 ) -> Result<Played, PlayError> {
     config.knows_all(submissions)?;
-    let client = Client::new(REQUEST).map_err(PlayError::Client)?;
-    let (followers, mut news) = follow_all(config, &client);
-    let (reports_in, mut reports) = mpsc::unbounded_channel();
+    let http = Client::new(REQUEST).map_err(PlayError::Client)?;
     let tags = Tags::of_run(&config.run_id);
-    let transport = Arc::new(HttpTransport {
-        ways: native(config, &client),
-        tags: tags.clone(),
-    });
-    let mut senders = Senders::new(&config.outlets.ways, tags.clone());
+    let (reports_in, mut reports) = mpsc::unbounded_channel();
+    let (heard_in, mut heard) = mpsc::unbounded_channel();
     let (observed_in, mut observed) = mpsc::unbounded_channel();
-    let readers = Readers::start(config, &client, &tags, submissions, &observed_in);
-    let mut store = JobStore::new(config, submissions.len(), recorder.clone());
-    let mut outbox = Outbox::new(config.clock, transport, reports_in);
-    let (letters_in, mut envelopes) = mpsc::unbounded_channel();
-    let (halt, halted) = oneshot::channel::<()>();
-    let mut told = recorder.clone();
-    let hand_over = |submission: &Submission| letters_in.send(submission.clone()).is_ok();
-    let halted = Box::pin(async move { drop(halted.await) });
-    let submit = submit_on_time(config.clock, submissions, &mut told, hand_over, halted);
-    tokio::pin!(submit, stop);
-    let mut handover = None;
+    let readers = Readers::start(config, &http, &tags, submissions, &observed_in);
+    let client = ClientAgent::new(config.client(), submissions.into());
+    let mut player = Player {
+        config,
+        jobs: submissions.len(),
+        client: Driven::new(client, WallTime::ZERO, recorder.clone(), None),
+        senders: Senders::new(config, &http, &tags, reports_in, heard_in),
+        played: Played::default(),
+        errors: BTreeMap::new(),
+    };
+    tokio::pin!(stop);
     let mut tick = tokio::time::interval(PROGRESS);
     loop {
-        if handover.is_some() && envelopes.is_empty() && store.is_done() {
+        let next = player.catch_up();
+        if player.client.is_done() {
             break;
         }
+        let wall_timer = player.client.wall_timer();
         tokio::select! {
             biased;
             () = &mut stop => {
-                store.played.interrupted = true;
-                senders.remove_all().await;
+                player.break_off().await;
                 break;
             }
-            Some(submission) = envelopes.recv() => {
-                let envelope = store.open(&submission);
-                match senders.has(submission.entry) {
-                    true => senders.send(submission.entry, &envelope),
-                    false => outbox.post(envelope),
-                }
-            }
-            Some(answer) = senders.answers.recv() => store.answered(answer),
-            Some(told) = senders.told.recv() => store.told(&told),
-            Some(observation) = observed.recv() => store.observed(&observation),
-            Some(report) = reports.recv() => store.delivered(report),
-            Some(item) = news.recv() => store.hear(item).into_iter().for_each(|envelope| outbox.post(envelope)),
-            done = &mut submit, if handover.is_none() => handover = Some(done),
-            _ = tick.tick() => {
-                store.review(handover.is_some());
-                for (entry, job, goes_on) in store.done_with.drain(..) {
-                    senders.forget(entry, job, goes_on);
-                }
-                progress(store.progress());
-            }
+            Some(report) = reports.recv() => player.note(report, false),
+            Some(heard) = heard.recv() => player.hear(heard),
+            Some(observation) = observed.recv() => player.tell(observation),
+            () = config.clock.sleep_until(next) => {}
+            () = wall_timer => {}
+            _ = tick.tick() => progress(player.progress()),
         }
     }
-    drop(halt);
-    let handover = match handover {
-        Some(done) => done,
-        None => submit.await,
-    };
-    drop(followers);
-    senders.stop().await;
+    player.senders.stop().await;
     for observation in readers.finish(observed).await {
-        store.observed(&observation);
+        player.tell(observation);
     }
-    progress(store.progress());
-    Ok(store.close(handover))
+    progress(player.progress());
+    Ok(player.close())
 }
 
 /// How long a request of the player may take.
 const REQUEST: Duration = Duration::from_secs(10);
 /// Time between two calls of `progress`.
 const PROGRESS: Duration = Duration::from_millis(250);
-/// How long a service may hold a request for ends.
-const WAIT: Duration = Duration::from_secs(10);
 
 impl PlayConfig {
     /// Whether every job has somewhere to go.
@@ -265,35 +173,148 @@ impl PlayConfig {
             Err(PlayError::NoAddress { job, entry })
         })
     }
-}
 
-/// Begins to follow the ends at every service of ours; that ends when the tasks
-/// are dropped.
-fn follow_all(
-    config: &PlayConfig,
-    client: &Client,
-) -> (JoinSet<()>, mpsc::UnboundedReceiver<store::News>) {
-    let (news_in, news) = mpsc::unbounded_channel();
-    let mut followers = JoinSet::new();
-    for (entry, url) in &config.entries {
-        let follower = Follower {
-            client: client.clone(),
-            url: url.clone(),
-            entry: *entry,
-            patience: config.patience,
-            news: news_in.clone(),
-        };
-        followers.spawn(follower.run());
+    fn client(&self) -> ClientSetup {
+        let outlets = &self.outlets;
+        let ours = self.entries.keys().copied();
+        let ours = ours.filter(|entry| !outlets.ways.contains_key(entry));
+        let answering = outlets.ways.iter().filter(|(_, outlet)| outlet.follows());
+        ClientSetup {
+            run: self.run_id.clone(),
+            services: ours.collect(),
+            patience: self.patience,
+            answering: answering.map(|(entry, _)| *entry).collect(),
+            has_logs: !outlets.logs.is_empty(),
+            lost_after: wall_length(outlets.lost_after),
+        }
     }
-    (followers, news)
 }
 
-/// What our own interface is spoken with.
-fn native(config: &PlayConfig, client: &Client) -> BTreeMap<Entry, Native> {
-    let entries = config.entries.iter();
-    entries
-        .map(|(entry, url)| (*entry, Native::new(client.clone(), url)))
-        .collect()
+/// The client with what is around it.
+struct Player<'a> {
+    config: &'a PlayConfig,
+    jobs: usize,
+    client: Driven<ClientAgent>,
+    senders: Senders,
+    played: Played,
+    /// What was last said against a job.
+    errors: BTreeMap<JobId, String>,
+}
+
+impl Player<'_> {
+    /// What is due: jobs that are handed over late have the instant at which they
+    /// are in the log. Answers when the next one is.
+    fn catch_up(&mut self) -> SimTime {
+        let clock = self.config.clock;
+        let mut now = clock.now();
+        let next = loop {
+            match self.client.next_due() {
+                Some(due) if due <= now => {
+                    self.played.handover.note(now.since(due));
+                    let loads = Vec::new();
+                    self.client.handle(now, Due::Model { loads });
+                    now = clock.now();
+                }
+                next => break next.unwrap_or(SimTime::MAX),
+            }
+        };
+        if self.client.is_wall_due() {
+            self.tell(Due::Wall);
+        }
+        for envelope in self.client.take_envelopes() {
+            self.senders.send(envelope);
+        }
+        next
+    }
+
+    /// The client handles an input; jobs that it has given up are noted.
+    fn tell<I: Clone>(&mut self, input: I)
+    where
+        ClientAgent: gridrig_core::agent::Handle<I>,
+        ClientInput: From<I>,
+    {
+        self.client.handle(self.config.clock.now(), input);
+        let given_up = self.client.given_up();
+        for (job, why) in &given_up[self.played.given_up.len()..] {
+            let why = match why {
+                GivenUp::NotTaken => self.errors.get(job).cloned().unwrap_or_default(),
+                GivenUp::ServiceLost => "the service that had it stopped answering".to_owned(),
+                GivenUp::NotPlaced => "the broker took it, and no LRMS has had it".to_owned(),
+                GivenUp::Failed => "the broker says that it failed".to_owned(),
+            };
+            tracing::warn!(job = job.0, why, "a job is given up");
+            self.played.given_up.insert(*job, why);
+        }
+    }
+
+    fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Fate(delivery, waited) => self.note(delivery, waited),
+            Heard::Stands(stands) => self.tell(stands),
+            Heard::Ends(page) => {
+                let (by, before) = (page.by, self.client.submitted_again());
+                self.tell(page);
+                let jobs = self.client.submitted_again() - before;
+                if jobs > 0 {
+                    tracing::info!(jobs, entry = ?by, "jobs are submitted again");
+                }
+            }
+        }
+    }
+
+    /// What has become of a message.
+    fn note(&mut self, delivery: Delivery<FromClient>, waited: bool) {
+        let Delivery { envelope, result } = delivery;
+        if let ToEntry::Submit(job) = &envelope.message.said {
+            let job = job.spec.id;
+            let why = result.as_ref().err().map(ToString::to_string);
+            if let Some(why) = &why {
+                tracing::debug!(job = job.0, why, "a submission failed");
+                self.errors.insert(job, why.clone());
+            }
+            if self.config.outlets.ways.contains_key(&envelope.message.to) {
+                self.played.unseen.note(job, why, waited);
+            }
+        }
+        let result = result.map_err(|error| error.fate());
+        self.tell(Fate { envelope, result });
+    }
+
+    /// The run is broken off.
+    async fn break_off(&mut self) {
+        self.played.interrupted = true;
+        self.tell(Freeze);
+        let requests = self.client.take_envelopes();
+        self.senders.remove(requests).await;
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            now: self.config.clock.now(),
+            submitted: self.played.handover.submitted,
+            ended: self.client.ends().len() + self.played.given_up.len(),
+            jobs: self.jobs,
+            worst_lag: self.played.handover.worst_lag,
+        }
+    }
+
+    /// All logs are read.
+    fn close(mut self) -> Played {
+        self.tell(LogsRead);
+        let mut played = self.played;
+        let given_up = self.client.given_up().iter();
+        let not_placed = given_up.filter(|(_, why)| *why == GivenUp::NotPlaced);
+        played.unseen.not_placed = not_placed.map(|(job, _)| *job).collect();
+        played.names = self.config.outlets.owners.all();
+        let repeated = self.client.repeated();
+        played
+            .names
+            .extend(repeated.map(|(place, job)| (place, Owner::Repeated(job))));
+        played.ends = self.client.ends().clone();
+        played.unfinished = self.client.open().collect();
+        played.undelivered = self.client.undelivered().of(MessageKind::Submit);
+        played
+    }
 }
 
 /// The tasks that read the logs of LRMSs.
@@ -356,41 +377,17 @@ impl Readers {
     }
 }
 
-/// Submits over HTTP.
-struct HttpTransport {
-    ways: BTreeMap<Entry, Native>,
-    tags: Tags,
-}
-
-impl Transport for HttpTransport {
-    type Message = Submit;
-
-    async fn deliver(&self, envelope: &Envelope<Submit>) -> Result<(), TransportError> {
-        let Some(way) = self.ways.get(&envelope.message.entry) else {
-            return Err(nowhere("nobody", "there is no such entry"));
-        };
-        way.submit(&ticket(envelope, &self.tags)).await
-    }
-
-    async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
-        Err(nowhere(&cluster.to_string(), "the player reads no load"))
-    }
-}
-
 /// The job that a message brings.
-fn ticket(envelope: &Envelope<Submit>, tags: &Tags) -> Ticket {
-    let Submit { spec, key, .. } = &envelope.message;
+fn ticket(job: &Arrival, due: SimTime, tags: &Tags) -> Ticket {
     Ticket {
-        tag: tags.tag(spec),
-        job: spec.clone(),
-        key: key.clone(),
-        due: envelope.due,
+        tag: tags.tag(&job.spec),
+        job: job.spec.clone(),
+        key: job.key.clone().unwrap_or_default(),
+        due,
     }
 }
 
-fn nowhere(to: &str, why: &str) -> TransportError {
-    TransportError::NotReached {
-        to: to.to_owned(),
-        why: why.to_owned(),
-    }
+/// A length of time on the wall.
+fn wall(length: SimDuration) -> Duration {
+    Duration::from_nanos(length.as_nanos())
 }

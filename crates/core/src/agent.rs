@@ -16,6 +16,7 @@
 //! memory, sessions. Where nothing fails nothing is paid for that.
 
 mod broker;
+mod client;
 mod conversation;
 mod envelope;
 mod journal;
@@ -30,12 +31,17 @@ pub use broker::{
     BrokerAgent, BrokerSetup, GridNames, Lost, PeerSession, PeerState, Pull, SessionChange,
     SetupError, Unexpected, Updated,
 };
+pub use client::{
+    Attempt, Attempts, ClientAgent, ClientSetup, GivenUp, LogsRead, Observation, Patience, Place,
+    Published, Stands,
+};
 pub use conversation::{
-    Arrival, BrokerSends, FromBroker, FromLrms, LrmsSends, Passed, Submit, ToBroker, ToLrms, ToPeer,
+    Arrival, BrokerSends, FromBroker, FromClient, FromLrms, LrmsSends, Passed, ToBroker, ToEntry,
+    ToLrms, ToPeer,
 };
 pub use envelope::{Envelope, EnvelopeId, Fate, Message, Received, Tally, Told, Undelivered};
 pub use journal::{
-    Again, BrokerInput, Journaled, LrmsInput, Memory, NotSent, Record, Replay, Resumed,
+    Again, BrokerInput, ClientInput, Journaled, LrmsInput, Memory, NotSent, Record, Replay, Resumed,
 };
 pub use lrms::{
     Completions, Exchange, Follow, Home, JobNews, Lrms, LrmsAgent, LrmsSetup, Outside, Pass,

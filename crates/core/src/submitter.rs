@@ -7,32 +7,39 @@ use crate::time::SimTime;
 ///
 /// Getters: [`Submitter::poll_timeout`], [`Submitter::remaining`].
 /// Commands: [`Submitter::handle_timeout`], to be repeated while it answers.
-pub struct Submitter<'a> {
-    submissions: &'a [Submission],
+pub struct Submitter<L> {
+    submissions: L,
     next: usize,
 }
 
-impl<'a> Submitter<'a> {
+impl<L: AsRef<[Submission]>> Submitter<L> {
     /// A submitter of these jobs, which must be sorted by `at` with rising
     /// job ids.
     #[must_use]
-    pub fn new(submissions: &'a [Submission]) -> Self {
-        debug_assert!(submissions.is_sorted_by_key(|s| (s.at, s.spec.id)));
+    pub fn new(submissions: L) -> Self {
+        debug_assert!(submissions.as_ref().is_sorted_by_key(|s| (s.at, s.spec.id)));
         Submitter {
             submissions,
             next: 0,
         }
     }
 
+    /// All jobs, handed over or not.
+    #[must_use]
+    pub fn submissions(&self) -> &[Submission] {
+        self.submissions.as_ref()
+    }
+
     /// When the next job is to be handed over.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<SimTime> {
-        self.submissions.get(self.next).map(|s| s.at)
+        self.submissions().get(self.next).map(|s| s.at)
     }
 
     /// The next job, if its time has come.
-    pub fn handle_timeout(&mut self, now: SimTime) -> Option<&'a Submission> {
-        let due = self.submissions.get(self.next).filter(|s| s.at <= now)?;
+    pub fn handle_timeout(&mut self, now: SimTime) -> Option<&Submission> {
+        let due = self.submissions.as_ref().get(self.next);
+        let due = due.filter(|s| s.at <= now)?;
         self.next += 1;
         Some(due)
     }
@@ -40,6 +47,6 @@ impl<'a> Submitter<'a> {
     /// How many have not been handed over.
     #[must_use]
     pub fn remaining(&self) -> usize {
-        self.submissions.len() - self.next
+        self.submissions().len() - self.next
     }
 }

@@ -1,6 +1,6 @@
 //! Which faults happen in a run: a plan, and what of it meets one message.
 
-use gridrig_core::agent::Memory;
+use gridrig_core::agent::{Memory, Patience};
 use gridrig_core::event::Party;
 use gridrig_core::ids::DomainId;
 use gridrig_core::rng;
@@ -29,6 +29,8 @@ pub struct FaultPlan {
     pub heartbeat: SimDuration,
     /// A peer that is away for longer is given up, on the wall.
     pub give_up: SimDuration,
+    /// When the client takes a service for lost.
+    pub patience: Patience,
 }
 
 /// What happens to messages of one kind of link. Of what happens by chance, each
@@ -79,8 +81,8 @@ pub struct Restart {
 }
 
 impl Default for FaultPlan {
-    /// Nothing goes wrong; the clocks go alike, and sessions are as services
-    /// keep them.
+    /// Nothing goes wrong; the clocks go alike, sessions are as services keep them,
+    /// and the client waits for whoever is away as long as it takes.
     fn default() -> Self {
         FaultPlan {
             between: Rates::default(),
@@ -91,6 +93,10 @@ impl Default for FaultPlan {
             speed: Decimal::ONE,
             heartbeat: SimDuration::from_secs(10),
             give_up: SimDuration::from_secs(300),
+            patience: Patience {
+                comes_back: SimDuration::from_nanos(u64::MAX),
+                ..Patience::default()
+            },
         }
     }
 }

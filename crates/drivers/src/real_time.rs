@@ -30,12 +30,10 @@ mod driven;
 mod outbox;
 mod recall;
 mod record;
-mod submitter;
 
 pub use actor::{Actor, CallError, start};
-pub use clock::RunClock;
+pub use clock::{RunClock, wall_length};
 pub use counts::{Counts, LAG_BOUNDS};
 pub use driven::{Driven, Journal};
 pub use outbox::{Delivery, Outbox, Transport, TransportError};
 pub use record::{EventSlice, Recorded, Recorder, merge, replay};
-pub use submitter::{Handover, submit_on_time};

@@ -6,9 +6,9 @@ use crate::words::list;
 use gridrig_core::event::{Event, EventKind, EventSink, MessageKind};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::real_time::{Handover, Recorded, Recorder, merge, replay};
+use gridrig_drivers::real_time::{Recorded, Recorder, merge, replay};
 use gridrig_replayer::correlate::{Correlation, correlate};
-use gridrig_replayer::player::{Played, Unseen};
+use gridrig_replayer::player::{Handover, Played, Unseen};
 use gridrig_results::EventLog;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,10 +2,11 @@
 //! of which the replayer is a consumer, and asked about until they end.
 
 use super::{Answer, Fate, Outlet, Ticket};
+use gridrig_core::agent::{Ask, PeerLink};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
 use gridrig_core::message::{EndState, JobEnd};
-use gridrig_core::session::{Auth, Beat, Roles, Session, Stance, Vigilance};
+use gridrig_core::session::{Auth, Beat, Roles, Stance};
 use gridrig_core::time::{SimDuration, SimTime, WallTime};
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::ClientError;
@@ -34,7 +35,7 @@ pub struct LaGrid {
     url: String,
     /// The initiator that the broker knows this program as.
     initiator: Initiator,
-    session: Arc<Lock<Session>>,
+    link: Arc<Lock<PeerLink>>,
     /// One request at a time finds the session closed and opens it.
     opening: Mutex<Option<Heart>>,
     began: Instant,
@@ -53,6 +54,8 @@ const LONGEST: SimDuration = SimDuration::from_secs(86_400);
 /// Tries of a request that a busy broker turns away, and the time between.
 const TRIES: u32 = 40;
 const BREATH: Duration = Duration::from_millis(250);
+/// When a broker that is away is given up: jobs are, sessions are not.
+const NEVER: SimDuration = SimDuration::from_nanos(u64::MAX);
 /// WS-Addressing's address of somebody who cannot be called.
 const ANONYMOUS: &str = "http://www.w3.org/2005/08/addressing/anonymous";
 
@@ -80,7 +83,7 @@ impl LaGrid {
                 incarnation: life,
                 stance: stance(),
             },
-            session: Arc::new(Lock::new(Session::new(Vigilance::default(), true))),
+            link: Arc::new(Lock::new(PeerLink::new(true, NEVER))),
             opening: Mutex::default(),
             began: Instant::now(),
             placed: Lock::default(),
@@ -90,7 +93,7 @@ impl LaGrid {
     /// The name of the open connection, which is opened if there is none.
     async fn connection(&self) -> Result<Arc<str>, TransportError> {
         let mut heart = self.opening.lock().await;
-        if let Some(open) = lock(&self.session).connection() {
+        if let Some(open) = lock(&self.link).session().connection() {
             return Ok(Arc::clone(open));
         }
         let ask = |request: OpenConn| async move { self.ask(&request).await };
@@ -103,11 +106,12 @@ impl LaGrid {
             return Err(self.refused("the broker takes no jobs in this session"));
         }
         let name: Arc<str> = agreed.connection.into();
-        lock(&self.session).open(since(self.began), Arc::clone(&name), agreed.terms);
+        let (now, life) = (since(self.began), agreed.incarnation);
+        lock(&self.link).opened(now, Arc::clone(&name), agreed.terms, life);
         let beats = Beats {
             client: self.client.clone(),
             url: self.url.clone(),
-            session: Arc::clone(&self.session),
+            link: Arc::clone(&self.link),
             life: self.initiator.incarnation,
             began: self.began,
         };
@@ -141,17 +145,15 @@ impl LaGrid {
             let connection = self.connection().await?;
             let error = match self.ask(&request(connection.to_string())).await {
                 Ok(answer) => {
-                    lock(&self.session).answered(since(self.began));
+                    lock(&self.link).answered(since(self.began));
                     return Ok(answer);
                 }
                 Err(error) => error,
             };
             let forgotten = error.forgets();
-            let mut session = lock(&self.session);
-            if forgotten && session.connection() == Some(&connection) {
-                session.beat(since(self.began), Beat::Forgotten);
+            if forgotten {
+                note(&self.link, &connection, since(self.began), Beat::Forgotten);
             }
-            drop(session);
             let repeat =
                 forgotten || matches!(error, PeerError::Lost(ClientError::NoAnswer { .. }));
             if !(repeat && again) {
@@ -242,11 +244,22 @@ fn since(began: Instant) -> WallTime {
     WallTime::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
+/// What has become of a request in a session, unless another session has been
+/// opened meanwhile; whether it has not.
+fn note(link: &Lock<PeerLink>, connection: &Arc<str>, now: WallTime, beat: Beat) -> bool {
+    let mut link = lock(link);
+    let is_open = link.session().connection() == Some(connection);
+    if is_open {
+        link.beat(now, beat);
+    }
+    is_open
+}
+
 /// Signs of life of one session.
 struct Beats {
     client: PeerClient,
     url: String,
-    session: Arc<Lock<Session>>,
+    link: Arc<Lock<PeerLink>>,
     life: u64,
     began: Instant,
 }
@@ -254,19 +267,17 @@ struct Beats {
 impl Beats {
     /// Beats until the broker knows the connection no more.
     async fn run(self, connection: Arc<str>) {
-        for sequence in 1.. {
-            let Some(due) = lock(&self.session).poll_timeout() else {
-                return;
-            };
-            tokio::time::sleep_until(self.began + Duration::from_nanos(due.as_nanos())).await;
-            let now = since(self.began);
-            {
-                let mut session = lock(&self.session);
+        let mut sequence = 0;
+        loop {
+            let wake = Duration::from_nanos(lock(&self.link).wake().as_nanos());
+            tokio::time::sleep_until(self.began + wake).await;
+            let (_, ask) = lock(&self.link).see_to(since(self.began));
+            match ask {
+                // The next request opens another session.
+                Some(Ask::Open) => return,
+                Some(Ask::Heartbeat) => sequence += 1,
                 // A request that was answered meanwhile is as good.
-                if session.poll_timeout().is_some_and(|due| due > now) {
-                    continue;
-                }
-                session.beat_sent(now);
+                None => continue,
             }
             let sign = Heartbeat {
                 connection: connection.to_string(),
@@ -279,12 +290,9 @@ impl Beats {
                 // Whether a silent broker lives is found out by the next request.
                 Err(_) => Beat::Silence,
             };
-            let mut session = lock(&self.session);
-            // Another session may have been opened meanwhile.
-            if session.connection() != Some(&connection) {
+            if !note(&self.link, &connection, since(self.began), beat) {
                 return;
             }
-            session.beat(since(self.began), beat);
         }
     }
 }

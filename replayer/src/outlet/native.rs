@@ -1,10 +1,14 @@
 //! Our own interface: `POST /v1/jobs` in JSON.
 
 use super::{Answer, Outlet, Ticket};
-use gridrig_core::agent::Arrival;
+use gridrig_core::agent::{Arrival, Published};
+use gridrig_core::ids::JobId;
+use gridrig_core::job::Entry;
+use gridrig_core::message::JobEnd;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::JobSubmission;
+use std::time::Duration;
 
 /// Submits to a broker or an LRMS of ours.
 #[derive(Clone, Debug)]
@@ -22,6 +26,26 @@ impl Native {
     }
 }
 
+impl Native {
+    /// The ends that the service publishes from a position on; it may hold the
+    /// question until there is one.
+    pub(crate) async fn ends(
+        &self,
+        by: Entry,
+        after: u64,
+        wait: Duration,
+    ) -> Result<Published, TransportError> {
+        let page = self.client.ends(&self.url, after, wait).await?;
+        let ends = page.ends.iter();
+        Ok(Published {
+            by,
+            life: page.life,
+            next: page.next,
+            ends: ends.filter_map(|end| JobEnd::try_from(end).ok()).collect(),
+        })
+    }
+}
+
 impl Outlet for Native {
     fn submit<'a>(&'a self, ticket: &'a Ticket) -> Answer<'a> {
         let job = JobSubmission::of(&Arrival {
@@ -34,6 +58,13 @@ impl Outlet for Native {
         Box::pin(async move {
             let receipt = self.client.submit(&self.url, &job).await;
             receipt.map(drop).map_err(TransportError::from)
+        })
+    }
+
+    fn cancel(&self, job: JobId) -> Answer<'_> {
+        Box::pin(async move {
+            let removed = self.client.cancel(&self.url, job.0).await;
+            removed.map(drop).map_err(TransportError::from)
         })
     }
 

@@ -1,104 +1,124 @@
-//! Outlets at work: so many submissions at a time, the others wait their turn.
+//! What the client says, sent off: to services of ours one message after the
+//! other, to outlets so many submissions at a time, and questions whose answers
+//! may take their time beside all that.
 
-use super::ticket;
-use crate::outlet::Outlet;
-use gridrig_core::agent::{Envelope, Submit};
-use gridrig_core::ids::JobId;
+use super::{PlayConfig, ticket, wall};
+use crate::outlet::{Native, Outlet};
+use gridrig_core::agent::{Envelope, FromClient, Published, Stands, ToEntry};
+use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::Entry;
-use gridrig_core::message::JobEnd;
-use gridrig_drivers::real_time::TransportError;
+use gridrig_core::load::LoadSample;
+use gridrig_drivers::real_time::{Delivery, Outbox, Transport, TransportError};
+use gridrig_protocol::client::Client;
 use gridrig_protocol::tag::Tags;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-/// Whether an outlet has taken a job.
-pub(super) struct Answered {
-    pub job: JobId,
-    pub result: Result<(), TransportError>,
-    /// Whether it had to wait for its turn.
-    pub waited: bool,
+/// What comes back.
+pub(super) enum Heard {
+    /// How a message fared that went by no [`Outbox`], and whether it had to wait
+    /// for its turn.
+    Fate(Delivery<FromClient>, bool),
+    Ends(Published),
+    Stands(Stands),
 }
 
-/// What a broker says of a job that it has taken: how it ended, or that it has
-/// not.
-pub(super) struct Told {
-    pub job: JobId,
-    pub end: Option<JobEnd>,
-}
-
-/// One sender for each outlet.
+/// The ways to everybody.
 pub(super) struct Senders {
-    senders: BTreeMap<Entry, Sender>,
+    services: Arc<Services>,
+    outbox: Outbox<Services>,
+    outlets: BTreeMap<Entry, (Arc<dyn Outlet>, Arc<Semaphore>)>,
     tags: Tags,
     under_way: JoinSet<()>,
-    answers_in: mpsc::UnboundedSender<Answered>,
-    pub answers: mpsc::UnboundedReceiver<Answered>,
-    pub told: mpsc::UnboundedReceiver<Told>,
+    heard: mpsc::UnboundedSender<Heard>,
 }
 
-struct Sender {
-    outlet: Arc<dyn Outlet>,
-    slots: Arc<Semaphore>,
-    /// Jobs that were taken and are asked about.
-    followed: Arc<Mutex<BTreeSet<JobId>>>,
-}
-
-/// Time between two rounds of questions about all jobs of an outlet.
-const ASK_EVERY: Duration = Duration::from_millis(500);
 /// How long jobs may take to be removed when a run is broken off.
 const REMOVAL: Duration = Duration::from_secs(10);
 
 impl Senders {
-    pub fn new(ways: &BTreeMap<Entry, Arc<dyn Outlet>>, tags: Tags) -> Self {
-        let (told_in, told) = mpsc::unbounded_channel();
-        let mut under_way = JoinSet::new();
-        let mut sender = |outlet: &Arc<dyn Outlet>| {
-            let followed = Arc::default();
-            if outlet.follows() {
-                let (outlet, followed) = (Arc::clone(outlet), Arc::clone(&followed));
-                under_way.spawn(follow(outlet, followed, told_in.clone()));
-            }
-            Sender {
-                outlet: Arc::clone(outlet),
-                slots: Arc::new(Semaphore::new(outlet.at_once())),
-                followed,
-            }
-        };
-        let (answers_in, answers) = mpsc::unbounded_channel();
+    pub fn new(
+        config: &PlayConfig,
+        client: &Client,
+        tags: &Tags,
+        reports: mpsc::UnboundedSender<Delivery<FromClient>>,
+        heard: mpsc::UnboundedSender<Heard>,
+    ) -> Self {
+        let ways = config.entries.iter();
+        let services = Arc::new(Services {
+            ways: ways
+                .map(|(entry, url)| (*entry, Native::new(client.clone(), url)))
+                .collect(),
+            tags: tags.clone(),
+        });
+        let outlets = config.outlets.ways.iter();
+        let slots = |outlet: &Arc<dyn Outlet>| Arc::new(Semaphore::new(outlet.at_once()));
         Senders {
-            senders: ways.iter().map(|(at, way)| (*at, sender(way))).collect(),
-            tags,
-            under_way,
-            answers_in,
-            answers,
-            told,
+            outbox: Outbox::new(config.clock, Arc::clone(&services), reports),
+            services,
+            outlets: outlets
+                .map(|(entry, outlet)| (*entry, (Arc::clone(outlet), slots(outlet))))
+                .collect(),
+            tags: tags.clone(),
+            under_way: JoinSet::new(),
+            heard,
         }
     }
 
-    /// Nothing more is to be found out about a job. One that goes on all the
-    /// same is removed where that can be asked for.
-    pub fn forget(&mut self, entry: Entry, job: JobId, goes_on: bool) {
-        let Some(sender) = self.senders.get(&entry) else {
+    pub fn send(&mut self, envelope: Envelope<FromClient>) {
+        while self.under_way.try_join_next().is_some() {}
+        let (heard, to) = (self.heard.clone(), envelope.message.to);
+        if let ToEntry::Ends { after, wait } = envelope.message.said {
+            let services = Arc::clone(&self.services);
+            self.under_way.spawn(async move {
+                let answer = match services.ways.get(&to) {
+                    Some(way) => way.ends(to, after, wall(wait)).await,
+                    None => Err(nobody()),
+                };
+                // The player may have stopped.
+                let _ = heard.send(match answer {
+                    Ok(page) => Heard::Ends(page),
+                    Err(error) => failed(envelope, error),
+                });
+            });
             return;
-        };
-        if lock(&sender.followed).remove(&job) && goes_on {
-            let outlet = Arc::clone(&sender.outlet);
-            self.under_way
-                .spawn(async move { remove(&outlet, job).await });
         }
+        let Some((outlet, slots)) = self.outlets.get(&to) else {
+            return self.outbox.post(envelope);
+        };
+        let (outlet, slots) = (Arc::clone(outlet), Arc::clone(slots));
+        let (waited, tags) = (slots.available_permits() == 0, self.tags.clone());
+        self.under_way.spawn(async move {
+            if let ToEntry::Query(job) = envelope.message.said {
+                let by = to;
+                let _ = heard.send(match outlet.stands(job).await {
+                    Ok(end) => Heard::Stands(Stands { by, job, end }),
+                    Err(error) => {
+                        tracing::debug!(%error, "a broker does not say how its jobs stand");
+                        failed(envelope, error)
+                    }
+                });
+                return;
+            }
+            // Those that wait are served in order; nobody closes the slots.
+            let _slot = match envelope.message.said {
+                ToEntry::Submit(_) => slots.acquire_owned().await.ok(),
+                _ => None,
+            };
+            let result = hand_over(&*outlet, &envelope, &tags).await;
+            let _ = heard.send(Heard::Fate(Delivery { envelope, result }, waited));
+        });
     }
 
-    /// Has everything removed that was taken and has not ended, for a run that
-    /// is broken off.
-    pub async fn remove_all(&mut self) {
+    /// Has jobs removed, for a run that is broken off.
+    pub async fn remove(&mut self, requests: Vec<Envelope<FromClient>>) {
         let all = async {
-            for sender in self.senders.values() {
-                let left = std::mem::take(&mut *lock(&sender.followed));
-                for job in left {
-                    remove(&sender.outlet, job).await;
+            for request in requests {
+                if let Some((outlet, _)) = self.outlets.get(&request.message.to) {
+                    let _ = hand_over(&**outlet, &request, &self.tags).await;
                 }
             }
         };
@@ -107,77 +127,65 @@ impl Senders {
         }
     }
 
-    pub fn has(&self, entry: Entry) -> bool {
-        self.senders.contains_key(&entry)
-    }
-
-    /// Hands a job to its outlet, in its turn.
-    pub fn send(&mut self, entry: Entry, envelope: &Envelope<Submit>) {
-        while self.under_way.try_join_next().is_some() {}
-        let Some(sender) = self.senders.get(&entry) else {
-            return;
-        };
-        let ticket = ticket(envelope, &self.tags);
-        let (outlet, slots) = (Arc::clone(&sender.outlet), Arc::clone(&sender.slots));
-        let answers = self.answers_in.clone();
-        let followed = outlet.follows().then(|| Arc::clone(&sender.followed));
-        let waited = slots.available_permits() == 0;
-        self.under_way.spawn(async move {
-            // Those that wait are served in order; nobody closes the slots.
-            let _slot = slots.acquire_owned().await;
-            let result = outlet.submit(&ticket).await;
-            let job = ticket.job.id;
-            if let Some(followed) = followed.filter(|_| result.is_ok()) {
-                lock(&followed).insert(job);
-            }
-            // The player may have stopped.
-            let _ = answers.send(Answered {
-                job,
-                result,
-                waited,
-            });
-        });
-    }
-
     /// Breaks off what is under way.
     pub async fn stop(&mut self) {
         self.under_way.shutdown().await;
     }
 }
 
-/// Asks about every job of an outlet, again and again, until each has ended.
-async fn follow(
-    outlet: Arc<dyn Outlet>,
-    followed: Arc<Mutex<BTreeSet<JobId>>>,
-    told: mpsc::UnboundedSender<Told>,
-) {
-    while !told.is_closed() {
-        tokio::time::sleep(ASK_EVERY).await;
-        let open: Vec<JobId> = lock(&followed).iter().copied().collect();
-        for job in open {
-            match outlet.stands(job).await {
-                Ok(end) => {
-                    if end.is_some() {
-                        lock(&followed).remove(&job);
-                    }
-                    // The player may have stopped.
-                    let _ = told.send(Told { job, end });
-                }
-                Err(error) => {
-                    tracing::debug!(%error, "a broker does not say how its jobs stand");
-                    break;
-                }
-            }
-        }
+/// Hands a job over, or has one removed.
+async fn hand_over(
+    outlet: &dyn Outlet,
+    envelope: &Envelope<FromClient>,
+    tags: &Tags,
+) -> Result<(), TransportError> {
+    match &envelope.message.said {
+        ToEntry::Submit(job) => outlet.submit(&ticket(job, envelope.due, tags)).await,
+        ToEntry::Cancel(job) => removed(*job, outlet.cancel(*job).await),
+        // These are no messages but questions, with answers of their own.
+        ToEntry::Query(_) | ToEntry::Ends { .. } => Ok(()),
     }
 }
 
-async fn remove(outlet: &Arc<dyn Outlet>, job: JobId) {
-    if let Err(error) = outlet.cancel(job).await {
+fn removed(job: JobId, result: Result<(), TransportError>) -> Result<(), TransportError> {
+    if let Err(error) = &result {
         tracing::warn!(job = job.0, %error, "a job could not be removed from its broker");
     }
+    result
 }
 
-fn lock(jobs: &Mutex<BTreeSet<JobId>>) -> MutexGuard<'_, BTreeSet<JobId>> {
-    jobs.lock().unwrap_or_else(PoisonError::into_inner)
+fn failed(envelope: Envelope<FromClient>, error: TransportError) -> Heard {
+    let result = Err(error);
+    Heard::Fate(Delivery { envelope, result }, false)
+}
+
+/// Services of ours, over HTTP.
+struct Services {
+    ways: BTreeMap<Entry, Native>,
+    tags: Tags,
+}
+
+impl Transport for Services {
+    type Message = FromClient;
+
+    async fn deliver(&self, envelope: &Envelope<FromClient>) -> Result<(), TransportError> {
+        match self.ways.get(&envelope.message.to) {
+            Some(way) => hand_over(way, envelope, &self.tags).await,
+            None => Err(nobody()),
+        }
+    }
+
+    async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
+        Err(TransportError::NotReached {
+            to: cluster.to_string(),
+            why: "the player reads no load".to_owned(),
+        })
+    }
+}
+
+fn nobody() -> TransportError {
+    TransportError::NotReached {
+        to: "nobody".to_owned(),
+        why: "there is no such entry".to_owned(),
+    }
 }

@@ -13,19 +13,35 @@ use crate::job::{Entry, JobSpec};
 use crate::load::LoadSample;
 use crate::message::{JobEnd, News, Route, Target};
 use crate::session::Push;
-use crate::time::SimTime;
+use crate::time::{SimDuration, SimTime};
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// A client to the broker or LRMS where its job enters.
+/// All that a client sends: to the broker or LRMS where jobs of it enter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Submit {
+pub struct FromClient {
     /// Where.
-    pub entry: Entry,
-    /// The job.
-    pub spec: JobSpec,
-    /// Its idempotency key.
-    pub key: String,
+    pub to: Entry,
+    /// What.
+    pub said: ToEntry,
+}
+
+/// A client to whoever takes its jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToEntry {
+    /// A job.
+    Submit(Box<Arrival>),
+    /// A request to remove a job.
+    Cancel(JobId),
+    /// How a job stands, asked of somebody who does not publish ends.
+    Query(JobId),
+    /// The ends of jobs that entered there, from a position on.
+    Ends {
+        /// The position.
+        after: u64,
+        /// How long the answer may wait for an end, on the wall.
+        wait: SimDuration,
+    },
 }
 
 /// A job on its way into an agent.
@@ -184,16 +200,13 @@ impl FromBroker {
     }
 }
 
-impl Message for Submit {
+impl Message for FromClient {
     fn to(&self) -> Party {
-        match self.entry {
-            Entry::Domain(domain) => Party::Broker(domain),
-            Entry::Cluster(cluster) => Party::Lrms(cluster),
-        }
+        self.to.into()
     }
 
     fn kind(&self) -> Option<MessageKind> {
-        Some(MessageKind::Submit)
+        matches!(self.said, ToEntry::Submit(_)).then_some(MessageKind::Submit)
     }
 }
 

@@ -5,8 +5,9 @@
 //! stands where the old one stood, and all that it says bears the same names.
 
 use super::{
-    Agent, Arrival, BrokerAgent, Cancel, Cx, Due, Envelope, Fate, Follow, Freeze, FromBroker,
-    FromLrms, Handle, Lost, LrmsAgent, Message, Outside, PeerSession, Pull, Received, Undelivered,
+    Agent, Arrival, BrokerAgent, Cancel, ClientAgent, Cx, Due, Envelope, Fate, Follow, Freeze,
+    FromBroker, FromClient, FromLrms, Handle, LogsRead, Lost, LrmsAgent, Message, Observation,
+    Outside, PeerSession, Published, Pull, Received, Stands, Undelivered,
 };
 use crate::cluster::ProcessorIds;
 use crate::event::{Event, EventSink};
@@ -229,10 +230,10 @@ impl<A: Agent> From<A> for Resumed<A> {
 /// The inputs of an agent in one type. Of a fate it has the number of the message,
 /// which the agent says again by itself.
 macro_rules! inputs {
-    ($all:ident of $agent:ty, $sends:ty: $($kind:ident($input:ty)),+) => {
+    ($(#[$what:meta])* $all:ident of $agent:ty, $sends:ty: $($kind:ident($input:ty)),+) => {
         #[doc = concat!("All that a [`", stringify!($agent), "`] may be told.")]
+        $(#[$what])*
         #[derive(Clone, Debug)]
-        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[allow(clippy::large_enum_variant, reason = "it is made to be written and dropped")]
         pub enum $all {
             $(#[doc = concat!("A `", stringify!($input), "`.")]
@@ -276,7 +277,9 @@ macro_rules! inputs {
     };
 }
 
-inputs!(BrokerInput of BrokerAgent, FromBroker:
+inputs!(
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    BrokerInput of BrokerAgent, FromBroker:
     Job(Arrival),
     Cancel(Cancel),
     News(Received<News>),
@@ -289,7 +292,22 @@ inputs!(BrokerInput of BrokerAgent, FromBroker:
     Freeze(Freeze)
 );
 
-inputs!(LrmsInput of LrmsAgent, FromLrms:
+inputs!(
+    ///
+    /// No client is started anew: these are written nowhere.
+    ClientInput of ClientAgent, FromClient:
+    Cancel(Cancel),
+    Due(Due),
+    Published(Published),
+    Stands(Stands),
+    Observation(Observation),
+    LogsRead(LogsRead),
+    Freeze(Freeze)
+);
+
+inputs!(
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+    LrmsInput of LrmsAgent, FromLrms:
     Job(Arrival),
     Cancel(Cancel),
     Started(Outside<ProcessorIds>),

@@ -199,7 +199,7 @@ impl<M: JobHolder, T: Transport<Message = M::Sends>> Task<M, T> {
                     }
                 }
                 () = self.clock.sleep_until(wake) => {}
-                () = sleep_until(self.machine.wall_deadline()) => {}
+                () = self.machine.wall_timer() => {}
             }
             // What a message set off at this instant happens before the next
             // message is looked at.
@@ -254,11 +254,4 @@ fn tell<V: PartialEq>(followed: &watch::Sender<V>, value: V) {
         *seen = value;
         changed
     });
-}
-
-async fn sleep_until(deadline: Option<tokio::time::Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
 }

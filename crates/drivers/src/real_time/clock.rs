@@ -212,6 +212,12 @@ fn fraction(speed: Decimal) -> (u64, u64) {
     }
 }
 
+/// A length of wall time as agents count it.
+#[must_use]
+pub fn wall_length(length: Duration) -> SimDuration {
+    SimDuration::from_nanos(nanos(length))
+}
+
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -78,8 +78,10 @@ impl<A: Journaled> Cx<A::Sends> for Surroundings<A> {
 }
 
 impl<A: Journaled> Driven<A> {
-    /// `wall` is what the wall clock of the agent shows now.
-    pub(super) fn new(
+    /// The agent with its log and its journal, if it has one; `wall` is what its
+    /// wall clock shows now. Whoever drives it tells it what is due, and sends what
+    /// it says.
+    pub fn new(
         agent: A,
         wall: WallTime,
         recorder: Recorder,
@@ -132,7 +134,8 @@ impl<A: Journaled> Driven<A> {
         news
     }
 
-    pub(super) fn take_envelopes(&mut self) -> Vec<Envelope<A::Sends>> {
+    /// What the agent has said since this was last asked.
+    pub fn take_envelopes(&mut self) -> Vec<Envelope<A::Sends>> {
         std::mem::take(&mut self.surroundings.envelopes)
     }
 
@@ -155,17 +158,25 @@ impl<A: Journaled> Driven<A> {
     }
 
     /// Whether timers of the wall clock are due.
-    pub(super) fn is_wall_due(&self) -> bool {
+    pub fn is_wall_due(&self) -> bool {
         let due = self.agent.next_wall_due();
         due.is_some_and(|due| due <= self.surroundings.read_wall())
     }
 
-    /// When to look at the timers of the wall clock again.
-    pub(super) fn wall_deadline(&self) -> Option<tokio::time::Instant> {
-        let due = self.agent.next_wall_due()?;
+    /// Waits until a timer of the wall clock is due.
+    pub fn wall_timer(&self) -> impl Future<Output = ()> + use<A> {
+        let due = self.agent.next_wall_due();
         let (since, from) = self.surroundings.began;
-        let wait = due.as_nanos().saturating_sub(from.as_nanos());
-        Some((since + Duration::from_nanos(wait)).into())
+        let deadline = due.map(|due| {
+            let wait = due.as_nanos().saturating_sub(from.as_nanos());
+            (since + Duration::from_nanos(wait)).into()
+        });
+        async move {
+            match deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        }
     }
 }
 

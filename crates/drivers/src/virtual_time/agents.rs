@@ -1,6 +1,7 @@
-//! Brokers and LRMSs as services run them, under a plan of faults: with keys,
-//! memory, sessions and recovery, on links that may fail.
+//! A client, and brokers and LRMSs as services run them, under a plan of faults:
+//! with keys, memory, sessions and recovery, on links that may fail.
 
+mod clients;
 mod deliver;
 mod network;
 mod sessions;
@@ -9,16 +10,16 @@ use super::alarms::Alarms;
 use super::order::{Layer, Timers, play};
 use super::{Cancellation, Options, Outcome};
 use crate::faults::{FaultCounts, FaultPlan, Restart};
+use clients::{QuestionsForEnds, client_of};
 use gridrig_core::agent::{
-    Agent as _, BrokerAgent, BrokerInput, BrokerSetup, Completions, Due, Exchange, Handle, Home,
-    LrmsAgent, LrmsSetup, Memory, Participant as _, Pass, Record, Replay, Resumed, SetupError,
-    Tries, Undelivered,
+    Agent as _, BrokerAgent, BrokerInput, BrokerSetup, ClientAgent, Completions, Due, Exchange,
+    Handle, Home, LrmsAgent, LrmsSetup, Memory, Participant as _, Pass, Record, Replay, Resumed,
+    SetupError, Tries, Undelivered,
 };
-use gridrig_core::event::{Event, EventKind, EventSink, NoEvents, Party};
+use gridrig_core::event::{EventSink, NoEvents, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
-use gridrig_core::submitter::Submitter;
 use gridrig_core::time::SimTime;
 use network::{Network, Parcel};
 use sessions::Sessions;
@@ -26,12 +27,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 /// Runs the grid as [`run`](super::run()) does, with services and links of which
-/// some fail as planned. Every two brokers that have a link hold a session; each
-/// job that a broker has forgotten is handed over again by its client.
+/// some fail as planned. Every two brokers that have a link hold a session; one
+/// client submits all jobs.
 ///
-/// The run goes on until every job has been seen to end, or touch with it is lost,
-/// and nothing about a job is left anywhere: where that may never be, `options` say
-/// when it stops. The same
+/// The run goes on until the client knows of the end of every job that it has not
+/// given up and nothing about a job is left anywhere: where that may never be,
+/// `options` say when it stops. The same
 /// arguments give the same events, to the byte.
 ///
 /// # Errors
@@ -57,9 +58,9 @@ struct Journal {
 
 struct Agents<'a, S> {
     grid: &'a Grid,
-    submissions: &'a [Submission],
-    submitter: Submitter<'a>,
     seed: u64,
+    client: ClientAgent,
+    questions: QuestionsForEnds,
     /// `None` while a broker is not there.
     brokers: Vec<Option<BrokerAgent>>,
     /// Brokers that are not there, as they were.
@@ -68,16 +69,14 @@ struct Agents<'a, S> {
     journals: BTreeMap<DomainId, Journal>,
     /// How often each has been started.
     lives: Vec<u64>,
+    /// Since which of its lives each knows everything.
+    memories: Vec<u64>,
     lrms: Vec<LrmsAgent>,
     timers: Timers,
-    /// Timers on the wall: of each broker with its sessions, then of each LRMS.
+    /// Timers on the wall: of each broker with its sessions, then of each LRMS, then
+    /// of the client.
     wall: Alarms,
     sessions: Sessions,
-    /// Jobs that were taken where they entered.
-    taken: Vec<bool>,
-    /// Jobs that a client has asked to remove, or may have: it hands none over
-    /// again that may have ended so, but asks for it.
-    removed: Vec<bool>,
     /// Whose last message to whom did not get through.
     down: BTreeSet<(Party, Party)>,
     network: Network<'a, S>,
@@ -108,17 +107,16 @@ impl<'a, S: EventSink> Agents<'a, S> {
             stopped: BTreeMap::new(),
             journals: BTreeMap::new(),
             lives: vec![0; domains],
+            memories: vec![0; domains],
             timers: Timers::of(grid),
-            wall: Alarms::new(domains + grid.clusters.len()),
+            wall: Alarms::new(domains + grid.clusters.len() + 1),
             sessions: Sessions::new(plan),
-            taken: vec![false; jobs],
-            removed: vec![false; jobs],
             down: BTreeSet::new(),
             network: Network::new(plan, options.seed, jobs, events),
-            submitter: Submitter::new(submissions),
+            client: client_of(submissions, plan.patience),
+            questions: QuestionsForEnds::new(),
             seed: options.seed,
             grid,
-            submissions,
         };
         for domain in (0..).map(DomainId).take(domains) {
             agents.start_broker(domain)?;
@@ -126,14 +124,14 @@ impl<'a, S: EventSink> Agents<'a, S> {
         agents.open_sessions();
         for &Cancellation { at, job } in options.cancellations {
             let to = submissions[job.index()].entry;
-            let cancel = Parcel::Cancel(to, job, Tries::default());
-            agents.network.agenda.push(at, cancel);
+            agents.network.agenda.push(at, Parcel::Cancel(to, job));
         }
         for restart in &plan.restarts {
             let agenda = &mut agents.network.agenda;
             agenda.push(restart.at, Parcel::Crash(restart.broker));
             agenda.push(restart.back, Parcel::Repair(restart.broker, restart.anew));
         }
+        agents.set_client_timer();
         Ok(agents)
     }
 
@@ -141,6 +139,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
     fn start_broker(&mut self, domain: DomainId) -> Result<(), SetupError> {
         let life = &mut self.lives[domain.index()];
         *life += 1;
+        self.memories[domain.index()] = *life;
         let mut setup = BrokerSetup::of(self.grid, domain, self.seed)?;
         setup.incarnation = *life;
         setup.born = self.network.now;
@@ -186,6 +185,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
         };
         self.stopped.insert(broker, stopped);
         self.set_timers(broker);
+        self.hang_up(Entry::Domain(broker));
     }
 
     /// A broker is there again.
@@ -195,7 +195,10 @@ impl<'a, S: EventSink> Agents<'a, S> {
         };
         self.network.links.counts.restarted += 1;
         match (anew, self.journals.get(&broker)) {
-            (Some(Memory::None), _) => self.forget(broker),
+            (Some(Memory::None), _) => {
+                // What could be set up before can be again.
+                let _ = self.start_broker(broker);
+            }
             (Some(Memory::Journal), Some(journal)) => {
                 let agent = BrokerAgent::new(journal.setup.clone());
                 let mut replay = Replay::new(agent, NoEvents);
@@ -225,23 +228,6 @@ impl<'a, S: EventSink> Agents<'a, S> {
         self.set_timers(broker);
     }
 
-    /// A broker begins anew: clients hand over again what it had taken and of
-    /// which they have not seen the end.
-    fn forget(&mut self, broker: DomainId) {
-        if self.start_broker(broker).is_err() {
-            return;
-        }
-        let entry = Entry::Domain(broker);
-        for submission in self.submissions.iter().filter(|one| one.entry == entry) {
-            let job = submission.spec.id;
-            if self.taken[job.index()] && !self.network.seen[job.index()] {
-                self.taken[job.index()] = false;
-                let again = Parcel::Submit(entry, job, Tries::default());
-                self.network.agenda.push(self.network.now, again);
-            }
-        }
-    }
-
     /// A broker handles an input, if it is there; its timers are found anew.
     fn tell_broker<I: Clone>(
         &mut self,
@@ -253,6 +239,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
         BrokerInput: From<I>,
     {
         let broker = self.brokers[to.index()].as_mut()?;
+        let before = broker.published();
         let mut journal = self.journals.get_mut(&to);
         if let Some(journal) = &mut journal {
             let (at, wall, input) = (self.network.now, self.network.wall(), input.clone().into());
@@ -262,6 +249,9 @@ impl<'a, S: EventSink> Agents<'a, S> {
         let stopped = std::mem::take(&mut self.network.stopped).into_iter();
         if let Some(journal) = journal {
             journal.records.extend(stopped.map(Record::Stopped));
+        }
+        if broker.published() > before {
+            self.answer_soon(Entry::Domain(to));
         }
         self.set_timers(to);
         Some(answer)
@@ -277,8 +267,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
             .into_iter()
             .chain(self.sessions.next_wake(domain))
             .min();
-        let wall = wall.map_or(SimTime::MAX, |wall| self.network.instant_of(wall));
-        self.wall.set(domain.index(), wall);
+        self.wall.set(domain.index(), self.network.alarm(wall));
     }
 
     /// The same for an LRMS.
@@ -287,13 +276,17 @@ impl<'a, S: EventSink> Agents<'a, S> {
         LrmsAgent: Handle<I>,
     {
         let lrms = &mut self.lrms[to.index()];
+        let before = lrms.published();
         let answer = lrms.handle(&mut self.network, input);
+        let has_news = lrms.published() > before;
         // What is sampled has an alarm of its own.
         let due = lrms.cluster().poll_timeout().unwrap_or(SimTime::MAX);
         self.timers.lrms.set(to.index(), due);
-        let wall = lrms.next_wall_due();
-        let wall = wall.map_or(SimTime::MAX, |wall| self.network.instant_of(wall));
+        let wall = self.network.alarm(lrms.next_wall_due());
         self.wall.set(self.grid.domains.len() + to.index(), wall);
+        if has_news {
+            self.answer_soon(Entry::Cluster(to));
+        }
         answer
     }
 
@@ -304,6 +297,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
         while let Some(index) = self.wall.due(from, now) {
             from = index + 1;
             match index.checked_sub(domains) {
+                Some(cluster) if cluster == self.lrms.len() => self.tell_client(Due::Wall),
                 Some(cluster) => self.tell_lrms(ClusterId(cluster as u16), Due::Wall),
                 None => {
                     let domain = DomainId(index as u16);
@@ -329,16 +323,6 @@ impl<'a, S: EventSink> Agents<'a, S> {
         };
         timers < SimTime::MAX || self.network.agenda.has_job_messages() || to_say_again()
     }
-
-    fn submitted(&mut self, submission: &Submission) {
-        let (job, entry) = (submission.spec.id, submission.entry);
-        let submitted = Event::new(EventKind::Submitted, job, Party::Client);
-        let now = self.network.now;
-        self.network
-            .emit(now, submitted.to(entry).at(submission.at));
-        let submit = Parcel::Submit(entry, job, Tries::default());
-        self.network.agenda.push(now, submit);
-    }
 }
 
 impl<S: EventSink> Layer for Agents<'_, S> {
@@ -347,7 +331,7 @@ impl<S: EventSink> Layer for Agents<'_, S> {
     }
 
     fn next_instant(&self) -> Option<SimTime> {
-        let submission = self.submitter.poll_timeout();
+        let submission = self.client.next_due();
         let timers = &self.timers;
         let alarms = [&timers.lrms, &timers.cycles, &timers.samples, &self.wall];
         let alarms = alarms.into_iter().map(Alarms::earliest);
@@ -359,7 +343,7 @@ impl<S: EventSink> Layer for Agents<'_, S> {
     }
 
     fn is_over(&self) -> bool {
-        self.network.open == 0 && !self.is_at_work()
+        self.client.is_done() && !self.is_at_work()
     }
 
     fn ended(&self) -> usize {
@@ -380,8 +364,8 @@ impl<S: EventSink> Layer for Agents<'_, S> {
 
     fn handle_messages(&mut self, now: SimTime) {
         self.handle_wall(now);
-        while let Some(submission) = self.submitter.handle_timeout(now) {
-            self.submitted(submission);
+        while self.client.next_due().is_some_and(|due| due <= now) {
+            self.tell_client(Due::Model { loads: Vec::new() });
         }
         while let Some(parcel) = self.network.agenda.pop_at(now) {
             self.handle_parcel(parcel);
@@ -407,13 +391,5 @@ impl<S: EventSink> Layer for Agents<'_, S> {
         for cluster in &site.clusters {
             self.tell_lrms(*cluster, Exchange);
         }
-    }
-}
-
-/// Whom a client talks to.
-fn party(entry: Entry) -> Party {
-    match entry {
-        Entry::Domain(domain) => Party::Broker(domain),
-        Entry::Cluster(cluster) => Party::Lrms(cluster),
     }
 }

@@ -43,7 +43,9 @@ pub fn run<S: EventSink>(
 struct Simulation<'a, S> {
     grid: &'a Grid,
     submissions: &'a [Submission],
-    submitter: Submitter<'a>,
+    /// All that is left of a client where everything arrives once: nothing is tried
+    /// again, and each end is seen where the job entered.
+    submitter: Submitter<&'a [Submission]>,
     lrms: Vec<Lrms>,
     brokers: Vec<Broker>,
     timers: Timers,

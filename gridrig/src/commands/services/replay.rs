@@ -22,7 +22,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::policy::PolicySpec;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
-use gridrig_drivers::real_time::{Recorder, RunClock};
+use gridrig_drivers::real_time::{Recorder, RunClock, wall_length};
 use gridrig_protocol::client::Client;
 use gridrig_replayer::outlet::{CommandLog, Limits, OutletText};
 use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, Played};
@@ -273,7 +273,7 @@ async fn play(
             std::process::id()
         ),
         patience: Patience {
-            comes_back,
+            comes_back: wall_length(comes_back),
             ..Patience::default()
         },
     };

@@ -122,8 +122,12 @@ impl BrokerAgent {
         sent.perhaps |= error == Undelivered::NoAnswer || was_there;
         let reason = match (error, target) {
             (Undelivered::Declined(reason), _) => reason.unwrap_or(Reason::ServiceLost),
-            // It is kept as sent until the peer says so.
-            _ if sent.perhaps && self.partners.has(target) => return,
+            // It is kept as sent until the peer says so. One that was found there is
+            // sent again as well, for its end may have been told already.
+            _ if sent.perhaps && self.partners.has(target) => {
+                sent.confirmed = false;
+                return;
+            }
             // It is sent there again under its key, until that is answered, or the
             // LRMS is [`Lost`].
             (_, Target::Cluster(_)) if sent.perhaps => {

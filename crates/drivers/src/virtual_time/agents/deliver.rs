@@ -1,15 +1,14 @@
 //! Tries to deliver a message, and what each conversation comes to.
 
+use super::Agents;
 use super::network::Parcel;
-use super::{Agents, party};
 use crate::faults::Passage;
 use gridrig_core::agent::{
-    AfterTry, Arrival, Cancel, Envelope, Fate, FromBroker, FromLrms, Message, Received, SAY_AGAIN,
-    SubmitError, ToBroker, ToLrms, ToPeer, Tries, Undelivered,
+    AfterTry, Arrival, Cancel, Envelope, Fate, FromBroker, FromClient, FromLrms, Message, Received,
+    SubmitError, ToBroker, ToEntry, ToLrms, ToPeer, Tries, Undelivered,
 };
-use gridrig_core::event::{Event, EventKind, EventSink, Party};
-use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Entry, Reason, Submission};
+use gridrig_core::event::{EventSink, Party};
+use gridrig_core::ids::JobId;
 use gridrig_core::message::Target;
 
 type Delivered = Result<(), Undelivered>;
@@ -19,22 +18,17 @@ impl<S: EventSink> Agents<'_, S> {
         match parcel {
             Parcel::Crash(broker) => self.crash(broker),
             Parcel::Repair(broker, anew) => self.repair(broker, anew),
-            // Who has seen the end of a job hands it over no more.
-            Parcel::Submit(_, job, _) if self.network.seen[job.index()] => {}
-            Parcel::Submit(to, job, tries) => {
-                let again = |tries| Parcel::Submit(to, job, tries);
-                let submit = |agents: &mut Self| agents.enter(to, job);
-                self.taken[job.index()] = self.client_asks(to, tries, again, submit);
-            }
-            Parcel::Cancel(to, job, tries) => {
-                let again = |tries| Parcel::Cancel(to, job, tries);
-                let remove = |agents: &mut Self| {
-                    let known = agents.remove(party(to), job);
-                    agents.removed[job.index()] |= known;
-                    Ok(())
-                };
-                self.client_asks(to, tries, again, remove);
-            }
+            Parcel::Cancel(_, job) => self.tell_client(Cancel(job)),
+            Parcel::FromClient(sent, tries) => match sent.message.said {
+                ToEntry::Ends { .. } => self.ask_for_ends(sent.message.to, sent),
+                _ => {
+                    let to = sent.message.to();
+                    let result = self.attempt(sent.from, to, |agents| agents.client_says(&sent));
+                    self.follow_try(sent, tries, result, Parcel::FromClient, Parcel::ClientFate);
+                }
+            },
+            Parcel::ClientFate(fate) => self.tell_client(fate),
+            Parcel::Ends(by, number) => self.answer(by, number),
             Parcel::FromBroker(sent, tries) => {
                 let result = self.try_from_broker(&sent);
                 self.follow_try(sent, tries, result, Parcel::FromBroker, Parcel::BrokerFate);
@@ -58,7 +52,7 @@ impl<S: EventSink> Agents<'_, S> {
     }
 
     /// One try to get something through, and its answer back.
-    fn attempt(
+    pub(super) fn attempt(
         &mut self,
         from: Party,
         to: Party,
@@ -106,25 +100,6 @@ impl<S: EventSink> Agents<'_, S> {
             }
         };
         self.network.agenda.push(at, parcel);
-    }
-
-    /// A client tries until it is answered; whether it is now.
-    fn client_asks(
-        &mut self,
-        to: Entry,
-        mut tries: Tries,
-        again: impl FnOnce(Tries) -> Parcel,
-        deliver: impl FnOnce(&mut Self) -> Delivered,
-    ) -> bool {
-        let result = self.attempt(Party::Client, party(to), deliver);
-        let wait = match tries.note(result, false) {
-            AfterTry::Again(wait) => wait,
-            AfterTry::Over(Err(error)) if error.is_passing() => SAY_AGAIN,
-            AfterTry::Over(_) => return true,
-        };
-        let at = self.network.after(wait);
-        self.network.agenda.push(at, again(tries));
-        false
     }
 
     /// A message to a peer travels in a session.
@@ -212,28 +187,20 @@ impl<S: EventSink> Agents<'_, S> {
         }
     }
 
-    /// A client's job is handed over, under the key that it always has.
-    fn enter(&mut self, to: Entry, job: JobId) -> Delivered {
-        let Submission { at, spec, .. } = &self.submissions[job.index()];
-        let (Entry::Domain(DomainId(entry)) | Entry::Cluster(ClusterId(entry))) = to;
-        let arrival = Arrival {
-            key: Some(format!("run/{entry}/{}/0", job.0)),
-            id: Some(job),
-            meant: Some(*at),
-            sought: self.removed[job.index()],
-            ..Arrival::of(spec.clone())
-        };
-        let sought = arrival.sought;
-        let answer = self.bring(party(to), arrival);
-        if let (true, Err(Undelivered::Declined(_))) = (sought, answer) {
-            let lost = Event::new(EventKind::LostTouch, job, Party::Client);
-            let now = self.network.now;
-            self.network.emit(now, lost.to(to).because(Reason::Lost));
+    fn client_says(&mut self, sent: &Envelope<FromClient>) -> Delivered {
+        let to = sent.message.to();
+        match &sent.message.said {
+            ToEntry::Submit(job) => self.bring(to, (**job).clone()),
+            ToEntry::Cancel(job) => found(self.remove(to, *job)),
+            // Of services of ours the client learns by the ends that they publish.
+            ToEntry::Query(_) | ToEntry::Ends { .. } => Ok(()),
         }
-        answer
     }
 
+    /// A job reaches a service, which tells a client at once that it does not take
+    /// it.
     fn bring(&mut self, to: Party, job: Arrival) -> Delivered {
+        let is_clients = job.route.is_none();
         let receipt = match to {
             Party::Broker(domain) => self.tell_broker(domain, job),
             Party::Lrms(cluster) => Some(self.tell_lrms(cluster, job)),
@@ -241,6 +208,9 @@ impl<S: EventSink> Agents<'_, S> {
         };
         match receipt {
             Some(Err(SubmitError::NotFoundYet)) => Err(Undelivered::Busy),
+            Some(Ok(receipt)) if is_clients => receipt
+                .taken
+                .map_err(|reason| Undelivered::Declined(Some(reason))),
             receipt => found(receipt.is_some_and(|receipt| receipt.is_ok())),
         }
     }

@@ -6,7 +6,8 @@ use crate::virtual_time::agenda::{
     Agenda, Kind, Place, Timed, place_of_broker, place_of_client, place_of_lrms,
 };
 use gridrig_core::agent::{
-    Cx, Envelope, Fate, FromBroker, FromLrms, Memory, Message, Tries, Undelivered,
+    Cx, Envelope, Fate, FromBroker, FromClient, FromLrms, Memory, Message, ToEntry, Tries,
+    Undelivered,
 };
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
@@ -18,15 +19,23 @@ use gridrig_core::time::{SimDuration, SimTime, WallTime};
 pub(super) enum Parcel {
     Crash(DomainId),
     Repair(DomainId, Option<Memory>),
-    /// A client hands a job over.
-    Submit(Entry, JobId, Tries),
-    /// A client wants a job removed.
-    Cancel(Entry, JobId, Tries),
+    /// A user wants a job removed.
+    Cancel(Entry, JobId),
+    FromClient(Envelope<FromClient>, Tries),
     FromBroker(Envelope<FromBroker>, Tries),
     FromLrms(Envelope<FromLrms>, Tries),
     /// To its sender.
     BrokerFate(Fate<FromBroker>),
     LrmsFate(Fate<FromLrms>),
+    ClientFate(Fate<FromClient>),
+    /// A question for ends that waits is answered: the service and the number of
+    /// the question.
+    Ends(Entry, u64),
+}
+
+/// The place of a question for ends and what becomes of it, which is about no job.
+fn place_of_ends(of: Entry) -> Place {
+    place_of_client(Kind::Information, of, JobId(u32::MAX))
 }
 
 impl Timed for Parcel {
@@ -37,8 +46,17 @@ impl Timed for Parcel {
         match self {
             Parcel::Crash(domain) => (Kind::Crash, domain.0, 0, 0),
             Parcel::Repair(domain, _) => (Kind::Repair, domain.0, 0, 0),
-            Parcel::Submit(to, job, _) => place_of_client(Kind::Arrival, *to, *job),
-            Parcel::Cancel(to, job, _) => place_of_client(Kind::Cancellation, *to, *job),
+            Parcel::Cancel(to, job) => place_of_client(Kind::Cancellation, *to, *job),
+            Parcel::FromClient(sent, _) => match &sent.message.said {
+                ToEntry::Submit(job) => {
+                    place_of_client(Kind::Arrival, sent.message.to, job.spec.id)
+                }
+                ToEntry::Cancel(job) | ToEntry::Query(job) => {
+                    place_of_client(Kind::Cancellation, sent.message.to, *job)
+                }
+                ToEntry::Ends { .. } => place_of_ends(sent.message.to),
+            },
+            Parcel::Ends(by, _) => place_of_ends(*by),
             Parcel::FromBroker(sent, _) => {
                 let from = sent.from.domain().unwrap_or(DomainId(0));
                 place_of_broker(from, &sent.message, |job| job.spec.id)
@@ -47,20 +65,23 @@ impl Timed for Parcel {
                 let from = sent.from.cluster().unwrap_or(ClusterId(0));
                 place_of_lrms(from, &sent.message)
             }
-            Parcel::BrokerFate(_) | Parcel::LrmsFate(_) => (Kind::Fate, 0, 0, 0),
+            Parcel::BrokerFate(_) | Parcel::LrmsFate(_) | Parcel::ClientFate(_) => {
+                (Kind::Fate, 0, 0, 0)
+            }
         }
     }
 
     fn which(&self) -> Self::Which {
         match self {
             Parcel::Crash(domain) | Parcel::Repair(domain, _) => (Party::Broker(*domain), 0, 0),
-            Parcel::Submit(_, job, tries) | Parcel::Cancel(_, job, tries) => {
-                (Party::Client, u64::from(job.0), tries.made())
-            }
+            Parcel::Cancel(_, job) => (Party::Client, u64::from(job.0), 0),
+            Parcel::Ends(_, number) => (Party::Client, *number, 0),
+            Parcel::FromClient(sent, tries) => (sent.from, sent.id.number, tries.made()),
             Parcel::FromBroker(sent, tries) => (sent.from, sent.id.number, tries.made()),
             Parcel::FromLrms(sent, tries) => (sent.from, sent.id.number, tries.made()),
             Parcel::BrokerFate(fate) => (fate.envelope.from, fate.envelope.id.number, 0),
             Parcel::LrmsFate(fate) => (fate.envelope.from, fate.envelope.id.number, 0),
+            Parcel::ClientFate(fate) => (fate.envelope.from, fate.envelope.id.number, 0),
         }
     }
 }
@@ -111,6 +132,11 @@ impl<'a, S> Network<'a, S> {
             nanos += 1;
         }
         SimTime::from_nanos(nanos)
+    }
+
+    /// The same of a timer; never, if there is none.
+    pub fn alarm(&self, wall: Option<WallTime>) -> SimTime {
+        wall.map_or(SimTime::MAX, |wall| self.instant_of(wall))
     }
 
     /// The instant of the run that is so long from now on the wall.
@@ -173,6 +199,26 @@ impl<S: EventSink> Cx<FromBroker> for Network<'_, S> {
                 return true;
             }
         }
+        false
+    }
+}
+
+impl<S: EventSink> Cx<FromClient> for Network<'_, S> {
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn wall(&self) -> WallTime {
+        self.wall()
+    }
+
+    fn send(&mut self, sent: Envelope<FromClient>) {
+        let at = self.arrival(&sent);
+        self.agenda
+            .push(at, Parcel::FromClient(sent, Tries::default()));
+    }
+
+    fn recall(&mut self, _job: JobId) -> bool {
         false
     }
 }
