@@ -273,8 +273,8 @@ impl ClientAgent {
     }
 
     /// Entries whose timer, which `timer` tells, is due.
-    fn due<'a, T>(
-        all: &'a BTreeMap<Entry, T>,
+    fn due<T>(
+        all: &BTreeMap<Entry, T>,
         now: WallTime,
         timer: impl Fn(&T) -> Option<WallTime>,
     ) -> Vec<Entry> {
