@@ -268,10 +268,10 @@ impl Broker {
             earlier: self.jobs.remove(&job).map(Box::new),
         };
         // A broker that was started anew may be brought an earlier visit last.
-        let is_later = |one: &Box<Held>| one.route.hop > route.hop;
+        let is_later = |one: &Held| one.route.hop > route.hop;
         if let Some(mut latest) = held.earlier.take_if(|one| is_later(one)) {
             let mut place = &mut latest.earlier;
-            while place.as_ref().is_some_and(is_later) {
+            while place.as_deref().is_some_and(is_later) {
                 place = &mut place.as_mut().expect("there is one").earlier;
             }
             held.earlier = place.take();
