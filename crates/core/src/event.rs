@@ -333,7 +333,7 @@ event_kinds! {
     Dispatched "dispatched" "A broker hands the job to an LRMS of its own."
         "dispatched by {by} to {to}"
         { by: Parties::BROKER, to: Parties::LRMS, message: Some(MessageKind::Dispatch) }
-    Refused "refused" "A broker or an LRMS sends the job back; or a broker takes it back itself that did not get where it was sent."
+    Refused "refused" "A broker or an LRMS sends the job back, or a broker takes back a job that it could not deliver."
         "sent back by {by} to {to}: {reason}"
         { to: Parties::ANY, has_reason: true, message: Some(MessageKind::Refuse) }
     Queued "queued" "An LRMS accepts the job into its queue."
