@@ -19,7 +19,7 @@
 //! let job = JobDefinition::read("job.jsdl", text.as_bytes()).unwrap();
 //! let (length, _) = job.virtual_length().unwrap().unwrap();
 //! let spec = job.to_job(length, &[]).unwrap();
-//! assert_eq!((spec.processors, spec.run_time.to_string()), (4, "90s".to_owned()));
+//! assert_eq!((spec.processors(), spec.run_time.to_string()), (4, "90s".to_owned()));
 //! ```
 
 mod error;
