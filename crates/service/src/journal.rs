@@ -161,11 +161,7 @@ fn read<S: Service>(
         whole += length;
         if line == b"{\"life\":\"begins\"}\n" {
             let why = "it has the events of a service, as earlier versions of gridrig wrote them";
-            return Err(wrong(
-                number,
-                why,
-                "a journal of this version: give another file",
-            ));
+            return Err(wrong(number, why, "its inputs: give another file"));
         }
         let read = serde_json::from_slice(&line);
         match (read, &mut known) {
@@ -188,7 +184,7 @@ fn read<S: Service>(
                 let taken = replay.take(record);
                 taken.map_err(|error| unlike(number, error))?;
             }
-            (Ok(_), None) => return Err(wrong(number, "no service has started", "a service")),
+            (Ok(_), None) => return Err(wrong(number, "no service began", "a service")),
             (Err(error), _) => return Err(wrong(number, error, "a line of a journal")),
         }
     }

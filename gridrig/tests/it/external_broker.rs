@@ -319,7 +319,7 @@ fn wrong_keys_and_places_are_mistakes_of_input() {
         (
             "submit = [\"x\"]\nstart = [\"x\", [\"y\"]]",
             "",
-            "a list of commands",
+            "expected words only",
         ),
         ("submit = [\"x\"]", "policies = [\"one\"]", "{policy}"),
         (
