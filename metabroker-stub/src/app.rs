@@ -58,10 +58,10 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
     post, path = "/v1/jobs", request_body = JobSubmission,
     responses(
         (status = 201, description = "A client's job is queued", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
-        (status = 202, description = "A broker's job has been looked at", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
+        (status = 202, description = "A job from a broker was decided; the answer says how", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
         BadBody,
         (status = 409, description = "Another job has this id", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "A field will not do, or the sender is no peer", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid, or the sender is no peer", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
 )]
@@ -150,7 +150,7 @@ async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, ProblemRespons
     responses(
         (status = 204, description = "Taken in"),
         BadBody,
-        (status = 422, description = "A field will not do, or the sender is not expected", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid, or the sender is not expected", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
 )]
@@ -211,7 +211,7 @@ fn received<S>(
     responses(
         (status = 204, description = "Taken in; news about a job that is not with the sender changes nothing"),
         BadBody,
-        (status = 422, description = "A field will not do", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
 )]

@@ -2,7 +2,7 @@
 //! other, to outlets so many submissions at a time, and questions whose answers
 //! may take their time beside all that.
 
-use super::{PlayConfig, ticket, wall};
+use super::{PlayConfig, request_of, wall};
 use crate::outlet::{Native, Outlet};
 use gridrig_core::agent::{Envelope, FromClient, Published, Stands, ToEntry};
 use gridrig_core::ids::{ClusterId, JobId};
@@ -140,7 +140,7 @@ async fn hand_over(
     tags: &Tags,
 ) -> Result<(), TransportError> {
     match &envelope.message.said {
-        ToEntry::Submit(job) => outlet.submit(&ticket(job, envelope.due, tags)).await,
+        ToEntry::Submit(job) => outlet.submit(&request_of(job, envelope.due, tags)).await,
         ToEntry::Cancel(job) => removed(*job, outlet.cancel(*job).await),
         // These are no messages but questions, with answers of their own.
         ToEntry::Query(_) | ToEntry::Ends { .. } => Ok(()),

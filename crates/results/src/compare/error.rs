@@ -18,7 +18,7 @@ pub enum CompareError {
     },
     /// The files of a run without the manifest, which is written last.
     #[error(
-        "{}: a run without manifest.json: it was broken off while it was written (expected a \
+        "{}: a run without manifest.json: it was interrupted while it was written (expected a \
          complete run; run it again, or leave it out with --skip-damaged)",
         path.display()
     )]

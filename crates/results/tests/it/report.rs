@@ -60,7 +60,7 @@ fn the_page_opens_with_the_sentence_of_the_comparison() {
             "starvation",
             "balance-of-load",
             "scenarios",
-            "runs-and-how-to-make-them-again",
+            "runs-and-how-to-repeat-them",
         ]
     );
 }
@@ -98,7 +98,7 @@ fn the_replication_that_disagrees_most_is_shown_up_close() {
     assert!(
         found
             .html
-            .contains("Shown up close: window+3w, the one of 7 that disagrees most")
+            .contains("Shown in detail: window+3w, the one of 7 that disagrees most")
     );
     // All seven are in the forest, the two that disagree in its title.
     assert!(

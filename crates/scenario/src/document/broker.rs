@@ -91,7 +91,7 @@ fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::E
     match words.first() {
         Some(program) if !program.is_empty() => Ok(words),
         _ => Err(D::Error::custom(
-            "a command without a program, expected its words",
+            "a command without words, expected its program and arguments",
         )),
     }
 }
@@ -144,7 +144,7 @@ impl<'de> Deserialize<'de> for Commands {
         }
         match (one.is_empty(), several.is_empty()) {
             (false, false) => Err(D::Error::custom(
-                "words beside commands, expected the words of one command, or a list of commands",
+                "words and commands in one list, expected words only, or commands only",
             )),
             (false, true) => Ok(Commands(vec![one])),
             (true, _) => Ok(Commands(several)),

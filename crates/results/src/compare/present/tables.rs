@@ -250,7 +250,7 @@ fn decisions_table(document: &Comparison) -> Option<Table> {
         rows,
         note: Some(
             "Info age: of what was known of the chosen candidate. Regret: how much later a job would \
-             start where it was sent than at the best candidate, by the truth of that instant."
+             start where it was sent than at the best candidate, by the true state at that instant."
                 .to_owned(),
         ),
     })
@@ -354,7 +354,7 @@ fn breakdown_table(document: &Comparison, breakdown: &Breakdown) -> Table {
     };
     let note = match breakdown.same_jobs {
         false => "Other jobs under each policy: no differences are shown.".to_owned(),
-        true => format!("{of}* each by itself, not corrected for how many there are."),
+        true => format!("{of}* without correction for the number of comparisons."),
     };
     let mut header = cells([
         &by,
