@@ -312,9 +312,11 @@ impl<'de> Deserialize<'de> for Positive {
 
 impl Serialize for Positive {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.to_string().parse() {
-            Ok(whole) => serializer.serialize_u64(whole),
-            Err(_) => serializer.serialize_f64(self.0.as_f64()),
+        let text = self.0.to_string();
+        match (text.parse(), text.parse()) {
+            (Ok(whole), _) => serializer.serialize_u64(whole),
+            (_, Ok(float)) => serializer.serialize_f64(float),
+            (_, Err(error)) => Err(serde::ser::Error::custom(error)),
         }
     }
 }
