@@ -93,8 +93,9 @@ impl Rule {
 
 /// A job as rules look at it: a line of the Standard Workload Format.
 pub trait Fields {
-    /// A field by its number, from 1; times in nanoseconds, the submit time from
-    /// the log's time 0. `None` is *not available*.
+    /// A field by its number, from 1, those that say whose job it is by their
+    /// columns of GWF, which up to 16 are the same; times in nanoseconds, the
+    /// submit time from the log's time 0. `None` is *not available*.
     fn field(&self, number: usize) -> Option<u64>;
 
     /// Fields below zero that are not -1, bit 0 for field 1.

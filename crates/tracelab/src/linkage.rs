@@ -193,14 +193,6 @@ impl Cluster {
     }
 }
 
-/// A merge with its exact height.
-struct Step {
-    gap: Gap,
-    start: u32,
-    boundary: u32,
-    end: u32,
-}
-
 /// All merges, in the order of their heights.
 ///
 /// A merge moves the mean of the left cluster away from what is left of it and
@@ -222,7 +214,7 @@ fn merge_all(points: &[u64], weights: &[u32]) -> Vec<Merge> {
         start,
         end: start + 1,
     });
-    let mut steps: Vec<Step> = Vec::with_capacity(points.len().saturating_sub(1));
+    let mut merges: Vec<(Gap, Merge)> = Vec::with_capacity(points.len().saturating_sub(1));
     // Each with the gap on its left; the bottom one has none.
     let mut stack: Vec<(Cluster, Option<Gap>)> = Vec::new();
     // What was merged, or stood right of a merge, comes again.
@@ -243,12 +235,13 @@ fn merge_all(points: &[u64], weights: &[u32]) -> Vec<Merge> {
         {
             again.extend(next);
             again.push(left.joined(&right));
-            steps.push(Step {
-                gap: height,
+            let merge = Merge {
                 start: left.start,
                 boundary: right.start,
                 end: right.end,
-            });
+                height: height.as_f64(),
+            };
+            merges.push((height, merge));
             continue;
         }
         match next {
@@ -256,14 +249,10 @@ fn merge_all(points: &[u64], weights: &[u32]) -> Vec<Merge> {
             None => break,
         }
     }
-    steps.sort_unstable_by(|a, b| a.gap.compare(&b.gap).then(a.start.cmp(&b.start)));
-    let merge = |step: Step| Merge {
-        start: step.start,
-        boundary: step.boundary,
-        end: step.end,
-        height: step.gap.as_f64(),
-    };
-    steps.into_iter().map(merge).collect()
+    merges.sort_unstable_by(|(gap, merge), (other_gap, other)| {
+        gap.compare(other_gap).then(merge.start.cmp(&other.start))
+    });
+    merges.into_iter().map(|(_, merge)| merge).collect()
 }
 
 impl Dendrogram {

@@ -10,7 +10,8 @@ use strum::{EnumString, IntoStaticStr, VariantNames};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter(Vec<Condition>);
 
-/// What a condition looks at, by the archive's names and its field of SWF.
+/// What a condition looks at, by the archive's names and the number of its
+/// field, as [`Fields::field`] takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum Quality {

@@ -16,7 +16,7 @@ pub fn sheet(loaded: &Loaded, trace: &Characterization) -> Page {
     let name = loaded.file.rsplit('/').next().unwrap_or(&loaded.file);
     let mut page = Page::new(format!("Trace {name}"));
     overview(&mut page, trace);
-    let jobs = &Columns::from_iter(&loaded.jobs);
+    let jobs = &Columns::of(&loaded.jobs);
     if loaded.jobs.is_empty() {
         page.verdict(Verdict::Warning, "The trace has no job that ran.");
         return page;

@@ -53,7 +53,7 @@ const ALIKE: usize = 1;
 const MAX_ENTRIES: usize = 100_000;
 
 /// A model fitted to a trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LookAlike {
     /// Always [`SCHEMA`](super::extent::SCHEMA).
@@ -175,7 +175,7 @@ pub struct LookAlike {
 }
 
 /// What a model was fitted to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
     /// The file, without its folder.

@@ -8,11 +8,11 @@
 //! Baraniuk (IEEE Trans. Information Theory 45, 1999), with integer jobs and
 //! with parameters that depend on how many there are.
 
-use super::halved::{Halved, moved, pull, side_pull};
-use super::halves::{self, Larger};
+use super::halved::{Halved, moved, pull, side, side_pull};
+use super::halves;
 use super::stretch::Stretch;
 use crate::synth::gamma::ln_gamma;
-use crate::synth::unit::{below, unit};
+use crate::synth::unit::{below, holder, unit};
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Beta, Binomial, Distribution};
 
@@ -78,10 +78,7 @@ impl Fold {
     /// if jobs were spread evenly.
     pub(super) fn draw(&self, jobs: u64, p: f64, slope: f64, random: &mut ChaCha8Rng) -> u64 {
         let larger = self.larger(jobs, random);
-        match unit(random) < moved(p, self.pull, slope) {
-            true => larger,
-            false => jobs - larger,
-        }
+        side(larger, jobs, moved(p, self.pull, slope), random)
     }
 
     fn larger(&self, jobs: u64, random: &mut ChaCha8Rng) -> u64 {
@@ -90,12 +87,7 @@ impl Fold {
         if jobs < 2 || total == 0 {
             return jobs;
         }
-        let mut at = below(random, total);
-        let class = self.shares.iter().position(|share| {
-            let here = at < *share;
-            at = at.saturating_sub(*share);
-            here
-        });
+        let class = holder(self.shares.iter().copied(), below(random, total));
         let class = class.unwrap_or(CLASSES - 1);
         if class == 0 || class >= CLASSES - 1 {
             return if class == 0 { even } else { jobs };
@@ -148,7 +140,7 @@ pub(super) enum Within {
     /// By crowd, or by crowd and kind.
     Folds(Vec<Fold>),
     /// By octave.
-    Halves(Vec<Larger>),
+    Halves(Vec<Vec<f64>>),
     /// By crowd.
     Splits([Split; CROWDS]),
 }

@@ -5,7 +5,7 @@ use super::LookAlike;
 use super::choose::{self, Chooser};
 use super::gaps::Bins;
 use super::halved::Halved;
-use super::halves::{self, Larger};
+use super::halves;
 use super::hours::{Hours, SourceDays, deal};
 use super::residual::Residuals;
 use super::rows::{self, Row, Rows};
@@ -204,7 +204,7 @@ fn measure_forms(submits: &[u64], weights: &Weights<'_>, shift: u64, days: &[u64
         after.push(fold_row(&splits::fit_folds(&seen, KINDS)));
         alone.push(fold_row(&splits::fit_folds(&seen, 1)));
         let seen: Vec<Halved> = seen.iter().map(|seen| seen.0).collect();
-        by_quantiles.push(halves::fit(&seen).iter().map(Larger::numbers).collect());
+        by_quantiles.push(halves::fit(&seen));
     }
     let form = |folds: Vec<Vec<Vec<f64>>>| Form {
         splits: splits.clone(),
@@ -297,14 +297,8 @@ fn within_of(model: &LookAlike) -> Vec<Within> {
         shares: numbers.iter().skip(1).map(|share| *share as u64).collect(),
     };
     if !model.halves.is_empty() {
-        let row = |row: &Vec<Vec<f64>>| {
-            Within::Halves(
-                row.iter()
-                    .map(|numbers| Larger::from_numbers(numbers))
-                    .collect(),
-            )
-        };
-        return model.halves.iter().map(row).collect();
+        let rows = model.halves.iter().cloned();
+        return rows.map(Within::Halves).collect();
     }
     if model.folds.is_empty() {
         let splits = splits_of(model).into_iter().skip(DAY_HALVINGS);
