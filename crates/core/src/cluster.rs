@@ -236,9 +236,7 @@ impl Cluster {
         let class = known.unwrap_or_else(|| self.know(&job.components));
         let now = self.not_before_the_latest(now);
         let slot = self.jobs.insert(Job {
-            id: job.id,
-            processors,
-            run_time: job.run_time,
+            spec: job.clone(),
             class,
             arrival: 0,
             queued: now,
@@ -378,7 +376,7 @@ impl Cluster {
             let running = job.running.expect("only running jobs have an end");
             let start = running.start;
             self.nodes.give_back(job.class, running.placement);
-            self.work.end(job.processors, finish);
+            self.work.end(job.spec.processors(), finish);
             events.emit(finish, Event::new(EventKind::Finished, id, self.config.id));
             finished.push(Finished {
                 job: id,
@@ -393,19 +391,20 @@ impl Cluster {
         let Some(&slot) = self.jobs.by_id.get(&job) else {
             return false;
         };
-        let job = self.jobs.remove(slot);
-        match job.running {
+        let known = self.jobs.remove(slot);
+        let (class, processors) = (known.class, known.spec.processors());
+        match known.running {
             None => {
-                self.scheduler.withdraw(job.arrival);
-                if self.queue.remove(job.class, job.processors, job.arrival) {
-                    self.nodes.unwatch(job.class);
+                self.scheduler.withdraw(known.arrival);
+                if self.queue.remove(class, processors, known.arrival) {
+                    self.nodes.unwatch(class);
                 }
-                self.work.unqueue(job.processors, job.run_time);
+                self.work.unqueue(processors, known.spec.run_time);
             }
             Some(running) => {
-                self.scheduler.end(now, job.id);
-                self.nodes.give_back(job.class, running.placement);
-                self.work.end(job.processors, running.finish);
+                self.scheduler.end(now, job);
+                self.nodes.give_back(class, running.placement);
+                self.work.end(processors, running.finish);
                 self.ends.retain(|Reverse((_, _, ending))| *ending != slot);
             }
         }

@@ -46,7 +46,7 @@ impl Cluster {
             return Started::Unknown;
         };
         let job = self.jobs.get(slot);
-        let (class, processors, arrival) = (job.class, job.processors, job.arrival);
+        let (class, processors, arrival) = (job.class, job.spec.processors(), job.arrival);
         let Some(shares) = self.shares_on(processors, on) else {
             return Started::NoRoom;
         };

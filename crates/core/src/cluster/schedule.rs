@@ -198,7 +198,7 @@ impl Cluster {
             if self.config.interval > SimDuration::ZERO {
                 continue;
             }
-            let (job, lrms) = (self.jobs.get(slot).id, self.config.id);
+            let (job, lrms) = (self.jobs.get(slot).spec.id, self.config.id);
             events.emit(
                 now,
                 match start {
@@ -236,17 +236,18 @@ impl Cluster {
         placement: Vec<PlacementRun>,
         events: &mut impl EventSink,
     ) -> (JobId, SimTime) {
-        let job = self.jobs.get_mut(slot);
-        let finish = now + run_time_on(&self.config.resources, &placement, job.run_time);
-        self.scheduler.start(now, (job.id, job.arrival), &placement);
-        let started = Event::new(EventKind::Started, job.id, self.config.id);
+        let known = self.jobs.get_mut(slot);
+        let (job, run_time) = (known.spec.id, known.spec.run_time);
+        let finish = now + run_time_on(&self.config.resources, &placement, run_time);
+        self.scheduler.start(now, (job, known.arrival), &placement);
+        let started = Event::new(EventKind::Started, job, self.config.id);
         events.emit(now, started.on(&placement));
-        self.work.start(job.processors, job.run_time, finish);
-        job.running = Some(Running {
+        self.work.start(known.spec.processors(), run_time, finish);
+        known.running = Some(Running {
             start: now,
             finish,
             placement,
         });
-        (job.id, finish)
+        (job, finish)
     }
 }
