@@ -165,6 +165,7 @@ impl LaGrid {
 
     async fn hand_over(&self, ticket: &Ticket) -> Result<(), TransportError> {
         let job = JobDefinition::of(&ticket.job, Some(ticket.tag.clone()));
+        let job = job.map_err(|why| TransportError::unsaid(&self.url, why))?;
         let request = |connection| SubmitJob {
             connection,
             key: ticket.key.clone(),
