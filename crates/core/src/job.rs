@@ -134,6 +134,28 @@ impl JobSpec {
     pub fn processors(&self) -> u32 {
         self.components.processors()
     }
+
+    /// The only component, for those who have no words for several.
+    ///
+    /// # Errors
+    /// Says how many it has.
+    pub fn only_component(&self) -> Result<&Component, SeveralComponents> {
+        let several = || SeveralComponents {
+            job: self.id,
+            count: 1 + self.components.more.len(),
+        };
+        self.components.only().ok_or_else(several)
+    }
+}
+
+/// A job has several components, where only one can be said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{job} has {count} components (expected one)")]
+pub struct SeveralComponents {
+    /// The job.
+    pub job: JobId,
+    /// How many it has.
+    pub count: usize,
 }
 
 /// What a user would tell of a job: all that a policy or a discipline may go by.
