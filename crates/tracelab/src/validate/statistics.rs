@@ -269,19 +269,14 @@ pub const STATISTICS: [Statistic; 30] = {
             Both,
             "share of jobs after one of the same user",
         ),
-        of(
-            "processors.time",
-            Association,
-            Both,
-            "sizes come when they came",
-        ),
+        of("processors.time", Association, Both, "sizes by submit time"),
         of(
             "run_time.time",
             Association,
             Both,
-            "run times come when they came",
+            "run times by submit time",
         ),
-        of("users.time", Association, Both, "users come when they came"),
+        of("users.time", Association, Both, "users by submit time"),
         of(
             "clusters.wcss",
             Clusters,
