@@ -178,7 +178,7 @@ impl Transport for Services {
     async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
         Err(TransportError::NotReached {
             to: cluster.to_string(),
-            why: "the player reads no load".to_owned(),
+            why: "the replayer reads no load".to_owned(),
         })
     }
 }
