@@ -166,7 +166,7 @@ async fn inform(
         Ok(false) => app.metrics.count_repeated(),
         Err(Unexpected) => {
             let detail = "field samples: expected clusters that this broker may send jobs to, \
-                          reported by whoever has them, sampled no later than now";
+                          reported by the domain that has them, sampled no later than now";
             return Err(Problem::new(422, "unexpected-samples", detail).into());
         }
     }
@@ -182,7 +182,7 @@ fn refuse_session_peer(app: &App, from: Party) -> Result<(), Problem> {
     let Some(link) = link else {
         return Ok(());
     };
-    let detail = format!("domain {} speaks in a session, not here", link.name());
+    let detail = format!("domain {} has a session, and sends this there", link.name());
     Err(Problem::new(403, "session-required", detail))
 }
 

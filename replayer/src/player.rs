@@ -369,8 +369,8 @@ impl Readers {
         for reader in self.again {
             match tokio::time::timeout(LAST_LOOK, reader.catch_up()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::warn!(%error, "a log is not read to its end"),
-                Err(_) => tracing::warn!(url = reader.url, "a log is not read to its end"),
+                Ok(Err(error)) => tracing::warn!(%error, "a log was not read to its end"),
+                Err(_) => tracing::warn!(url = reader.url, "a log was not read to its end"),
             }
         }
         std::iter::from_fn(|| unheard.try_recv().ok()).collect()

@@ -62,7 +62,7 @@ pub(super) fn prepare(
     if options.external.brokers.is_empty() {
         return Ok(None);
     }
-    let dir = workdir().context("broker the brokers")?;
+    let dir = workdir().context("the directory of the external brokers")?;
     for (domain, broker) in &options.external.brokers {
         for (cluster, access) in broker.accesses(grid, *domain) {
             if access != Access::Slurm || options.slurm.contains_key(&cluster) {

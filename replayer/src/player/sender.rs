@@ -97,7 +97,7 @@ impl Senders {
                 let _ = heard.send(match outlet.stands(job).await {
                     Ok(end) => Heard::Stands(Stands { by, job, end }),
                     Err(error) => {
-                        tracing::debug!(%error, "a broker does not say how its jobs stand");
+                        tracing::debug!(%error, "the state of a job at a broker cannot be read");
                         failed(envelope, error)
                     }
                 });
@@ -178,7 +178,7 @@ impl Transport for Services {
     async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
         Err(TransportError::NotReached {
             to: cluster.to_string(),
-            why: "the player reads no load".to_owned(),
+            why: "the replayer reads no load".to_owned(),
         })
     }
 }

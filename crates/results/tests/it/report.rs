@@ -307,7 +307,7 @@ fn a_folder_without_runs_is_refused() {
     let error = try_page(&study, &Options::default())
         .unwrap_err()
         .to_string();
-    assert!(error.contains("no run in it or below"), "{error}");
+    assert!(error.contains("no run there or below"), "{error}");
     let missing = report(&[PathBuf::from("nowhere")], &Options::default());
     assert!(missing.unwrap_err().to_string().contains("nowhere"));
 }

@@ -93,7 +93,7 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
         // said, and that may be after their end.
         let dir = workdir.keep();
         eprintln!(
-            "kept: {}, where gwd puts what jobs have said",
+            "kept: {}, where gwd writes the output of jobs",
             dir.display()
         );
     }

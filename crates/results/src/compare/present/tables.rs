@@ -105,7 +105,7 @@ fn bounds_note(document: &Comparison) -> Option<String> {
             policy.name, policy.missing_jobs
         )
     });
-    let note = "In parentheses: bounds, which do not compete and are not corrected for.".to_owned();
+    let note = "In parentheses: bounds, which do not compete and have no p.".to_owned();
     Some(lacking.fold(note, |note, more| note + &more))
 }
 
