@@ -25,7 +25,7 @@
 //! assert_eq!(reader.format(), Format::Gwf);
 //! let job = reader.next_record().unwrap().unwrap();
 //! assert_eq!(job.column(12), Some(&b"U2004S1"[..]));
-//! assert_eq!(job.wait_secs_f64(), Some(-60.0));
+//! assert_eq!(job.early.unwrap().to_string(), "60s");
 //! assert_eq!(reader.header().max_processors(), Some(64));
 //! ```
 

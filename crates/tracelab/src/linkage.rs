@@ -56,9 +56,12 @@ pub struct Merge {
 /// The whole history of merges over the distinct points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dendrogram {
-    points: Vec<u64>,
-    weights: Vec<u32>,
-    merges: Vec<Merge>,
+    /// The distinct points, from left to right.
+    pub points: Vec<u64>,
+    /// How often each of them occurs.
+    pub weights: Vec<u32>,
+    /// The merges, lowest first.
+    pub merges: Vec<Merge>,
 }
 
 /// A partition of the line into clusters: where each begins.
@@ -137,17 +140,16 @@ impl Gap {
         let numerator = right.0 * left_count - left.0 * right_count;
         let divisor = u64::from(left.1) * u64::from(right.1);
         // Most gaps fit one machine division, ten times quicker than a long one.
-        if let Ok(small) = u64::try_from(numerator) {
-            return Gap {
-                whole: small / divisor,
-                remainder: small % divisor,
-                divisor,
-            };
-        }
-        let divisor_wide = u128::from(divisor);
+        let (whole, remainder) = match u64::try_from(numerator) {
+            Ok(small) => (small / divisor, small % divisor),
+            Err(_) => {
+                let wide = u128::from(divisor);
+                ((numerator / wide) as u64, (numerator % wide) as u64)
+            }
+        };
         Gap {
-            whole: (numerator / divisor_wide) as u64,
-            remainder: (numerator % divisor_wide) as u64,
+            whole,
+            remainder,
             divisor,
         }
     }
@@ -256,25 +258,6 @@ fn merge_all(points: &[u64], weights: &[u32]) -> Vec<Merge> {
 }
 
 impl Dendrogram {
-    /// The distinct points, rising.
-    #[must_use]
-    pub fn points(&self) -> &[u64] {
-        &self.points
-    }
-
-    /// How many times each distinct point occurs.
-    #[must_use]
-    pub fn weights(&self) -> &[u32] {
-        &self.weights
-    }
-
-    /// The merges in the order of their heights, one fewer than there are
-    /// distinct points.
-    #[must_use]
-    pub fn merges(&self) -> &[Merge] {
-        &self.merges
-    }
-
     /// The partition into `k` clusters, or into as many as there are distinct
     /// points.
     #[must_use]

@@ -70,21 +70,12 @@ impl Prepared {
 }
 
 impl Loaded {
-    /// Reduces a copy of the trace, which can so be read once for many
-    /// windows or samples. `spec.trace` and `spec.size` are not looked at:
-    /// they were used when the trace was loaded.
+    /// Reduces the trace. `spec.trace` and `spec.size` are not looked at: they
+    /// were used when the trace was loaded.
     ///
     /// # Errors
     /// [`TraceError::File`] for a step that makes no sense, or a time that does
     /// not fit after scaling.
-    pub fn prepare(&self, spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
-        self.clone().into_prepared(spec, index)
-    }
-
-    /// As [`Loaded::prepare`], without the copy.
-    ///
-    /// # Errors
-    /// The same.
     pub fn into_prepared(self, spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
         self.into_reduced(spec)?.into_prepared(spec, index)
     }

@@ -7,7 +7,7 @@ use std::fmt;
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
 /// Conditions that all hold: `user=135 and (job>=47421 and job<=50307)`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter(Vec<Condition>);
 
 /// What a condition looks at, by the archive's names and the number of its

@@ -1,7 +1,6 @@
 //! The statistics: their names, what they mean and which way is bad.
 
 use serde::Serialize;
-use std::str::FromStr;
 
 /// What a statistic is about. A whole group is judged or not.
 #[derive(
@@ -14,7 +13,6 @@ use std::str::FromStr;
     Ord,
     Hash,
     Serialize,
-    strum::Display,
     strum::IntoStaticStr,
     strum::VariantArray,
 )]
@@ -58,21 +56,6 @@ impl Group {
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
-    }
-}
-
-impl FromStr for Group {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Group::ALL
-            .iter()
-            .copied()
-            .find(|group| group.name() == text);
-        found.ok_or_else(|| {
-            let names: Vec<&str> = Group::ALL.iter().map(|group| group.name()).collect();
-            format!("expected one of {}", names.join(", "))
-        })
     }
 }
 

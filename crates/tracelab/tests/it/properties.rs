@@ -202,7 +202,7 @@ proptest! {
         let count = |phase| {
             let mut spec = whole();
             spec.keep = Keep::Systematic { m: 1, n, phase };
-            loaded.prepare(&spec, 0).unwrap().jobs.len() as u64
+            loaded.clone().into_prepared(&spec, 0).unwrap().jobs.len() as u64
         };
         prop_assert_eq!((0..n).map(count).sum::<u64>(), jobs);
     }

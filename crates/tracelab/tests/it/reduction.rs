@@ -146,7 +146,10 @@ fn scaling_divides_and_rounds_down_and_the_shortest_run_is_lifted_after_it() {
         SimDuration::from_nanos(1_166_666_666)
     );
     assert_eq!(prepared.reduction.steps[5].after.span, secs(30));
-    let (scaled, lifted) = (prepared.reduction.steps[5].after, prepared.steps[6].after);
+    let (scaled, lifted) = (
+        prepared.reduction.steps[5].after,
+        prepared.reduction.steps[6].after,
+    );
     assert!(lifted.processor_nanos > scaled.processor_nanos);
 }
 
@@ -238,9 +241,9 @@ fn workloads_are_merged_by_time_then_workload_then_trace_order() {
     let text = [(7, "0"), (8, "5"), (9, "5")].map(|(n, at)| line(n, at, "1", 1, 1, 1));
     let mut spec = whole();
     let loaded = load_text(text.concat()).unwrap();
-    let first = loaded.prepare(&spec, 0).unwrap();
+    let first = loaded.clone().into_prepared(&spec, 0).unwrap();
     spec.entry = Entry::Domain(DomainId(1));
-    let second = loaded.prepare(&spec, 1).unwrap();
+    let second = loaded.clone().into_prepared(&spec, 1).unwrap();
     let merged = merge(vec![first, second]).unwrap();
     let order: Vec<_> = merged
         .iter()

@@ -1,6 +1,6 @@
 //! Ranges of a quantity and what lies inside them.
 
-use crate::synth::error::{SynthError, within};
+use crate::synth::error::{SynthError, entries, within};
 use crate::synth::unit::holder;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -133,11 +133,7 @@ pub(super) fn check(
     levels: &[Level],
     range: RangeInclusive<f64>,
 ) -> Result<(), SynthError> {
-    within(
-        &format!("{field} (entries)"),
-        levels.len() as f64,
-        1.0..=1e4,
-    )?;
+    entries(field, levels.len(), 1.0..=1e4)?;
     for (at, level) in levels.iter().enumerate() {
         let field = format!("{field}[{at}]");
         let refuse = |value: &[u64], expected: &str| {

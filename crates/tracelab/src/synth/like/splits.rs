@@ -146,7 +146,14 @@ pub(super) enum Within {
 }
 
 impl Within {
-    fn draw(&self, jobs: u64, after: usize, p: f64, slope: f64, random: &mut ChaCha8Rng) -> u64 {
+    pub(super) fn draw(
+        &self,
+        jobs: u64,
+        after: usize,
+        p: f64,
+        slope: f64,
+        random: &mut ChaCha8Rng,
+    ) -> u64 {
         match self {
             Within::Splits(splits) => splits[crowd(jobs)].draw(jobs, p, slope, random),
             Within::Halves(rows) => halves::draw(rows, jobs, p, slope, random),
@@ -159,28 +166,27 @@ impl Within {
     }
 }
 
-/// Halves stretches of which each takes after a kind.
+/// Halves stretches of which each takes after a kind: told of a stretch, its kind,
+/// the jobs before it and its slope, `left` says how many jobs are on its left.
 pub(super) fn halve(
     stretches: &[(Stretch, usize)],
-    within: &Within,
-    random: &mut ChaCha8Rng,
+    mut left: impl FnMut(&Stretch, usize, u64, f64) -> u64,
 ) -> Vec<(Stretch, usize)> {
     let slopes = slopes(stretches.iter().map(|stretch| stretch.0));
     let mut halves = Vec::with_capacity(stretches.len() * 2);
+    let mut before = 0;
     for ((stretch, after), slope) in stretches.iter().zip(slopes) {
-        if stretch.length < 2 {
-            halves.push((*stretch, *after));
-            continue;
+        match stretch.length {
+            0..=1 => halves.push((*stretch, *after)),
+            _ => halves.extend(divided(stretch, left(stretch, *after, before, slope))),
         }
-        let even = (stretch.length / 2) as f64 / stretch.length as f64;
-        let left = within.draw(stretch.jobs, *after, even, slope, random);
-        halves.extend(divided(stretch, left));
+        before += stretch.jobs;
     }
     halves
 }
 
 /// The halves of a stretch that have jobs, and the kind they take after.
-pub(super) fn divided(stretch: &Stretch, left: u64) -> impl Iterator<Item = (Stretch, usize)> {
+fn divided(stretch: &Stretch, left: u64) -> impl Iterator<Item = (Stretch, usize)> {
     let kind = kind(stretch.jobs, left);
     let halves = stretch.halves(left).into_iter();
     halves

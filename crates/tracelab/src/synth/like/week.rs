@@ -198,8 +198,7 @@ fn measure_forms(submits: &[u64], weights: &Weights<'_>, shift: u64, days: &[u64
     let (mut within, mut after, mut alone) = (Vec::new(), Vec::new(), Vec::new());
     let mut by_quantiles = Vec::new();
     for _ in 0..HOUR_HALVINGS {
-        let even = |stretch: &Stretch| (stretch.length / 2) as f64 / stretch.length as f64;
-        let seen = halve(&mut stretches, submits, &even);
+        let seen = halve(&mut stretches, submits, &Stretch::even);
         within.push(split_row(&seen));
         after.push(fold_row(&splits::fit_folds(&seen, KINDS)));
         alone.push(fold_row(&splits::fit_folds(&seen, 1)));
@@ -245,19 +244,11 @@ fn halve(
     times: &[u64],
     share: &dyn Fn(&Stretch) -> f64,
 ) -> Vec<(Halved, usize)> {
-    let slopes = splits::slopes(stretches.iter().map(|stretch| stretch.0));
     let mut seen = Vec::new();
-    let mut halves = Vec::with_capacity(stretches.len() * 2);
-    let mut done = 0;
-    for ((stretch, kind), slope) in stretches.iter().zip(slopes) {
-        let end = done + stretch.jobs as usize;
-        if stretch.length < 2 {
-            halves.push((*stretch, *kind));
-            done = end;
-            continue;
-        }
+    *stretches = splits::halve(stretches, |stretch, kind, before, slope| {
+        let inside = &times[before as usize..(before + stretch.jobs) as usize];
         let middle = stretch.at + stretch.length / 2;
-        let left = times[done..end].partition_point(|time| *time < middle) as u64;
+        let left = inside.partition_point(|time| *time < middle) as u64;
         let p = share(stretch);
         if p > 0.0 && p < 1.0 {
             let halved = Halved {
@@ -266,12 +257,10 @@ fn halve(
                 p,
                 slope,
             };
-            seen.push((halved, *kind));
+            seen.push((halved, kind));
         }
-        halves.extend(splits::divided(stretch, left));
-        done = end;
-    }
-    *stretches = halves;
+        left
+    });
     seen
 }
 
@@ -430,7 +419,9 @@ impl Instants {
     /// Draws the seconds of a day's hours, with those that are set.
     fn seconds(&mut self, mut hours: Vec<(Stretch, usize)>, set: &[Stretch]) -> Vec<Stretch> {
         for row in &self.within {
-            hours = splits::halve(&hours, row, &mut self.random);
+            hours = splits::halve(&hours, |stretch, after, _, slope| {
+                row.draw(stretch.jobs, after, stretch.even(), slope, &mut self.random)
+            });
         }
         let seconds = hours.into_iter().map(|stretch| stretch.0);
         let mut seconds: Vec<Stretch> = seconds.chain(set.iter().copied()).collect();
