@@ -14,7 +14,7 @@ use crate::ids::{ClusterId, JobId};
 use crate::job::{Components, JobSpec, Reason, Requirements};
 use crate::load::{LoadHistory, LoadSample, Window};
 use crate::placement::{ClassId, Nodes, Part, PlacementRun};
-use crate::queue::{Queue, Slot};
+use crate::queue::Slot;
 use crate::resource::Resources;
 use crate::time::{SimDuration, SimTime};
 use jobs::{Classes, Job, JobTable, Running};
@@ -108,7 +108,6 @@ pub struct Cluster {
     config: ClusterConfig,
     scheduler: Scheduler,
     nodes: Nodes,
-    queue: Queue,
     jobs: JobTable,
     classes: Classes,
     /// Ends of running jobs, by (finish, job): ties end in trace order.
@@ -122,10 +121,8 @@ impl Cluster {
     /// An empty cluster.
     #[must_use]
     pub fn new(config: ClusterConfig) -> Self {
-        let scheduler = Scheduler::new(&config);
         Cluster {
-            queue: scheduler.queue(),
-            scheduler,
+            scheduler: Scheduler::new(&config),
             nodes: Nodes::new(&config.resources),
             classes: Classes::default(),
             jobs: JobTable::default(),
@@ -152,7 +149,7 @@ impl Cluster {
     /// Jobs that wait.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.queue.len()
+        self.work.queued_jobs
     }
 
     /// Processors in use.
@@ -178,7 +175,7 @@ impl Cluster {
             at: now,
             processors: self.config.resources.processors(),
             busy: self.nodes.busy(),
-            queued: self.queue.len() as u64,
+            queued: self.work.queued_jobs as u64,
             queued_processors: self.work.queued_processors,
             work_left: self.work.left(now, self.nodes.busy()),
             queued_means: [queued_30, queued_300],
@@ -225,11 +222,8 @@ impl Cluster {
         if self.config.is_real && job.components.only().is_none() {
             return Err(Reason::LrmsRefused);
         }
-        if self
-            .config
-            .queue_limit
-            .is_some_and(|limit| self.queue.len() >= limit)
-        {
+        let limit = self.config.queue_limit;
+        if limit.is_some_and(|limit| self.queued() >= limit) {
             return Err(Reason::QueueFull);
         }
         // Not before now: what is refused leaves nothing behind.
@@ -242,13 +236,9 @@ impl Cluster {
             queued: now,
             running: None,
         });
-        let (arrival, first_of_class) = self.queue.push(class, processors, slot);
+        let nodes = &mut self.nodes;
+        let arrival = self.scheduler.arrive(&job.into(), class, slot, nodes);
         self.jobs.get_mut(slot).arrival = arrival;
-        // Only these ask what a whole class could have this instant.
-        if first_of_class && matches!(self.scheduler, Scheduler::Instant(_)) {
-            self.nodes.watch(class);
-        }
-        self.scheduler.arrive(&job.into(), class, arrival, slot);
         self.work.queue(processors, job.run_time);
         events.emit(now, Event::new(EventKind::Queued, job.id, self.config.id));
         self.changed(now);
@@ -395,10 +385,7 @@ impl Cluster {
         let (class, processors) = (known.class, known.spec.processors());
         match known.running {
             None => {
-                self.scheduler.withdraw(known.arrival);
-                if self.queue.remove(class, processors, known.arrival) {
-                    self.nodes.unwatch(class);
-                }
+                self.scheduler.withdraw(&known, &mut self.nodes);
                 self.work.unqueue(processors, known.spec.run_time);
             }
             Some(running) => {
@@ -422,7 +409,7 @@ impl Cluster {
     }
 
     fn record(&mut self, now: SimTime) {
-        self.history
-            .record(now, self.queue.len() as u64, u64::from(self.nodes.busy()));
+        let busy = u64::from(self.nodes.busy());
+        self.history.record(now, self.queued() as u64, busy);
     }
 }
