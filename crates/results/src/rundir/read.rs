@@ -10,8 +10,11 @@ use crate::names::Names;
 use gridrig_core::event::Party;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::JobId;
-use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::job::{
+    Component, Components, Entry, JobLabel, JobSpec, Requirements, Submission,
+};
 use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_protocol::rest::more_components;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -184,23 +187,36 @@ pub(super) fn read_submission(
     });
     let generic = generic.transpose()?;
     let processors = batch.u32("processors", index)?;
+    let processors =
+        processors.ok_or_else(|| wrong("processors", None, "a number of processors"))?;
+    let more = batch.newer_text("more_components", index)?;
+    let (first, more) = match more {
+        None => (processors, Box::default()),
+        Some(text) => divided(processors, text).ok_or_else(|| {
+            let expected = "components as over REST, with fewer processors than the job";
+            wrong("more_components", Some(text), expected)
+        })?,
+    };
     let run_time = batch.time("run_time_ref_ns", index)?;
     let at = batch.time("intended_ns", index)?;
     let length = |at: SimTime| SimDuration::from_nanos(at.as_nanos());
     Ok(Submission {
         spec: JobSpec {
             id,
-            components: Components::one(
-                processors.ok_or_else(|| wrong("processors", None, "a number of processors"))?,
-                Requirements {
-                    architecture: text("architecture")?,
-                    os: text("os")?,
-                    memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
-                    disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
-                    speed_millionths: batch.newer_u64("speed_millionths", index)?.unwrap_or(0),
-                    generic: generic.unwrap_or_default(),
+            components: Components {
+                first: Component {
+                    processors: first,
+                    requirements: Requirements {
+                        architecture: text("architecture")?,
+                        os: text("os")?,
+                        memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
+                        disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
+                        speed_millionths: batch.newer_u64("speed_millionths", index)?.unwrap_or(0),
+                        generic: generic.unwrap_or_default(),
+                    },
                 },
-            ),
+                more,
+            },
             run_time: run_time
                 .map(length)
                 .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
@@ -220,6 +236,15 @@ pub(super) fn read_submission(
             failed_in_trace: batch.bool("failed_in_trace", index)?.unwrap_or(false),
         },
     })
+}
+
+/// Processors of the first component, and the others; `None` if they are none.
+fn divided(processors: u32, text: &str) -> Option<(u32, Box<[Component]>)> {
+    let more = more_components(serde_json::from_str(text).ok()?).ok()?;
+    let left = more
+        .iter()
+        .try_fold(processors, |left, one| left.checked_sub(one.processors));
+    Some((left.filter(|left| *left > 0)?, more))
 }
 
 /// Whether a file is the one that the manifest describes; its SHA-256 if not.

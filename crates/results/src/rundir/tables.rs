@@ -6,6 +6,9 @@ use crate::jobs::{JobRow, JobTable, SeriesRow};
 use crate::log::EventLog;
 use crate::threshold::METRICS;
 use gridrig_core::ids::DomainId;
+use gridrig_core::job::Submission;
+use gridrig_protocol::rest::JobComponent;
+use serde_json::json;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -115,6 +118,14 @@ fn fact_columns<'a>(columns: &mut Columns<'a>, run: &RunFiles<'a>) {
         let generic = &wants(row)?.generic;
         (!generic.is_empty()).then(|| generic.to_string())
     });
+    let is_one = |job: &Submission| job.spec.components.only().is_some();
+    if !jobs.iter().all(is_one) {
+        columns.text("more_components", move |row| {
+            let more = &spec(row)?.components.more;
+            let more: Vec<JobComponent> = more.iter().map(Into::into).collect();
+            (!more.is_empty()).then(|| json!(more).to_string())
+        });
+    }
 }
 
 fn placement<'a>(
