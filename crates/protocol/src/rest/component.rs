@@ -1,7 +1,6 @@
 //! Components of jobs, and what they ask of their nodes.
 
 use super::generic::GenericCounts;
-use super::job::is_zero;
 use super::problem::Problem;
 use gridrig_core::generic::EXPECTED;
 use gridrig_core::job::{Component, MOST_COMPONENTS, Requirements};
@@ -43,6 +42,11 @@ pub struct JobRequirements {
     /// processors are taken there: numbers from 1 to 1000000 by name.
     #[serde(default, skip_serializing_if = "GenericCounts::is_empty")]
     pub generic_resources: GenericCounts,
+}
+
+/// Whether a number that means nothing at 0 may be left out.
+pub(super) fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl From<&Component> for JobComponent {

@@ -1,6 +1,6 @@
 //! Jobs as they are submitted, shown and listed.
 
-use super::component::{JobComponent, JobRequirements, more_components};
+use super::component::{JobComponent, JobRequirements, is_zero, more_components};
 use super::end::JobState;
 use super::place::{Place, PlacementReport};
 use super::problem::Problem;
@@ -83,11 +83,6 @@ pub struct JobSubmission {
     /// or is found further on by a broker that was started anew.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sought: bool,
-}
-
-/// Whether a number that means nothing at 0 may be left out.
-pub(super) fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// Longest key that is kept, in characters.
