@@ -48,6 +48,9 @@ pub struct Component {
     pub requirements: Requirements,
 }
 
+/// Most components that interfaces take for one job.
+pub const MOST_COMPONENTS: usize = 64;
+
 /// What a job is made of, nearly always one component: all of them start together,
 /// on one cluster, run for the same time and end together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,6 +86,11 @@ impl Components {
     /// All of them in order.
     pub fn iter(&self) -> impl Iterator<Item = &Component> + Clone {
         std::iter::once(&self.first).chain(&self.more)
+    }
+
+    /// The same, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Component> {
+        std::iter::once(&mut self.first).chain(&mut self.more)
     }
 
     /// The only one; `None` if there are several.

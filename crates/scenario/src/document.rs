@@ -225,6 +225,10 @@ pub struct Draw {
     /// Generic resources of each node of a job, with their weights: "gpu:2",
     /// "gpu:1,nic:1", or "none". Default: none are wanted.
     pub generic_resources: Option<At<BTreeMap<String, Weight>>>,
+    /// Into how many components a job is divided, at most one for each of its
+    /// processors: numbers from 1 to 64 with weights. Memory, disk and generic
+    /// resources are drawn for each. Default: no job is divided.
+    pub components: Option<At<BTreeMap<String, Weight>>>,
 }
 
 /// A weight.
