@@ -107,6 +107,7 @@ struct Slot {
 }
 
 /// Counts a run's events.
+#[derive(Default)]
 pub struct Tap {
     slots: Vec<Slot>,
     /// All jobs of the run.
@@ -151,22 +152,14 @@ impl Tap {
         Tap {
             slots: vec![Slot::default(); jobs],
             jobs,
-            counts: Counts::default(),
             clusters: vec![ClusterNow::default(); clusters],
             domains,
             forwards: vec![0; domains * domains],
             told: vec![0; domains * domains],
-            delays: Histogram::default(),
-            lags: Histogram::default(),
             history: Series::new(3, HISTORY, part(HISTORY / 2)),
             sparks: Series::new(clusters, SPARK, part(SPARK / 2)),
-            next_row: SimTime::ZERO,
-            next_spark: SimTime::ZERO,
-            due: SimTime::ZERO,
-            now: SimTime::ZERO,
-            events: 0,
-            informed: 0,
             tolerance: tolerance.as_nanos(),
+            ..Tap::default()
         }
     }
 
