@@ -173,11 +173,17 @@ impl Tap {
         self.forwards.get(self.cell(from, to)).copied().unwrap_or(0)
     }
 
-    /// When one domain last sent its information to another.
+    /// When a party last sent its information to another.
     #[must_use]
-    pub fn told(&self, from: DomainId, to: DomainId) -> Option<SimTime> {
-        let told = self.told.get(self.cell(from, to)).copied().unwrap_or(0);
-        told.checked_sub(1).map(SimTime::from_nanos)
+    pub fn told(&self, from: Party, to: Party) -> Option<SimTime> {
+        match (from, to) {
+            (Party::Lrms(cluster), _) => self.clusters.get(cluster.index())?.sampled,
+            (Party::Broker(from), Party::Broker(to)) => {
+                let told = self.told.get(self.cell(from, to))?.checked_sub(1);
+                told.map(SimTime::from_nanos)
+            }
+            _ => None,
+        }
     }
 
     /// How many events there were.
