@@ -27,7 +27,7 @@ pub enum Verdict {
 ///
 /// It has no script and loads nothing; a content security policy inside says
 /// so to the browser. Everything given is text and is escaped.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Page {
     title: String,
     body: String,
@@ -44,12 +44,7 @@ impl Page {
     pub fn new(title: impl Into<String>) -> Self {
         Page {
             title: title.into(),
-            body: String::new(),
-            sections: Vec::new(),
-            used: BTreeSet::new(),
-            footer: String::new(),
-            figures: 0,
-            tables: 0,
+            ..Page::default()
         }
     }
 
@@ -193,6 +188,12 @@ impl Page {
     /// narrow), each with its caption. Draw them half as wide.
     pub fn pair(&mut self, left: (&dyn Figure, &str), right: (&dyn Figure, &str)) -> &mut Self {
         self.grid([left, right])
+    }
+
+    /// Adds pictures in two columns, each with this caption.
+    pub fn figures<F: Figure>(&mut self, figures: &[F], caption: &str) -> &mut Self {
+        let figures = figures.iter().map(|figure| figure as &dyn Figure);
+        self.grid(figures.map(|figure| (figure, caption)))
     }
 
     /// Adds pictures in two columns, each with its caption.

@@ -37,11 +37,14 @@ pub(super) fn draw(timeline: &Timeline, found: &Found, (from, to): (i64, i64)) -
             let at = at.clamp(from, to).saturating_sub(from);
             (at as f64 * across).min(COLUMNS as f64)
         };
-        let (left, right) = (column(timeline.start[row]), column(timeline.end_of[row]));
+        let (left, right) = (
+            column(timeline.ran.start[row]),
+            column(timeline.ran.end[row]),
+        );
         let share = f64::from(span.taken) / f64::from(span.per_node.max(1));
         let low = f64::from(span.first) * up;
         let high = (low + f64::from(span.height()) * up).min(lines as f64);
-        let cover = &mut covers[usize::from(timeline.away[row])];
+        let cover = &mut covers[usize::from(timeline.ran.away[row])];
         let first = (low.floor() as usize).min(lines - 1);
         let end = (high.ceil() as usize).clamp(first + 1, lines);
         for line in first..end {
