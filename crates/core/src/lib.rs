@@ -39,6 +39,7 @@ pub mod agent;
 pub mod broker;
 pub mod calendar;
 pub mod cluster;
+mod decimal;
 pub mod discipline;
 pub mod event;
 pub mod generic;
