@@ -167,16 +167,13 @@ fn script(job: &JobSpec, tag: &str) -> String {
         let all = whole_seconds(limit);
         let _ = writeln!(text, "#SBATCH --time={}:{:02}", all / 60, all % 60);
     }
-    if job.components.first.requirements.memory_kib > 0 {
-        let mib = job.components.first.requirements.memory_kib.div_ceil(KIB);
+    let wanted = &job.components.first.requirements;
+    if wanted.memory_kib > 0 {
+        let mib = wanted.memory_kib.div_ceil(KIB);
         let _ = writeln!(text, "#SBATCH --mem-per-cpu={mib}M");
     }
-    if !job.components.first.requirements.generic.is_empty() {
-        let _ = writeln!(
-            text,
-            "#SBATCH --gres={}",
-            job.components.first.requirements.generic
-        );
+    if !wanted.generic.is_empty() {
+        let _ = writeln!(text, "#SBATCH --gres={}", wanted.generic);
     }
     let _ = writeln!(text, "#GRIDRIG runtime={} tag={tag}", job.run_time);
     let _ = writeln!(text, "exec sleep {}", job.run_time.seconds());
@@ -231,7 +228,7 @@ mod tests {
         let text = Form::Jsdl.describe(&job, "gridrig_0j7_90500ms");
         let document = JobDefinition::read("t", text.as_bytes()).unwrap();
         assert_eq!(document.tag(), Some("gridrig_0j7_90500ms"));
-        let (length, _) = document.virtual_length().unwrap().unwrap();
+        let length = document.virtual_length().unwrap().unwrap();
         let read = document.to_job(length, &[]).unwrap();
         assert_eq!((read.processors(), read.run_time), (3, job.run_time));
         assert_eq!(read.requested_time, Some(SimDuration::from_secs(121)));
