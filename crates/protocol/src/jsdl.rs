@@ -17,7 +17,7 @@
 //!   </JobDescription>
 //! </JobDefinition>"#;
 //! let job = JobDefinition::read("job.jsdl", text.as_bytes()).unwrap();
-//! let (length, _) = job.virtual_length().unwrap().unwrap();
+//! let length = job.virtual_length().unwrap().unwrap();
 //! let spec = job.to_job(length, &[]).unwrap();
 //! assert_eq!((spec.processors(), spec.run_time.to_string()), (4, "90s".to_owned()));
 //! ```
@@ -34,7 +34,7 @@ mod resources;
 pub use crate::xml::{HPC_PROFILE, JSDL, JSDL_OWN as OWN, POSIX, SPMD};
 pub use error::JsdlError;
 pub use language::Lenient;
-pub use length::{LengthPlace, annotated, sleep_length};
+pub use length::{annotated, sleep_length};
 pub use range::{Bound, Exact, Range, RangeValue};
 pub use records::{architecture_element, operating_system_element};
 pub use resources::{OperatingSystem, Quantity, Resources};

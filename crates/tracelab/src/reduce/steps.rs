@@ -75,7 +75,7 @@ pub(crate) fn check(spec: &WorkloadSpec, file: &str) -> Result<(), TraceError> {
         Keep::Systematic { m, n, .. } if m == 0 || m > n => {
             refuse("keep", format!("{m}/{n}"), "m/n with 0 < m <= n")
         }
-        Keep::Share { share, .. } if share.is_zero() || share.compare(Decimal::ONE).is_gt() => {
+        Keep::Share { share, .. } if share.is_zero() || share > Decimal::ONE => {
             refuse("keep", share.to_string(), "a share above 0 and at most 1")
         }
         Keep::Load { offered, .. } if offered.is_zero() => {
