@@ -6,7 +6,7 @@ use super::rank::{MAX_WINDOWS, Unrankable, WindowRanking, rank_windows};
 use super::sample;
 use crate::error::TraceError;
 use crate::load::{Loaded, TraceJob};
-use crate::sanitize::{Rules, Sanitizer};
+use crate::sanitize::{self, Rules};
 use crate::spec::{Keep, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime};
 use gridrig_core::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
@@ -150,9 +150,7 @@ impl Reduced {
 
     fn sanitize(&mut self, rules: &Rules) {
         if !rules.is_empty() {
-            let mut sanitizer = Sanitizer::new(rules);
-            self.trace.jobs.retain(|job| sanitizer.keeps(job));
-            for report in sanitizer.reports() {
+            for report in sanitize::apply(rules, &mut self.trace) {
                 if report.removed > 0 {
                     *self.reduced.entry(report.rule).or_default() += report.removed;
                 }
