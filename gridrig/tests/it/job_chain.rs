@@ -158,7 +158,6 @@ impl Chain {
 
 #[test]
 fn what_becomes_of_a_job_and_a_cancellation_travel_along_a_chain_of_brokers() {
-    let _alone = crate::real_time::alone();
     let chain = Chain::start();
     chain.submit(1, "5s");
     chain.submit(2, "100h");

@@ -1,7 +1,6 @@
 //! The shipped topologies, and providers that are closed for a part of the day.
 
 use crate::command::{Bench, expect_code, json, root, run};
-use crate::real_time::alone;
 use crate::scenario::{PAIR, parse, parse_with};
 use gridrig::scenario::{Scenario, ScenarioText};
 use gridrig_core::event::EventKind;
@@ -117,7 +116,6 @@ lag_tolerance = "1h"
 
 #[test]
 fn a_job_waits_for_the_only_provider_on_both_clocks() {
-    let _alone = alone();
     for clock in ["virtual", "real"] {
         let bench = Bench::new(CLOSED, &[(0, 1, 1), (0, 1, 3)]);
         let output = bench.run(&["--clock", clock, "--json"]);
