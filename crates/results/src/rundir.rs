@@ -11,6 +11,7 @@ mod csv;
 mod events;
 mod file;
 mod job;
+mod job_columns;
 mod manifest;
 mod placements;
 mod read;
@@ -23,6 +24,8 @@ pub use events::UnreadableRow;
 pub use gridrig_scenario::grid::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
 pub use gridrig_scenario::{POOLED, is_bound};
 pub use job::{OneJob, SomeEvents, read_job, read_newest};
+pub(crate) use job_columns::OWNERS;
+pub use job_columns::owners_of;
 pub use manifest::{
     ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc,
     RunInfo, ScaleDoc, StudyDoc, VariesDoc,
@@ -219,7 +222,7 @@ pub fn write(dir: &Path, force: bool, run: &RunFiles<'_>) -> Result<(), RunDirEr
             names::SCENARIO,
             file::write_bytes(dir, names::SCENARIO, run.scenario.as_bytes())?,
         ),
-        (names::JOBS, tables::write_jobs(dir, run)?),
+        (names::JOBS, job_columns::write(dir, run)?),
         (names::HOPS, tables::write_hops(dir, run.table)?),
         (
             names::SERIES,
@@ -244,7 +247,7 @@ pub fn write(dir: &Path, force: bool, run: &RunFiles<'_>) -> Result<(), RunDirEr
 /// Errors of the file system.
 pub fn write_scratch(dir: &Path, run: &RunFiles<'_>) -> Result<(), RunDirError> {
     prepare(dir, false)?;
-    tables::write_compared(dir, run)?;
+    job_columns::write_compared(dir, run)?;
     let path = dir.join(names::MANIFEST);
     let text = manifest(dir, run, BTreeMap::new())?;
     fs::write(&path, text).map_err(RunDirError::io("write", &path))

@@ -1,7 +1,8 @@
 //! `events.parquet`: the event log, and back.
 
 use super::batch::{Batch, for_each_row};
-use super::columns::Columns;
+use super::columns::Cell::{I64, Placement, Text, Time, U32};
+use super::columns::{self, Column};
 use super::{FileDoc, RunDirError, names};
 use crate::log::EventLog;
 use crate::names::Names;
@@ -12,21 +13,29 @@ use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
 use std::path::Path;
 
+/// An event of the log, and the names of its grid.
+type Logged<'a> = (&'a Names, Option<(SimTime, Event<'a>)>);
+
 pub(super) fn write(dir: &Path, log: &EventLog, shown: &Names) -> Result<FileDoc, RunDirError> {
-    let event = |index: usize| log.get(index).map(|(_, event)| event);
-    let mut columns = Columns::default();
-    columns.time("time_ns", |index| Some(log.get(index)?.0));
-    columns.text("event", move |index| Some(event(index)?.kind.name()));
-    columns.u32("job_id", move |index| Some(event(index)?.job?.0));
-    columns.text("by", move |index| Some(shown.party(event(index)?.by)));
-    columns.text("to", move |index| Some(shown.party(event(index)?.to?)));
-    columns.text("reason", move |index| Some(event(index)?.reason?.name()));
-    columns.i64("value", move |index| event(index)?.own_value());
-    columns.placement("placement", move |index| {
-        let event = event(index).filter(|event| event.kind.row().has_placement)?;
-        Some((shown.cluster(event.by.cluster()?), event.placement))
-    });
-    columns.write(dir, names::EVENTS, log.len())
+    let columns: [Column<'_, Logged<'_>>; 8] = [
+        ("time_ns", Time(|(_, it)| Some(it?.0))),
+        ("event", Text(|(_, it)| Some(it?.1.kind.name().into()))),
+        ("job_id", U32(|(_, it)| Some(it?.1.job?.0))),
+        ("by", Text(|(of, it)| Some(of.party(it?.1.by).into()))),
+        ("to", Text(|(of, it)| Some(of.party(it?.1.to?).into()))),
+        ("reason", Text(|(_, it)| Some(it?.1.reason?.name().into()))),
+        ("value", I64(|(_, it)| it?.1.own_value())),
+        (
+            "placement",
+            Placement(|(of, it)| {
+                let event = it?.1;
+                let placed = event.kind.row().has_placement.then_some(event.placement)?;
+                Some((of.cluster(event.by.cluster()?), placed))
+            }),
+        ),
+    ];
+    let row = |index| (shown, log.get(index));
+    columns::write(dir, names::EVENTS, &columns, log.len(), row)
 }
 
 /// A row that says nothing that can be an event: its number from 1, and why.
