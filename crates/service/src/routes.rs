@@ -125,7 +125,7 @@ pub async fn ends<S: Service>(
     let (after, wait) = (query.after, query.wait()?);
     let mut published = app.actor.published();
     let news = published.wait_for(|ends| *ends > after);
-    // The time is up or the machine has stopped: the page is then empty, or
+    // The time is up or the service has stopped: the page is then empty, or
     // the call below says so.
     let _ = tokio::time::timeout(wait, news)
         .await

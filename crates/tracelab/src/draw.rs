@@ -2,6 +2,7 @@
 //! LA Grid (4.3.1): architecture and operating system by bursts of jobs,
 //! memory from a distribution, disk from run time, processors and memory.
 
+use crate::synth::unit::holder;
 use gridrig_core::job::{Component, Components, JobSpec};
 use gridrig_core::rng;
 pub use gridrig_scenario::workload::{Disk, Draw};
@@ -80,17 +81,9 @@ fn one<T: Clone>(random: &mut ChaCha8Rng, from: &[(T, u64)]) -> Option<T> {
     if total == 0 {
         return None;
     }
-    let mut left = random.random_range(0..total);
-    let found = from
-        .iter()
-        .find(|(_, weight)| match left.checked_sub(*weight) {
-            Some(rest) => {
-                left = rest;
-                false
-            }
-            None => true,
-        });
-    found.map(|(what, _)| what.clone())
+    let at = random.random_range(0..total);
+    let found = holder(from.iter().map(|(_, weight)| *weight), at)?;
+    Some(from[found].0.clone())
 }
 
 #[cfg(test)]

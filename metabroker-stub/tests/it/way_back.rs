@@ -48,14 +48,14 @@ async fn news_of_a_job_bring_back_the_reference_that_its_forwarder_gave() {
         let (peer, url) = (b(None), broker.url());
         let connection = open(&peer, &broker).await.connection;
         // A broker of other making calls its jobs as it likes.
-        let ticket = Parameter {
+        let token = Parameter {
             namespace: "urn:example:broker".to_owned(),
-            name: "ticket".to_owned(),
+            name: "token".to_owned(),
             value: "x/1 & co".to_owned(),
         };
         let forwarder = Reference {
             address: format!("{}/lagrid", fake.url()),
-            parameters: vec![ticket.clone()],
+            parameters: vec![token.clone()],
         };
         let sent = SubmitJob {
             forwarder: Some(forwarder),
@@ -69,7 +69,7 @@ async fn news_of_a_job_bring_back_the_reference_that_its_forwarder_gave() {
         peer.call(&url, &cancel).await.unwrap();
         let news = until("news", || fake.news()).await;
         let news: NotifyJob = serde_json::from_value(news[0].clone()).unwrap();
-        assert_eq!(news.reference, [ticket], "{codec:?}");
+        assert_eq!(news.reference, [token], "{codec:?}");
         assert_eq!(news.report.job, 5);
         wire::holds(&broker, &["submitJob", "cancelJob"]).await;
     }

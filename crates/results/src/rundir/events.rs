@@ -78,12 +78,7 @@ pub(super) fn read_row<'p>(
     shown: &Names,
     placement: &'p mut Vec<PlacementRun>,
 ) -> Result<ReadEvent<'p>, RunDirError> {
-    let Fields {
-        kind: name,
-        by,
-        to,
-        value,
-    } = fields(batch, index)?;
+    let (name, by, to, value) = fields(batch, index)?;
     let reason = batch.text("reason", index)?;
     let at = batch.time("time_ns", index)?;
     let placed = batch.placement("placement", index, placement)?;
@@ -136,13 +131,8 @@ fn wrong(field: &str, found: &str, expected: &str) -> String {
     format!("field {field} = \"{found}\": expected {expected}")
 }
 
-/// The fields of a row whose columns have had other names.
-struct Fields<'b> {
-    kind: &'b str,
-    by: Option<&'b str>,
-    to: Option<&'b str>,
-    value: Option<i64>,
-}
+/// Kind, `by`, `to` and value of a row: columns that have had other names.
+type Fields<'b> = (&'b str, Option<&'b str>, Option<&'b str>, Option<i64>);
 
 /// Reads them; of a file of an earlier version from its columns `from`, `to`,
 /// `hop` and `intended_ns`, where `by` is in `to` if `from` is null, and a
@@ -152,23 +142,14 @@ fn fields<'b>(batch: &'b Batch<'_>, index: usize) -> Result<Fields<'b>, RunDirEr
     let to = batch.text("to", index)?;
     if batch.has("by") {
         let (by, value) = (batch.text("by", index)?, batch.i64("value", index)?);
-        return Ok(Fields {
-            kind,
-            by,
-            to,
-            value,
-        });
+        return Ok((kind, by, to, value));
     }
     let from = batch.text("from", index)?;
     let intended = batch.i64("intended_ns", index)?;
     let hop = batch.u32("hop", index)?.map(i64::from);
-    Ok(Fields {
-        kind: match kind {
-            "arrived" => EventKind::BrokerArrival.name(),
-            kind => kind,
-        },
-        by: from.or(to),
-        to: from.and(to),
-        value: intended.or(hop),
-    })
+    let kind = match kind {
+        "arrived" => EventKind::BrokerArrival.name(),
+        kind => kind,
+    };
+    Ok((kind, from.or(to), from.and(to), intended.or(hop)))
 }

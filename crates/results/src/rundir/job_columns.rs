@@ -76,9 +76,9 @@ impl<'a> Job<'a> {
         (!generic.is_empty()).then(|| generic.to_string().into())
     }
 
-    fn more_components(self) -> Option<Cow<'a, str>> {
-        let more = &self.spec()?.components.more;
-        let more: Vec<JobComponent> = more.iter().map(Into::into).collect();
+    fn more(self) -> Option<Cow<'a, str>> {
+        let more = self.spec()?.components.more.iter().map(JobComponent::from);
+        let more: Vec<_> = more.collect();
         (!more.is_empty()).then(|| json!(more).to_string().into())
     }
 
@@ -91,11 +91,8 @@ impl<'a> Job<'a> {
 /// them, and the life of a job tells them.
 pub(crate) const OWNERS: [&str; 1] = ["user"];
 
-/// The column that is there only where a job of the run has several components.
-const MORE_COMPONENTS: &str = "more_components";
-
 /// The columns in their order; `docs/run-directory.md` says what they mean.
-fn columns<'a>() -> [Column<'a, Job<'a>>; 40] {
+fn columns<'a>() -> [Column<'a, Job<'a>>; 39] {
     [
         ("job_id", U32(|of| Some(of.row.job.0))),
         ("workload", Text(|of| of.workload().map(Cow::from))),
@@ -148,8 +145,17 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 40] {
             U64(|of| Some(of.wants()?.speed_millionths)),
         ),
         ("generic_resources", Text(Job::generic)),
-        (MORE_COMPONENTS, Text(Job::more_components)),
     ]
+}
+
+/// The same of a run: components have a column where a job has several.
+fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
+    let mut columns = Vec::from(columns());
+    let is_one = |job: &Submission| job.spec.components.only().is_some();
+    if !run.submissions.iter().all(is_one) {
+        columns.push(("more_components", Text(Job::more)));
+    }
+    columns
 }
 
 fn text(name: &Option<Arc<str>>) -> Option<Cow<'_, str>> {
@@ -181,15 +187,10 @@ fn rows<'a>(run: &'a RunFiles<'a>) -> impl Fn(usize) -> Job<'a> {
 }
 
 pub(super) fn write(dir: &Path, run: &RunFiles<'_>) -> Result<FileDoc, RunDirError> {
-    let is_one = |job: &Submission| job.spec.components.only().is_some();
-    let all_are_one = run.submissions.iter().all(is_one);
-    let columns = columns().into_iter();
-    let columns = columns.filter(|(name, _)| !(all_are_one && *name == MORE_COMPONENTS));
-    let columns: Vec<_> = columns.collect();
     columns::write(
         dir,
         names::JOBS,
-        &columns,
+        &columns_of(run),
         run.table.rows().len(),
         rows(run),
     )
@@ -273,10 +274,11 @@ fn components(batch: &Batch<'_>, (index, row): (usize, u64)) -> Result<Component
     let wrong = wrong(batch, row);
     let text = |name| Ok(batch.text(name, index)?.map(Arc::from));
     // Runs of before do not have these columns.
-    let generic = match batch.has("generic_resources") {
-        true => batch.text("generic_resources", index)?,
-        false => None,
+    let newer = |name| match batch.has(name) {
+        true => batch.text(name, index),
+        false => Ok(None),
     };
+    let generic = newer("generic_resources")?;
     let speed = match batch.has("speed_millionths") {
         true => batch.u64("speed_millionths", index)?,
         false => None,
@@ -289,15 +291,11 @@ fn components(batch: &Batch<'_>, (index, row): (usize, u64)) -> Result<Component
     let processors = batch.u32("processors", index)?;
     let processors =
         processors.ok_or_else(|| wrong("processors", None, "a number of processors"))?;
-    let more = match batch.has(MORE_COMPONENTS) {
-        true => batch.text(MORE_COMPONENTS, index)?,
-        false => None,
-    };
-    let (first, more) = match more {
+    let (first, more) = match newer("more_components")? {
         None => (processors, Box::default()),
         Some(text) => divided(processors, text).ok_or_else(|| {
             let expected = "components as over REST, with fewer processors than the job";
-            wrong(MORE_COMPONENTS, Some(text), expected)
+            wrong("more_components", Some(text), expected)
         })?,
     };
     Ok(Components {
@@ -319,7 +317,8 @@ fn components(batch: &Batch<'_>, (index, row): (usize, u64)) -> Result<Component
 /// Processors of the first component, and the others; `None` if they are none.
 fn divided(processors: u32, text: &str) -> Option<(u32, Box<[Component]>)> {
     let more = more_components(serde_json::from_str(text).ok()?).ok()?;
-    let mut sizes = more.iter().map(|one| one.processors);
-    let first = sizes.try_fold(processors, u32::checked_sub);
-    Some((first.filter(|first| *first > 0)?, more))
+    let left = more
+        .iter()
+        .try_fold(processors, |left, one| left.checked_sub(one.processors));
+    Some((left.filter(|left| *left > 0)?, more))
 }

@@ -143,7 +143,7 @@ impl Context<'_> {
         let skips = [&window.skip_start, &window.skip_end];
         let skips = skips.into_iter().flatten().map(At::span);
         if let Some(span) = step.into_iter().chain(skips).next() {
-            return refuse(span, "choose = \"representative\" beside it");
+            return refuse(span, "choose = \"representative\" in the same table");
         }
         let start = fill(&mut window.start, SimDuration::ZERO);
         Ok((Some(TraceWindow { start, length }), None))

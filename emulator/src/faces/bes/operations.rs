@@ -53,7 +53,7 @@ pub(super) async fn answer(
 }
 
 fn not_authorized(who: &str) -> BesFault {
-    let message = format!("{who} may not do that here");
+    let message = format!("{who} is not allowed to do that");
     BesFault::new(FaultName::NotAuthorized, "not-authorized", message)
 }
 
@@ -64,7 +64,7 @@ async fn create(
     client: Option<Arc<str>>,
 ) -> Result<Element, BesFault> {
     if !face.accepting.load(Ordering::SeqCst) {
-        let message = "the service takes no new activities in at present";
+        let message = "the service accepts no new activities at present";
         let name = FaultName::NotAcceptingNewActivities;
         return Err(BesFault::new(name, "not-accepting", message));
     }
