@@ -41,8 +41,11 @@ pub(super) enum Cell<'a, S> {
     /// A length of time in nanoseconds.
     Length(fn(S) -> Option<SimDuration>),
     /// A placement with the name of its cluster.
-    Placement(fn(S) -> Option<(String, &'a [PlacementRun])>),
+    Placement(fn(S) -> Option<Placed<'a>>),
 }
+
+/// The name of a cluster, and the nodes there.
+type Placed<'a> = (String, &'a [PlacementRun]);
 
 /// A column by its name.
 pub(super) type Column<'a, S> = (&'static str, Cell<'a, S>);

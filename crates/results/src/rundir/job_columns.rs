@@ -216,13 +216,7 @@ pub(super) fn read(
     manifest: &Manifest,
     shown: &Names,
 ) -> Result<Submission, RunDirError> {
-    let wrong = |field, value: Option<&str>, expected| RunDirError::Value {
-        path: batch.path.to_owned(),
-        row,
-        field,
-        value: value.unwrap_or_default().to_owned(),
-        expected,
-    };
+    let wrong = wrong(batch, row);
     let id = batch.u32("job_id", index)?;
     let id = JobId(id.ok_or_else(|| wrong("job_id", None, "the number of a job"))?);
     let workload = batch.text("workload", index)?;
@@ -233,6 +227,51 @@ pub(super) fn read(
         None => name.parse().ok(),
     });
     let entry = batch.text("entry", index)?;
+    let run_time = batch.time("run_time_ref_ns", index)?;
+    let at = batch.time("intended_ns", index)?;
+    let length = |at: SimTime| SimDuration::from_nanos(at.as_nanos());
+    Ok(Submission {
+        spec: JobSpec {
+            id,
+            components: components(batch, (index, row))?,
+            run_time: run_time
+                .map(length)
+                .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
+            requested_time: batch.time("requested_time_ns", index)?.map(length),
+            data_kib: 0,
+        },
+        at: at.ok_or_else(|| wrong("intended_ns", None, "an instant from 0"))?,
+        entry: match entry.and_then(|text| shown.find_party(text)) {
+            Some(Party::Broker(id)) => Entry::Domain(id),
+            Some(Party::Lrms(id)) => Entry::Cluster(id),
+            _ => return Err(wrong("entry", entry, "a broker or an LRMS of the grid")),
+        },
+        label: JobLabel {
+            trace_id: batch.u64("trace_job", index)?.unwrap_or(0),
+            workload: number.ok_or_else(|| wrong("workload", workload, "a known workload"))?,
+            user: batch.u32("user", index)?,
+            failed_in_trace: batch.bool("failed_in_trace", index)?.unwrap_or(false),
+        },
+    })
+}
+
+/// What is said of a value of this row that will not do.
+fn wrong(
+    batch: &Batch<'_>,
+    row: u64,
+) -> impl Fn(&'static str, Option<&str>, &'static str) -> RunDirError {
+    move |field, value, expected| RunDirError::Value {
+        path: batch.path.to_owned(),
+        row,
+        field,
+        value: value.unwrap_or_default().to_owned(),
+        expected,
+    }
+}
+
+/// Reads what a job is made of.
+fn components(batch: &Batch<'_>, (index, row): (usize, u64)) -> Result<Components, RunDirError> {
+    let wrong = wrong(batch, row);
     let text = |name| Ok(batch.text(name, index)?.map(Arc::from));
     // Runs of before do not have these columns.
     let newer = |name| match batch.has(name) {
@@ -259,44 +298,19 @@ pub(super) fn read(
             wrong("more_components", Some(text), expected)
         })?,
     };
-    let run_time = batch.time("run_time_ref_ns", index)?;
-    let at = batch.time("intended_ns", index)?;
-    let length = |at: SimTime| SimDuration::from_nanos(at.as_nanos());
-    Ok(Submission {
-        spec: JobSpec {
-            id,
-            components: Components {
-                first: Component {
-                    processors: first,
-                    requirements: Requirements {
-                        architecture: text("architecture")?,
-                        os: text("os")?,
-                        memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
-                        disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
-                        speed_millionths: speed.unwrap_or(0),
-                        generic: generic.unwrap_or_default(),
-                    },
-                },
-                more,
+    Ok(Components {
+        first: Component {
+            processors: first,
+            requirements: Requirements {
+                architecture: text("architecture")?,
+                os: text("os")?,
+                memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
+                disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
+                speed_millionths: speed.unwrap_or(0),
+                generic: generic.unwrap_or_default(),
             },
-            run_time: run_time
-                .map(length)
-                .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
-            requested_time: batch.time("requested_time_ns", index)?.map(length),
-            data_kib: 0,
         },
-        at: at.ok_or_else(|| wrong("intended_ns", None, "an instant from 0"))?,
-        entry: match entry.and_then(|text| shown.find_party(text)) {
-            Some(Party::Broker(id)) => Entry::Domain(id),
-            Some(Party::Lrms(id)) => Entry::Cluster(id),
-            _ => return Err(wrong("entry", entry, "a broker or an LRMS of the grid")),
-        },
-        label: JobLabel {
-            trace_id: batch.u64("trace_job", index)?.unwrap_or(0),
-            workload: number.ok_or_else(|| wrong("workload", workload, "a known workload"))?,
-            user: batch.u32("user", index)?,
-            failed_in_trace: batch.bool("failed_in_trace", index)?.unwrap_or(false),
-        },
+        more,
     })
 }
 
