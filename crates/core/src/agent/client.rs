@@ -379,7 +379,9 @@ impl Handle<Fate<FromClient>> for ClientAgent {
             // What others do not remove goes on.
             (ToEntry::Cancel(job), result) if self.services.contains_key(&to) => {
                 if let Some(open) = self.open.get_mut(&job) {
-                    open.removed |= matches!(result, Ok(()) | Err(Undelivered::NoAnswer));
+                    // Who does not know it may have removed it at an earlier try.
+                    use Undelivered::{Declined, NoAnswer};
+                    open.removed |= matches!(result, Ok(()) | Err(NoAnswer | Declined(_)));
                 }
                 if result.is_err_and(Undelivered::is_passing) {
                     self.removals.insert((cx.wall() + SAY_AGAIN, job));
