@@ -89,10 +89,8 @@ impl Broker {
     #[must_use]
     pub fn new(config: BrokerConfig, rng: ChaCha8Rng) -> Self {
         let latency = config.settings.lrms_latency;
-        let own = config
-            .clusters
-            .iter()
-            .map(|(id, resources)| Known::cluster(*id, Arc::clone(resources), latency));
+        let own = config.clusters.iter();
+        let own = own.map(|own| Known::cluster(own, latency));
         let peers = config.peers.iter().map(Known::peer);
         let known = own.chain(peers).collect();
         Broker {

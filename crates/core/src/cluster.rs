@@ -168,8 +168,8 @@ impl Cluster {
     #[must_use]
     pub fn sample(&self, now: SimTime) -> LoadSample {
         let now = self.not_before_the_latest(now);
-        let (queued_30, busy_30) = self.history.means(now, Window::Seconds30);
-        let (queued_300, busy_300) = self.history.means(now, Window::Seconds300);
+        let [queued_30, busy_30] = self.history.means(now, Window::Seconds30);
+        let [queued_300, busy_300] = self.history.means(now, Window::Seconds300);
         LoadSample {
             cluster: self.config.id,
             at: now,

@@ -402,7 +402,8 @@ impl EventKind {
 }
 
 /// The kinds of message, as counted in results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum MessageKind {
     /// Client to broker or LRMS: a job.
     Submit,
@@ -431,15 +432,8 @@ impl MessageKind {
 
     /// The name used in files and interfaces.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            MessageKind::Submit => "submit",
-            MessageKind::Forward => "forward",
-            MessageKind::Dispatch => "dispatch",
-            MessageKind::Refuse => "refuse",
-            MessageKind::Notify => "notify",
-            MessageKind::Info => "info",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

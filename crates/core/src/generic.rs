@@ -11,7 +11,25 @@ use std::sync::Arc;
 /// of its nodes. Written as Slurm's `--gres` writes it: `gpu:2,nic:1`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Generics(BTreeMap<Arc<str>, u32>);
+#[cfg_attr(feature = "serde", serde(from = "ByName", into = "ByName"))]
+pub struct Generics(
+    /// In the order of the names. Nearly every job has none: they cost nothing then.
+    Vec<(Arc<str>, u32)>,
+);
+
+type ByName = BTreeMap<Arc<str>, u32>;
+
+impl From<ByName> for Generics {
+    fn from(named: ByName) -> Self {
+        Generics(named.into_iter().collect())
+    }
+}
+
+impl From<Generics> for ByName {
+    fn from(generics: Generics) -> Self {
+        generics.0.into_iter().collect()
+    }
+}
 
 /// What a text or a list of them has to be.
 pub const EXPECTED: &str = "generic resources such as \"gpu:2,nic:1\": each name once, of 1 to 32 \
@@ -28,7 +46,7 @@ impl Generics {
     pub fn new<N: AsRef<str>, C: Borrow<u32>>(
         all: impl IntoIterator<Item = (N, C)>,
     ) -> Option<Self> {
-        let mut named = BTreeMap::new();
+        let mut named = ByName::new();
         for (name, count) in all {
             let (name, count) = (name.as_ref(), *count.borrow());
             let is_twice = named.insert(Arc::from(name), count).is_some();
@@ -36,7 +54,7 @@ impl Generics {
                 return None;
             }
         }
-        Some(Generics(named))
+        Some(named.into())
     }
 
     /// Whether there are none.
@@ -53,7 +71,8 @@ impl Generics {
     /// How many of this name; 0 where there are none.
     #[must_use]
     pub fn count(&self, name: &str) -> u32 {
-        self.0.get(name).copied().unwrap_or(0)
+        let place = self.0.binary_search_by(|(known, _)| (**known).cmp(name));
+        place.map_or(0, |place| self.0[place].1)
     }
 
     /// Whether there are as many of each as wanted.
@@ -64,12 +83,13 @@ impl Generics {
 
     /// Of each as many as one of the two has at most.
     #[must_use]
-    pub fn or_more(mut self, other: &Generics) -> Self {
+    pub fn or_more(self, other: &Generics) -> Self {
+        let mut named = ByName::from(self);
         for (name, count) in other.iter() {
-            let most = self.0.entry(Arc::clone(name)).or_default();
+            let most = named.entry(Arc::clone(name)).or_default();
             *most = count.max(*most);
         }
-        self
+        named.into()
     }
 }
 

@@ -61,4 +61,5 @@ pub mod session;
 pub mod submitter;
 pub mod time;
 pub mod timetable;
+pub mod tournament;
 pub mod transport;

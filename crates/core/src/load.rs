@@ -168,8 +168,9 @@ pub struct LoadSample {
     pub queued_means: [Mean; 2],
     /// Mean of busy processors over 30 s and 300 s.
     pub busy_means: [Mean; 2],
-    /// Free memory, disk and generic resources.
-    pub space: FreeSpace,
+    /// Free memory, disk and generic resources; shared, since most clusters have
+    /// no such bounds, and samples are told to many.
+    pub space: Arc<FreeSpace>,
 }
 
 impl LoadSample {
@@ -186,7 +187,7 @@ impl LoadSample {
             work_left: 0,
             queued_means: [Mean::instant(0); 2],
             busy_means: [Mean::instant(0); 2],
-            space: FreeSpace::default(),
+            space: Arc::default(),
         }
     }
 
@@ -229,19 +230,16 @@ pub struct LoadHistory {
 #[derive(Clone, Copy, Debug)]
 struct Change {
     at: SimTime,
-    queued: u64,
-    busy: u64,
-    queued_integral: u128,
-    busy_integral: u128,
+    /// Queued jobs and busy processors.
+    values: [u64; 2],
+    integrals: [u128; 2],
 }
 
 impl Change {
-    fn integrals_at(&self, at: SimTime) -> (u128, u128) {
+    fn integrals_at(&self, at: SimTime) -> [u128; 2] {
         let passed = u128::from(at.since(self.at).as_nanos());
-        (
-            self.queued_integral + passed * u128::from(self.queued),
-            self.busy_integral + passed * u128::from(self.busy),
-        )
+        let of = |n: usize| self.integrals[n] + passed * u128::from(self.values[n]);
+        [of(0), of(1)]
     }
 }
 
@@ -249,10 +247,8 @@ impl Default for LoadHistory {
     fn default() -> Self {
         let start = Change {
             at: SimTime::ZERO,
-            queued: 0,
-            busy: 0,
-            queued_integral: 0,
-            busy_integral: 0,
+            values: [0; 2],
+            integrals: [0; 2],
         };
         LoadHistory {
             changes: VecDeque::from([start]),
@@ -264,24 +260,19 @@ impl LoadHistory {
     /// Takes note of the values that hold from `now` on.
     pub fn record(&mut self, now: SimTime, queued: u64, busy: u64) {
         let last = self.changes.back_mut().expect("a history is never empty");
+        let values = [queued, busy];
         if last.at == now {
-            (last.queued, last.busy) = (queued, busy);
+            last.values = values;
             return;
         }
-        let (queued_integral, busy_integral) = last.integrals_at(now);
+        let integrals = last.integrals_at(now);
         self.changes.push_back(Change {
             at: now,
-            queued,
-            busy,
-            queued_integral,
-            busy_integral,
+            values,
+            integrals,
         });
         let horizon = window_start(now, Window::Seconds300);
-        while self
-            .changes
-            .get(1)
-            .is_some_and(|second| second.at <= horizon)
-        {
+        while self.changes.get(1).is_some_and(|next| next.at <= horizon) {
             self.changes.pop_front();
         }
     }
@@ -292,28 +283,23 @@ impl LoadHistory {
         self.changes.back().map_or(SimTime::ZERO, |last| last.at)
     }
 
-    /// Means of (queued jobs, busy processors) over the window that ends now.
+    /// Means of queued jobs and of busy processors over the window that ends now.
     #[must_use]
-    pub fn means(&self, now: SimTime, window: Window) -> (Mean, Mean) {
+    pub fn means(&self, now: SimTime, window: Window) -> [Mean; 2] {
         let last = self.changes.back().expect("a history is never empty");
         let start = window_start(now, window);
         let weight = now.since(start).as_nanos();
         if weight == 0 {
-            return (Mean::instant(last.queued), Mean::instant(last.busy));
+            return last.values.map(Mean::instant);
         }
         let after = self.changes.partition_point(|change| change.at <= start);
         let before = self.changes[after.saturating_sub(1)].integrals_at(start);
         let end = last.integrals_at(now);
-        (
-            Mean {
-                sum: end.0 - before.0,
-                weight,
-            },
-            Mean {
-                sum: end.1 - before.1,
-                weight,
-            },
-        )
+        let of = |n: usize| Mean {
+            sum: end[n] - before[n],
+            weight,
+        };
+        [of(0), of(1)]
     }
 }
 
@@ -330,7 +316,7 @@ mod tests {
         let mut history = LoadHistory::default();
         history.record(SimTime::from_secs(10), 4, 100);
         let mean = |history: &LoadHistory, at, window| {
-            let (queued, busy) = history.means(SimTime::from_secs(at), window);
+            let [queued, busy] = history.means(SimTime::from_secs(at), window);
             (queued.as_f64(), busy.as_f64())
         };
         assert_eq!(mean(&history, 10, Window::Seconds30), (0.0, 0.0));
@@ -349,7 +335,7 @@ mod tests {
         let mut history = LoadHistory::default();
         history.record(SimTime::from_secs(1), 9, 9);
         history.record(SimTime::from_secs(1), 0, 0);
-        let (queued, busy) = history.means(SimTime::from_secs(2), Window::Seconds30);
+        let [queued, busy] = history.means(SimTime::from_secs(2), Window::Seconds30);
         assert_eq!((queued.sum, busy.sum), (0, 0));
     }
 }

@@ -11,9 +11,9 @@ pub use joint::{Part, by_component};
 
 use crate::job::Requirements;
 use crate::load::FreeSpace;
-use crate::resource::{Resources, by_position};
+use crate::resource::{Resource, Resources, by_position};
 use group::{Group, Taken, push_nodes};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// `nodes` neighbouring nodes of one resource, each giving `processors`.
 ///
@@ -61,6 +61,9 @@ pub struct Nodes {
     watched: Vec<ClassId>,
     /// Placements given back, whose memory is used again.
     spare: Vec<Vec<PlacementRun>>,
+    /// What is free beside processors, until nodes change that have bounds.
+    space: OnceLock<Arc<FreeSpace>>,
+    has_bounds: bool,
 }
 
 #[derive(Default)]
@@ -80,7 +83,10 @@ impl Nodes {
     pub fn new(resources: &Resources) -> Self {
         let generic = resources.generic_names();
         let groups = resources.groups().iter();
+        let bounds = |group: &Resource| group.memory_mib.or(group.disk_mib).is_some();
         Nodes {
+            has_bounds: !generic.is_empty() || groups.clone().any(bounds),
+            space: OnceLock::new(),
             groups: groups.map(|group| Group::new(group, &generic)).collect(),
             generic,
             busy: 0,
@@ -96,18 +102,19 @@ impl Nodes {
         self.busy
     }
 
-    /// Free memory, disk and generic resources. As long as no job asks for
-    /// memory, no node is looked at for it.
+    /// Free memory, disk and generic resources.
     #[must_use]
-    pub fn space(&self) -> FreeSpace {
-        let asked = self.classes.iter().any(|class| class.taken.memory_kib > 0);
-        let groups = self.groups.iter().map(|group| group.space(asked));
-        let mut space = groups.fold(FreeSpace::default(), FreeSpace::and);
-        for (kind, name) in self.generic.iter().enumerate() {
-            let free = self.groups.iter().map(|group| group.free_generic(kind));
-            space.generic.insert(Arc::clone(name), free.sum());
-        }
-        space
+    pub fn space(&self) -> Arc<FreeSpace> {
+        let found = self.space.get_or_init(|| {
+            let groups = self.groups.iter().map(Group::space);
+            let mut space = groups.fold(FreeSpace::default(), FreeSpace::and);
+            for (kind, name) in self.generic.iter().enumerate() {
+                let free = self.groups.iter().map(|group| group.free_generic(kind));
+                space.generic.insert(Arc::clone(name), free.sum());
+            }
+            Arc::new(space)
+        });
+        Arc::clone(found)
     }
 
     /// Makes a class of the jobs with these requirements known.
@@ -283,6 +290,9 @@ impl Nodes {
             }
         }
         self.busy += wanted;
+        if self.has_bounds {
+            self.space.take();
+        }
     }
 
     /// Gives back what [`Nodes::take`] gave; answers how many processors.
@@ -310,6 +320,9 @@ impl Nodes {
                 self.change(class, run, Group::free_node);
             }
             self.busy -= run.nodes * run.processors;
+        }
+        if self.has_bounds {
+            self.space.take();
         }
     }
 
@@ -359,7 +372,6 @@ impl Nodes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::Resource;
     use crate::time::Decimal;
 
     fn group(count: u32, cpu_count: u32, memory_mib: u64) -> Resource {

@@ -8,6 +8,7 @@
 //! O(log sizes) per class, whatever the length of the queue.
 
 use crate::placement::ClassId;
+use crate::tournament::Tournament;
 
 /// The first job of a line: its arrival number, and the line in the low bits.
 /// One integer to compare is what keeps the tree fast.
@@ -62,9 +63,8 @@ struct ClassQueue {
     ranks: Vec<u16>,
     /// Jobs of each size in arrival order.
     lines: Vec<Line>,
-    /// Earliest head over the sizes: a complete binary tree, leaves from
-    /// `tree.len() / 2` on.
-    tree: Vec<Head>,
+    /// The heads by size.
+    heads: Tournament<Head>,
     jobs: usize,
 }
 
@@ -215,9 +215,10 @@ impl ClassQueue {
     fn first_up_to(&self, available: u32, class: ClassId) -> Option<First> {
         let line_of = |head: Head| (head & ((1 << LINE_BITS) - 1)) as usize;
         // More often than not the earliest of all fits.
-        let mut head = *self.tree.get(1)?;
+        let mut head = self.heads.least();
         if head == NONE || self.sizes[line_of(head)] > available {
-            head = self.earliest_of_first(self.sizes_up_to(available));
+            let sizes = self.sizes_up_to(available);
+            head = self.heads.least_of_first(sizes, NONE);
         }
         if head == NONE {
             return None;
@@ -243,39 +244,8 @@ impl ClassQueue {
         }
     }
 
-    /// Earliest head of the first `sizes` lines.
-    fn earliest_of_first(&self, sizes: usize) -> Head {
-        let leaves = self.tree.len() / 2;
-        if sizes == 0 {
-            return NONE;
-        }
-        if sizes >= leaves {
-            return self.tree[1];
-        }
-        // From the right end upwards: on each level an odd end closes with a
-        // node of its own, everything left of it is taken on a level above.
-        let mut right = leaves + sizes;
-        let mut least = NONE;
-        while right > 1 {
-            if right & 1 == 1 {
-                least = least.min(self.tree[right - 1]);
-            }
-            right /= 2;
-        }
-        least
-    }
-
     fn set(&mut self, line: usize) {
-        let mut node = self.tree.len() / 2 + line;
-        self.tree[node] = self.head(line);
-        while node > 1 {
-            node /= 2;
-            let least = self.tree[2 * node].min(self.tree[2 * node + 1]);
-            if self.tree[node] == least {
-                break;
-            }
-            self.tree[node] = least;
-        }
+        self.heads.set(line, self.head(line));
     }
 
     fn head(&self, line: usize) -> Head {
@@ -289,14 +259,8 @@ impl ClassQueue {
         self.ranks = (0..largest)
             .map(|n| self.sizes.partition_point(|size| *size <= n) as u16)
             .collect();
-        let leaves = self.sizes.len().next_power_of_two();
-        self.tree = vec![NONE; 2 * leaves];
-        for line in 0..self.lines.len() {
-            self.tree[leaves + line] = self.head(line);
-        }
-        for node in (1..leaves).rev() {
-            self.tree[node] = self.tree[2 * node].min(self.tree[2 * node + 1]);
-        }
+        let heads = (0..self.lines.len()).map(|line| self.head(line));
+        self.heads = Tournament::of(heads, self.lines.len(), NONE);
     }
 }
 

@@ -6,7 +6,6 @@
 
 mod agenda;
 mod agents;
-mod alarms;
 mod around;
 mod message;
 mod order;

@@ -63,45 +63,47 @@ struct Sent {
 }
 
 impl Known {
-    pub fn cluster(id: ClusterId, resources: Arc<Resources>, latency: SimDuration) -> Self {
-        let samples = Arc::from([LoadSample::idle(id, resources.processors())]);
-        let reach = vec![vec![resources]];
-        let target = Target::Cluster(id);
+    fn idle(
+        target: Target,
+        latency: SimDuration,
+        clusters: &[(ClusterId, Arc<Resources>)],
+        reach: Vec<Vec<Arc<Resources>>>,
+    ) -> Self {
+        let samples = clusters.iter();
+        let samples = samples.map(|(id, all)| LoadSample::idle(*id, all.processors()));
         Known {
             target,
             latency,
             bandwidth: None,
             timetable: None,
             reach,
-            samples,
+            samples: samples.collect(),
             pending: Pending::default(),
             sent: Vec::new(),
             access: Access::Open,
         }
     }
 
+    pub fn cluster(own: &(ClusterId, Arc<Resources>), latency: SimDuration) -> Self {
+        let reach = vec![vec![Arc::clone(&own.1)]];
+        Known::idle(
+            Target::Cluster(own.0),
+            latency,
+            std::slice::from_ref(own),
+            reach,
+        )
+    }
+
     pub fn peer(peer: &PeerConfig) -> Self {
-        let (domain, clusters) = (peer.domain, &peer.clusters);
-        let (latency, bandwidth) = (peer.latency, peer.bandwidth);
         let mut reach = peer.reach.clone();
         for clusters in &mut reach {
             clusters.sort_by_key(|resources| Reverse(resources.processors()));
         }
-        let idle = |(id, resources): &(ClusterId, Arc<Resources>)| {
-            LoadSample::idle(*id, resources.processors())
-        };
-        let samples = clusters.iter().map(idle).collect::<Arc<[_]>>();
-        let target = Target::Peer(domain);
+        let target = Target::Peer(peer.domain);
         Known {
-            target,
-            latency,
-            bandwidth,
+            bandwidth: peer.bandwidth,
             timetable: peer.timetable.clone(),
-            reach,
-            samples,
-            pending: Pending::default(),
-            sent: Vec::new(),
-            access: Access::Open,
+            ..Known::idle(target, peer.latency, &peer.clusters, reach)
         }
     }
 
@@ -216,14 +218,17 @@ impl Known {
     pub fn candidate(&self, debited: bool) -> Candidate {
         let processors = self.processors();
         let samples = || self.samples.iter();
+        let spaces = samples().map(|s| Arc::clone(&s.space));
+        let both = |all: Arc<FreeSpace>, one: Arc<FreeSpace>| match *one == FreeSpace::default() {
+            true => all,
+            false => Arc::new(FreeSpace::clone(&all).and(FreeSpace::clone(&one))),
+        };
         let mut candidate = Candidate {
             processors,
             queued: Window::ALL.map(|w| sum(samples().map(|s| s.queued_over(w)), 1)),
             utilization: Window::ALL.map(|w| sum(samples().map(|s| s.busy_over(w)), processors)),
             free: self.most(|s| i64::from(s.free())),
-            space: samples()
-                .map(|s| s.space.clone())
-                .fold(FreeSpace::default(), FreeSpace::and),
+            space: spaces.reduce(both).unwrap_or_default(),
         };
         if debited {
             for sent in &self.sent {

@@ -11,6 +11,7 @@
 use crate::calendar::Layout;
 use crate::plan::Backlog;
 use crate::time::SimDuration;
+use crate::tournament::Tournament;
 
 /// A place whose job has gone.
 const GONE: u64 = u64::MAX;
@@ -35,9 +36,8 @@ pub(super) struct Shape {
 #[derive(Default)]
 struct Line {
     arrivals: Vec<u64>,
-    /// Least estimate in ns: a complete binary tree, leaves from
-    /// `tree.len() / 2` on, `GONE` where no job is.
-    tree: Vec<u64>,
+    /// Their estimates in ns, `GONE` where no job is.
+    estimates: Tournament<u64>,
     jobs: usize,
 }
 
@@ -88,7 +88,7 @@ impl Shape {
     pub fn first(&self, index: usize, from: u64, longest: SimDuration) -> Option<u64> {
         let line = &self.lines[index];
         // Most lines have nobody so short.
-        match line.least() > longest.as_nanos() {
+        match line.estimates.least() > longest.as_nanos() {
             true => None,
             false => line.first(from, longest),
         }
@@ -109,20 +109,20 @@ impl Shape {
 
 impl Line {
     fn push(&mut self, arrival: u64, length: SimDuration, oldest: u64) {
-        if self.arrivals.len() == self.tree.len() / 2 {
+        if self.arrivals.len() == self.estimates.places() {
             self.make_room(oldest);
         }
         let at = self.arrivals.len();
         self.arrivals.push(arrival);
-        self.set(at, estimate(length));
+        self.estimates.set(at, estimate(length));
         self.jobs += 1;
     }
 
     fn remove(&mut self, arrival: u64) {
         if let Ok(at) = self.arrivals.binary_search(&arrival)
-            && self.tree[self.tree.len() / 2 + at] != GONE
+            && self.estimates.values()[at] != GONE
         {
-            self.set(at, GONE);
+            self.estimates.set(at, GONE);
             self.jobs -= 1;
             if self.jobs == 0 {
                 self.arrivals.clear();
@@ -133,76 +133,25 @@ impl Line {
     /// Closes the ranks, also where jobs from before `oldest` stood, who have
     /// gone as heads of the queue; makes room for as many jobs again.
     fn make_room(&mut self, oldest: u64) {
-        let leaves = self.tree.len() / 2;
-        let estimates = &self.tree[leaves..];
-        let here = self.arrivals.iter().zip(estimates);
+        let here = self.arrivals.iter().zip(self.estimates.values());
         let here: Vec<(u64, u64)> = here
             .filter(|(arrival, estimate)| **arrival >= oldest && **estimate != GONE)
             .map(|(arrival, estimate)| (*arrival, *estimate))
             .collect();
-        let leaves = (2 * here.len()).next_power_of_two().max(4);
         self.jobs = here.len();
         self.arrivals = here.iter().map(|(arrival, _)| *arrival).collect();
-        self.tree.clear();
-        self.tree.resize(2 * leaves, GONE);
-        for (at, (_, estimate)) in here.iter().enumerate() {
-            self.tree[leaves + at] = *estimate;
-        }
-        for node in (1..leaves).rev() {
-            self.tree[node] = self.tree[2 * node].min(self.tree[2 * node + 1]);
-        }
-    }
-
-    fn set(&mut self, at: usize, estimate: u64) {
-        let mut node = self.tree.len() / 2 + at;
-        self.tree[node] = estimate;
-        while node > 1 {
-            node /= 2;
-            let least = self.tree[2 * node].min(self.tree[2 * node + 1]);
-            if self.tree[node] == least {
-                break;
-            }
-            self.tree[node] = least;
-        }
-    }
-
-    /// The least estimate of all; `GONE` where no job is.
-    #[inline]
-    fn least(&self) -> u64 {
-        self.tree.get(1).copied().unwrap_or(GONE)
+        let estimates = here.iter().map(|(_, estimate)| *estimate);
+        self.estimates = Tournament::of(estimates, (2 * here.len()).max(4), GONE);
     }
 
     fn first(&self, from: u64, longest: SimDuration) -> Option<u64> {
-        let longest = estimate(longest);
-        if self.least() > longest {
-            return None;
-        }
-        let leaves = self.tree.len() / 2;
         let begin = self.arrivals.partition_point(|arrival| *arrival < from);
-        if begin == leaves {
-            return None;
-        }
-        // Upwards from the place where to begin, to the right, until a node has
-        // one; then down to the first that it has.
-        let mut node = leaves + begin;
-        while self.tree[node] > longest {
-            // A right end goes up to what lies beyond its parent.
-            while node & 1 == 1 {
-                node /= 2;
-            }
-            if node == 0 {
-                return None;
-            }
-            node += 1;
-        }
-        while node < leaves {
-            node = 2 * node + usize::from(self.tree[2 * node] > longest);
-        }
-        Some(self.arrivals[node - leaves])
+        let at = self.estimates.first(begin, estimate(longest))?;
+        Some(self.arrivals[at])
     }
 }
 
-/// An estimate as the tree holds it: never that of a job that has gone.
+/// An estimate as a line holds it: never that of a job that has gone.
 fn estimate(length: SimDuration) -> u64 {
     length.as_nanos().min(GONE - 1)
 }

@@ -30,6 +30,10 @@ pub(super) struct Group {
     /// Free memory by node in KiB; empty where memory is unlimited. Below 0
     /// where a real LRMS gives more than there is.
     memory_left: Vec<i64>,
+    /// The sum of it.
+    memory_free: u128,
+    /// Memory of one node in KiB.
+    memory_kib: i64,
     /// Free generic resources by position of the name and by node; a name that
     /// these nodes do not have has none.
     generic: Vec<Vec<i64>>,
@@ -67,7 +71,12 @@ impl Group {
                 true => Vec::new(),
                 false => vec![resource.cpu_count; count],
             },
+            memory_free: memory_left
+                .iter()
+                .map(|left| u128::from(left.cast_unsigned()))
+                .sum(),
             memory_left,
+            memory_kib: signed(resource.memory_kib()),
             generic: generic.collect(),
             disk_mib: resource.disk_mib,
             open,
@@ -82,18 +91,18 @@ impl Group {
         left.map(|left| (*left).max(0).cast_unsigned()).sum()
     }
 
-    /// Free memory and disk; with `asked` some job may have memory.
-    pub(super) fn space(&self, asked: bool) -> FreeSpace {
-        // What nobody asks for is free alike on all nodes.
-        let nodes = self.memory_left.len();
-        let seen = if asked { nodes } else { nodes.min(1) };
-        let left = self.memory_left[..seen].iter();
-        let left = left.map(|left| (*left).max(0).cast_unsigned());
-        let sum = left.clone().reduce(u64::saturating_add);
+    /// Free memory and disk.
+    pub(super) fn space(&self) -> FreeSpace {
+        // The nodes at the end are the last to be taken, so that a look at one of
+        // them says most often that some node has all of its memory.
+        let left = self.memory_left.iter().rev().copied();
+        let whole = left.clone().find(|left| *left == self.memory_kib);
+        let most = whole.or_else(|| left.max());
+        let sum = most.map(|_| u64::try_from(self.memory_free).unwrap_or(u64::MAX));
         let open = || self.open.iter().map(|word| word.count_ones()).sum::<u32>();
         FreeSpace {
-            memory_kib: sum.map(|sum| sum.saturating_mul((nodes / seen) as u64)),
-            node_memory_kib: left.max(),
+            memory_kib: sum,
+            node_memory_kib: most.map(|most| most.max(0).cast_unsigned()),
             disk_mib: self.disk_mib.map(|disk| disk.saturating_mul(open().into())),
             ..FreeSpace::default()
         }
@@ -228,14 +237,23 @@ impl Group {
                 self.first_open += 1;
             }
         }
-        if let Some(memory) = self.memory_left.get_mut(node) {
-            *memory -= (taken.memory_kib * u64::from(processors)).cast_signed();
-        }
+        self.change_memory(
+            node,
+            -(taken.memory_kib * u64::from(processors)).cast_signed(),
+        );
         for (kind, count) in &taken.generic {
             // A real LRMS may place a job where there are none.
             if let Some(left) = self.generic[*kind].get_mut(node) {
                 *left -= count;
             }
+        }
+    }
+
+    fn change_memory(&mut self, node: usize, by: i64) {
+        if let Some(left) = self.memory_left.get_mut(node) {
+            self.memory_free -= u128::from((*left).max(0).cast_unsigned());
+            *left += by;
+            self.memory_free += u128::from((*left).max(0).cast_unsigned());
         }
     }
 
@@ -248,9 +266,10 @@ impl Group {
         self.free_total += processors;
         self.open[node / 64] |= 1 << (node % 64);
         self.first_open = self.first_open.min(node / 64);
-        if let Some(memory) = self.memory_left.get_mut(node) {
-            *memory += (taken.memory_kib * u64::from(processors)).cast_signed();
-        }
+        self.change_memory(
+            node,
+            (taken.memory_kib * u64::from(processors)).cast_signed(),
+        );
         for (kind, count) in &taken.generic {
             if let Some(left) = self.generic[*kind].get_mut(node) {
                 *left += count;

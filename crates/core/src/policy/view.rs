@@ -4,6 +4,7 @@ use super::domains::{Machine, Site, Wanted};
 use crate::load::{Fraction, FreeSpace};
 use crate::message::Route;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Those of all that are best by what is told of each: `Less` is better, `Equal`
 /// a tie.
@@ -89,7 +90,7 @@ pub struct Candidate {
     pub free: i64,
     /// Free memory, disk and generic resources (a peer: of its clusters
     /// together), what it has been sent since not counted.
-    pub space: FreeSpace,
+    pub space: Arc<FreeSpace>,
 }
 
 /// What is true of a candidate, with all that is on its way there.

@@ -178,19 +178,19 @@ fn what_is_free_beside_processors_is_told_where_nodes_have_bounds() {
         disk_mib: Some(disk),
         generic: [("gpu".into(), gpus)].into(),
     };
-    assert_eq!(cluster.sample(secs(0)).space, space(8192, 4096, 200, 8));
+    assert_eq!(*cluster.sample(secs(0)).space, space(8192, 4096, 200, 8));
     let mut job = JobSpec::rigid(JobId(0), 3, SimDuration::from_secs(5));
     job.components.first.requirements.memory_kib = 1000;
     job.components.first.requirements.generic = "gpu:3".parse().unwrap();
     cluster.submit(secs(0), &job, &mut NoEvents).unwrap();
     cluster.handle_pass(secs(0), &mut NoEvents);
-    assert_eq!(cluster.sample(secs(0)).space, space(5192, 3096, 100, 2));
+    assert_eq!(*cluster.sample(secs(0)).space, space(5192, 3096, 100, 2));
     cluster.handle_completions(secs(5), &mut NoEvents, &mut Vec::new());
-    assert_eq!(cluster.sample(secs(5)).space, space(8192, 4096, 200, 8));
+    assert_eq!(*cluster.sample(secs(5)).space, space(8192, 4096, 200, 8));
     let unknown = Cluster::new(ClusterConfig::new(
         ClusterId(0),
         Resources::homogeneous(3),
         DisciplineKind::Fcfs,
     ));
-    assert_eq!(unknown.sample(secs(0)).space, FreeSpace::default());
+    assert_eq!(*unknown.sample(secs(0)).space, FreeSpace::default());
 }

@@ -6,8 +6,7 @@ mod deliver;
 mod network;
 mod sessions;
 
-use super::alarms::Alarms;
-use super::order::{Layer, Timers, play};
+use super::order::{Alarms, Layer, Timers, play};
 use super::{Cancellation, Options, Outcome};
 use crate::faults::{FaultCounts, FaultPlan, Restart};
 use clients::{QuestionsForEnds, client_of};
@@ -109,7 +108,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
             lives: vec![0; domains],
             memories: vec![0; domains],
             timers: Timers::of(grid),
-            wall: Alarms::new(domains + grid.clusters.len() + 1),
+            wall: Alarms::new(domains + grid.clusters.len() + 1, SimTime::MAX),
             sessions: Sessions::new(plan),
             down: BTreeSet::new(),
             network: Network::new(plan, options.seed, jobs, events),
@@ -294,7 +293,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
     fn handle_wall(&mut self, now: SimTime) {
         let domains = self.grid.domains.len();
         let mut from = 0;
-        while let Some(index) = self.wall.due(from, now) {
+        while let Some(index) = self.wall.first(from, now) {
             from = index + 1;
             match index.checked_sub(domains) {
                 Some(cluster) if cluster == self.lrms.len() => self.tell_client(Due::Wall),
@@ -310,11 +309,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
 
     /// Whether something about a job is left, besides what is under way.
     fn is_at_work(&self) -> bool {
-        let timers = self
-            .timers
-            .lrms
-            .earliest()
-            .min(self.timers.cycles.earliest());
+        let timers = self.timers.lrms.least().min(self.timers.cycles.least());
         let to_say_again = || {
             let brokers = self.brokers.iter().flatten();
             let brokers = brokers.filter_map(|broker| broker.next_wall_due());
@@ -334,7 +329,7 @@ impl<S: EventSink> Layer for Agents<'_, S> {
         let submission = self.client.next_due();
         let timers = &self.timers;
         let alarms = [&timers.lrms, &timers.cycles, &timers.samples, &self.wall];
-        let alarms = alarms.into_iter().map(Alarms::earliest);
+        let alarms = alarms.into_iter().map(Alarms::least);
         let others = submission
             .into_iter()
             .chain(self.network.agenda.next_time());

@@ -1,11 +1,14 @@
 //! The order of one instant (design 5), which both layers of participants keep.
 
-use super::alarms::Alarms;
 use super::{Options, Outcome};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::time::SimTime;
+use gridrig_core::tournament::Tournament;
 use std::ops::ControlFlow;
+
+/// When each of many has something to do, [`SimTime::MAX`] for never.
+pub(super) type Alarms = Tournament<SimTime>;
 
 /// When participants have something to do by themselves.
 pub(super) struct Timers {
@@ -20,14 +23,12 @@ pub(super) struct Timers {
 impl Timers {
     /// All LRMSs are sampled at the start.
     pub fn of(grid: &Grid) -> Self {
-        let mut samples = Alarms::new(grid.domains.len());
-        for domain in 0..grid.domains.len() {
-            samples.set(domain, SimTime::ZERO);
-        }
+        let (never, domains) = (SimTime::MAX, grid.domains.len());
+        let start = grid.domains.iter().map(|_| SimTime::ZERO);
         Timers {
-            lrms: Alarms::new(grid.clusters.len()),
-            cycles: Alarms::new(grid.domains.len()),
-            samples,
+            lrms: Alarms::new(grid.clusters.len(), never),
+            cycles: Alarms::new(domains, never),
+            samples: Alarms::of(start, domains, never),
         }
     }
 }
@@ -77,17 +78,17 @@ pub(super) trait Layer {
             }
             self.handle_messages(now);
             from = 0;
-            while let Some(index) = self.timers().cycles.due(from, now) {
+            while let Some(index) = self.timers().cycles.first(from, now) {
                 self.decide(DomainId(index as u16));
                 from = index + 1;
             }
             from = 0;
-            while let Some(index) = self.timers().lrms.due(from, now) {
+            while let Some(index) = self.timers().lrms.first(from, now) {
                 self.schedule(ClusterId(index as u16));
                 from = index + 1;
             }
             from = 0;
-            while let Some(index) = self.timers().samples.due(from, now) {
+            while let Some(index) = self.timers().samples.first(from, now) {
                 self.sample(DomainId(index as u16), now);
                 from = index + 1;
             }
@@ -99,7 +100,7 @@ pub(super) trait Layer {
 
     /// The first LRMS from this one on where a job ends at this instant.
     fn next_completion(&self, mut from: usize, now: SimTime) -> Option<usize> {
-        while let Some(index) = self.timers().lrms.due(from, now) {
+        while let Some(index) = self.timers().lrms.first(from, now) {
             if self.ends_a_job(index, now) {
                 return Some(index);
             }

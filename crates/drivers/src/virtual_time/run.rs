@@ -234,14 +234,14 @@ impl<S: EventSink> Layer for Simulation<'_, S> {
         let agenda = &self.around.agenda;
         let next = or_never(self.submitter.poll_timeout());
         let next = next
-            .min(self.timers.lrms.earliest())
-            .min(self.timers.cycles.earliest());
+            .min(self.timers.lrms.least())
+            .min(self.timers.cycles.least());
         if next == SimTime::MAX && !agenda.has_job_messages() {
             // Only information is left to exchange, and nobody to use it.
             return None;
         }
         let next = next.min(or_never(agenda.next_time()));
-        let next = next.min(self.timers.samples.earliest());
+        let next = next.min(self.timers.samples.least());
         (next < SimTime::MAX).then_some(next)
     }
 

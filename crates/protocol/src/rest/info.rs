@@ -132,7 +132,8 @@ impl TryFrom<&LoadReport> for LoadSample {
                         Problem::field(field, &counts.to_string(), EXPECTED)
                     })?,
                 },
-            },
+            }
+            .into(),
         })
     }
 }
@@ -432,7 +433,8 @@ mod tests {
                 node_memory_kib: Some(4096),
                 disk_mib: None,
                 generic: [("gpu".into(), 0), ("nic".into(), 3)].into(),
-            },
+            }
+            .into(),
         };
         let text = serde_json::to_string(&LoadReport::from(&sample)).unwrap();
         let read: LoadReport = serde_json::from_str(&text).unwrap();

@@ -43,7 +43,8 @@ fn a_cluster_is_told_with_its_nodes_and_its_load() {
         space: FreeSpace {
             memory_kib: Some(3000 * 1024 + 1023),
             ..FreeSpace::default()
-        },
+        }
+        .into(),
         ..LoadSample::idle(ClusterId(0), 24)
     };
     let site = SiteCluster {
