@@ -53,6 +53,16 @@ impl Link {
             });
         };
         match what {
+            ToPeer::Forward(job) if job.sought => {
+                let request = QueryJob {
+                    connection,
+                    job: self.state().job_names.theirs(job.spec.id),
+                };
+                match self.call(&request).await?.state {
+                    JobState::Rejected => Err(answered(&self.setup.url, 404, TURNED_AWAY)),
+                    _ => Ok(()),
+                }
+            }
             ToPeer::Forward(job) => {
                 let answer = self.call(&self.submission(connection, job)).await?;
                 self.state().job_names.went(job.spec.id, answer.job);
@@ -75,16 +85,6 @@ impl Link {
                     job: self.state().job_names.theirs(*job),
                 };
                 self.call(&request).await.map(drop)
-            }
-            ToPeer::Locate(job) => {
-                let request = QueryJob {
-                    connection,
-                    job: self.state().job_names.theirs(job.spec.id),
-                };
-                match self.call(&request).await?.state {
-                    JobState::Rejected => Err(answered(&self.setup.url, 404, TURNED_AWAY)),
-                    _ => Ok(()),
-                }
             }
         }
     }

@@ -19,7 +19,7 @@ pub use sessions::{PeerSession, Pull, SessionChange};
 pub use setup::{BrokerSetup, GridNames, SetupError};
 
 use super::conversation::{Arrival, FromBroker, ToPeer};
-use super::envelope::{Tally, Told};
+use super::envelope::{EnvelopeId, Tally, Told};
 use super::store::{JobState, JobStore, JobView, Naming};
 use super::{Agent, Cx, Handle, JobHolder, Participant};
 use crate::broker::{Access, Broker, LocalInfo, Neighbour};
@@ -101,8 +101,7 @@ impl BrokerAgent {
                 under_way: BTreeMap::new(),
                 taken_in: BTreeMap::new(),
                 domains: setup.names.domains(),
-                incarnation: setup.incarnation,
-                envelopes_written: 0,
+                next_id: EnvelopeId::first(setup.incarnation),
                 undelivered: Tally::default(),
             },
             next_cycle: None,

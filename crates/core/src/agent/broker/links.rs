@@ -200,11 +200,7 @@ impl Broker {
             Outgoing::Seen { end } => self.post(cx, now, FromBroker::Client(end)),
             Outgoing::Cancel { job, to } => {
                 let due = now + self.config().latency(to);
-                let request = match to {
-                    Target::Cluster(cluster) => FromBroker::Lrms(cluster, ToLrms::Cancel(job)),
-                    Target::Peer(peer) => FromBroker::Peer(peer, ToPeer::Cancel(job)),
-                };
-                self.post(cx, due, request);
+                self.post(cx, due, FromBroker::removes(to, job));
             }
         }
     }

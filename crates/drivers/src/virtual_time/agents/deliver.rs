@@ -1,7 +1,7 @@
 //! Tries to deliver a message, and what each conversation comes to.
 
 use super::Agents;
-use super::network::Parcel;
+use super::network::{Parcel, Travels};
 use crate::faults::Passage;
 use gridrig_core::agent::{
     AfterTry, Arrival, Cancel, Envelope, Fate, FromBroker, FromClient, FromLrms, Message, Received,
@@ -24,19 +24,19 @@ impl<S: EventSink> Agents<'_, S> {
                 _ => {
                     let to = sent.message.to();
                     let result = self.attempt(sent.from, to, |agents| agents.client_says(&sent));
-                    self.follow_try(sent, tries, result, Parcel::FromClient, Parcel::ClientFate);
+                    self.follow_try(sent, tries, result, Parcel::ClientFate);
                 }
             },
             Parcel::ClientFate(fate) => self.tell_client(fate),
             Parcel::Ends(by, number) => self.answer(by, number),
             Parcel::FromBroker(sent, tries) => {
                 let result = self.try_from_broker(&sent);
-                self.follow_try(sent, tries, result, Parcel::FromBroker, Parcel::BrokerFate);
+                self.follow_try(sent, tries, result, Parcel::BrokerFate);
             }
             Parcel::FromLrms(sent, tries) => {
                 let to = sent.message.to();
                 let result = self.attempt(sent.from, to, |agents| agents.lrms_says(&sent));
-                self.follow_try(sent, tries, result, Parcel::FromLrms, Parcel::LrmsFate);
+                self.follow_try(sent, tries, result, Parcel::LrmsFate);
             }
             Parcel::BrokerFate(fate) => {
                 if let Party::Broker(domain) = fate.envelope.from {
@@ -77,17 +77,16 @@ impl<S: EventSink> Agents<'_, S> {
 
     /// What follows a try to deliver a message of an agent: another one, or the
     /// agent learns what has become of it.
-    fn follow_try<M: Message>(
+    fn follow_try<M: Travels>(
         &mut self,
         sent: Envelope<M>,
         mut tries: Tries,
         result: Delivered,
-        again: fn(Envelope<M>, Tries) -> Parcel,
         fate: fn(Fate<M>) -> Parcel,
     ) {
         let way = (sent.from, sent.message.to());
         let (at, parcel) = match tries.note(result, self.down.contains(&way)) {
-            AfterTry::Again(wait) => (self.network.after(wait), again(sent, tries)),
+            AfterTry::Again(wait) => (self.network.after(wait), M::parcel(sent, tries)),
             AfterTry::Over(result) => {
                 let silence = result.is_err_and(Undelivered::is_silence);
                 match silence {
@@ -141,7 +140,7 @@ impl<S: EventSink> Agents<'_, S> {
             FromBroker::Lrms(cluster, what) => {
                 let to = Party::Lrms(*cluster);
                 match what {
-                    ToLrms::Dispatch(job) | ToLrms::Locate(job) => self.bring(to, (**job).clone()),
+                    ToLrms::Dispatch(job) => self.bring(to, (**job).clone()),
                     ToLrms::Cancel(job) => {
                         self.remove(to, *job);
                         Ok(())
@@ -151,7 +150,7 @@ impl<S: EventSink> Agents<'_, S> {
             FromBroker::Peer(peer, what) => {
                 let (by, to) = (Target::Peer(from), Party::Broker(*peer));
                 match what {
-                    ToPeer::Forward(job) | ToPeer::Locate(job) => self.bring(to, (**job).clone()),
+                    ToPeer::Forward(job) => self.bring(to, (**job).clone()),
                     ToPeer::Cancel(job) => {
                         self.remove(to, *job);
                         Ok(())

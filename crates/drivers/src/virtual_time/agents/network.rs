@@ -145,15 +145,10 @@ impl<'a, S> Network<'a, S> {
     }
 
     /// Sends a message off that has been tried so.
-    pub fn send_off(&mut self, sent: Envelope<FromBroker>, tries: Tries) {
-        let at = self.arrival(&sent);
-        self.agenda.push(at, Parcel::FromBroker(sent, tries));
-    }
-
-    /// When a message arrives that is sent now.
-    fn arrival<M: Message>(&mut self, sent: &Envelope<M>) -> SimTime {
+    pub fn send_off<M: Travels>(&mut self, sent: Envelope<M>, tries: Tries) {
         let (from, to) = (sent.from, sent.message.to());
-        self.links.arrival(self.now, sent.due, from, to)
+        let at = self.links.arrival(self.now, sent.due, from, to);
+        self.agenda.push(at, M::parcel(sent, tries));
     }
 }
 
@@ -172,7 +167,30 @@ impl<S: EventSink> EventSink for Network<'_, S> {
     }
 }
 
-impl<S: EventSink> Cx<FromBroker> for Network<'_, S> {
+/// What an agent says, on its way with the tries so far.
+pub(super) trait Travels: Message {
+    fn parcel(sent: Envelope<Self>, tries: Tries) -> Parcel;
+}
+
+impl Travels for FromClient {
+    fn parcel(sent: Envelope<Self>, tries: Tries) -> Parcel {
+        Parcel::FromClient(sent, tries)
+    }
+}
+
+impl Travels for FromBroker {
+    fn parcel(sent: Envelope<Self>, tries: Tries) -> Parcel {
+        Parcel::FromBroker(sent, tries)
+    }
+}
+
+impl Travels for FromLrms {
+    fn parcel(sent: Envelope<Self>, tries: Tries) -> Parcel {
+        Parcel::FromLrms(sent, tries)
+    }
+}
+
+impl<S: EventSink, M: Travels> Cx<M> for Network<'_, S> {
     fn now(&self) -> SimTime {
         self.now
     }
@@ -181,11 +199,11 @@ impl<S: EventSink> Cx<FromBroker> for Network<'_, S> {
         self.wall()
     }
 
-    fn send(&mut self, sent: Envelope<FromBroker>) {
+    fn send(&mut self, sent: Envelope<M>) {
         self.send_off(sent, Tries::default());
     }
 
-    /// A message has left with its first try.
+    /// A message has left with its first try. Only brokers send data.
     fn recall(&mut self, job: JobId) -> bool {
         for parcel in self.agenda.under_way() {
             if let Parcel::FromBroker(sent, tries) = parcel
@@ -199,46 +217,6 @@ impl<S: EventSink> Cx<FromBroker> for Network<'_, S> {
                 return true;
             }
         }
-        false
-    }
-}
-
-impl<S: EventSink> Cx<FromClient> for Network<'_, S> {
-    fn now(&self) -> SimTime {
-        self.now
-    }
-
-    fn wall(&self) -> WallTime {
-        self.wall()
-    }
-
-    fn send(&mut self, sent: Envelope<FromClient>) {
-        let at = self.arrival(&sent);
-        self.agenda
-            .push(at, Parcel::FromClient(sent, Tries::default()));
-    }
-
-    fn recall(&mut self, _job: JobId) -> bool {
-        false
-    }
-}
-
-impl<S: EventSink> Cx<FromLrms> for Network<'_, S> {
-    fn now(&self) -> SimTime {
-        self.now
-    }
-
-    fn wall(&self) -> WallTime {
-        self.wall()
-    }
-
-    fn send(&mut self, sent: Envelope<FromLrms>) {
-        let at = self.arrival(&sent);
-        self.agenda
-            .push(at, Parcel::FromLrms(sent, Tries::default()));
-    }
-
-    fn recall(&mut self, _job: JobId) -> bool {
         false
     }
 }
