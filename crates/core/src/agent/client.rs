@@ -11,9 +11,9 @@ pub use attempts::{Attempt, Attempts, Observation, Place};
 pub use elsewhere::{LogsRead, Stands};
 pub use services::{Patience, Published};
 
-use super::conversation::{Arrival, FromClient, ToEntry};
-use super::envelope::{Envelope, EnvelopeId, Fate, Tally, Undelivered};
 use super::{Agent, Cancel, Cx, Due, Freeze, Handle, Participant, SAY_AGAIN};
+use crate::conversation::{Arrival, FromClient, ToEntry};
+use crate::envelope::{Envelope, EnvelopeId, Fate, Tally, Undelivered};
 use crate::event::{Event, EventKind, MessageKind, Party};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::{Entry, Reason, Submission};

@@ -1,7 +1,7 @@
 //! Which jobs a service has seen, and what it answered.
 
-use super::conversation::Arrival;
-use super::envelope::EnvelopeId;
+use crate::conversation::Arrival;
+use crate::envelope::EnvelopeId;
 use crate::event::Party;
 use crate::ids::JobId;
 use crate::job::{JobSpec, Reason};

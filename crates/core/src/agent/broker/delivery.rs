@@ -4,9 +4,9 @@
 use super::notes::{UnderWay, visit_before};
 use super::{BrokerAgent, Reminder};
 use crate::agent::SAY_AGAIN;
-use crate::agent::conversation::{Arrival, FromBroker, ToLrms, ToPeer};
-use crate::agent::envelope::{Fate, Message as _, Undelivered};
 use crate::agent::{Cx, Handle};
+use crate::conversation::{Arrival, FromBroker, ToLrms, ToPeer};
+use crate::envelope::{Fate, Message, Undelivered};
 use crate::event::{Event, EventKind, MessageKind};
 use crate::job::Reason;
 use crate::message::Target;

@@ -1,7 +1,7 @@
 //! Tries to deliver a message, and what each conversation comes to.
 
 use super::Agents;
-use super::network::{Parcel, Travels};
+use super::network::Parcel;
 use crate::faults::Passage;
 use gridrig_core::agent::{
     AfterTry, Arrival, Cancel, Envelope, Fate, FromBroker, FromClient, FromLrms, Message, Received,
@@ -77,16 +77,18 @@ impl<S: EventSink> Agents<'_, S> {
 
     /// What follows a try to deliver a message of an agent: another one, or the
     /// agent learns what has become of it.
-    fn follow_try<M: Travels>(
+    fn follow_try<M: Message>(
         &mut self,
         sent: Envelope<M>,
         mut tries: Tries,
         result: Delivered,
         fate: fn(Fate<M>) -> Parcel,
-    ) {
+    ) where
+        Parcel: From<(Envelope<M>, Tries)>,
+    {
         let way = (sent.from, sent.message.to());
         let (at, parcel) = match tries.note(result, self.down.contains(&way)) {
-            AfterTry::Again(wait) => (self.network.after(wait), M::parcel(sent, tries)),
+            AfterTry::Again(wait) => (self.network.after(wait), (sent, tries).into()),
             AfterTry::Over(result) => {
                 let silence = result.is_err_and(Undelivered::is_silence);
                 match silence {

@@ -33,6 +33,24 @@ pub(super) enum Parcel {
     Ends(Entry, u64),
 }
 
+impl From<(Envelope<FromClient>, Tries)> for Parcel {
+    fn from((sent, tries): (Envelope<FromClient>, Tries)) -> Self {
+        Parcel::FromClient(sent, tries)
+    }
+}
+
+impl From<(Envelope<FromBroker>, Tries)> for Parcel {
+    fn from((sent, tries): (Envelope<FromBroker>, Tries)) -> Self {
+        Parcel::FromBroker(sent, tries)
+    }
+}
+
+impl From<(Envelope<FromLrms>, Tries)> for Parcel {
+    fn from((sent, tries): (Envelope<FromLrms>, Tries)) -> Self {
+        Parcel::FromLrms(sent, tries)
+    }
+}
+
 /// The place of a question for ends and what becomes of it, which is about no job.
 fn place_of_ends(of: Entry) -> Place {
     place_of_client(Kind::Information, of, JobId(u32::MAX))
@@ -145,10 +163,13 @@ impl<'a, S> Network<'a, S> {
     }
 
     /// Sends a message off that has been tried so.
-    pub fn send_off<M: Travels>(&mut self, sent: Envelope<M>, tries: Tries) {
+    pub fn send_off<M: Message>(&mut self, sent: Envelope<M>, tries: Tries)
+    where
+        Parcel: From<(Envelope<M>, Tries)>,
+    {
         let (from, to) = (sent.from, sent.message.to());
         let at = self.links.arrival(self.now, sent.due, from, to);
-        self.agenda.push(at, M::parcel(sent, tries));
+        self.agenda.push(at, (sent, tries).into());
     }
 }
 
@@ -167,30 +188,10 @@ impl<S: EventSink> EventSink for Network<'_, S> {
     }
 }
 
-/// What an agent says, on its way with the tries so far.
-pub(super) trait Travels: Message {
-    fn parcel(sent: Envelope<Self>, tries: Tries) -> Parcel;
-}
-
-impl Travels for FromClient {
-    fn parcel(sent: Envelope<Self>, tries: Tries) -> Parcel {
-        Parcel::FromClient(sent, tries)
-    }
-}
-
-impl Travels for FromBroker {
-    fn parcel(sent: Envelope<Self>, tries: Tries) -> Parcel {
-        Parcel::FromBroker(sent, tries)
-    }
-}
-
-impl Travels for FromLrms {
-    fn parcel(sent: Envelope<Self>, tries: Tries) -> Parcel {
-        Parcel::FromLrms(sent, tries)
-    }
-}
-
-impl<S: EventSink, M: Travels> Cx<M> for Network<'_, S> {
+impl<S: EventSink, M: Message> Cx<M> for Network<'_, S>
+where
+    Parcel: From<(Envelope<M>, Tries)>,
+{
     fn now(&self) -> SimTime {
         self.now
     }
