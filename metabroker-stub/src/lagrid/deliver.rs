@@ -54,6 +54,16 @@ impl Link {
             });
         };
         match what {
+            ToPeer::Forward(job) if job.sought => {
+                let request = QueryJob {
+                    connection,
+                    job: self.state().job_names.theirs(job.spec.id),
+                };
+                match self.call(&request).await?.state {
+                    JobState::Rejected => Err(answered(&self.setup.url, 404, TURNED_AWAY)),
+                    _ => Ok(()),
+                }
+            }
             ToPeer::Forward(job) => {
                 let submission = self.submission(connection, job);
                 let unsaid = |why| TransportError::unsaid(&self.setup.url, why);
@@ -78,16 +88,6 @@ impl Link {
                     job: self.state().job_names.theirs(*job),
                 };
                 self.call(&request).await.map(drop)
-            }
-            ToPeer::Locate(job) => {
-                let request = QueryJob {
-                    connection,
-                    job: self.state().job_names.theirs(job.spec.id),
-                };
-                match self.call(&request).await?.state {
-                    JobState::Rejected => Err(answered(&self.setup.url, 404, TURNED_AWAY)),
-                    _ => Ok(()),
-                }
             }
         }
     }
