@@ -103,7 +103,7 @@ pub enum RunDirError {
         #[source]
         source: parquet::errors::ParquetError,
     },
-    /// A file is so damaged that its reader gave up.
+    /// A file is so damaged that its reader failed.
     #[error("{}: expected a whole Parquet file: {message}", path.display())]
     Damaged {
         /// The file.

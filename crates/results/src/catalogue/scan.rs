@@ -241,7 +241,7 @@ pub(super) fn inspect(folder: &Path, path: &str) -> RunEntry {
     }
     if !dir.join(names::MANIFEST).exists() {
         entry.state = State::HalfWritten;
-        entry.reason = Some("no manifest.json: it was broken off while it was written".to_owned());
+        entry.reason = Some("no manifest.json: it was interrupted while it was written".to_owned());
         return entry;
     }
     let manifest = match rundir::read_manifest(&dir) {

@@ -49,7 +49,9 @@ pub(crate) fn find(paths: &[PathBuf], skip_damaged: bool) -> Result<Found, Compa
     let mut seen = BTreeSet::new();
     for path in paths {
         let before = candidates.len();
-        walk(path, DEPTH, &mut seen, &mut candidates)?;
+        if path.is_dir() {
+            walk(path, DEPTH, &mut seen, &mut candidates)?;
+        }
         let known = path.canonicalize().is_ok_and(|path| seen.contains(&path));
         if candidates.len() == before && !known {
             return Err(CompareError::NoRun { path: path.clone() });

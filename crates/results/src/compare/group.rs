@@ -360,7 +360,7 @@ fn only_one(variants: &[Variant<'_>], runs: &[FoundRun]) -> CompareError {
         }
     };
     CompareError::OnePolicy {
-        found: format!("{} runs of {}", runs.len(), names.join(", ")),
+        found: format!("all runs ({}) are of {}", runs.len(), names.join(", ")),
         hint,
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn draw(
     material: &Material,
     options: &Options,
 ) -> Result<(), ReportError> {
-    page.heading("Runs and how to make them again");
+    page.heading("Runs and how to repeat them");
     facts(page, material);
     again(page, material, options)?;
     warnings(page, material);
@@ -102,8 +102,8 @@ fn again(page: &mut Page, material: &Material, options: &Options) -> Result<(), 
         .filter_map(|run| run.manifest.study.varies.as_ref());
     if varies.any(|varies| varies.over == "shake" && varies.step.is_none()) {
         page.paragraph(
-            "These runs were shaken, and their directories do not say how far: run the scenario \
-             file they came from.",
+            "The submit times of these runs were shaken (run.replicate.over = \"shake\") by a \
+             step that their directories do not hold: run their scenario file again.",
         );
     }
     page.paragraph("And this page:");

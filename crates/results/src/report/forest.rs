@@ -115,9 +115,9 @@ fn per_replication(page: &mut Page, comparison: &Comparison, figure: Figure) {
         _ => "",
     };
     page.paragraph(&format!(
-        "The mean above hides single {one}s: here is each one's difference. Orange ones disagree \
-         with the mean: there the other policy is better (in bars: those on the other side of 0 than the dashed line); a \
-         policy can win on average and lose in them.{named}"
+        "The difference of each {one}. Orange ones contradict the mean: there the other policy \
+         is better (in bars: those on the other side of 0 than the dashed line): a policy can \
+         win on average and lose in some.{named}"
     ));
     let small = keys.len() * contenders.len() <= MOST_ROWS;
     let forests = if small { contenders.len() } else { 1 };

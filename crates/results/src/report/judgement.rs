@@ -100,7 +100,7 @@ fn explain(page: &mut Page, comparison: &Comparison) {
     });
     let told: Vec<String> = told.collect();
     if !told.is_empty() {
-        page.paragraph("Where a broker sends a job, by what it has heard of the others last:");
+        page.paragraph("Where a broker sends a job, by its last information about the others:");
         page.list(told);
     }
 }

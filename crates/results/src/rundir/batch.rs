@@ -24,7 +24,7 @@ pub(super) fn guarded<T>(
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
-            let message = text.unwrap_or_else(|| "its reader gave up".to_owned());
+            let message = text.unwrap_or_else(|| "its reader failed".to_owned());
             Err(RunDirError::Damaged { path, message })
         }
     }

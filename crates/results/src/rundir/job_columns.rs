@@ -10,9 +10,13 @@ use crate::names::Names;
 use crate::threshold::METRICS;
 use gridrig_core::event::Party;
 use gridrig_core::ids::{DomainId, JobId};
-use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::job::{
+    Component, Components, Entry, JobLabel, JobSpec, Requirements, Submission,
+};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_protocol::rest::{JobComponent, more_components};
+use serde_json::json;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -70,6 +74,12 @@ impl<'a> Job<'a> {
     fn generic(self) -> Option<Cow<'a, str>> {
         let generic = &self.wants()?.generic;
         (!generic.is_empty()).then(|| generic.to_string().into())
+    }
+
+    fn more(self) -> Option<Cow<'a, str>> {
+        let more = self.spec()?.components.more.iter().map(JobComponent::from);
+        let more: Vec<_> = more.collect();
+        (!more.is_empty()).then(|| json!(more).to_string().into())
     }
 
     fn wants(&self) -> Option<&'a Requirements> {
@@ -138,6 +148,16 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 39] {
     ]
 }
 
+/// The same of a run: components have a column where a job has several.
+fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
+    let mut columns = Vec::from(columns());
+    let is_one = |job: &Submission| job.spec.components.only().is_some();
+    if !run.submissions.iter().all(is_one) {
+        columns.push(("more_components", Text(Job::more)));
+    }
+    columns
+}
+
 fn text(name: &Option<Arc<str>>) -> Option<Cow<'_, str>> {
     name.as_deref().map(Cow::from)
 }
@@ -167,11 +187,10 @@ fn rows<'a>(run: &'a RunFiles<'a>) -> impl Fn(usize) -> Job<'a> {
 }
 
 pub(super) fn write(dir: &Path, run: &RunFiles<'_>) -> Result<FileDoc, RunDirError> {
-    let columns = columns();
     columns::write(
         dir,
         names::JOBS,
-        &columns,
+        &columns_of(run),
         run.table.rows().len(),
         rows(run),
     )
@@ -216,10 +235,11 @@ pub(super) fn read(
     let entry = batch.text("entry", index)?;
     let text = |name| Ok(batch.text(name, index)?.map(Arc::from));
     // Runs of before do not have these columns.
-    let generic = match batch.has("generic_resources") {
-        true => batch.text("generic_resources", index)?,
-        false => None,
+    let newer = |name| match batch.has(name) {
+        true => batch.text(name, index),
+        false => Ok(None),
     };
+    let generic = newer("generic_resources")?;
     let speed = match batch.has("speed_millionths") {
         true => batch.u64("speed_millionths", index)?,
         false => None,
@@ -230,23 +250,35 @@ pub(super) fn read(
     });
     let generic = generic.transpose()?;
     let processors = batch.u32("processors", index)?;
+    let processors =
+        processors.ok_or_else(|| wrong("processors", None, "a number of processors"))?;
+    let (first, more) = match newer("more_components")? {
+        None => (processors, Box::default()),
+        Some(text) => divided(processors, text).ok_or_else(|| {
+            let expected = "components as over REST, with fewer processors than the job";
+            wrong("more_components", Some(text), expected)
+        })?,
+    };
     let run_time = batch.time("run_time_ref_ns", index)?;
     let at = batch.time("intended_ns", index)?;
     let length = |at: SimTime| SimDuration::from_nanos(at.as_nanos());
     Ok(Submission {
         spec: JobSpec {
             id,
-            components: Components::one(
-                processors.ok_or_else(|| wrong("processors", None, "a number of processors"))?,
-                Requirements {
-                    architecture: text("architecture")?,
-                    os: text("os")?,
-                    memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
-                    disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
-                    speed_millionths: speed.unwrap_or(0),
-                    generic: generic.unwrap_or_default(),
+            components: Components {
+                first: Component {
+                    processors: first,
+                    requirements: Requirements {
+                        architecture: text("architecture")?,
+                        os: text("os")?,
+                        memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
+                        disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
+                        speed_millionths: speed.unwrap_or(0),
+                        generic: generic.unwrap_or_default(),
+                    },
                 },
-            ),
+                more,
+            },
             run_time: run_time
                 .map(length)
                 .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
@@ -266,4 +298,13 @@ pub(super) fn read(
             failed_in_trace: batch.bool("failed_in_trace", index)?.unwrap_or(false),
         },
     })
+}
+
+/// Processors of the first component, and the others; `None` if they are none.
+fn divided(processors: u32, text: &str) -> Option<(u32, Box<[Component]>)> {
+    let more = more_components(serde_json::from_str(text).ok()?).ok()?;
+    let left = more
+        .iter()
+        .try_fold(processors, |left, one| left.checked_sub(one.processors));
+    Some((left.filter(|left| *left > 0)?, more))
 }

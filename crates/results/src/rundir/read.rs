@@ -65,7 +65,8 @@ pub fn read(dir: &Path) -> Result<Run, RunDirError> {
 /// When it is missing, no manifest, or of a format to come.
 pub fn read_manifest(dir: &Path) -> Result<Manifest, RunDirError> {
     let path = dir.join(names::MANIFEST);
-    let text = fs::read(&path).map_err(RunDirError::io("read", &path))?;
+    let action = "read the manifest (expected the directory of one run)";
+    let text = fs::read(&path).map_err(RunDirError::io(action, &path))?;
     let parsed: Result<Manifest, _> = serde_json::from_slice(&text);
     let manifest = parsed.map_err(|source| RunDirError::Manifest { path, source })?;
     if manifest.format != MANIFEST_FORMAT {

@@ -98,7 +98,7 @@ fn bounds_note(document: &Comparison) -> Option<String> {
             policy.name, policy.missing_jobs
         )
     });
-    let note = "In parentheses: bounds, which do not compete and are not corrected for.".to_owned();
+    let note = "In parentheses: bounds, which do not compete and have no p.".to_owned();
     Some(lacking.fold(note, |note, more| note + &more))
 }
 
@@ -226,7 +226,7 @@ fn decisions_table(document: &Comparison) -> Option<Table> {
         rows,
         note: Some(
             "Info age: of what was known of the chosen candidate. Regret: how much later a job would \
-             start where it was sent than at the best candidate, by the truth of that instant."
+             start where it was sent than at the best candidate, by the true state at that instant."
                 .to_owned(),
         ),
     })
@@ -330,7 +330,7 @@ fn breakdown_table(document: &Comparison, breakdown: &Breakdown) -> Table {
     };
     let note = match breakdown.same_jobs {
         false => "Other jobs under each policy: no differences are shown.".to_owned(),
-        true => format!("{of}* each by itself, not corrected for how many there are."),
+        true => format!("{of}* without correction for the number of comparisons."),
     };
     let mut header = columns(&format!(
         "{by} | policy | jobs | mean | difference | 95 % interval*"
