@@ -177,7 +177,7 @@ pub struct Workload {
     pub sanitize: Option<Str<Sanitize>>,
     /// Wider jobs are left out, and counted. Default: none are.
     pub max_processors: Option<Count>,
-    /// The part of the trace that is played. Default: all of it.
+    /// The part of the trace that is run. Default: all of it.
     pub window: Option<At<Window>>,
     /// Keep m of every n jobs, "m/n", evenly spread, or "all" (the default).
     pub keep: Option<At<Str<KeepText>>>,
@@ -185,8 +185,7 @@ pub struct Workload {
     pub phase: Option<At<Whole<0, 999_999>>>,
     /// Instead of keep: keep each job with this probability, at random.
     pub share: Option<At<Positive>>,
-    /// Instead of keep: keep as many jobs, at random, as load the processors
-    /// to this.
+    /// Instead of keep: keep as many jobs, at random, as give this offered load.
     pub load: Option<At<Load>>,
     /// What becomes of run times of 0, before scaling. Default "1s".
     pub zero_run_time: Option<Str<ZeroRunTime>>,
@@ -209,7 +208,7 @@ pub struct Draw {
     pub architecture: Option<BTreeMap<String, Weight>>,
     /// Operating systems with their weights. Default: none is wanted.
     pub os: Option<BTreeMap<String, Weight>>,
-    /// From how many to how many jobs in a row want the same of both. Default
+    /// The least and the most jobs in a row that want the same of both. Default
     /// [3, 6].
     pub burst: Option<At<Vec<Count>>>,
     /// Memory per processor: MiB with weights. Default: none is wanted.
@@ -225,6 +224,10 @@ pub struct Draw {
     /// Generic resources of each node of a job, with their weights: "gpu:2",
     /// "gpu:1,nic:1", or "none". Default: none are wanted.
     pub generic_resources: Option<At<BTreeMap<String, Weight>>>,
+    /// Into how many components a job is divided, at most one for each of its
+    /// processors: numbers from 1 to 64 with weights. Memory, disk and generic
+    /// resources are drawn for each. Default: no job is divided.
+    pub components: Option<At<BTreeMap<String, Weight>>>,
 }
 
 /// A weight.
@@ -269,7 +272,7 @@ pub struct Load {
     /// processors.
     #[schemars(required)]
     pub offered: Option<Positive>,
-    /// On so many processors. Default: all in reach of where the jobs enter.
+    /// The processors of that load. Default: all that the jobs can reach.
     pub processors: Option<Count>,
 }
 
@@ -301,8 +304,8 @@ pub struct Run {
     pub name: Option<Str<Identifier>>,
     /// "virtual" (the default) or "real" time.
     pub clock: Option<Str<Name<ClockName>>>,
-    /// How many times faster than the wall clock the whole rig runs in real
-    /// time. Default 1.
+    /// How many times faster than the wall clock the run is in real time.
+    /// Default 1.
     pub speed: Option<Positive>,
     /// The forwarding policies to compare, by name or as a table with name and
     /// parameters. Default ["round-robin"]. With brokers that are external:
@@ -312,7 +315,7 @@ pub struct Run {
     /// full-information (virtual time) and one pooled cluster. Default: true in
     /// virtual time where several policies are compared.
     pub bounds: Option<At<bool>>,
-    /// How equally good candidates are told apart. Default "rotate".
+    /// Which of equally good candidates is chosen. Default "rotate".
     pub tie: Option<At<Str<Name<Tie>>>>,
     /// The seed of all random streams. Default 1.
     pub seed: Option<Whole<0, { u64::MAX }>>,
@@ -325,11 +328,11 @@ pub struct Run {
     pub replicate: Option<At<Replicate>>,
     /// Bounds on figures of every run, such as "delay_s.p95 < 60".
     pub require: Option<Vec<Str<Threshold>>>,
-    /// What `gridrig compare` judges policies by, the first of them before
-    /// all. Default ["delay_s.mean"].
+    /// The figures by which `gridrig compare` judges policies; the first gives
+    /// the verdict. Default ["delay_s.mean"].
     pub primary: Option<Vec<Str<Figure>>>,
-    /// The largest submission lag times compression (time of the trace)
-    /// before a run in real time is not valid. Default "30s".
+    /// A run in real time is valid if its submission lag times compression
+    /// (time of the trace) is at most this. Default "30s".
     pub lag_tolerance: Option<Duration>,
 }
 
@@ -340,7 +343,7 @@ pub struct Replicate {
     /// What varies.
     #[schemars(required)]
     pub over: Option<Str<Name<Over>>>,
-    /// How far: of the window, or the most that a shaken job moves.
+    /// The step between windows, or the largest shift of a submission (shake).
     pub step: Option<At<Str<AboveZero>>>,
     /// How many replications.
     #[schemars(required)]

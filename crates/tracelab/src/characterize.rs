@@ -325,7 +325,7 @@ fn warnings(
                 .to_owned(),
         ),
         (Some(has), Some(ProcessorsFrom::MaxNodes)) => warn(format!(
-            "the header has no MaxProcs; MaxNodes = {has} stands in"
+            "the header has no MaxProcs; MaxNodes = {has} is used instead"
         )),
         _ => {}
     }
@@ -343,7 +343,7 @@ fn warnings(
             warn("the header gives no usable time zone: hours and days are UTC".to_owned());
         }
         _ if clock.contradiction => warn(format!(
-            "the header's TimeZone contradicts StartTime; {} by StartTime counts",
+            "the header's TimeZone contradicts StartTime; {}, by StartTime, is used",
             clock.zone_name()
         )),
         _ => {}
@@ -373,7 +373,7 @@ fn unknown_clusters(options: &Options, clusters: Option<&Clusters>) -> Option<St
         .collect();
     (!unknown.is_empty()).then(|| {
         format!(
-            "the trace names no cluster {}; its processors count for nothing",
+            "the trace names no cluster {}; its processors are ignored",
             unknown.join(", ")
         )
     })

@@ -382,7 +382,7 @@ impl<'a> Sieve<'a> {
         }
         warn(
             self.unnumbered,
-            "jobs have no job number; the line number stands in",
+            "jobs have no job number; the line number is used instead",
         );
         self.jobs.sort_by_key(|job| job.line);
         let steps = self.jobs.windows(2);

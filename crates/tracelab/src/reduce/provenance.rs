@@ -108,8 +108,8 @@ impl Provenance {
         let line = header.values(REDUCTION_KEY).first()?;
         Some(serde_json::from_str(line).map_err(|error| {
             format!(
-                "the header line {REDUCTION_KEY} cannot be read ({error}); the trace is taken for \
-                 one that was not reduced"
+                "the header line {REDUCTION_KEY} cannot be read ({error}); the trace is treated \
+                 as one that was not reduced"
             )
         }))
     }

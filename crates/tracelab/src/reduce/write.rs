@@ -37,8 +37,8 @@ pub enum WriteError {
     Source(#[from] TraceError),
     /// The source is not what it was when it was reduced.
     #[error(
-        "{file}:{line}: this job was here when the trace was reduced and is gone: expected a \
-             file that nobody writes to"
+        "{file}:{line}: this job is not the one that was read before: expected a file that does \
+         not change"
     )]
     Changed {
         /// The source.

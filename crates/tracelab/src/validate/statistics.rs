@@ -168,9 +168,9 @@ pub const STATISTICS: [Statistic; 30] = {
         Order.both("processors.lag1", "autocorrelation of processors"),
         Order.both("run_time.lag1", "autocorrelation of run times"),
         Order.both("users.repeat", "share of jobs after one of the same user"),
-        Association.both("processors.time", "sizes come when they came"),
-        Association.both("run_time.time", "run times come when they came"),
-        Association.both("users.time", "users come when they came"),
+        Association.both("processors.time", "sizes by submit time"),
+        Association.both("run_time.time", "run times by submit time"),
+        Association.both("users.time", "users by submit time"),
         Clusters.upper("clusters.wcss", "distance of the WCSS curves"),
         Clusters.lower(
             "clusters.ari",
