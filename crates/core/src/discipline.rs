@@ -17,6 +17,7 @@ use crate::placement::{ClassId, Nodes};
 use crate::plan::{Backlog, Waiting};
 use crate::queue::{First, Queue};
 use crate::time::SimTime;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// What a discipline may look at when it picks.
 pub struct View<'a> {
@@ -116,17 +117,7 @@ pub(crate) enum Built {
 }
 
 /// The disciplines there are.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum DisciplineKind {
     /// LSAP 3.1: in arrival order, the first job that fits runs.
@@ -145,7 +136,7 @@ pub enum DisciplineKind {
 
 impl DisciplineKind {
     /// All disciplines.
-    pub const ALL: &'static [DisciplineKind] = <DisciplineKind as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [DisciplineKind] = <DisciplineKind as VariantArray>::VARIANTS;
 
     /// The name used in scenarios and results.
     #[must_use]
