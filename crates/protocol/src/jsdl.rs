@@ -41,6 +41,7 @@ pub use resources::{OperatingSystem, Quantity, Resources};
 
 use gridrig_core::time::SimDuration;
 use std::collections::BTreeMap;
+use strum::{Display, EnumString, VariantArray};
 
 /// The document: one job.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -227,17 +228,7 @@ pub struct DataStaging {
 }
 
 /// What to do with a file that is there already.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    strum::Display,
-    strum::EnumString,
-    strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantArray)]
 #[strum(serialize_all = "camelCase")]
 pub enum CreationFlag {
     /// Replace it.
@@ -251,7 +242,7 @@ pub enum CreationFlag {
 
 /// A limit of the POSIX application, in the order of its schema, with the name of its element.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, VariantArray,
 )]
 #[strum(suffix = "Limit")]
 pub enum Limit {

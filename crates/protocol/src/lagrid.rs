@@ -52,6 +52,7 @@ pub use reference::{Parameter, Reference};
 pub use resource::{
     ClusterReport, RequestResourceData, ResourceUpdate, SendResourceData, SendResourceDataAnswer,
 };
+use strum::{EnumString, IntoStaticStr, VariantArray};
 pub use words::{
     Auth, ConnEvent, Form, JobLanguage, JobNews, ResourceLanguage, Role, UpdateKind, UpdateVerdict,
 };
@@ -63,16 +64,7 @@ pub const JSON_PATH: &str = "/v1/peers";
 
 /// An operation of the protocol.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantArray,
 )]
 #[strum(serialize_all = "camelCase")]
 pub enum Operation {
@@ -98,7 +90,7 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation, in the order of the paper's Table 1.
-    pub const ALL: &'static [Operation] = <Operation as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Operation] = <Operation as VariantArray>::VARIANTS;
 
     /// Its name: that of the request's element and of the JSON route.
     #[must_use]

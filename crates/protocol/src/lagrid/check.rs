@@ -85,23 +85,14 @@ fn parameters(parameters: &[Parameter]) -> Result<(), Problem> {
     let count = parameters.len();
     let expected = "at most 16 of them";
     ensure(count <= MAX_PARAMETERS, "parameters", count, expected)?;
-    for Parameter {
-        namespace,
-        name,
-        value,
-    } in parameters
-    {
+    for one in parameters {
         let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
-        let is_name = name.starts_with(begins) && name.chars().all(fits);
-        ensure(
-            is_name,
-            "parameters.name",
-            name,
-            "the name of an XML element",
-        )?;
-        text("parameters.namespace", namespace, MAX_ADDRESS)?;
-        text("parameters.value", value, MAX_ADDRESS)?;
+        let is_name = one.name.starts_with(begins) && one.name.chars().all(fits);
+        let expected = "the name of an XML element";
+        ensure(is_name, "parameters.name", &one.name, expected)?;
+        text("parameters.namespace", &one.namespace, MAX_ADDRESS)?;
+        text("parameters.value", &one.value, MAX_ADDRESS)?;
     }
     Ok(())
 }
@@ -109,13 +100,8 @@ fn parameters(parameters: &[Parameter]) -> Result<(), Problem> {
 /// A list with something in it, and nothing twice.
 fn choice<T: Ord>(field: &str, list: &[T], least: usize) -> Result<(), Problem> {
     ensure(list.len() >= least, field, "", "at least one")?;
-    let distinct: BTreeSet<&T> = list.iter().collect();
-    ensure(
-        distinct.len() == list.len(),
-        field,
-        list.len(),
-        "nothing twice",
-    )
+    let distinct = list.iter().collect::<BTreeSet<&T>>().len();
+    ensure(distinct == list.len(), field, list.len(), "nothing twice")
 }
 
 fn heartbeat(ms: u64) -> Result<(), Problem> {
@@ -151,12 +137,8 @@ impl Check for OpenConn {
         positive("round", self.round.into())?;
         positive("max_rounds", self.max_rounds.into())?;
         let expected = format!("at most max_rounds, which is {}", self.max_rounds);
-        ensure(
-            self.round <= self.max_rounds,
-            "round",
-            self.round,
-            &expected,
-        )?;
+        let (round, in_time) = (self.round, self.round <= self.max_rounds);
+        ensure(in_time, "round", round, &expected)?;
         self.proposal.check()
     }
 }
@@ -274,20 +256,11 @@ impl<J> Check for SubmitJob<J> {
         if let Some(forwarder) = &self.forwarder {
             forwarder.check()?;
         }
+        let (entered, by) = (self.origin.is_some(), self.forwarder.is_some());
         let expected = "the endpoint of whoever forwards the job (hop > 0)";
-        ensure(
-            self.hop == 0 || self.forwarder.is_some(),
-            "forwarder",
-            "",
-            expected,
-        )?;
+        ensure(self.hop == 0 || by, "forwarder", "", expected)?;
         let expected = "where a forwarded job (hop > 0) entered";
-        ensure(
-            self.hop == 0 || self.origin.is_some(),
-            "origin",
-            "",
-            expected,
-        )
+        ensure(self.hop == 0 || entered, "origin", "", expected)
     }
 }
 

@@ -227,10 +227,8 @@ pub(in crate::lagrid) async fn take_update(
     });
     let updated = call.await.map_err(gone)?;
     updated.map_err(|Unexpected| {
-        Problem::of_code(
-            "unexpected-samples",
-            "field clusters: expected clusters of the sender's, sampled no later than now",
-        )
+        let detail = "field clusters: expected clusters of the sender's, sampled no later than now";
+        Problem::of_code("unexpected-samples", detail)
     })
 }
 
