@@ -43,10 +43,10 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
     post, path = "/v1/jobs", request_body = JobSubmission,
     responses(
         (status = 201, description = "A client's job is queued", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
-        (status = 202, description = "A broker's job has been looked at", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
+        (status = 202, description = "A job from a broker was decided; the answer says how", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
         BadBody,
         (status = 409, description = "Another job has this id", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "A field will not do, or the job can never run here", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid, or the job can never run here", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
 )]

@@ -50,7 +50,7 @@ impl Transport for HttpTransport {
         let to = cluster.to_string();
         Err(TransportError::NotReached {
             to,
-            why: "an LRMS reads no other".to_owned(),
+            why: "an LRMS reads no load of others".to_owned(),
         })
     }
 }

@@ -241,7 +241,7 @@ pub struct AuditArgs {
 #[command(
     after_help = "Examples:\n  gridrig metrics\n  gridrig metrics --out monitoring\n\n\
         The second writes prometheus.yml, the Grafana dashboards and the provisioning of both. \
-        Services started with --targets monitoring/targets are then found by themselves."
+        Prometheus then finds services started with --targets monitoring/targets."
 )]
 pub struct MetricsArgs {
     /// Write configuration for Prometheus and Grafana into this folder

@@ -58,10 +58,10 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
     post, path = "/v1/jobs", request_body = JobSubmission,
     responses(
         (status = 201, description = "A client's job is queued", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
-        (status = 202, description = "A broker's job has been looked at", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
+        (status = 202, description = "A job from a broker was decided; the answer says how", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
         BadBody,
         (status = 409, description = "Another job has this id", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "A field will not do, or the sender is no peer", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid, or the sender is no peer", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
 )]
@@ -150,7 +150,7 @@ async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, ProblemRespons
     responses(
         (status = 204, description = "Taken in"),
         BadBody,
-        (status = 422, description = "A field will not do, or the sender is not expected", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid, or the sender is not expected", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
 )]
@@ -166,7 +166,7 @@ async fn inform(
         Ok(false) => app.metrics.count_repeated(),
         Err(Unexpected) => {
             let detail = "field samples: expected clusters that this broker may send jobs to, \
-                          reported by whoever has them, sampled no later than now";
+                          reported by the domain that has them, sampled no later than now";
             return Err(Problem::new(422, "unexpected-samples", detail).into());
         }
     }
@@ -182,7 +182,7 @@ fn refuse_session_peer(app: &App, from: Party) -> Result<(), Problem> {
     let Some(link) = link else {
         return Ok(());
     };
-    let detail = format!("domain {} speaks in a session, not here", link.name());
+    let detail = format!("domain {} has a session, and sends this there", link.name());
     Err(Problem::new(403, "session-required", detail))
 }
 
@@ -211,7 +211,7 @@ fn received<S>(
     responses(
         (status = 204, description = "Taken in; news about a job that is not with the sender changes nothing"),
         BadBody,
-        (status = 422, description = "A field will not do", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
 )]

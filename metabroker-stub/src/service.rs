@@ -56,7 +56,7 @@ impl Service for Config {
         let listener = TcpListener::bind(door.listen)?;
         let url = base_url(listener.local_addr()?, door.tls.is_some());
         app.config.links.set_address(&url);
-        tracing::info!(url, "peers come in here");
+        tracing::info!(url, "listening for peers");
         Ok(Some(SideDoor {
             listener,
             tls: door.tls.clone(),

@@ -31,16 +31,16 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 
-/// A job that is to leave.
+/// A job that is to be submitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ticket {
+pub struct SubmitRequest {
     /// The job.
     pub job: JobSpec,
     /// What it is called wherever it goes.
     pub tag: String,
     /// Its idempotency key.
     pub key: String,
-    /// When it was to leave, in the time of the run.
+    /// When it was to be submitted, in the time of the run.
     pub due: SimTime,
 }
 
@@ -57,7 +57,7 @@ pub trait Outlet: Debug + Send + Sync {
     /// does nothing more.
     ///
     /// The error says whether the job can have been taken all the same.
-    fn submit<'a>(&'a self, ticket: &'a Ticket) -> Answer<'a>;
+    fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a>;
 
     /// Submissions that may be under way at a time, at least 1; others wait.
     fn at_once(&self) -> usize;

@@ -15,7 +15,7 @@ pub use gridrig_core::agent::Patience;
 pub use played::{Handover, Played, Progress, Unseen};
 
 use crate::observation::{LogReader, Owner, Owners};
-use crate::outlet::{Outlet, Ticket};
+use crate::outlet::{Outlet, SubmitRequest};
 use gridrig_core::agent::{
     Agent as _, Arrival, ClientAgent, ClientInput, ClientSetup, Due, Fate, Freeze, FromClient,
     GivenUp, LogsRead, Observation, Participant as _, ToEntry,
@@ -369,8 +369,8 @@ impl Readers {
         for reader in self.again {
             match tokio::time::timeout(LAST_LOOK, reader.catch_up()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::warn!(%error, "a log is not read to its end"),
-                Err(_) => tracing::warn!(url = reader.url, "a log is not read to its end"),
+                Ok(Err(error)) => tracing::warn!(%error, "a log was not read to its end"),
+                Err(_) => tracing::warn!(url = reader.url, "a log was not read to its end"),
             }
         }
         std::iter::from_fn(|| unheard.try_recv().ok()).collect()
@@ -378,8 +378,8 @@ impl Readers {
 }
 
 /// The job that a message brings.
-fn ticket(job: &Arrival, due: SimTime, tags: &Tags) -> Ticket {
-    Ticket {
+fn request_of(job: &Arrival, due: SimTime, tags: &Tags) -> SubmitRequest {
+    SubmitRequest {
         tag: tags.tag(&job.spec),
         job: job.spec.clone(),
         key: job.key.clone().unwrap_or_default(),

@@ -321,11 +321,11 @@ event_kinds! {
     Submitted "submitted" "The replayer hands the job over; the value is when it should have."
         "submitted to {to} (intended at {value})"
         { by: Parties::CLIENT, to: Parties::ENTRY, value: Value::Instant, message: Some(MessageKind::Submit) }
-    BrokerArrival "broker-arrival" "A broker has the job; the value is how often it was forwarded so far."
+    BrokerArrival "broker-arrival" "A broker has the job; the value is the number of its forwards so far."
         "arrived at {by} after {value} forwards"
         { by: Parties::BROKER, value: Value::Forwards }
-    Recovered "recovered" "A broker that was started anew has found out where a job is that it may have had before; the value is how often it was forwarded so far."
-        "found at {to} by {by}, which was started anew"
+    Recovered "recovered" "A restarted broker has found a job that it may have had before; the value is the number of its forwards so far."
+        "found at {to} by {by}, which was restarted"
         { by: Parties::BROKER, to: Parties::ENTRY, value: Value::Forwards }
     Forwarded "forwarded" "A broker sends the job to a peer."
         "forwarded from {by} to {to}"
@@ -348,7 +348,7 @@ event_kinds! {
     Started "started" "The job begins to run on the processors of its placement."
         "started at {by} on {placement}"
         { by: Parties::LRMS, has_placement: true }
-    LostTouch "lost-touch" "Whoever sent the job there does not know what has become of it; the end of the job, if there is one, is told by whoever has it."
+    LostTouch "lost-touch" "The sender of the job does not know what has become of it; if the job ends, the service that has it says so."
         "{by} has lost touch with it at {to}: {reason}"
         { by: Parties::SENDER, to: Parties::ENTRY, has_reason: true }
     Finished "finished" "The job ended by itself."
@@ -357,10 +357,10 @@ event_kinds! {
     Rejected "rejected" "The job is turned away for good."
         "rejected by {by}: {reason}"
         { has_reason: true, is_terminal: true }
-    Cancelled "cancelled" "The job was removed on request, where it was."
+    Cancelled "cancelled" "The job was removed on request, at the service that had it."
         "cancelled at {by}"
         { is_terminal: true }
-    Failed "failed" "The job was lost to a fault, where it was."
+    Failed "failed" "The job was lost to a fault, at the service that had it."
         "lost at {by}: {reason}"
         { has_reason: true, is_terminal: true }
     Notified "notified" "A message about the job's end, or that touch with it is lost, travels towards its submitter."

@@ -69,7 +69,7 @@ pub enum Choice {
     Reject(Reason),
 }
 
-/// How equally good candidates are told apart.
+/// Which of equally good candidates is chosen.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr,
 )]

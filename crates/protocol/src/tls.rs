@@ -79,7 +79,7 @@ pub fn peer_client(tls: Option<&OutgoingTls>, timeout: Duration) -> Result<PeerC
     }
     let http = builder.build().map_err(|error| {
         let path = named.unwrap_or(Path::new("TLS"));
-        TlsError::file(path, error, "a set-up that holds together")
+        TlsError::file(path, error, "a consistent configuration")
     })?;
     Ok(PeerClient::new(http, Codec::default(), timeout))
 }

@@ -21,7 +21,7 @@ use crate::{ClockName, Over, Stop};
 use gridrig_core::policy::Tie;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -94,35 +94,17 @@ impl<T: JsonSchema> JsonSchema for List<T> {
 }
 
 /// `[workload]`, or `[[workload]]` where there are several.
-#[derive(Clone, Debug)]
-pub enum Workloads {
-    /// One table.
-    One(Box<Workload>),
-    /// A list of tables.
-    Many(Vec<At<Workload>>),
-}
+#[derive(Clone, Debug, Serialize)]
+pub struct Workloads(Vec<At<Workload>>);
 
 impl At<Workloads> {
     /// Each workload and where it stands.
     pub(crate) fn iter_mut(&mut self) -> Vec<(Range<usize>, &mut Workload)> {
-        let span = self.span();
-        match self.get_mut() {
-            Workloads::One(one) => vec![(span, &mut **one)],
-            Workloads::Many(many) => {
-                let many = many.iter_mut();
-                many.map(|one| (one.span(), one.get_mut())).collect()
-            }
-        }
-    }
-}
-
-/// Always as a list.
-impl Serialize for Workloads {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Workloads::One(one) => [one].serialize(serializer),
-            Workloads::Many(many) => many.serialize(serializer),
-        }
+        let whole = self.span();
+        let span = |one: &At<Workload>| Some(one.span()).filter(|own| !own.is_empty());
+        let many = self.get_mut().0.iter_mut();
+        many.map(|one| (span(one).unwrap_or(whole.clone()), one.get_mut()))
+            .collect()
     }
 }
 
@@ -139,15 +121,12 @@ impl<'de> Deserialize<'de> for Workloads {
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Workloads, A::Error> {
                 let one = Workload::deserialize(value::MapAccessDeserializer::new(map))?;
-                Ok(Workloads::One(Box::new(one)))
+                Ok(Workloads(vec![At::new(one)]))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Workloads, A::Error> {
-                let mut all = Vec::new();
-                while let Some(one) = list.next_element()? {
-                    all.push(one);
-                }
-                Ok(Workloads::Many(all))
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Workloads, A::Error> {
+                let list = List::deserialize(value::SeqAccessDeserializer::new(list))?;
+                Ok(Workloads(list.0))
             }
         }
 
@@ -198,7 +177,7 @@ pub struct Workload {
     pub sanitize: Option<Str<Sanitize>>,
     /// Wider jobs are left out, and counted. Default: none are.
     pub max_processors: Option<Count>,
-    /// The part of the trace that is played. Default: all of it.
+    /// The part of the trace that is run. Default: all of it.
     pub window: Option<At<Window>>,
     /// Keep m of every n jobs, "m/n", evenly spread, or "all" (the default).
     pub keep: Option<At<Str<KeepText>>>,
@@ -206,8 +185,7 @@ pub struct Workload {
     pub phase: Option<At<Whole<0, 999_999>>>,
     /// Instead of keep: keep each job with this probability, at random.
     pub share: Option<At<Positive>>,
-    /// Instead of keep: keep as many jobs, at random, as load the processors
-    /// to this.
+    /// Instead of keep: keep as many jobs, at random, as give this offered load.
     pub load: Option<At<Load>>,
     /// What becomes of run times of 0, before scaling. Default "1s".
     pub zero_run_time: Option<Str<ZeroRunTime>>,
@@ -230,7 +208,7 @@ pub struct Draw {
     pub architecture: Option<BTreeMap<String, Weight>>,
     /// Operating systems with their weights. Default: none is wanted.
     pub os: Option<BTreeMap<String, Weight>>,
-    /// From how many to how many jobs in a row want the same of both. Default
+    /// The least and the most jobs in a row that want the same of both. Default
     /// [3, 6].
     pub burst: Option<At<Vec<Count>>>,
     /// Memory per processor: MiB with weights. Default: none is wanted.
@@ -246,6 +224,10 @@ pub struct Draw {
     /// Generic resources of each node of a job, with their weights: "gpu:2",
     /// "gpu:1,nic:1", or "none". Default: none are wanted.
     pub generic_resources: Option<At<BTreeMap<String, Weight>>>,
+    /// Into how many components a job is divided, at most one for each of its
+    /// processors: numbers from 1 to 64 with weights. Memory, disk and generic
+    /// resources are drawn for each. Default: no job is divided.
+    pub components: Option<At<BTreeMap<String, Weight>>>,
 }
 
 /// A weight.
@@ -290,7 +272,7 @@ pub struct Load {
     /// processors.
     #[schemars(required)]
     pub offered: Option<Positive>,
-    /// On so many processors. Default: all in reach of where the jobs enter.
+    /// The processors of that load. Default: all that the jobs can reach.
     pub processors: Option<Count>,
 }
 
@@ -322,8 +304,8 @@ pub struct Run {
     pub name: Option<Str<Identifier>>,
     /// "virtual" (the default) or "real" time.
     pub clock: Option<Str<Name<ClockName>>>,
-    /// How many times faster than the wall clock the whole rig runs in real
-    /// time. Default 1.
+    /// How many times faster than the wall clock the run is in real time.
+    /// Default 1.
     pub speed: Option<Positive>,
     /// The forwarding policies to compare, by name or as a table with name and
     /// parameters. Default ["round-robin"]. With brokers that are external:
@@ -333,7 +315,7 @@ pub struct Run {
     /// full-information (virtual time) and one pooled cluster. Default: true in
     /// virtual time where several policies are compared.
     pub bounds: Option<At<bool>>,
-    /// How equally good candidates are told apart. Default "rotate".
+    /// Which of equally good candidates is chosen. Default "rotate".
     pub tie: Option<At<Str<Name<Tie>>>>,
     /// The seed of all random streams. Default 1.
     pub seed: Option<Whole<0, { u64::MAX }>>,
@@ -346,11 +328,11 @@ pub struct Run {
     pub replicate: Option<At<Replicate>>,
     /// Bounds on figures of every run, such as "delay_s.p95 < 60".
     pub require: Option<Vec<Str<Threshold>>>,
-    /// What `gridrig compare` judges policies by, the first of them before
-    /// all. Default ["delay_s.mean"].
+    /// The figures by which `gridrig compare` judges policies; the first gives
+    /// the verdict. Default ["delay_s.mean"].
     pub primary: Option<Vec<Str<Figure>>>,
-    /// The largest submission lag times compression (time of the trace)
-    /// before a run in real time is not valid. Default "30s".
+    /// A run in real time is valid if its submission lag times compression
+    /// (time of the trace) is at most this. Default "30s".
     pub lag_tolerance: Option<Duration>,
 }
 
@@ -361,7 +343,7 @@ pub struct Replicate {
     /// What varies.
     #[schemars(required)]
     pub over: Option<Str<Name<Over>>>,
-    /// How far: of the window, or the most that a shaken job moves.
+    /// The step between windows, or the largest shift of a submission (shake).
     pub step: Option<At<Str<AboveZero>>>,
     /// How many replications.
     #[schemars(required)]

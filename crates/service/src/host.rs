@@ -56,7 +56,7 @@ pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<H
         }),
         Err(_ended) => {
             thread.stop().await?;
-            Err(io::Error::other("the service ended before it had begun"))
+            Err(io::Error::other("the service ended while it was starting"))
         }
     }
 }

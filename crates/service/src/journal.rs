@@ -160,8 +160,8 @@ fn read<S: Service>(
         }
         whole += length;
         if line == b"{\"life\":\"begins\"}\n" {
-            let why = "it has the events of a service, as earlier versions wrote them";
-            return Err(wrong(number, why, "the inputs of one: give another file"));
+            let why = "it has the events of a service, as earlier versions of gridrig wrote them";
+            return Err(wrong(number, why, "its inputs: give another file"));
         }
         let read = serde_json::from_slice(&line);
         match (read, &mut known) {
@@ -184,7 +184,7 @@ fn read<S: Service>(
                 let taken = replay.take(record);
                 taken.map_err(|error| unlike(number, error))?;
             }
-            (Ok(_), None) => return Err(wrong(number, "nobody has begun", "a service")),
+            (Ok(_), None) => return Err(wrong(number, "no service began", "a service")),
             (Err(error), _) => return Err(wrong(number, error, "a line of a journal")),
         }
     }
@@ -205,7 +205,7 @@ impl Life {
         }
         if (self.epoch_unix_ns, &self.speed) != (this.epoch_unix_ns, &this.speed) {
             let expected = format!("--epoch {} --speed {}", self.epoch_unix_ns, self.speed);
-            return Err(("its clock is another one".to_owned(), expected));
+            return Err(("it was written with another clock".to_owned(), expected));
         }
         Ok(())
     }

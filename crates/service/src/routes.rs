@@ -56,6 +56,7 @@ pub fn status(view: &JobView) -> JobStatus {
         tag: view.tag.as_deref().map(str::to_owned),
         identity: view.identity.as_deref().map(str::to_owned),
         processors: spec.processors(),
+        more_components: spec.components.more.iter().map(Into::into).collect(),
         run_time: spec.run_time.to_string(),
         requested_time: spec.requested_time.map(|time| time.to_string()),
         state: String::new(),
@@ -124,7 +125,7 @@ pub async fn ends<S: Service>(
     let (after, wait) = (query.after, query.wait()?);
     let mut published = app.actor.published();
     let news = published.wait_for(|ends| *ends > after);
-    // The time is up or the machine has stopped: the page is then empty, or
+    // The time is up or the service has stopped: the page is then empty, or
     // the call below says so.
     let _ = tokio::time::timeout(wait, news)
         .await

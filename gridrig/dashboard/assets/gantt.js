@@ -348,7 +348,7 @@ for (const chart of charts) {
     }
     const job = hit(chart, place);
     chart.canvas.classList.toggle("over", job !== null);
-    chart.told.textContent = job === null ? chart.base : `job ${job} · ${number.format(seconds(chart, place[0]))} s · click for its life`;
+    chart.told.textContent = job === null ? chart.base : `job ${job} · ${number.format(seconds(chart, place[0]))} s · click for its events`;
   });
   chart.canvas.addEventListener("pointerleave", () => { if (chart.part) chart.told.textContent = chart.base; });
   chart.canvas.addEventListener("pointerup", (event) => {

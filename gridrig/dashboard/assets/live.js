@@ -80,7 +80,7 @@ function warnings(list) {
 
 function lag() {
   const { session, now } = state;
-  if (session.clock === "virtual") return ["Submission lag", small("0", "virtual clock: nobody is late")];
+  if (session.clock === "virtual") return ["Submission lag", small("0", "virtual clock: no lag")];
   const good = now.late ? "bad" : "good";
   return ["Submission lag p99 \u00d7 compression",
     [el("span", { class: good }, duration(now.lag_trace_s)), " ",
@@ -115,7 +115,7 @@ function tiles() {
     now.failed > 0 ? ["failed", count(now.failed)] : null,
     ["forwarded", [count(now.forwarded), " ", el("small", {}, percent(now.submitted > 0 ? now.forwarded / now.submitted : null, 0))],
       "Jobs forwarded at least once, and their share of those submitted"],
-    ["waited (est.)", percent(now.waited_share), "Of the jobs that started, the share that waited for processors"],
+    ["waited (est.)", percent(now.waited_share), "Share of the started jobs that waited for processors"],
     ["mean delay (est.)", small(...time(now.delay_mean_s)), "finish_seen - submit - actual run time, of the jobs so far"],
     ["p95 delay (est.)", small(...time(now.delay_p95_s)), "Off by at most 2 %"],
   ]);
@@ -129,7 +129,7 @@ function matrix() {
   place.dataset.is = key;
   const names = grid.domains;
   if (names.length < 2) {
-    place.replaceChildren(el("p", { class: "mut" }, "One domain or none: nobody to forward to."));
+    place.replaceChildren(el("p", { class: "mut" }, "There is no second domain to forward to."));
     return;
   }
   const max = Math.max(1, ...now.forwards.map(([, , n]) => n));
@@ -170,7 +170,7 @@ function feed() {
   place.replaceChildren(...rows.map((line) => el("tr", {},
     el("td", { class: "num" }, line.t_s.toFixed(3)), el("td", {}, line.kind),
     el("td", {}, el("button", { type: "button", class: "link", "data-job": line.job, "data-n": line.n,
-      "aria-label": `Job ${line.job}: show its life` }, String(line.job))),
+      "aria-label": `Job ${line.job}: show its events` }, String(line.job))),
     el("td", {}, line.text))));
   if (focus) (place.querySelector(`[data-n="${focus}"]`) ?? place.querySelector("button"))?.focus();
 }

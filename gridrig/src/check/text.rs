@@ -66,7 +66,7 @@ impl WindowReport {
 
 impl CheckReport {
     fn domain_rows(&self) -> Vec<Vec<String>> {
-        let head = "domain|processors|jobs|own load|load in reach|jobs/cycle|jobs/exchange|most";
+        let head = "domain|processors|jobs|own load|load in reach|jobs/cycle|jobs/exchange|max";
         let mut rows = vec![head.split('|').map(str::to_owned).collect()];
         rows.extend(self.domains.iter().map(|domain| {
             vec![

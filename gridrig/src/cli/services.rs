@@ -174,8 +174,8 @@ pub struct EmulatorArgs {
         --lrms a1=http://127.0.0.1:8101 --lrms a2=http://127.0.0.1:8102\n  \
         gridrig broker --scenario resources/scenarios/two-sites.toml --name a \\\n    \
         --lrms a1=http://127.0.0.1:8101 --peer b=http://127.0.0.1:8202\n\n\
-        Peers have to agree on who is who and what each cluster could run, so a broker with \
-        peers takes the grid from a scenario; one with clusters only asks them.",
+        Brokers that are peers need the same grid, so a broker with peers takes it from a \
+        scenario; a broker without peers asks its clusters.",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true
 )]
@@ -321,7 +321,7 @@ pub struct SessionArgs {
         gridrig replay s.toml --outlet a=lagrid:http://127.0.0.1:8201#replayer \\\n    \
         --collect http://127.0.0.1:8101\n  \
         gridrig replay s.toml --outlet 'a=command:arcsub -z client.conf -b Random {xrsl}'\n\n\
-        The clock is that of the services: the workload starts a moment after now. With every \
+        Times are on the clock of the services; the workload starts at once. With every \
         service given to --collect the run is audited and written like any other."
 )]
 pub struct ReplayArgs {

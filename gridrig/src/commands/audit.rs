@@ -40,7 +40,7 @@ pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
             let ended = match (manifest.partial, report.jobs.unfinished) {
                 (true, _) => "the run is partial: no job ended twice".to_owned(),
                 (false, 0) => "every job ended once".to_owned(),
-                (false, left) => format!("every job ended once but {left} without an end"),
+                (false, left) => format!("every job ended once, except {left} without an end"),
             };
             print(&format!(
                 "audit ok: {jobs} jobs, {events} events, {ended}, no processor used twice\n"

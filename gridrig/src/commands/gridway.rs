@@ -39,7 +39,7 @@ enum Driver {
         after_help = "Example:\n  gridrig gridway em --clusters clusters.txt --default-run-time 5min"
     )]
     Em(EmArgs),
-    /// Transfer driver: answers as if files moved, and writes what is fetched
+    /// Transfer driver: copies no files, and creates those that are fetched
     #[command(after_help = "Example:\n  gridrig gridway tm")]
     Tm,
 }

@@ -25,7 +25,7 @@ use clap::{Parser, Subcommand};
 )]
 pub struct Cli {
     /// How log lines on stderr are written. GRIDRIG_LOG sets what is logged.
-    #[arg(long, global = true, value_enum, default_value = "text")]
+    #[arg(long, global = true, default_value = "text", display_order = 900)]
     pub log_format: LogFormat,
     /// What to do.
     #[command(subcommand)]

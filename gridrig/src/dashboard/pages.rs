@@ -111,7 +111,7 @@ impl IntoResponse for NoPage {
         let title = match problem.status {
             404 => "There is no such run",
             400 => "This address is not understood",
-            422 => "These runs cannot be shown so",
+            422 => "These runs cannot be compared",
             _ => "The runs cannot be read",
         };
         let status = StatusCode::from_u16(problem.status);

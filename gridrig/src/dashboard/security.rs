@@ -151,7 +151,7 @@ fn refuse(access: &Access, request: &Request) -> Option<Response> {
     if !path.starts_with("/api/") {
         return Some(login(StatusCode::UNAUTHORIZED, false));
     }
-    let detail = "this dashboard wants its token";
+    let detail = "this dashboard needs its token";
     Some(layout::problem(401, "no-token", detail))
 }
 

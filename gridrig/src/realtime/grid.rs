@@ -124,7 +124,7 @@ impl Services {
             }
         };
         if tokio::time::timeout(SESSIONS, open).await.is_err() {
-            tracing::warn!("not every session is open: the run begins without");
+            tracing::warn!("the run begins before every session is open");
         }
     }
 

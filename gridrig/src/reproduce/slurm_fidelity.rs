@@ -44,7 +44,7 @@ pub struct Plan {
     /// Processors of the cluster, each a node with a slurmd of its own
     #[arg(long, default_value = "32", value_parser = value_parser!(u32).range(2..=128))]
     pub processors: u32,
-    /// Processor time wanted over processor time there is, while jobs come
+    /// Offered load: processor time of the jobs / that of the cluster, while jobs arrive
     #[arg(long, default_value = "0.7")]
     pub load: f64,
     /// Seed of the workload

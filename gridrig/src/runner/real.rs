@@ -69,7 +69,7 @@ pub(super) fn execute(
     if jobs > 0 {
         tracing::warn!(
             jobs,
-            "jobs that are not the workload's took processors; no figure has them"
+            "jobs of others took processors; they are in no figure"
         );
     }
     Ok(Executed {
@@ -105,15 +105,15 @@ pub fn notes_of(grid: &Grid, found: &Correlation, unseen: &Unseen) -> Vec<String
         first.map_or("", |why| why)
     );
     note(unseen.refused.len(), "submit-failed", &refused);
-    let lost = "jobs were taken by the broker, and no LRMS ever had them";
+    let lost = "jobs were accepted by the broker and never reached an LRMS";
     note(unseen.not_placed.len(), "not-placed", lost);
-    let again = "jobs were in LRMSs more than once; the attempt that came furthest counts";
+    let again = "jobs were in LRMSs more than once; the attempt that got furthest is counted";
     note(found.repeated.len(), "repeated-jobs", again);
     let slots = "submissions had to wait for others to end (at_once)";
     note(unseen.waited, "submissions-waited", slots);
     for (cluster, count) in &found.foreign {
         let cluster = &grid.clusters[cluster.index()].name;
-        let what = format!("jobs at {cluster} are not the workload's: they are in no figure");
+        let what = format!("jobs at {cluster} are jobs of others: they are in no figure");
         note(*count, "foreign-jobs", &what);
     }
     notes

@@ -157,7 +157,7 @@ fn what_cannot_be_compared_is_bad_input_and_leaves_stdout_empty() {
         &[&runs, "--require", "delay"],
         "expected a threshold such as",
     );
-    refused(&[&format!("{runs}/s-1/free-node")], "1 runs of free-node");
+    refused(&[&format!("{runs}/s-1/free-node")], "are of free-node");
     refused(&[&bench.path("nowhere")], "nowhere");
     refused(&[&bench.path(".")[..], "--markdown"], "cannot be used with");
     let other = Bench::new(PAIR, &[(0, 10, 1), (5, 10, 2)]);

@@ -297,7 +297,7 @@ fn wrong_keys_and_places_are_mistakes_of_input() {
             "",
             "{xsrl}: expected one of",
         ),
-        ("submit = []", "", "expected its words"),
+        ("submit = []", "", "expected its program and arguments"),
         ("submit = [\"x\"]\ninterval = \"5s\"", "", "no interval"),
         (
             "submit = [\"x\"]\noutlet = \"bes:{a1.bes}\"",
@@ -314,7 +314,7 @@ fn wrong_keys_and_places_are_mistakes_of_input() {
         (
             "submit = [\"x\"]\nstart = [\"x\", [\"y\"]]",
             "",
-            "a list of commands",
+            "expected words only",
         ),
         ("submit = [\"x\"]", "policies = [\"one\"]", "{policy}"),
         (

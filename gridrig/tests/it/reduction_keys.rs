@@ -87,7 +87,8 @@ fn what_contradicts_itself_is_refused_at_its_place() {
     );
     check(
         "window = { length = \"7d\", step = \"1h\" }",
-        "field workload.window.step = \"1h\": expected choose = \"representative\" beside it",
+        "field workload.window.step = \"1h\": expected choose = \"representative\" in the same \
+         table",
     );
     check(
         "window = { length = \"7d\", skip_end = \"1h\" }",

@@ -310,7 +310,7 @@ fn a_cluster_of_a_scenario_answers_during_a_run_in_real_time() {
     assert_eq!(report["runs"][0]["audit"], "ok");
     assert_eq!(report["runs"][0]["jobs"]["submitted"], 2);
     assert!(
-        stderr(&output).contains("jobs that are not the workload's"),
+        stderr(&output).contains("jobs of others"),
         "{}",
         stderr(&output)
     );

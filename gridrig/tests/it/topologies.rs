@@ -193,14 +193,14 @@ fn hours_that_cannot_be_are_refused() {
         (with("[]"), "expected at least one part of the day"),
         (
             with("[\"08:00-08:00:04\"]"),
-            "expected hours that are as long in the run as the interval of a's broker (5s)",
+            "expected hours that last, in the run, at least the interval of a's broker (5s)",
         ),
         (
             with("[\"08:00-18:00\"]").replace(
                 "latency = \"50ms\"",
                 "roles = { consumer = \"b\", provider = \"a\" }",
             ),
-            "expected hours of a domain that another one forwards to",
+            "expected no provides, since no other domain forwards to this one",
         ),
         (
             PAIR.replace("[run]", "[run]\nstarts_at = \"08:00\""),

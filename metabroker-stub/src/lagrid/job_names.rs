@@ -90,7 +90,7 @@ mod tests {
     fn a_reference_is_kept_until_the_last_is_said() {
         let mut job_names = JobNames::default();
         let own = |job| Reference::of_job("http://h/", job);
-        let foreign = Reference::of("http://h/").with("ticket", "x-1");
+        let foreign = Reference::of("http://h/").with("token", "x-1");
         job_names.came(JobId(7), Some(foreign.clone()));
         job_names.came(JobId(8), Some(own(8)));
         assert_eq!(job_names.reference(JobId(7)), foreign.parameters);

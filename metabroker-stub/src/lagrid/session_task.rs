@@ -162,7 +162,7 @@ impl SessionTask {
         match error.fault() {
             Some(_) if error.forgets() => self.link.forgotten(),
             Some(fault) => self.link.complain(fault.to_string()),
-            None => tracing::debug!(peer, %error, "a peer is not there"),
+            None => tracing::debug!(peer, %error, "a peer cannot be reached"),
         }
     }
 

@@ -91,7 +91,7 @@ async fn what_is_no_journal_of_this_broker_is_named_and_left_alone() {
         ("dear diary\n", "line 1: expected value"),
         (
             OLD,
-            "line 1: it has the events of a service, as earlier versions wrote them",
+            "line 1: it has the events of a service, as earlier versions of gridrig wrote them",
         ),
         (&other, "line 1: of = broker b (expected broker a"),
         (&later, "(expected --epoch 2000000000 --speed 1)"),

@@ -48,14 +48,14 @@ async fn news_of_a_job_bring_back_the_reference_that_its_forwarder_gave() {
         let (peer, url) = (b(None), broker.url());
         let connection = open(&peer, &broker).await.connection;
         // A broker of other making calls its jobs as it likes.
-        let ticket = Parameter {
+        let token = Parameter {
             namespace: "urn:example:broker".to_owned(),
-            name: "ticket".to_owned(),
+            name: "token".to_owned(),
             value: "x/1 & co".to_owned(),
         };
         let forwarder = Reference {
             address: format!("{}/lagrid", fake.url()),
-            parameters: vec![ticket.clone()],
+            parameters: vec![token.clone()],
         };
         let sent = SubmitJob {
             forwarder: Some(forwarder),
@@ -69,7 +69,7 @@ async fn news_of_a_job_bring_back_the_reference_that_its_forwarder_gave() {
         peer.call(&url, &cancel).await.unwrap();
         let news = until("news", || fake.news()).await;
         let news: NotifyJob = serde_json::from_value(news[0].clone()).unwrap();
-        assert_eq!(news.reference, [ticket], "{codec:?}");
+        assert_eq!(news.reference, [token], "{codec:?}");
         assert_eq!(news.report.job, 5);
         wire::holds(&broker, &["submitJob", "cancelJob"]).await;
     }
@@ -98,6 +98,22 @@ async fn what_a_job_brings_and_asks_for_goes_along_to_the_next_broker() {
         let wanted = &job.components.first.requirements;
         assert_eq!((wanted.memory_kib, wanted.speed_millionths), (512, 750_000));
         wire::holds(&broker, &["submitJob"]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_job_of_several_components_is_not_forwarded_as_a_jsdl_document() {
+    for codec in [Codec::Soap12, Codec::Json] {
+        let fake = Fake::start(7).await;
+        let broker = broker(&fake, codec, SOON).await;
+        open(&b(None), &broker).await;
+        let submit = json!({"id": 3, "processors": 1, "run_time": "1s",
+                            "more_components": [{"processors": 1}]});
+        let (status, said) = ask(&broker, "POST", "/v1/jobs", Some(submit)).await;
+        assert_eq!(status, 201, "{said}");
+        let job = wait_for(&broker, 3, "rejected").await;
+        assert_eq!(job["reason"], "all-refused", "{codec:?}");
+        assert!(fake.documents().is_empty());
     }
 }
 

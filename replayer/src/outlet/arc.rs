@@ -1,6 +1,6 @@
 //! ARC REST 1.0: a job described in ADL.
 
-use super::{Answer, Outlet, Ticket, shown};
+use super::{Answer, Outlet, SubmitRequest, shown};
 use crate::describe::Form;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::Client;
@@ -26,9 +26,10 @@ impl ArcRest {
         ArcRest { client, url }
     }
 
-    async fn create(&self, ticket: &Ticket) -> Result<(), TransportError> {
+    async fn create(&self, request: &SubmitRequest) -> Result<(), TransportError> {
         let url = format!("{}/rest/1.0/jobs?action=new", self.url);
-        let text = Form::Adl.describe(&ticket.job, &ticket.tag);
+        let text = Form::Adl.describe(&request.job, &request.tag);
+        let text = text.map_err(|why| TransportError::unsaid(&self.url, why))?;
         let request = self.client.post_text(&url, "application/xml", text);
         let (status, text) = request.await.map_err(TransportError::from)?;
         let refused = |status: u16, why: &str| TransportError::Answered {
@@ -56,8 +57,8 @@ impl ArcRest {
 }
 
 impl Outlet for ArcRest {
-    fn submit<'a>(&'a self, ticket: &'a Ticket) -> Answer<'a> {
-        Box::pin(self.create(ticket))
+    fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a> {
+        Box::pin(self.create(request))
     }
 
     fn at_once(&self) -> usize {

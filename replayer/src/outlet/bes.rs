@@ -1,7 +1,8 @@
 //! OGSA-BES 1.0: `CreateActivity` with a JSDL document.
 
-use super::{Answer, Outlet, Ticket, shown};
+use super::{Answer, Outlet, SubmitRequest, shown};
 use crate::describe::Form;
+use gridrig_core::job::SeveralComponents;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::bes::FACTORY;
 use gridrig_protocol::client::Client;
@@ -29,11 +30,11 @@ impl Bes {
         }
     }
 
-    async fn create(&self, ticket: &Ticket) -> Result<(), TransportError> {
+    async fn create(&self, request: &SubmitRequest) -> Result<(), TransportError> {
         let media_type = Version::Soap11.media_type();
-        let request = self
-            .client
-            .post_text(&self.url, media_type, message(ticket));
+        let unsaid = |why| TransportError::unsaid(&self.url, why);
+        let message = message(request).map_err(unsaid)?;
+        let request = self.client.post_text(&self.url, media_type, message);
         let (status, text) = request.await.map_err(TransportError::from)?;
         let refused = |why: String| TransportError::Answered {
             to: self.url.clone(),
@@ -56,19 +57,19 @@ impl Bes {
 
 /// A message that is sent again under its name creates no second activity
 /// where the service knows WS-Addressing.
-fn message(ticket: &Ticket) -> String {
-    let document = Form::Jsdl.describe(&ticket.job, &ticket.tag);
+fn message(request: &SubmitRequest) -> Result<String, SeveralComponents> {
+    let document = Form::Jsdl.describe(&request.job, &request.tag)?;
     let definition = document
         .split_once("?>")
         .map_or(document.as_str(), |(_, rest)| rest);
-    let tag = &ticket.tag;
-    format!(
+    let tag = &request.tag;
+    Ok(format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<e:Envelope xmlns:e=\"{SOAP_1_1}\">\
          <e:Header><a:MessageID xmlns:a=\"{ADDRESSING}\">urn:gridrig:job:{tag}</a:MessageID>\
          <a:Action xmlns:a=\"{ADDRESSING}\">{FACTORY}/BESFactoryPortType/CreateActivity</a:Action>\
          </e:Header><e:Body><CreateActivity xmlns=\"{FACTORY}\"><ActivityDocument>{definition}\
          </ActivityDocument></CreateActivity></e:Body></e:Envelope>\n"
-    )
+    ))
 }
 
 /// All texts of an element, in order.
@@ -78,8 +79,8 @@ fn texts(element: &Element) -> String {
 }
 
 impl Outlet for Bes {
-    fn submit<'a>(&'a self, ticket: &'a Ticket) -> Answer<'a> {
-        Box::pin(self.create(ticket))
+    fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a> {
+        Box::pin(self.create(request))
     }
 
     fn at_once(&self) -> usize {

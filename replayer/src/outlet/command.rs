@@ -1,7 +1,7 @@
 //! A command that submits a job, such as `arcsub … {xrsl}`.
 
 use super::program::{Exit, Ran, run};
-use super::{Answer, Outlet, Template, TemplateError, Ticket, shown};
+use super::{Answer, Outlet, SubmitRequest, Template, TemplateError, shown};
 use crate::describe::{Form, whole_seconds};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{RunClock, TransportError};
@@ -111,11 +111,11 @@ impl Command {
 
     /// Writes the descriptions that the command wants; answers the values of
     /// the places that stand for something of the job.
-    fn describe(&self, ticket: &Ticket) -> io::Result<BTreeMap<String, String>> {
-        let job = &ticket.job;
+    fn describe(&self, request: &SubmitRequest) -> io::Result<BTreeMap<String, String>> {
+        let job = &request.job;
         let limit = job.requested_time.unwrap_or(job.run_time);
         let values = [
-            ticket.tag.clone(),
+            request.tag.clone(),
             job.id.0.to_string(),
             job.processors().to_string(),
             job.run_time.seconds().to_string(),
@@ -124,21 +124,25 @@ impl Command {
         let names = OF_A_JOB.map(str::to_owned);
         let mut values: BTreeMap<String, String> = names.into_iter().zip(values).collect();
         for form in &self.forms {
-            let file = format!("{}.{}", ticket.tag, form.name());
+            let file = format!("{}.{}", request.tag, form.name());
             let path = self.dir.join(JOBS).join(file);
-            std::fs::write(&path, form.describe(job, &ticket.tag))?;
+            let text = form.describe(job, &request.tag);
+            std::fs::write(&path, text.map_err(io::Error::other)?)?;
             values.insert(form.name().to_owned(), path.display().to_string());
         }
         Ok(values)
     }
 
-    async fn call(&self, ticket: &Ticket) -> Result<(), TransportError> {
+    async fn call(&self, request: &SubmitRequest) -> Result<(), TransportError> {
         let to = self.name();
         let not_reached = |error: io::Error| TransportError::NotReached {
             to: to.clone(),
             why: error.to_string(),
         };
-        let values = self.describe(ticket).map_err(not_reached)?;
+        // Placeholders have no words for several components either.
+        let only = request.job.only_component();
+        only.map_err(|why| TransportError::unsaid(&to, why))?;
+        let values = self.describe(request).map_err(not_reached)?;
         let words = self.words.iter();
         let words: Vec<String> = words
             .map(|word| word.fill(&[&values, &self.fixed]))
@@ -146,9 +150,8 @@ impl Command {
         let began = self.log.clock.now();
         let ran = run(&words, &self.runs_in, self.limits.timeout).await;
         let ran = ran.map_err(not_reached)?;
-        let took = self.log.clock.now().since(began);
-        self.log
-            .note("submit", Some(&ticket.tag), &ran, self.log.clock.wall(took));
+        let took = self.log.clock.wall(self.log.clock.now().since(began));
+        self.log.note("submit", Some(&request.tag), &ran, took);
         self.judge(to, &ran)
     }
 
@@ -188,8 +191,8 @@ impl Command {
 const JOBS: &str = "jobs";
 
 impl Outlet for Command {
-    fn submit<'a>(&'a self, ticket: &'a Ticket) -> Answer<'a> {
-        Box::pin(self.call(ticket))
+    fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a> {
+        Box::pin(self.call(request))
     }
 
     fn at_once(&self) -> usize {

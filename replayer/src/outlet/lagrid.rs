@@ -1,7 +1,7 @@
 //! The peer protocol of LA Grid: jobs are submitted in a session with a broker,
 //! of which the replayer is a consumer, and asked about until they end.
 
-use super::{Answer, Fate, Outlet, Ticket};
+use super::{Answer, Fate, Outlet, SubmitRequest};
 use gridrig_core::agent::{Ask, PeerLink};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
@@ -163,11 +163,12 @@ impl LaGrid {
         }
     }
 
-    async fn hand_over(&self, ticket: &Ticket) -> Result<(), TransportError> {
-        let job = JobDefinition::of(&ticket.job, Some(ticket.tag.clone()));
-        let request = |connection| SubmitJob {
+    async fn hand_over(&self, request: &SubmitRequest) -> Result<(), TransportError> {
+        let job = JobDefinition::of(&request.job, Some(request.tag.clone()));
+        let job = job.map_err(|why| TransportError::unsaid(&self.url, why))?;
+        let submit = |connection| SubmitJob {
             connection,
-            key: ticket.key.clone(),
+            key: request.key.clone(),
             // It enters the grid there.
             origin: None,
             hop: 0,
@@ -176,7 +177,7 @@ impl LaGrid {
             meant_ns: None,
             job: job.clone(),
         };
-        let answer = self.in_session(request).await?;
+        let answer = self.in_session(submit).await?;
         if answer.state == JobState::Rejected {
             let reason = answer.reason.as_deref();
             return Err(TransportError::Answered {
@@ -186,7 +187,7 @@ impl LaGrid {
                 why: format!("rejected: {}", reason.unwrap_or("no reason is given")),
             });
         }
-        lock(&self.placed).insert(ticket.job.id, answer.job);
+        lock(&self.placed).insert(request.job.id, answer.job);
         Ok(())
     }
 
@@ -339,8 +340,8 @@ fn lost(job: JobId) -> JobEnd {
 }
 
 impl Outlet for LaGrid {
-    fn submit<'a>(&'a self, ticket: &'a Ticket) -> Answer<'a> {
-        Box::pin(self.hand_over(ticket))
+    fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a> {
+        Box::pin(self.hand_over(request))
     }
 
     fn at_once(&self) -> usize {

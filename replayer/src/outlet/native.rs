@@ -1,6 +1,6 @@
 //! Our own interface: `POST /v1/jobs` in JSON.
 
-use super::{Answer, Outlet, Ticket};
+use super::{Answer, Outlet, SubmitRequest};
 use gridrig_core::agent::{Arrival, Published};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Entry;
@@ -47,13 +47,13 @@ impl Native {
 }
 
 impl Outlet for Native {
-    fn submit<'a>(&'a self, ticket: &'a Ticket) -> Answer<'a> {
+    fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a> {
         let job = JobSubmission::of(&Arrival {
-            key: Some(ticket.key.clone()),
-            id: Some(ticket.job.id),
-            meant: Some(ticket.due),
-            tag: Some(ticket.tag.as_str().into()),
-            ..Arrival::of(ticket.job.clone())
+            key: Some(request.key.clone()),
+            id: Some(request.job.id),
+            meant: Some(request.due),
+            tag: Some(request.tag.as_str().into()),
+            ..Arrival::of(request.job.clone())
         });
         Box::pin(async move {
             let receipt = self.client.submit(&self.url, &job).await;

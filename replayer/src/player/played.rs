@@ -95,6 +95,6 @@ impl Unseen {
         let (job, why) = self.refused.first_key_value()?;
         let all = self.submitted;
         (self.taken == 0)
-            .then(|| format!("none of {all} submissions worked, the first, of {job}: {why}"))
+            .then(|| format!("all {all} submissions failed; the first, of {job}: {why}"))
     }
 }

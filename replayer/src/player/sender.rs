@@ -2,7 +2,7 @@
 //! other, to outlets so many submissions at a time, and questions whose answers
 //! may take their time beside all that.
 
-use super::{PlayConfig, ticket, wall};
+use super::{PlayConfig, request_of, wall};
 use crate::outlet::{Native, Outlet};
 use gridrig_core::agent::{Envelope, FromClient, Published, Stands, ToEntry};
 use gridrig_core::ids::{ClusterId, JobId};
@@ -97,7 +97,7 @@ impl Senders {
                 let _ = heard.send(match outlet.stands(job).await {
                     Ok(end) => Heard::Stands(Stands { by, job, end }),
                     Err(error) => {
-                        tracing::debug!(%error, "a broker does not say how its jobs stand");
+                        tracing::debug!(%error, "the state of a job at a broker cannot be read");
                         failed(envelope, error)
                     }
                 });
@@ -140,7 +140,7 @@ async fn hand_over(
     tags: &Tags,
 ) -> Result<(), TransportError> {
     match &envelope.message.said {
-        ToEntry::Submit(job) => outlet.submit(&ticket(job, envelope.due, tags)).await,
+        ToEntry::Submit(job) => outlet.submit(&request_of(job, envelope.due, tags)).await,
         ToEntry::Cancel(job) => removed(*job, outlet.cancel(*job).await),
         // These are no messages but questions, with answers of their own.
         ToEntry::Query(_) | ToEntry::Ends { .. } => Ok(()),
@@ -178,7 +178,7 @@ impl Transport for Services {
     async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
         Err(TransportError::NotReached {
             to: cluster.to_string(),
-            why: "the player reads no load".to_owned(),
+            why: "the replayer reads no load".to_owned(),
         })
     }
 }

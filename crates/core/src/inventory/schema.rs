@@ -112,7 +112,7 @@ pub enum SchemaError {
     #[error("relation {0:?}: model = \"flat\": expected unique, one-to-n or n-to-n")]
     FlatRelation(Arc<str>),
     /// A type is related to itself, directly or by way of others.
-    #[error("type {0:?}: expected relations that do not lead back to where they began")]
+    #[error("type {0:?}: expected relations without a cycle")]
     Circle(Arc<str>),
 }
 

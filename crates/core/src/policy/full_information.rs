@@ -7,7 +7,7 @@ pub(super) const ENTRY: PolicyEntry = PolicyEntry {
     is_bound: true,
     ..PolicyEntry::new(
         "full-information",
-        "where it can start at once, else to the least work, by the truth of the instant",
+        "where it can start at once, else to the least work, by the true state of the instant",
         &[Tie::PARAMETER],
         InformationNeed::Truth,
         |settings| Box::new(FullInformation(Tie::of(settings))),

@@ -253,7 +253,7 @@ pub struct BrokerSettings {
     pub origin_promotion: Decimal,
     /// Whether the broker counts what it has sent.
     pub own_dispatch: OwnDispatch,
-    /// How it knows its own clusters.
+    /// How it gets information about its own clusters.
     pub local_info: LocalInfo,
     /// How equals are told apart.
     pub tie: Tie,

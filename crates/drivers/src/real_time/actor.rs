@@ -32,10 +32,10 @@ type Action<M> = Box<dyn FnOnce(&mut Driven<M>, SimTime) + Send>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// Too many calls wait already.
-    #[error("the machine has too many calls to answer")]
+    #[error("the service has too many requests to answer")]
     Busy,
     /// The agent's task has ended.
-    #[error("the machine has stopped")]
+    #[error("the service has stopped")]
     Stopped,
 }
 

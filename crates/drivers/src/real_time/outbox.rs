@@ -203,7 +203,7 @@ impl<T: Transport> Sender<T> {
         let mut unanswered = (tries == Tries::AGAIN).then(|| {
             Err(TransportError::NoAnswer {
                 to: format!("{:?}", envelope.message.to()),
-                why: "its sender was started anew meanwhile".to_owned(),
+                why: "its sender was restarted meanwhile".to_owned(),
             })
         });
         loop {

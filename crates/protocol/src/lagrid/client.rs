@@ -52,7 +52,7 @@ pub enum PeerError {
     #[error(transparent)]
     Lost(#[from] ClientError),
     /// The answer is none of the protocol.
-    #[error("{url} gave an answer that is none: {why}")]
+    #[error("{url} gave an invalid answer: {why}")]
     Garbage {
         /// The address.
         url: String,

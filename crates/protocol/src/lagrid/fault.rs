@@ -28,7 +28,7 @@ pub mod codes {
     pub const JOB_ENDED: &str = "job-ended";
     /// Another job came under this key.
     pub const KEY_REUSED: &str = "key-reused";
-    /// A field will not do.
+    /// A field is invalid.
     pub const INVALID: &str = "invalid";
     /// The body's element is no operation of the protocol.
     pub const UNKNOWN_OPERATION: &str = "unknown-operation";

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub enum CompareError {
     /// Nothing there.
     #[error(
-        "{}: no run in it or below (expected a directory that `gridrig run` wrote)",
+        "{}: no run there or below (expected a directory that `gridrig run` wrote)",
         path.display()
     )]
     NoRun {
@@ -18,7 +18,7 @@ pub enum CompareError {
     },
     /// The files of a run without the manifest, which is written last.
     #[error(
-        "{}: a run without manifest.json: it was broken off while it was written (expected a \
+        "{}: a run without manifest.json: it was interrupted while it was written (expected a \
          complete run; run it again, or leave it out with --skip-damaged)",
         path.display()
     )]
@@ -27,7 +27,7 @@ pub enum CompareError {
         path: PathBuf,
     },
     /// The run cannot be read.
-    #[error("{0} (--skip-damaged leaves such runs out)")]
+    #[error("a damaged run (expected a complete one; --skip-damaged leaves it out)")]
     Damaged(#[source] Box<RunDirError>),
     /// A declared figure or bound is not understood.
     #[error("{}: field {field} = \"{value}\": {why}", path.display())]

@@ -345,8 +345,8 @@ impl Tables<'_> {
         let told = kinds
             .into_iter()
             .map(|(_, warning, count)| match count == all {
-                true => format!("{warning} (so or alike in all {all} runs)"),
-                false => format!("{warning} (so or alike in {count} of {all} runs)"),
+                true => format!("{warning} (the same or similar in all {all} runs)"),
+                false => format!("{warning} (the same or similar in {count} of {all} runs)"),
             });
         told.collect()
     }

@@ -49,7 +49,9 @@ pub(crate) fn find(paths: &[PathBuf], skip_damaged: bool) -> Result<Found, Compa
     let mut seen = BTreeSet::new();
     for path in paths {
         let before = candidates.len();
-        walk(path, DEPTH, &mut seen, &mut candidates)?;
+        if path.is_dir() {
+            walk(path, DEPTH, &mut seen, &mut candidates)?;
+        }
         let known = path.canonicalize().is_ok_and(|path| seen.contains(&path));
         if candidates.len() == before && !known {
             return Err(CompareError::NoRun { path: path.clone() });
@@ -128,14 +130,7 @@ fn walk(
 /// scenario.toml does not: people keep scenarios under that name.
 pub(crate) fn is_file_of_a_run(name: &str) -> bool {
     let name = name.strip_suffix(".partial").unwrap_or(name);
-    let files = [
-        names::MANIFEST,
-        names::JOBS,
-        names::HOPS,
-        names::SERIES,
-        names::EVENTS,
-    ];
-    files.contains(&name)
+    names::ALL[..5].contains(&name)
 }
 
 fn open(dir: &Path) -> Result<FoundRun, CompareError> {

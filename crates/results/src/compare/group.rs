@@ -43,7 +43,7 @@ impl<'a> Variant<'a> {
 }
 
 /// All runs, sorted into policies and replications.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Study<'a> {
     /// The baseline first, then the other policies, then the bounds.
     pub(super) variants: Vec<Variant<'a>>,
@@ -76,9 +76,7 @@ impl<'a> Study<'a> {
         choose_roles(&mut variants, options)?;
         let mut study = Study {
             variants,
-            keys: Vec::new(),
-            identical: Vec::new(),
-            unpaired: Vec::new(),
+            ..Study::default()
         };
         study.pair();
         Ok(study)
@@ -365,7 +363,7 @@ fn only_one(variants: &[Variant<'_>], runs: &[FoundRun]) -> CompareError {
         }
     };
     CompareError::OnePolicy {
-        found: format!("{} runs of {}", runs.len(), names.join(", ")),
+        found: format!("all runs ({}) are of {}", runs.len(), names.join(", ")),
         hint,
     }
 }

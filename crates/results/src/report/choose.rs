@@ -59,7 +59,7 @@ pub(super) fn choose(material: &Material, wanted: Option<&str>) -> Result<Chosen
                 .collect::<Vec<_>>()
                 .join(", "),
         })?;
-        let why = format!("Shown up close: {wanted}, as asked for.");
+        let why = format!("Shown in detail: {wanted}, as asked for.");
         return Ok(at(index, why));
     }
     if keys.len() < 2 {
@@ -68,7 +68,7 @@ pub(super) fn choose(material: &Material, wanted: Option<&str>) -> Result<Chosen
     let all = keys.len();
     let first = || {
         let key = key_words(keys.first().copied().unwrap_or_default());
-        at(0, format!("Shown up close: {key}, the first of {all}."))
+        at(0, format!("Shown in detail: {key}, the first of {all}."))
     };
     let Some(comparison) = &material.comparison else {
         return Ok(first());
@@ -89,7 +89,7 @@ pub(super) fn choose(material: &Material, wanted: Option<&str>) -> Result<Chosen
     };
     let unit = unit(figure);
     let why = format!(
-        "Shown up close: {}, the one of {all} that disagrees most with the verdict: the {} of \
+        "Shown in detail: {}, the one of {all} that disagrees most with the verdict: the {} of \
          {policy} differs from that of {} by {}{unit} here, and by {}{unit} on average.",
         key_words(keys.get(index).copied().unwrap_or_default()),
         words::figure(figure),

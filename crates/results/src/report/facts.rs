@@ -25,7 +25,7 @@ pub(super) fn draw(
     material: &Material,
     options: &Options,
 ) -> Result<(), ReportError> {
-    page.heading("Runs and how to make them again");
+    page.heading("Runs and how to repeat them");
     facts(page, material);
     again(page, material, options)?;
     warnings(page, material);
@@ -105,8 +105,8 @@ fn again(page: &mut Page, material: &Material, options: &Options) -> Result<(), 
         .filter_map(|run| run.manifest.study.varies.as_ref());
     if varies.any(|varies| varies.over == "shake" && varies.step.is_none()) {
         page.paragraph(
-            "These runs were shaken, and their directories do not say how far: run the scenario \
-             file they came from.",
+            "The submit times of these runs were shaken (run.replicate.over = \"shake\") by a \
+             step that their directories do not hold: run their scenario file again.",
         );
     }
     page.paragraph("And this page:");
@@ -246,14 +246,9 @@ fn warnings(page: &mut Page, material: &Material) {
 
 fn list(page: &mut Page, material: &Material) {
     page.subheading("Every run");
-    let mut table = Table::new([
-        "run",
-        "policy",
-        "replication",
-        "seed",
-        "valid",
-        "jobs.parquet, SHA-256",
-    ]);
+    let mut table = Table::new(
+        "run | policy | replication | seed | valid | jobs.parquet, SHA-256".split(" | "),
+    );
     for column in &material.columns {
         for run in column.runs.iter().take(MOST_RUNS - table.len()) {
             let jobs = run.manifest.files.get(crate::rundir::names::JOBS);

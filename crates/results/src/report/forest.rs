@@ -117,9 +117,9 @@ fn per_replication(page: &mut Page, comparison: &Comparison, figure: Figure) {
         _ => "",
     };
     page.paragraph(&format!(
-        "The mean above hides single {one}s: here is each one's difference. Orange ones disagree \
-         with the mean: there the other policy is better (in bars: those on the other side of 0 than the dashed line); a \
-         policy can win on average and lose in them.{named}"
+        "The difference of each {one}. Orange ones contradict the mean: there the other policy \
+         is better (in bars: those on the other side of 0 than the dashed line): a policy can \
+         win on average and lose in some.{named}"
     ));
     let small = keys.len() * contenders.len() <= MOST_ROWS;
     let forests = if small { contenders.len() } else { 1 };
@@ -131,10 +131,7 @@ fn per_replication(page: &mut Page, comparison: &Comparison, figure: Figure) {
     let text = format!("By {one}, from the best for the policy to the worst.");
     match plots.as_slice() {
         [one] => page.figure(one, &text),
-        more => page.grid(
-            more.iter()
-                .map(|plot| (plot as &dyn crate::plot::Figure, text.as_str())),
-        ),
+        more => page.figures(more, &text),
     };
     let rest: Vec<Chart> = contenders
         .iter()
@@ -143,10 +140,7 @@ fn per_replication(page: &mut Page, comparison: &Comparison, figure: Figure) {
         .collect();
     let text =
         format!("A bar per {one}, in their order: below 0 the policy is better. Dashed: the mean.");
-    page.grid(
-        rest.iter()
-            .map(|plot| (plot as &dyn crate::plot::Figure, text.as_str())),
-    );
+    page.figures(&rest, &text);
 }
 
 /// Whether a difference has another sign than the mean.

@@ -26,9 +26,9 @@ pub(super) fn draw(page: &mut Page, material: &Material) {
     };
     page.heading("Groups of jobs");
     page.paragraph(
-        "Means over the replications, with the difference to the baseline in parentheses. A star: \
-         its 95 % interval excludes 0, each by itself, not corrected for how many there are. It \
-         points at what to look into and claims nothing.",
+        "Means over the replications, with the difference to the baseline in parentheses. A \
+         star: the 95 % interval of the difference excludes 0, without correction for the number \
+         of comparisons. It is a hint where to look, not a result.",
     );
     tables(page, comparison);
     starvation(page, comparison);
@@ -52,28 +52,19 @@ fn decisions(page: &mut Page, material: &Material, comparison: &Comparison) {
     page.paragraph(
         "Information age: how old what a broker knew of the candidate was when it chose it. Regret: \
          how much later the job would start where it was sent than at the best candidate, by the \
-         truth of that instant: with what ran, was queued or on its way there, and nobody coming \
-         later.",
+         true state at that instant: with the jobs that ran, were queued or were on their way \
+         there, and none that came later.",
     );
     if material
         .runs()
         .any(|run| !run.manifest.grid.real_clusters().is_empty())
     {
         page.paragraph(
-            "Real LRMSs were among the clusters: regret reckons with starts in order there, \
-             whatever they do themselves.",
+            "Some clusters were real LRMSs: there regret assumes that jobs start in the order of \
+             the queue.",
         );
     }
-    let mut table = Table::new([
-        "policy",
-        "decisions",
-        "information age, s",
-        "oldest, s",
-        "sent to the best",
-        "mean regret, s",
-        "p95, s",
-        "max, s",
-    ])
+    let mut table = Table::new("policy | decisions | information age, s | oldest, s | sent to the best | mean regret, s | p95, s | max, s".split(" | "))
     .caption("Decisions of entry brokers; regret: means over the replications");
     for (policy, load) in loads() {
         let (age, regret) = (load.information, load.regret);
@@ -154,17 +145,7 @@ fn groups(comparison: &Comparison, breakdown: &Breakdown) -> Table {
 
 fn starvation(page: &mut Page, comparison: &Comparison) {
     page.heading("Starvation");
-    let mut table = Table::new([
-        "policy",
-        "replication",
-        "job",
-        "processors",
-        "run time, s",
-        "wait, s",
-        "wait / run time",
-        "overtaken by",
-        "cluster",
-    ])
+    let mut table = Table::new("policy | replication | job | processors | run time, s | wait, s | wait / run time | overtaken by | cluster".split(" | "))
     .caption("Jobs that waited longest relative to their run time");
     for policy in &comparison.policies {
         for job in policy.starvation.iter().take(STARVED) {
@@ -191,20 +172,13 @@ fn starvation(page: &mut Page, comparison: &Comparison) {
     }
     page.paragraph(
         "Overtaken by: jobs that the same cluster queued later and started earlier. \
-         First-in-first-fit lets narrow jobs pass wide ones for as long as it likes (LSAP 3.1).",
+         First-in-first-fit lets narrow jobs pass wide ones without limit (LSAP 3.1).",
     );
     page.table(&table);
 }
 
 fn load(page: &mut Page, comparison: &Comparison) {
-    let mut table = Table::new([
-        "policy",
-        "utilization",
-        "CV",
-        "Gini",
-        "ever waited",
-        "makespan, s",
-    ])
+    let mut table = Table::new("policy | utilization | CV | Gini | ever waited | makespan, s".split(" | "))
     .caption("Means over the replications, all measured jobs. CV (coefficient of variation) and Gini: imbalance of utilization between clusters, 0 is even");
     for policy in &comparison.policies {
         let load = &policy.load;

@@ -100,7 +100,7 @@ fn explain(page: &mut Page, comparison: &Comparison) {
     });
     let told: Vec<String> = told.collect();
     if !told.is_empty() {
-        page.paragraph("Where a broker sends a job, by what it has heard of the others last:");
+        page.paragraph("Where a broker sends a job, by its last information about the others:");
         page.list(told);
     }
 }
@@ -125,18 +125,7 @@ fn meaning(metric: &str) -> &'static str {
 fn table(comparison: &Comparison, metric: &str) -> Table {
     let unit = words::unit_of(metric);
     let one = words::noun(&comparison.pairs.over);
-    let mut table = Table::new([
-        "statistic",
-        "policy",
-        "value",
-        "95 % interval",
-        "difference",
-        "its 95 % interval",
-        "ratio",
-        "p (Holm)",
-        "other sign",
-        "n",
-    ])
+    let mut table = Table::new("statistic | policy | value | 95 % interval | difference | its 95 % interval | ratio | p (Holm) | other sign | n".split(" | "))
     .caption(format!(
         "{}{unit}; n: {one}s; other sign: {one}s whose difference has another sign than the mean",
         words::metric(metric)

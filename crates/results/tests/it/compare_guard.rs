@@ -2,7 +2,7 @@
 
 use crate::study::{Draft, Study, two_sites, usual};
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
-use gridrig_results::compare::{Options, Outcome};
+use gridrig_results::compare::{self, Options, Outcome};
 use gridrig_results::rundir::{ScaleDoc, names};
 use std::fs;
 
@@ -250,7 +250,7 @@ fn runs_that_share_no_replication_are_refused() {
 #[test]
 fn one_policy_is_nothing_to_compare() {
     let why = Study::of(&["round-robin"], 3, usual).refusal();
-    assert!(why.contains("3 runs of round-robin"), "{why}");
+    assert!(why.contains("all runs (3) are of round-robin"), "{why}");
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn broken(break_it: impl Fn(&std::path::Path), expected: &str) {
     let study = Study::of(&TWO, 6, usual);
     break_it(&study.run_dir("free-node", 3));
     let error = study.try_compare(&Options::default()).unwrap_err();
-    let why = format!("{error}");
+    let why = compare::said(&error);
     assert!(why.contains("free-node/r003"), "{why}");
     assert!(why.contains(expected), "{expected}: {why}");
     assert!(why.contains("--skip-damaged"), "{why}");
@@ -352,5 +352,5 @@ fn a_foreign_manifest_is_refused_by_name() {
 fn a_folder_without_runs_is_refused() {
     let study = Study::new();
     fs::create_dir_all(study.path().join("some/thing")).unwrap();
-    assert!(study.refusal().contains("no run in it or below"));
+    assert!(study.refusal().contains("no run there or below"));
 }

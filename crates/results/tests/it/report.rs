@@ -60,7 +60,7 @@ fn the_page_opens_with_the_sentence_of_the_comparison() {
             "starvation",
             "balance-of-load",
             "scenarios",
-            "runs-and-how-to-make-them-again",
+            "runs-and-how-to-repeat-them",
         ]
     );
 }
@@ -98,7 +98,7 @@ fn the_replication_that_disagrees_most_is_shown_up_close() {
     assert!(
         found
             .html
-            .contains("Shown up close: window+3w, the one of 7 that disagrees most")
+            .contains("Shown in detail: window+3w, the one of 7 that disagrees most")
     );
     // All seven are in the forest, the two that disagree in its title.
     assert!(
@@ -307,7 +307,7 @@ fn a_folder_without_runs_is_refused() {
     let error = try_page(&study, &Options::default())
         .unwrap_err()
         .to_string();
-    assert!(error.contains("no run in it or below"), "{error}");
+    assert!(error.contains("no run there or below"), "{error}");
     let missing = report(&[PathBuf::from("nowhere")], &Options::default());
     assert!(missing.unwrap_err().to_string().contains("nowhere"));
 }

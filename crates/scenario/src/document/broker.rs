@@ -31,10 +31,10 @@ pub struct Broker {
     /// What best-broker-rank multiplies the rank of a job's origin by; the
     /// policies that name a promotion have their own. Default 1.
     pub origin_promotion: Option<Positive>,
-    /// Whether it counts what it has sent since its last information.
+    /// Whether jobs sent since the last information are counted.
     /// Default "ignored".
     pub own_dispatch: Option<Str<Name<OwnDispatch>>>,
-    /// How it knows its own clusters. Default "exchange".
+    /// How it gets information about its own clusters. Default "exchange".
     pub local_info: Option<Str<Name<LocalInfo>>>,
     /// One-way latency between the broker and its clusters. Default "1ms".
     pub lrms_latency: Option<Str<AboveZero>>,
@@ -43,24 +43,25 @@ pub struct Broker {
     /// Window of the mean that utilization looks at. Default "30s".
     pub utilization_window: Option<Str<Name<Window>>>,
     /// "gridrig" (the default), or "external": somebody else's program, in
-    /// real time. The keys above are then not its own, those below are.
+    /// real time. It then takes the keys below instead of those above.
     pub kind: Option<Str<Name<BrokerKind>>>,
-    /// Texts that are written to files in its directory, by name, with places
-    /// filled in.
+    /// Texts that are written to files in its directory, by name, with
+    /// placeholders filled in.
     pub files: Option<BTreeMap<String, String>>,
     /// The command that sets it up, or several that run one after the other.
     pub start: Option<Commands>,
     /// A program that runs as long as the run does.
     pub serve: Option<Words>,
-    /// A command that is tried until it ends well: it is ready for jobs then.
+    /// A command that is repeated until it succeeds: the broker is then ready
+    /// for jobs.
     pub ready: Option<Words>,
     /// The command that submits a job. Or outlet.
     pub submit: Option<Words>,
     /// The interface that takes its jobs: json:URL, bes:URL, arc:URL,
     /// lagrid:URL, lagrid-soap12:URL, lagrid-json:URL or slurm:DIR. Or submit.
     pub outlet: Option<String>,
-    /// What submit says on standard output when it has worked. Default: its
-    /// exit code is enough.
+    /// Text that submit prints on standard output on success. Default: none;
+    /// exit code 0 is success.
     pub expect: Option<String>,
     /// The command that cleans up, or several.
     pub stop: Option<Commands>,
@@ -71,12 +72,12 @@ pub struct Broker {
     /// How long start and ready may take together, and stop, in wall time.
     /// Default "120s".
     pub start_timeout: Option<Str<AboveZero>>,
-    /// Wall time without anything new of any job after which those that it
-    /// took and no cluster has had count as lost. Default "60s".
+    /// Wall time without news of any job after which jobs that it accepted and
+    /// that reached no cluster count as lost. Default "60s".
     pub lost_after: Option<Str<AboveZero>>,
 }
 
-/// A command as its words: no shell has a part in it.
+/// A command as a list of words; no shell interprets it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline)]
@@ -91,7 +92,7 @@ fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::E
     match words.first() {
         Some(program) if !program.is_empty() => Ok(words),
         _ => Err(D::Error::custom(
-            "a command without a program, expected its words",
+            "a command without words, expected its program and arguments",
         )),
     }
 }
@@ -144,7 +145,7 @@ impl<'de> Deserialize<'de> for Commands {
         }
         match (one.is_empty(), several.is_empty()) {
             (false, false) => Err(D::Error::custom(
-                "words beside commands, expected the words of one command, or a list of commands",
+                "words and commands in one list, expected words only, or commands only",
             )),
             (false, true) => Ok(Commands(vec![one])),
             (true, _) => Ok(Commands(several)),

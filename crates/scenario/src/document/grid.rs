@@ -25,16 +25,17 @@ pub struct Cluster {
     /// Its name, unlike that of any other cluster. Needed in a domain;
     /// elsewhere the default is "cluster".
     pub name: Option<Str<Identifier>>,
-    /// So many single-processor nodes, all alike. Or resources.
+    /// This number of single-processor nodes, all alike. Either this or
+    /// resources.
     pub processors: Option<Count>,
-    /// A cluster file (XML), found like a trace. Or processors.
+    /// A cluster file (XML), found like a trace. Either this or processors.
     pub resources: Option<Str<PathText>>,
-    /// Which job is next. Default "first-in-first-fit".
+    /// Which waiting job is started next. Default "first-in-first-fit".
     pub discipline: Option<Str<Name<DisciplineKind>>>,
     /// Time between scheduling passes. Default "0s": a pass follows every
     /// change at once.
     pub interval: Option<Duration>,
-    /// What the discipline "slurm-backfill" goes by, and no other.
+    /// Settings of the discipline "slurm-backfill"; not allowed with others.
     pub slurm: Option<Slurm>,
     /// Interfaces of other systems that it offers besides its own when it is
     /// a service. Default: none.
@@ -131,21 +132,21 @@ pub struct Link {
     pub provides: Option<At<List<Str<DayHours>>>>,
     /// One-way latency. Default "1ms".
     pub latency: Option<Str<AboveZero>>,
-    /// MiB of job data a second carries. A forwarded job that has data arrives
-    /// so much later. Default: data costs no time.
+    /// MiB of job data a second: a forwarded job arrives later by its data
+    /// divided by this. Default: data takes no time.
     pub bandwidth_mib_s: Option<Positive>,
     /// How the two brokers talk in real time: "native" (the default), or in
     /// sessions of the LA Grid protocol as "json", "soap" (1.1) or "soap12".
     pub protocol: Option<Str<Name<LinkProtocol>>>,
 }
 
-/// What all links are like that are not written one by one.
+/// Settings of the links that are not written one by one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Mesh {
     /// One-way latency. Default "1ms".
     pub latency: Option<Str<AboveZero>>,
-    /// MiB of job data a second carries. Default: data costs no time.
+    /// MiB of job data a second. Default: data takes no time.
     pub bandwidth_mib_s: Option<Positive>,
 }
 

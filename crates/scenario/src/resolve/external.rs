@@ -23,20 +23,8 @@ const LOST_AFTER: SimDuration = SimDuration::from_secs(60);
 const AT_ONCE: u64 = 4;
 
 /// Keys that only somebody else's broker has.
-const THEIRS: [&str; 12] = [
-    "files",
-    "start",
-    "serve",
-    "ready",
-    "submit",
-    "outlet",
-    "expect",
-    "stop",
-    "timeout",
-    "at_once",
-    "start_timeout",
-    "lost_after",
-];
+const THEIRS: &str = "files start serve ready submit outlet expect stop timeout at_once \
+                      start_timeout lost_after";
 
 impl Broker {
     pub(crate) fn is_external(&self) -> bool {
@@ -48,8 +36,8 @@ impl Broker {
     fn key_of(&self, theirs: bool) -> Option<String> {
         let keys = serde_json::to_value(self).unwrap_or_default();
         let mut keys = crate::toml::keys(&keys).map(|(key, _)| key);
-        let own =
-            |key: &&String| key.as_str() != "kind" && THEIRS.contains(&key.as_str()) == theirs;
+        let is_theirs = |key: &str| THEIRS.split(' ').any(|own| own == key);
+        let own = |key: &&String| *key != "kind" && is_theirs(key) == theirs;
         keys.find(own).cloned()
     }
 }
@@ -73,7 +61,7 @@ impl Context<'_> {
                 return Err(self.refuse(&kind(), expected));
             }
             if let (true, Some(key)) = (broker.is_external(), broker.key_of(false)) {
-                let expected = format!("no {key}, which only a broker of ours has");
+                let expected = format!("no {key}, which an external broker does not have");
                 return Err(self.refuse(&kind(), expected));
             }
             found |= broker.is_external();
@@ -115,12 +103,12 @@ impl Context<'_> {
             };
             let at = broker.span();
             let real = run.clock.map(|clock| clock.value()) == Some(ClockName::Real);
-            let expected = "run.clock = \"real\": a program of somebody else runs on no other";
+            let expected = "run.clock = \"real\", since an external broker runs in real time only";
             self.check(real, &self.tables.key(&at, "kind"), expected)?;
             let read = self.external_broker(broker.get_mut(), &at, &span)?;
             self.check_broker(&read, grid, id, &at)?;
             if let Some(policies) = &run.policies {
-                let expected = "no policies, or {policy} in what the broker is told";
+                let expected = "no policies, or {policy} in a command or file of the broker";
                 self.check(read.uses_policy(grid, id), &policies.span(), expected)?;
             }
             let first = grid.domains[index].clusters.first();
@@ -195,7 +183,7 @@ impl Context<'_> {
     ) -> Result<(), ScenarioError> {
         let refuse = |key, expected| Err(self.refuse(&self.tables.key(at, key), expected));
         if let Err((key, error)) = broker.templates(&places(grid, domain)) {
-            return refuse(key, format!("known places ({error})"));
+            return refuse(key, format!("known placeholders ({error})"));
         }
         let is_name = |name: &String| {
             let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');

@@ -30,7 +30,7 @@ impl Context<'_> {
             let refuse = |expected: String| self.refuse(&at, expected);
             let found = self.find(&file.0.0).map_err(refuse)?;
             let text = std::fs::read_to_string(&found);
-            let text = text.map_err(|why| refuse(format!("a file of text ({why})")))?;
+            let text = text.map_err(|why| refuse(format!("a text file ({why})")))?;
             self.check(text.starts_with("#!"), &at, "a script that begins with #!")?;
             *file = Str(PathText::of(&found));
             settings.script = Some(text);

@@ -43,7 +43,7 @@ impl Context<'_> {
             if let Some(hours) = &domain.get().provides {
                 let id = DomainId(id);
                 let asked = grid.consumers_of(id).next().is_some();
-                let expected = "hours of a domain that another one forwards to";
+                let expected = "no provides, since no other domain forwards to this one";
                 self.check(asked, &hours.span(), expected)?;
                 provides.domains.insert(id, self.hours(hours)?);
                 first = first.or_else(|| Some(hours.span()));
@@ -61,7 +61,7 @@ impl Context<'_> {
         let Some(first) = first else {
             let stray = run.day.as_ref().map(At::span);
             let stray = stray.or_else(|| run.starts_at.as_ref().map(At::span));
-            let expected = "hours (`provides` of a domain or link) that it is about";
+            let expected = "no such key without `provides` of a domain or link";
             return stray.map_or(Ok(()), |span| Err(self.refuse(&span, expected)));
         };
         if let Some(Replicate {
@@ -71,7 +71,7 @@ impl Context<'_> {
         }) = replicate
             && !step.as_nanos().is_multiple_of(DAY.as_nanos())
         {
-            let expected = "a replicate.step of whole days, so that hours stay hours of the trace";
+            let expected = "a replicate.step of whole days, since hours are those of the trace";
             return Err(self.refuse(&first, expected));
         }
         let day = self.day(run, &first, workloads)?;
@@ -101,8 +101,8 @@ impl Context<'_> {
         let mut scales = workloads.iter().map(|workload| workload.scale_arrival);
         let scale = scales.next().unwrap_or(Decimal::ONE);
         let alike = scales.all(|other| other.compare(scale).is_eq());
-        let expected = "run.day beside it (how long a day is in the run), since the \
-                        workloads differ in scale.arrival";
+        let expected = "run.day (the length of a day in the run) as well, since the workloads \
+                        differ in scale.arrival";
         self.check(alike, hours, expected)?;
         Ok(SimDuration::from_nanos(scale.divide(DAY.as_nanos())))
     }
@@ -133,8 +133,8 @@ impl Context<'_> {
             let Some(timetable) = timetable.filter(|table| table.longest() >= interval) else {
                 let consumer = &grid.domains[consumer.index()].name;
                 let expected = format!(
-                    "hours that are as long in the run as the interval of {consumer}'s broker \
-                     ({interval}); a day takes {day}"
+                    "hours that last, in the run, at least the interval of {consumer}'s broker \
+                     ({interval}); a day of the trace lasts {day}"
                 );
                 return Err(self.refuse(first, expected));
             };

@@ -17,7 +17,7 @@ pub struct Unavailable(pub Problem);
 #[derive(IntoResponses)]
 #[response(
     status = 422,
-    description = "A parameter will not do",
+    description = "A parameter is invalid",
     content_type = "application/problem+json"
 )]
 pub struct BadQuery(pub Problem);

@@ -203,7 +203,7 @@ impl<R: BufRead> TraceReader<R> {
         );
         for key in self.header.conflicts() {
             warnings.push(format!(
-                "{file}: header key {key} has conflicting values; the first counts"
+                "{file}: header key {key} has conflicting values; the first is used"
             ));
         }
         let dropped = self.header.dropped_lines();

@@ -37,8 +37,8 @@ pub enum WriteError {
     Source(#[from] TraceError),
     /// The source is not what it was when it was reduced.
     #[error(
-        "{file}:{line}: this job was here when the trace was reduced and is gone: expected a \
-             file that nobody writes to"
+        "{file}:{line}: this job is not the one that was read before: expected a file that does \
+         not change"
     )]
     Changed {
         /// The source.
@@ -318,7 +318,7 @@ fn notes(reduced: &Reduced, spec: &WorkloadSpec, provenance: &Provenance) -> Vec
             let why = load.map_or_else(String::new, |load| {
                 format!(
                     ", chosen for a load of {} on {} processors",
-                    load.offered, load.processors
+                    load.offered.0, load.processors
                 )
             });
             notes.push(format!(

@@ -69,8 +69,7 @@ pub fn sheet(validation: &Validation, original: &str, reduced: &str) -> String {
     page.figure(
         &strips(validation),
         "Every statistic of the reduced trace as a dot on the envelope of honest samples: outside \
-         the band is outside the envelope. A distance may be as small, an agreement as large as it \
-         likes.",
+         the band is outside the envelope. A distance has no lower limit, an agreement no upper one.",
     );
     page.table(&table(validation));
     page.to_html()

@@ -123,7 +123,7 @@ impl Runner {
                 }
             });
             if let Err(error) = spawned {
-                tracing::warn!(%error, "a Slurm job has no thread to run in");
+                tracing::warn!(%error, "no thread can be started for a Slurm job");
                 let _ = exits.send(failed(seq));
             }
         }

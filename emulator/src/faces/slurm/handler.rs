@@ -100,7 +100,7 @@ async fn accept(listener: UnixListener, asks: mpsc::Sender<Ask>, owner: Arc<str>
                 });
             }
             Err(error) => {
-                tracing::warn!(%error, "a Slurm command could not be heard");
+                tracing::warn!(%error, "a connection of a Slurm command failed");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }

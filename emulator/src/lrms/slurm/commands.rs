@@ -111,7 +111,7 @@ fn read(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<io::Resu
             pipe.take(MOST_SAID + 1).read_to_end(&mut bytes)?;
         }
         match bytes.len() as u64 > MOST_SAID {
-            true => Err(io::Error::other("a command of Slurm says too much")),
+            true => Err(io::Error::other("a Slurm command writes too much")),
             false => Ok(bytes),
         }
     })

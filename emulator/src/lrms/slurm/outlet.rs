@@ -252,7 +252,7 @@ impl Outlet {
         }
         let jobs = self.store.alive();
         if !self.lost || !jobs.is_empty() {
-            tracing::error!(why, jobs = jobs.len(), "Slurm is given up, and its jobs");
+            tracing::error!(why, jobs = jobs.len(), "Slurm and its jobs are given up");
         }
         self.lost = true;
         let alive = jobs.clone();

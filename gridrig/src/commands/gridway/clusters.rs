@@ -23,7 +23,7 @@ pub(super) struct ClusterArgs {
     )]
     pub named: Vec<(String, String)>,
     /// A file of such clusters: a line NAME=URL each, or the first line that
-    /// `gridrig emulator` says. It is read again at every DISCOVER
+    /// `gridrig emulator` prints. It is read again at every DISCOVER
     #[arg(long, value_name = "FILE")]
     pub clusters: Option<PathBuf>,
 }

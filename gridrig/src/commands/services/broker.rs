@@ -144,7 +144,7 @@ fn described(id: ClusterId, info: ClusterInfo) -> anyhow::Result<ClusterConfig> 
     }
     let groups: Option<Vec<_>> = info.resources.iter().map(|g| g.to_resource()).collect();
     let resources = groups.and_then(Resources::new);
-    let resources = resources.context("it describes nodes that cannot be")?;
+    let resources = resources.context("it describes impossible nodes")?;
     Ok(ClusterConfig::new(
         id,
         resources,

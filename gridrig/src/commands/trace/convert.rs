@@ -22,7 +22,7 @@ use std::path::PathBuf;
   gridrig trace convert log.swf 'parts/{}.swf' --split by=partition
   gridrig trace convert a.swf b.swf both.swf.gz --merge --offset 0s,3d
 
-Rules of --sanitize, in the order in which they are asked:
+Rules of --sanitize, in the order in which they apply:
   no-submit-time, never-ran, no-processors, negative-times, failed, cancelled,
   run-above-requested, wider-than=N, flurry=USER@FROM-TO (job numbers) and
   remove=FILTER, such as remove=\"user=3 and proc=1 and app=1\"
@@ -35,17 +35,16 @@ pub struct ConvertArgs {
     /// split whose name tells no format keep that of the inputs
     #[arg(required = true, num_args = 2.., value_names = ["IN", "OUT"])]
     files: Vec<PathBuf>,
-    /// Take the inputs to be of this format, whatever they look like
+    /// Format of the inputs; by default it is recognized by their content
     #[arg(long, value_parser = known(FORMATS))]
     from: Option<Format>,
-    /// Write this format, whatever the output is called
+    /// Format of the output; by default its name says it
     #[arg(long, value_parser = known(FORMATS))]
     to: Option<Format>,
-    /// Processors of the machine, written into the header instead of what
-    /// stands there
+    /// Processors of the machine, written into the header in place of its own
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     processors: Option<u32>,
-    /// Leave jobs out by these rules, counted
+    /// Leave jobs out by these rules, and print how many
     #[arg(long, value_name = "RULE,...")]
     sanitize: Vec<String>,
     /// Merge several inputs into one stream ordered by submit time; the
@@ -62,7 +61,7 @@ pub struct ConvertArgs {
     /// Seed of --split random
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Replace files that are there
+    /// Overwrite files that exist
     #[arg(long)]
     force: bool,
     /// Print one JSON document

@@ -121,7 +121,7 @@ fn burst(args: &BurstArgs) -> anyhow::Result<Prepared> {
     }
     if args.changes() {
         "burst".clone_into(&mut model.name);
-        "a made-up week of bursts".clone_into(&mut model.note);
+        "a generated week of bursts".clone_into(&mut model.note);
     }
     let mut prepared = Prepared::plain(Model::Burst(Box::new(model)));
     prepared.override_seed(&args.common);

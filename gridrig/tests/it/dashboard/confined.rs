@@ -66,7 +66,7 @@ fn no_route_answers_without_the_token_on_loopback_either() {
             let refused = send(&dashboard.url, method, &target, &[], "{}").expect(401);
             match target.starts_with("/api/") {
                 true => assert_eq!(refused.code(), "no-token", "{method} {target}"),
-                false => assert!(refused.body.contains("wants its token"), "{target}"),
+                false => assert!(refused.body.contains("needs its token"), "{target}"),
             }
         }
     }

@@ -127,7 +127,7 @@ fn whoever_says_the_token_is_let_in_by_a_cookie() {
     let ask =
         |target: &str, headers: &[(&str, &str)]| send(&dashboard.url, "GET", target, headers, "");
     let refused = ask("/", &[]).expect(401);
-    assert!(refused.body.contains("wants its token") && !refused.body.contains(token));
+    assert!(refused.body.contains("needs its token") && !refused.body.contains(token));
     assert_eq!(ask("/api/live", &[]).expect(401).code(), "no-token");
     let ask = |name: &str, value: &str| ask("/api/live", &[(name, value)]);
     ask("authorization", &format!("Bearer {token}")).expect(200);

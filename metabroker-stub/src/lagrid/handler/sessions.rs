@@ -34,7 +34,7 @@ impl Answers<OpenConn> for BrokerHandler {
         let offer = terms::offer(&request.proposal, Side::Initiator);
         let verdict = match stance.answer(&offer, request.round, request.max_rounds) {
             Verdict::Accepted(agreed) => {
-                let nameless = || PeerFault::new(codes::INVALID, "the terms have no names here");
+                let nameless = || PeerFault::new(codes::INVALID, "the terms have unknown names");
                 let written = terms::written(&agreed).ok_or_else(nameless)?;
                 self.establish(&link, &connection, agreed, request.incarnation)
                     .await?;

@@ -39,8 +39,8 @@ pub(super) fn links(
     let mut shown = said.tokens.keys().chain(said.identities.keys());
     if let Some(name) = shown.find(|name| links.named(name).is_none()) {
         bail!(
-            "peer {name} speaks natively and shows no credentials (expected --protocol json, \
-             soap or soap12, or protocol in its [[link]])"
+            "peer {name} has the native protocol, without authentication (expected --protocol \
+             json, soap or soap12, or protocol in its [[link]])"
         );
     }
     Ok(links)
@@ -132,7 +132,7 @@ fn token(path: &Path) -> anyhow::Result<Token> {
     let line = text.lines().next().unwrap_or_default().trim();
     let visible = line.chars().all(|c| c.is_ascii_graphic());
     if !visible || !(16..=512).contains(&line.len()) {
-        return Err(refuse("its first line is none"));
+        return Err(refuse("the first line is not one"));
     }
     Ok(Token::new(line))
 }

@@ -28,7 +28,7 @@ pub(super) async fn open(client: &Client, urls: &[String], grid: &Grid) {
                 tracing::warn!(
                     url,
                     peers,
-                    "no session is open: the workload starts without"
+                    "no session is open: the workload starts without one"
                 );
                 break;
             }

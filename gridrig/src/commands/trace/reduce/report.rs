@@ -149,7 +149,7 @@ impl fmt::Display for Report {
             writeln!(f, "window        {} from {}", human(length), human(start))?;
         }
         if let (Some(share), Some(seed)) = (self.reduction.share, self.reduction.seed) {
-            writeln!(f, "share         {share} with seed {seed}")?;
+            writeln!(f, "share         {} with seed {seed}", share.0)?;
         }
         if !self.steps.is_empty() {
             write!(f, "\n{}", steps(&self.steps, "", 4, "demand left out"))?;
@@ -254,7 +254,6 @@ fn windows(f: &mut fmt::Formatter<'_>, ranking: &WindowRanking, most: usize) -> 
     writeln!(
         f,
         "distances from 0 (alike) to 1 with their ranks; score: root mean square of the ranks, \
-         0 the best in everything, 1 the worst; wanted: processors in the mean; all: the trace \
-         without warm-up and wrap-up, jobs per window"
+         0 the best in everything, 1 the worst; wanted: mean demand in processors; all: the trace without warm-up and wrap-up, jobs per window"
     )
 }

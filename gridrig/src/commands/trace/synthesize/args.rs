@@ -15,8 +15,8 @@ use std::path::PathBuf;
         gridrig trace synthesize poisson --preset koala-w2 --out w2.swf\n  \
         gridrig trace synthesize like traces/ctc-like.swf.gz --model-out ctc.json\n  \
         gridrig trace synthesize model ctc.json --seed 2 --days 30 --out month.swf.gz\n\n\
-        Without --out nothing is written: the trace is made and measured. Same model, same seed, \
-        same bytes. docs/synthesize.md has the models and their file format.")]
+        Without --out nothing is written: the trace is generated and its statistics are printed. \
+        Same model and seed, same bytes. docs/synthesize.md has the models and file formats.")]
 pub struct SynthesizeArgs {
     /// Which model.
     #[command(subcommand)]
@@ -79,7 +79,7 @@ impl Common {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  \
         gridrig trace synthesize lublin --preset dmm --processors 128 --days 1 --load 0.9 --out day.swf\n\n\
-        A week is made unless --jobs or --days says otherwise. --load is demand / (processors x \
+        Generates a week, unless --jobs or --days says otherwise. --load is demand / (processors x \
         days), reached by the gaps between arrivals; without it the published gaps are used.")]
 pub(super) struct LublinArgs {
     /// Which published parameters
@@ -153,7 +153,7 @@ const KOALA: &[(Koala, &str, &str)] = &[
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  \
         gridrig trace synthesize like traces/ctc-like.swf.gz --model-out ctc.json --out other.swf.gz\n\n\
-        As many jobs in as many days as the source has are made unless --jobs or --days says \
+        Generates as many jobs in as many days as the source has, unless --jobs or --days says \
         otherwise. The model holds tables of counts, no jobs; `synthesize model` needs nothing else.")]
 pub(super) struct LikeArgs {
     /// The trace to resemble, plain or gzip
@@ -169,7 +169,7 @@ pub(super) struct LikeArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  \
         gridrig trace synthesize burst --jobs 1000 --bursts 8,5,100 --run-time 5000,300,700 --size 204,11,23 --out week.swf.gz\n\n\
-        Moments are those of the jobs as they are played: run times divided by 60 and at least \
+        Moments are those of the jobs in a run: run times divided by 60 and at least \
         1 s. Without options the presets are the traces that ship in traces/.")]
 pub(super) struct BurstArgs {
     /// The week to begin with
