@@ -105,8 +105,8 @@ pub struct ChosenReport {
 
 impl WindowReport {
     fn of(prepared: &Prepared) -> Option<Self> {
-        let window = prepared.window?;
-        let chosen = prepared.ranking.as_ref().and_then(|ranking| {
+        let window = prepared.reduction.window?;
+        let chosen = prepared.reduction.ranking.as_ref().and_then(|ranking| {
             let best = ranking.windows.first()?;
             Some(ChosenReport {
                 considered: ranking.considered(),
@@ -254,7 +254,7 @@ impl<'a> Facts<'a> {
     fn new(scenario: &'a Scenario, prepared: &'a [Prepared]) -> Self {
         let ends = scenario.workloads.iter().zip(prepared);
         let ends = ends.map(|(spec, prepared)| {
-            let last = prepared.steps.last();
+            let last = prepared.reduction.steps.last();
             let span = last.map_or(0, |step| step.after.span.as_nanos());
             span.saturating_add(spec.offset.as_nanos())
         });
@@ -343,7 +343,7 @@ impl<'a> Facts<'a> {
         let report = specs.map(|(spec, prepared)| {
             let capacity = self.capacity(&self.reach(prepared.entry)) as u64;
             let count = |(reason, count): (&&str, &u64)| ((*reason).to_owned(), *count);
-            let steps = StepReport::all(&prepared.steps, Some(capacity));
+            let steps = StepReport::all(&prepared.reduction.steps, Some(capacity));
             WorkloadReport {
                 trace: spec.trace.display().to_string(),
                 entry: match prepared.entry {
@@ -352,10 +352,10 @@ impl<'a> Facts<'a> {
                     Entry::Cluster(id) => format!("cluster {}", grid.clusters[id.index()].name),
                 },
                 jobs: prepared.jobs.len() as u64,
-                skipped: prepared.skipped.iter().map(count).collect(),
-                reduced: prepared.reduced.iter().map(count).collect(),
+                skipped: prepared.reduction.trace.skipped.iter().map(count).collect(),
+                reduced: prepared.reduction.reduced.iter().map(count).collect(),
                 window: WindowReport::of(prepared),
-                share: match (spec.keep, prepared.keep) {
+                share: match (spec.keep, prepared.reduction.keep) {
                     (Keep::Load { .. }, Keep::Share { share, .. }) => Some(share.as_f64()),
                     _ => None,
                 },

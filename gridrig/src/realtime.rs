@@ -17,7 +17,7 @@ pub use grid::Services;
 pub use listener::Listener;
 pub use outcome::{Exchanged, RealOutcome};
 pub use watched::SubmitterMetrics;
-pub use workdir::{BrokerLogs, WorkDir};
+pub use workdir::{BrokerLogs, workdir};
 
 use crate::scenario::external::External;
 use anyhow::{Context as _, ensure};

@@ -122,8 +122,8 @@ impl WorkloadInfo {
         let name = spec.trace.file_name().unwrap_or(spec.trace.as_os_str());
         WorkloadInfo {
             name: name.to_string_lossy().into_owned(),
-            sha256: prepared.sha256.clone(),
-            skipped: prepared.skipped.clone(),
+            sha256: prepared.reduction.trace.sha256.clone(),
+            skipped: prepared.reduction.trace.skipped.clone(),
             choice: choice(spec, prepared),
         }
     }
@@ -204,7 +204,9 @@ impl Load {
 
 /// What a reader of the results must know of these workloads on this grid.
 fn warnings_of(scenario: &Scenario, prepared: &[Prepared]) -> Vec<String> {
-    let own = prepared.iter().flat_map(|p| p.warnings.iter().cloned());
+    let own = prepared
+        .iter()
+        .flat_map(|p| p.reduction.trace.warnings.iter().cloned());
     let checked = check::check(scenario, prepared).warnings;
     let checked = checked.iter().map(|w| format!("{}: {}", w.code, w.message));
     own.chain(checked).collect()
@@ -225,13 +227,16 @@ pub fn prepare_workloads(scenario: &Scenario) -> anyhow::Result<Vec<Prepared>> {
 
 /// What the reduction was left to choose, and chose.
 fn choice(spec: &WorkloadSpec, prepared: &Prepared) -> ChoiceDoc {
-    let ranked = prepared.window.zip(prepared.ranking.as_ref());
+    let ranked = prepared
+        .reduction
+        .window
+        .zip(prepared.reduction.ranking.as_ref());
     let window = ranked.map(|(window, ranking)| ChosenWindow {
         start: window.start.to_string(),
         length: window.length.to_string(),
         considered: ranking.considered(),
     });
-    let share = match (spec.keep, prepared.keep) {
+    let share = match (spec.keep, prepared.reduction.keep) {
         (Keep::Load { offered, .. }, Keep::Share { share, seed }) => Some(ChosenShare {
             share: share.to_string(),
             seed,

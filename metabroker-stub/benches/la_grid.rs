@@ -463,6 +463,6 @@ fn submission(connection: String, number: u32) -> SubmitJob {
         ttl: None,
         forwarder: Some(Reference::of_job("http://127.0.0.1:9/lagrid", number)),
         meant_ns: None,
-        job: JobDefinition::of(&spec, Some("probe".to_owned())),
+        job: JobDefinition::of(&spec, Some("probe".to_owned())).unwrap(),
     }
 }

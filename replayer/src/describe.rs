@@ -5,7 +5,7 @@
 //! environment too, for brokers that put a wrapper or a name of their own in
 //! between. A real cluster that gets such a job really sleeps.
 
-use gridrig_core::job::JobSpec;
+use gridrig_core::job::{Component, JobSpec, SeveralComponents};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::adl::{NAMESPACE as ADL, RUN_TIME_VARIABLE};
 use gridrig_protocol::jsdl::{FileName, JobDefinition, Program, Variable};
@@ -41,14 +41,17 @@ impl Form {
     }
 
     /// The job in this form.
-    #[must_use]
-    pub fn describe(self, job: &JobSpec, tag: &str) -> String {
+    ///
+    /// # Errors
+    /// For a job of several components.
+    pub fn describe(self, job: &JobSpec, tag: &str) -> Result<String, SeveralComponents> {
+        let only = job.only_component()?;
         match self {
             Form::Jsdl => jsdl(job, tag),
-            Form::Xrsl => xrsl(job, tag),
-            Form::Adl => adl(job, tag),
-            Form::Script => script(job, tag),
-            Form::Template => template(job, tag),
+            Form::Xrsl => Ok(xrsl(job, only, tag)),
+            Form::Adl => Ok(adl(job, only, tag)),
+            Form::Script => Ok(script(job, only, tag)),
+            Form::Template => Ok(template(job, only, tag)),
         }
     }
 }
@@ -62,8 +65,8 @@ pub fn whole_seconds(length: SimDuration) -> u64 {
 const NANOS: u64 = 1_000_000_000;
 const KIB: u64 = 1024;
 
-fn jsdl(job: &JobSpec, tag: &str) -> String {
-    let mut document = JobDefinition::of(job, Some(tag.to_owned()));
+fn jsdl(job: &JobSpec, tag: &str) -> Result<String, SeveralComponents> {
+    let mut document = JobDefinition::of(job, Some(tag.to_owned()))?;
     // Elements of the standard alone: others may read it strictly.
     document.run_time = None;
     document.requested_time = None;
@@ -82,16 +85,16 @@ fn jsdl(job: &JobSpec, tag: &str) -> String {
         variable(RUN_TIME_VARIABLE, job.run_time.to_string()),
         variable(TAG_VARIABLE, tag.to_owned()),
     ];
-    document.write()
+    Ok(document.write())
 }
 
-fn xrsl(job: &JobSpec, tag: &str) -> String {
+fn xrsl(job: &JobSpec, only: &Component, tag: &str) -> String {
     let (sleep, length) = (job.run_time.seconds(), job.run_time);
     let mut text = format!(
         "&(executable=\"/bin/sleep\")\n (arguments=\"{sleep}\")\n (jobname=\"{tag}\")\n \
          (count=\"{}\")\n (environment=(\"{RUN_TIME_VARIABLE}\" \"{length}\") \
          (\"{TAG_VARIABLE}\" \"{tag}\"))\n",
-        job.processors()
+        only.processors
     );
     let mut add = |name: &str, value: String| {
         // A quotation mark within a text is written twice.
@@ -100,7 +103,7 @@ fn xrsl(job: &JobSpec, tag: &str) -> String {
     if let Some(limit) = job.requested_time {
         add("walltime", format!("{} seconds", whole_seconds(limit)));
     }
-    let wanted = &job.components.first.requirements;
+    let wanted = &only.requirements;
     if wanted.memory_kib > 0 {
         add("memory", wanted.memory_kib.div_ceil(KIB).to_string());
     }
@@ -116,7 +119,7 @@ fn xrsl(job: &JobSpec, tag: &str) -> String {
     text
 }
 
-fn adl(job: &JobSpec, tag: &str) -> String {
+fn adl(job: &JobSpec, only: &Component, tag: &str) -> String {
     let variable = |name: &str, value: &str| {
         format!("<Environment><Name>{name}</Name><Value>{value}</Value></Environment>")
     };
@@ -124,7 +127,7 @@ fn adl(job: &JobSpec, tag: &str) -> String {
     let mut add = |name: &str, value: String| {
         let _ = write!(resources, "<{name}>{value}</{name}>");
     };
-    let wanted = &job.components.first.requirements;
+    let wanted = &only.requirements;
     if let Some(os) = &wanted.os {
         add("OperatingSystem", format!("<Name>{}</Name>", escaped(os)));
     }
@@ -142,7 +145,7 @@ fn adl(job: &JobSpec, tag: &str) -> String {
     if !wanted.generic.is_empty() {
         add("Coprocessor", wanted.generic.to_string());
     }
-    let slots = format!("<NumberOfSlots>{}</NumberOfSlots>", job.processors());
+    let slots = format!("<NumberOfSlots>{}</NumberOfSlots>", only.processors);
     add("SlotRequirement", slots);
     if let Some(limit) = job.requested_time {
         add("WallTime", whole_seconds(limit).to_string());
@@ -158,32 +161,28 @@ fn adl(job: &JobSpec, tag: &str) -> String {
     )
 }
 
-fn script(job: &JobSpec, tag: &str) -> String {
+fn script(job: &JobSpec, only: &Component, tag: &str) -> String {
     let mut text = format!(
         "#!/bin/sh\n#SBATCH --job-name={tag}\n#SBATCH --ntasks={}\n#SBATCH --output=/dev/null\n",
-        job.processors()
+        only.processors
     );
     if let Some(limit) = job.requested_time {
         let all = whole_seconds(limit);
         let _ = writeln!(text, "#SBATCH --time={}:{:02}", all / 60, all % 60);
     }
-    if job.components.first.requirements.memory_kib > 0 {
-        let mib = job.components.first.requirements.memory_kib.div_ceil(KIB);
+    if only.requirements.memory_kib > 0 {
+        let mib = only.requirements.memory_kib.div_ceil(KIB);
         let _ = writeln!(text, "#SBATCH --mem-per-cpu={mib}M");
     }
-    if !job.components.first.requirements.generic.is_empty() {
-        let _ = writeln!(
-            text,
-            "#SBATCH --gres={}",
-            job.components.first.requirements.generic
-        );
+    if !only.requirements.generic.is_empty() {
+        let _ = writeln!(text, "#SBATCH --gres={}", only.requirements.generic);
     }
     let _ = writeln!(text, "#GRIDRIG runtime={} tag={tag}", job.run_time);
     let _ = writeln!(text, "exec sleep {}", job.run_time.seconds());
     text
 }
 
-fn template(job: &JobSpec, tag: &str) -> String {
+fn template(job: &JobSpec, only: &Component, tag: &str) -> String {
     let mut text = format!(
         "NAME = {tag}\nEXECUTABLE = /bin/sleep\nARGUMENTS = {}\n\
          ENVIRONMENT = {RUN_TIME_VARIABLE}={}, {TAG_VARIABLE}={tag}\n\
@@ -191,8 +190,8 @@ fn template(job: &JobSpec, tag: &str) -> String {
         job.run_time.seconds(),
         job.run_time
     );
-    if job.processors() > 1 {
-        let _ = writeln!(text, "TYPE = mpi\nNP = {}", job.processors());
+    if only.processors > 1 {
+        let _ = writeln!(text, "TYPE = mpi\nNP = {}", only.processors);
     }
     text
 }
@@ -228,7 +227,7 @@ mod tests {
     #[test]
     fn jsdl_and_adl_are_read_back_as_the_job_they_were_made_of() {
         let job = job();
-        let text = Form::Jsdl.describe(&job, "gridrig_0j7_90500ms");
+        let text = Form::Jsdl.describe(&job, "gridrig_0j7_90500ms").unwrap();
         let document = JobDefinition::read("t", text.as_bytes()).unwrap();
         assert_eq!(document.tag(), Some("gridrig_0j7_90500ms"));
         let (length, _) = document.virtual_length().unwrap().unwrap();
@@ -236,7 +235,7 @@ mod tests {
         assert_eq!((read.processors(), read.run_time), (3, job.run_time));
         assert_eq!(read.requested_time, Some(SimDuration::from_secs(121)));
         assert_eq!(read.components.first.requirements.memory_kib, 2048);
-        let text = Form::Adl.describe(&job, "gridrig_0j7_90500ms");
+        let text = Form::Adl.describe(&job, "gridrig_0j7_90500ms").unwrap();
         let read = adl::read(&text).unwrap().remove(0).unwrap();
         assert_eq!(read.tag(), Some("gridrig_0j7_90500ms"));
         assert_eq!((read.slots, read.wall_time_s), (3, Some(121)));
@@ -248,9 +247,20 @@ mod tests {
     }
 
     #[test]
+    fn no_form_says_less_than_a_job_of_several_components_wants() {
+        let mut job = job();
+        job.components.more = [job.components.first.clone()].into();
+        for form in Form::ALL {
+            let refused = form.describe(&job, "t").unwrap_err();
+            let wanted = "job 7 has 2 components (expected one)";
+            assert_eq!(refused.to_string(), wanted, "{form:?}");
+        }
+    }
+
+    #[test]
     fn the_other_forms_say_the_same() {
         let job = job();
-        let xrsl = Form::Xrsl.describe(&job, "t");
+        let xrsl = Form::Xrsl.describe(&job, "t").unwrap();
         for part in [
             "(arguments=\"90.5\")",
             "(count=\"3\")",
@@ -259,11 +269,11 @@ mod tests {
         ] {
             assert!(xrsl.contains(part), "{xrsl}");
         }
-        let script = Form::Script.describe(&job, "t");
+        let script = Form::Script.describe(&job, "t").unwrap();
         for part in ["--ntasks=3", "--time=2:01", "--job-name=t", "sleep 90.5"] {
             assert!(script.contains(part), "{script}");
         }
-        let template = Form::Template.describe(&job, "t");
+        let template = Form::Template.describe(&job, "t").unwrap();
         assert!(template.contains("NAME = t\n") && template.contains("NP = 3"));
     }
 }

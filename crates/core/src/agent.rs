@@ -17,8 +17,6 @@
 
 mod broker;
 mod client;
-mod conversation;
-mod envelope;
 mod journal;
 mod lrms;
 mod peer_link;
@@ -27,6 +25,13 @@ mod store;
 mod tests;
 mod tries;
 
+pub use crate::conversation::{
+    Arrival, BrokerSends, FromBroker, FromClient, FromLrms, LrmsSends, Passed, ToBroker, ToEntry,
+    ToLrms, ToPeer,
+};
+pub use crate::envelope::{
+    Cx, Envelope, EnvelopeId, Fate, Message, Received, Tally, Told, Undelivered,
+};
 pub use broker::{
     BrokerAgent, BrokerSetup, GridNames, Lost, PeerSession, PeerState, Pull, SessionChange,
     SetupError, Unexpected, Updated,
@@ -35,11 +40,6 @@ pub use client::{
     Attempt, Attempts, ClientAgent, ClientSetup, GivenUp, LogsRead, Observation, Patience, Place,
     Published, Stands,
 };
-pub use conversation::{
-    Arrival, BrokerSends, FromBroker, FromClient, FromLrms, LrmsSends, Passed, ToBroker, ToEntry,
-    ToLrms, ToPeer,
-};
-pub use envelope::{Envelope, EnvelopeId, Fate, Message, Received, Tally, Told, Undelivered};
 pub use journal::{
     Again, BrokerInput, ClientInput, Journaled, LrmsInput, Memory, NotSent, Record, Replay, Resumed,
 };
@@ -50,7 +50,6 @@ pub use peer_link::{Ask, PeerLink};
 pub use store::{JobState, JobView, Receipt, SubmitError, digest};
 pub use tries::{AfterTry, Tries};
 
-use crate::event::EventSink;
 use crate::ids::{ClusterId, JobId};
 use crate::job::JobSpec;
 use crate::load::LoadSample;
@@ -60,24 +59,6 @@ use crate::time::{SimDuration, SimTime, WallTime};
 /// Time between tries to say something to somebody who does not answer, on the
 /// wall: beyond the [`Tries`] of one message.
 pub const SAY_AGAIN: SimDuration = SimDuration::from_millis(500);
-
-/// What an agent is given while it handles an input: two clocks, the log (it is
-/// an [`EventSink`]) and the outbox.
-pub trait Cx<M>: EventSink {
-    /// The time of the model.
-    fn now(&self) -> SimTime;
-
-    /// The time on the wall.
-    fn wall(&self) -> WallTime;
-
-    /// Sends a message off; it is to arrive when it is due. Of what becomes of
-    /// it the agent learns as a [`Fate`].
-    fn send(&mut self, envelope: Envelope<M>);
-
-    /// Stops the message that carries the data of a job while it is on its way;
-    /// `false` if it is being handed over already.
-    fn recall(&mut self, job: JobId) -> bool;
-}
 
 /// Somebody who sends messages and has timers.
 pub trait Participant {

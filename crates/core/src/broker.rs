@@ -13,11 +13,12 @@ pub use access::Access;
 pub use config::{BrokerConfig, Neighbour, PeerConfig};
 pub use view::Pending;
 
-use crate::event::{Event, EventKind, EventSink, Party};
+use crate::agent::{BrokerSends, Cx, Envelope, EnvelopeId, FromBroker, ToPeer};
+use crate::event::{Event, EventKind, Party};
 use crate::ids::{DomainId, IdMap, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::load::LoadSample;
-use crate::message::{EndState, JobEnd, Outgoing, Route, Target};
+use crate::message::{EndState, JobEnd, News, Route, Target};
 use crate::policy::{InformationNeed, Policy};
 use crate::time::{SimDuration, SimTime};
 use rand::rngs::ChaCha8Rng;
@@ -31,15 +32,13 @@ use view::Known;
 /// - Getters: [`spec`](Self::spec), [`queued`](Self::queued),
 ///   [`pending`](Self::pending), [`need`](Self::need),
 ///   [`information_age`](Self::information_age).
-/// - Commands: [`submit`](Self::submit), [`cancel`](Self::cancel),
-///   [`set_access`](Self::set_access).
+/// - Commands: [`set_access`](Self::set_access), [`take_back`](Self::take_back).
 /// - For a broker that was started anew: [`restore`](Self::restore).
-/// - Messages in: [`handle_info`](Self::handle_info), [`share_info`](Self::share_info),
-///   [`handle_refusal`](Self::handle_refusal), [`handle_end`](Self::handle_end).
-/// - Time: ask [`poll_timeout`](Self::poll_timeout) after any change; when it
-///   is due, call [`handle_cycle`](Self::handle_cycle).
-///
-/// What is to be sent is appended to `out`.
+/// - Inputs, each [handled](crate::agent::Handle) with what it sets off: a job that
+///   is [brought](crate::agent::Brought), a request to [remove](crate::agent::Cancel)
+///   one, [news](News) of one, samples, and timers that are
+///   [due](crate::agent::Due).
+/// - Time: ask [`poll_timeout`](Self::poll_timeout) after any change.
 pub struct Broker {
     config: BrokerConfig,
     policy: Box<dyn Policy>,
@@ -57,16 +56,18 @@ pub struct Broker {
     reopening: SimTime,
     next_arrival: u64,
     jobs: IdMap<Held>,
+    /// Earlier visits of the same jobs, by how often they had been forwarded then,
+    /// which a cycle among consumers has brought back here. News of an end passes
+    /// through the latest visit first.
+    earlier: IdMap<Vec<Held>>,
     /// Turns taken by round-robin and by rotating ties.
     turn: u64,
     /// Turns taken by the peers of inter-rr.
     peer_turn: u64,
     rng: ChaCha8Rng,
     last_cycle: Option<SimTime>,
-    /// The instant of the latest input that it handled as a participant.
+    /// The instant of the latest input.
     pub(crate) now: SimTime,
-    /// Reused: what an input has set off.
-    pub(crate) out: Vec<Outgoing>,
 }
 
 /// A job that came here and whose end is not known yet.
@@ -81,9 +82,6 @@ struct Held {
     /// It is to be removed, wherever it is.
     unwanted: bool,
     refused_by: Vec<Target>,
-    /// An earlier visit of the same job, which a cycle among consumers has
-    /// brought back here. News of its end passes through the later one first.
-    earlier: Option<Box<Held>>,
 }
 
 impl Broker {
@@ -107,12 +105,12 @@ impl Broker {
             reopening: SimTime::ZERO,
             next_arrival: 0,
             jobs: IdMap::default(),
+            earlier: IdMap::default(),
             turn: 0,
             peer_turn: 0,
             rng,
             last_cycle: None,
             now: SimTime::ZERO,
-            out: Vec::new(),
             config,
         }
     }
@@ -150,8 +148,8 @@ impl Broker {
 
     /// The latest visit of a job that is with this target.
     fn with(&self, job: JobId, target: Target) -> Option<&Held> {
-        let latest = self.jobs.get(&job);
-        let mut visits = std::iter::successors(latest, |held| held.earlier.as_deref());
+        let earlier = self.earlier.get(&job).into_iter().flatten().rev();
+        let mut visits = self.jobs.get(&job).into_iter().chain(earlier);
         visits.find(|held| held.sent == Some(target))
     }
 
@@ -198,54 +196,24 @@ impl Broker {
             .map(|known| (known.target, known.samples()))
     }
 
-    /// Takes a job into the queue; it is decided in the next cycle. A job that
-    /// comes `from` a peer is taken to have entered there; see
-    /// [`Broker::take_over`] for one that tells more.
+    /// Takes a job into the queue that has come this way; it is decided in the next
+    /// cycle.
     ///
     /// # Errors
     /// [`Reason::QueueFull`] past the bound; nothing is changed then.
-    pub fn submit(
+    pub(crate) fn take_over(
         &mut self,
-        now: SimTime,
-        spec: JobSpec,
-        from: Option<DomainId>,
-        hop: u32,
-        events: &mut impl EventSink,
-    ) -> Result<(), Reason> {
-        let origin = from.unwrap_or(self.config.domain);
-        let route = Route {
-            from,
-            hop,
-            origin,
-            settled: false,
-        };
-        self.take_over(now, spec, route, events)
-    }
-
-    /// Takes a job into the queue that has come this way.
-    ///
-    /// # Errors
-    /// As [`Broker::submit`].
-    pub fn take_over(
-        &mut self,
-        now: SimTime,
+        cx: &mut impl Cx<BrokerSends>,
         spec: JobSpec,
         route: Route,
-        events: &mut impl EventSink,
     ) -> Result<(), Reason> {
-        if self
-            .config
-            .queue_limit
-            .is_some_and(|limit| self.queued() >= limit)
-        {
+        let limit = self.config.queue_limit;
+        if limit.is_some_and(|limit| self.queued() >= limit) {
             return Err(Reason::QueueFull);
         }
-        let (job, hop) = (spec.id, route.hop);
+        let arrived = Event::new(EventKind::BrokerArrival, spec.id, self.config.domain);
         self.restore(spec, route, None);
-        events.emit(
-            now,
-            Event::new(EventKind::BrokerArrival, job, self.config.domain).with(hop),
-        );
+        cx.emit(cx.now(), arrived.with(route.hop));
         Ok(())
     }
 
@@ -257,7 +225,7 @@ impl Broker {
         if sent.is_none() {
             self.queue.insert(arrival, job);
         }
-        let mut held = Held {
+        let mut latest = Held {
             spec,
             route,
             arrival,
@@ -265,45 +233,43 @@ impl Broker {
             sent_at: SimTime::ZERO,
             unwanted: false,
             refused_by: Vec::new(),
-            earlier: self.jobs.remove(&job).map(Box::new),
         };
-        // A broker that was started anew may be brought an earlier visit last.
-        let is_later = |one: &Held| one.route.hop > route.hop;
-        if let Some(mut latest) = held.earlier.take_if(|one| is_later(one)) {
-            let mut place = &mut latest.earlier;
-            while place.as_deref().is_some_and(is_later) {
-                place = &mut place.as_mut().expect("there is one").earlier;
+        if let Some(mut before) = self.jobs.remove(&job) {
+            // A broker that was started anew may be brought an earlier visit last.
+            if before.route.hop > route.hop {
+                std::mem::swap(&mut before, &mut latest);
             }
-            held.earlier = place.take();
-            *place = Some(Box::new(held));
-            held = *latest;
+            let earlier = self.earlier.entry(job).or_default();
+            let at = earlier.partition_point(|one| one.route.hop <= before.route.hop);
+            earlier.insert(at, before);
         }
-        self.jobs.insert(job, held);
+        self.jobs.insert(job, latest);
+    }
+
+    /// What is known of a candidate.
+    fn known_mut(&mut self, target: Target) -> Option<&mut Known> {
+        self.known.iter_mut().find(|known| known.target == target)
     }
 
     /// Takes in a sample of an own cluster or of a peer's cluster.
-    pub fn handle_info(&mut self, from: Target, samples: &[LoadSample]) {
-        if let Some(known) = self.known.iter_mut().find(|known| known.target == from) {
+    pub(crate) fn handle_info(&mut self, from: Target, samples: &[LoadSample]) {
+        if let Some(known) = self.known_mut(from) {
             known.receive(samples);
             self.informed = true;
         }
     }
 
     /// The same for samples that go to several brokers at once.
-    pub fn share_info(&mut self, from: Target, samples: &Arc<[LoadSample]>) {
-        if let Some(known) = self.known.iter_mut().find(|known| known.target == from) {
+    pub(crate) fn share_info(&mut self, from: Target, samples: &Arc<[LoadSample]>) {
+        if let Some(known) = self.known_mut(from) {
             known.share(samples);
             self.informed = true;
         }
     }
 
     /// Takes in what waits in a peer's broker: the truth only.
-    pub fn handle_pending(&mut self, peer: DomainId, pending: Pending) {
-        if let Some(known) = self
-            .known
-            .iter_mut()
-            .find(|k| k.target == Target::Peer(peer))
-        {
+    pub(crate) fn handle_pending(&mut self, peer: DomainId, pending: Pending) {
+        if let Some(known) = self.known_mut(Target::Peer(peer)) {
             known.set_pending(pending);
         }
     }
@@ -312,112 +278,77 @@ impl Broker {
     /// cycle, in its old place, without that candidate. One that has wandered
     /// enough goes on back to where it entered, and stays there. One that was
     /// to be removed has found its end.
-    pub fn handle_refusal(
+    pub(crate) fn handle_refusal(
         &mut self,
-        now: SimTime,
+        cx: &mut impl Cx<BrokerSends>,
         job: JobId,
         by: Target,
         reason: Reason,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
     ) {
         let policy = self.config.settings.policy.entry();
         let returns = reason == Reason::HopsExhausted && policy.wanders();
-        let Some(held) = self.jobs.get_mut(&job) else {
+        let held = self.jobs.get_mut(&job);
+        let Some(held) = held.filter(|held| held.sent == Some(by)) else {
             return;
         };
-        if held.sent != Some(by) {
-            return;
-        }
         held.sent = None;
         if held.unwanted {
-            return self.end_unwanted(now, job, events, out);
+            return self.end_unwanted(cx, job);
         }
         match (returns, held.route.from) {
-            (true, Some(_)) => return self.turn_away(now, job, reason, events, out),
+            (true, Some(_)) => return self.turn_away(cx, job, reason),
             (true, None) => held.route.settled = true,
             (false, _) => held.refused_by.push(by),
         }
         self.queue.insert(held.arrival, job);
     }
 
-    /// News of a job's end, from an own LRMS or a peer: it goes back to
-    /// whoever the job came from.
-    pub fn handle_end(
-        &mut self,
-        now: SimTime,
-        end: JobEnd,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
-    ) {
-        if let Some(held) = self.release(end.job) {
-            self.queue.remove(&held.arrival);
-            self.parked.remove(&held.arrival);
-            self.pass_back(now, held.route.from, end, events, out);
-        }
-    }
-
-    /// The same from this target; it changes nothing if the job is not there.
-    pub fn handle_end_from(
-        &mut self,
-        now: SimTime,
-        by: Target,
-        end: JobEnd,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
-    ) {
+    /// News of a job's end, from an own LRMS or a peer: it goes back to whoever the
+    /// job came from. It changes nothing if the job is not there.
+    pub(crate) fn handle_end(&mut self, cx: &mut impl Cx<BrokerSends>, by: Target, end: JobEnd) {
         if let Some(held) = self.let_go(end.job, by) {
-            self.pass_back(now, held.route.from, end, events, out);
+            self.pass_back(cx, held.route.from, end);
         }
     }
 
     /// Lets go of the latest visit of a job that is with this target.
     fn let_go(&mut self, job: JobId, by: Target) -> Option<Held> {
-        let mut latest = self.jobs.remove(&job)?;
-        if latest.sent == Some(by) {
-            if let Some(earlier) = latest.earlier.take() {
-                self.jobs.insert(job, *earlier);
-            }
-            return Some(latest);
+        if self.jobs.get(&job)?.sent == Some(by) {
+            return self.release(job);
         }
-        let mut place = &mut latest.earlier;
-        while place.as_ref().is_some_and(|held| held.sent != Some(by)) {
-            place = &mut place.as_mut().expect("there is one").earlier;
+        let earlier = self.earlier.get_mut(&job)?;
+        let latest = earlier.iter().rposition(|held| held.sent == Some(by))?;
+        Some(earlier.remove(latest))
+    }
+
+    /// Lets go of the latest visit of a job.
+    fn release(&mut self, job: JobId) -> Option<Held> {
+        let latest = self.jobs.remove(&job)?;
+        if let Some(mut earlier) = self.earlier.remove(&job)
+            && let Some(before) = earlier.pop()
+        {
+            self.jobs.insert(job, before);
+            self.earlier.insert(job, earlier);
         }
-        let mut found = place.take();
-        *place = found.as_mut().and_then(|held| held.earlier.take());
-        self.jobs.insert(job, latest);
-        found.map(|held| *held)
+        Some(latest)
     }
 
     /// Touch with a job is lost that is with this target: whoever it came from is
     /// told. It stays as sent there, so that its end is passed on if that comes
     /// after all. The answer is whether it is so.
-    pub fn lose_touch(
+    pub(crate) fn lose_touch(
         &mut self,
-        now: SimTime,
+        cx: &mut impl Cx<BrokerSends>,
         job: JobId,
         target: Target,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
     ) -> bool {
         let Some(from) = self.with(job, target).map(|held| held.route.from) else {
             return false;
         };
         let lost = Event::new(EventKind::LostTouch, job, self.config.domain);
-        events.emit(now, lost.to(target).because(Reason::Lost));
-        let end = JobEnd::without_run(job, EndState::LOST);
-        self.pass_back(now, from, end, events, out);
+        cx.emit(cx.now(), lost.to(target).because(Reason::Lost));
+        self.pass_back(cx, from, JobEnd::without_run(job, EndState::LOST));
         true
-    }
-
-    /// Lets go of the latest visit of a job.
-    fn release(&mut self, job: JobId) -> Option<Held> {
-        let mut held = self.jobs.remove(&job)?;
-        if let Some(earlier) = held.earlier.take() {
-            self.jobs.insert(job, *earlier);
-        }
-        Some(held)
     }
 
     /// When the next cycle with something to decide is due.
@@ -437,62 +368,56 @@ impl Broker {
     }
 
     /// Nobody can take the job: back to the forwarder, or rejected for good.
-    fn turn_away(
-        &mut self,
-        now: SimTime,
-        job: JobId,
-        reason: Reason,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
-    ) {
-        let by = Party::Broker(self.config.domain);
+    fn turn_away(&mut self, cx: &mut impl Cx<BrokerSends>, job: JobId, reason: Reason) {
         let held = self.release(job).expect("a queued job is held");
-        match held.route.from {
-            Some(to) => {
-                events.emit(
-                    now,
-                    Event::new(EventKind::Refused, job, by)
-                        .to(Party::Broker(to))
-                        .because(reason),
-                );
-                out.push(Outgoing::Refuse { job, to, reason });
-            }
-            None => {
-                events.emit(
-                    now,
-                    Event::new(EventKind::Rejected, job, by).because(reason),
-                );
-                let state = EndState::Rejected(reason);
-                let end = JobEnd::without_run(job, state);
-                self.pass_back(now, None, end, events, out);
-            }
+        if let Some(to) = held.route.from {
+            return self.refuse(cx, to, job, reason);
         }
+        let rejected = Event::new(EventKind::Rejected, job, self.config.domain);
+        cx.emit(cx.now(), rejected.because(reason));
+        let end = JobEnd::without_run(job, EndState::Rejected(reason));
+        self.pass_back(cx, None, end);
     }
 
-    fn pass_back(
-        &mut self,
-        now: SimTime,
-        from: Option<DomainId>,
-        end: JobEnd,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
+    /// A job goes back to the peer that it came from.
+    pub(crate) fn refuse(
+        &self,
+        cx: &mut impl Cx<BrokerSends>,
+        to: DomainId,
+        job: JobId,
+        reason: Reason,
     ) {
-        let here = Party::Broker(self.config.domain);
-        match from {
-            Some(to) => {
-                let job = end.job;
-                events.emit(
-                    now,
-                    Event::new(EventKind::Notified, job, here).to(Party::Broker(to)),
-                );
-                out.push(Outgoing::Notify { end, to });
-            }
-            None => {
-                if !end.state.is_lost() {
-                    events.emit(now, Event::new(EventKind::FinishSeen, end.job, here));
-                }
-                out.push(Outgoing::Seen { end });
-            }
+        let refused = Event::new(EventKind::Refused, job, self.config.domain);
+        cx.emit(cx.now(), refused.to(to).because(reason));
+        let visit = None;
+        self.tell(cx, to, News::Refused { job, reason, visit });
+    }
+
+    fn pass_back(&self, cx: &mut impl Cx<BrokerSends>, from: Option<DomainId>, end: JobEnd) {
+        let (now, here) = (cx.now(), self.config.domain);
+        if let Some(to) = from {
+            cx.emit(now, Event::new(EventKind::Notified, end.job, here).to(to));
+            return self.tell(cx, to, News::Ended(end));
         }
+        if !end.state.is_lost() {
+            cx.emit(now, Event::new(EventKind::FinishSeen, end.job, here));
+        }
+        self.post(cx, now, FromBroker::Client(end));
+    }
+
+    fn tell(&self, cx: &mut impl Cx<BrokerSends>, peer: DomainId, news: News) {
+        let due = cx.now() + self.config.latency(Target::Peer(peer));
+        self.post(cx, due, FromBroker::Peer(peer, ToPeer::News(news)));
+    }
+
+    #[inline]
+    fn post(&self, cx: &mut impl Cx<BrokerSends>, due: SimTime, message: BrokerSends) {
+        cx.send(Envelope {
+            id: EnvelopeId::default(),
+            from: Party::Broker(self.config.domain),
+            address: None,
+            due,
+            message,
+        });
     }
 }

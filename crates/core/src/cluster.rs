@@ -14,7 +14,7 @@ use crate::ids::{ClusterId, JobId};
 use crate::job::{Components, JobSpec, Reason, Requirements};
 use crate::load::{LoadHistory, LoadSample, Window};
 use crate::placement::{ClassId, Nodes, Part, PlacementRun};
-use crate::queue::{Queue, Slot};
+use crate::queue::Slot;
 use crate::resource::Resources;
 use crate::time::{SimDuration, SimTime};
 use jobs::{Classes, Job, JobTable, Running};
@@ -108,7 +108,6 @@ pub struct Cluster {
     config: ClusterConfig,
     scheduler: Scheduler,
     nodes: Nodes,
-    queue: Queue,
     jobs: JobTable,
     classes: Classes,
     /// Ends of running jobs, by (finish, job): ties end in trace order.
@@ -122,10 +121,8 @@ impl Cluster {
     /// An empty cluster.
     #[must_use]
     pub fn new(config: ClusterConfig) -> Self {
-        let scheduler = Scheduler::new(&config);
         Cluster {
-            queue: scheduler.queue(),
-            scheduler,
+            scheduler: Scheduler::new(&config),
             nodes: Nodes::new(&config.resources),
             classes: Classes::default(),
             jobs: JobTable::default(),
@@ -152,7 +149,7 @@ impl Cluster {
     /// Jobs that wait.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.queue.len()
+        self.work.queued_jobs
     }
 
     /// Processors in use.
@@ -178,7 +175,7 @@ impl Cluster {
             at: now,
             processors: self.config.resources.processors(),
             busy: self.nodes.busy(),
-            queued: self.queue.len() as u64,
+            queued: self.work.queued_jobs as u64,
             queued_processors: self.work.queued_processors,
             work_left: self.work.left(now, self.nodes.busy()),
             queued_means: [queued_30, queued_300],
@@ -225,32 +222,23 @@ impl Cluster {
         if self.config.is_real && job.components.only().is_none() {
             return Err(Reason::LrmsRefused);
         }
-        if self
-            .config
-            .queue_limit
-            .is_some_and(|limit| self.queue.len() >= limit)
-        {
+        let limit = self.config.queue_limit;
+        if limit.is_some_and(|limit| self.queued() >= limit) {
             return Err(Reason::QueueFull);
         }
         // Not before now: what is refused leaves nothing behind.
         let class = known.unwrap_or_else(|| self.know(&job.components));
         let now = self.not_before_the_latest(now);
         let slot = self.jobs.insert(Job {
-            id: job.id,
-            processors,
-            run_time: job.run_time,
+            spec: job.clone(),
             class,
             arrival: 0,
             queued: now,
             running: None,
         });
-        let (arrival, first_of_class) = self.queue.push(class, processors, slot);
+        let nodes = &mut self.nodes;
+        let arrival = self.scheduler.arrive(&job.into(), class, slot, nodes);
         self.jobs.get_mut(slot).arrival = arrival;
-        // Only these ask what a whole class could have this instant.
-        if first_of_class && matches!(self.scheduler, Scheduler::Instant(_)) {
-            self.nodes.watch(class);
-        }
-        self.scheduler.arrive(&job.into(), class, arrival, slot);
         self.work.queue(processors, job.run_time);
         events.emit(now, Event::new(EventKind::Queued, job.id, self.config.id));
         self.changed(now);
@@ -378,7 +366,7 @@ impl Cluster {
             let running = job.running.expect("only running jobs have an end");
             let start = running.start;
             self.nodes.give_back(job.class, running.placement);
-            self.work.end(job.processors, finish);
+            self.work.end(job.spec.processors(), finish);
             events.emit(finish, Event::new(EventKind::Finished, id, self.config.id));
             finished.push(Finished {
                 job: id,
@@ -393,19 +381,17 @@ impl Cluster {
         let Some(&slot) = self.jobs.by_id.get(&job) else {
             return false;
         };
-        let job = self.jobs.remove(slot);
-        match job.running {
+        let known = self.jobs.remove(slot);
+        let (class, processors) = (known.class, known.spec.processors());
+        match known.running {
             None => {
-                self.scheduler.withdraw(job.arrival);
-                if self.queue.remove(job.class, job.processors, job.arrival) {
-                    self.nodes.unwatch(job.class);
-                }
-                self.work.unqueue(job.processors, job.run_time);
+                self.scheduler.withdraw(&known, &mut self.nodes);
+                self.work.unqueue(processors, known.spec.run_time);
             }
             Some(running) => {
-                self.scheduler.end(now, job.id);
-                self.nodes.give_back(job.class, running.placement);
-                self.work.end(job.processors, running.finish);
+                self.scheduler.end(now, job);
+                self.nodes.give_back(class, running.placement);
+                self.work.end(processors, running.finish);
                 self.ends.retain(|Reverse((_, _, ending))| *ending != slot);
             }
         }
@@ -423,7 +409,7 @@ impl Cluster {
     }
 
     fn record(&mut self, now: SimTime) {
-        self.history
-            .record(now, self.queue.len() as u64, u64::from(self.nodes.busy()));
+        let busy = u64::from(self.nodes.busy());
+        self.history.record(now, self.queued() as u64, busy);
     }
 }

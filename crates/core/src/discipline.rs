@@ -13,22 +13,12 @@ pub use promises::Promises;
 pub use slurm_backfill::SlurmBackfillSettings;
 
 use crate::calendar::{Calendar, Free, Shares};
-use crate::placement::{ClassId, Nodes};
+use crate::placement::Nodes;
 use crate::plan::{Backlog, Waiting};
 use crate::queue::{First, Queue};
 use crate::time::SimTime;
 
-/// What a discipline may look at when it picks.
-pub struct View<'a> {
-    /// The instant of the pass.
-    pub now: SimTime,
-    /// The jobs that wait.
-    pub queue: &'a Queue,
-    /// The nodes; what is tried on them is undone.
-    pub nodes: &'a mut Nodes,
-}
-
-/// What a discipline that plans may look at besides.
+/// What a discipline that plans may look at.
 pub struct Outlook<'a> {
     /// The instant of the pass.
     pub now: SimTime,
@@ -43,49 +33,28 @@ pub struct Outlook<'a> {
 impl Outlook<'_> {
     /// What the job gets if it starts at this instant, by the plan (`None`: what
     /// the calendar has free) and by the nodes; `None` if it has to wait.
-    fn fit_now(&mut self, plan: Option<&mut Free>, job: &Waiting) -> Option<Shares> {
+    fn fit_now(&mut self, plan: Option<&mut Free>, job: &Waiting) -> Option<PlannedStart> {
         let Calendar { layout, free, .. } = &mut *self.calendar;
         let shares = plan.unwrap_or(free).fit(layout, &job.demand, self.now)?;
         let is_free = self.nodes.offers(job.demand.class, &shares);
-        is_free.then_some(shares)
+        is_free.then_some(PlannedStart { job: *job, shares })
     }
 }
 
 /// The next job to start, and where.
 pub struct PlannedStart {
     /// The job.
-    pub first: First,
+    pub job: Waiting,
     /// What it gets.
     pub shares: Shares,
 }
 
-impl PlannedStart {
-    fn of(job: &Waiting, shares: Shares) -> Self {
-        PlannedStart {
-            first: First::picked(
-                job.arrival,
-                job.slot,
-                job.demand.class,
-                job.demand.processors,
-            ),
-            shares,
-        }
-    }
-}
-
-impl View<'_> {
-    /// Processors a job of this class could have this instant.
-    #[must_use]
-    pub fn available(&mut self, class: ClassId) -> u32 {
-        self.nodes.available(class)
-    }
-}
-
 /// Decides which queued job starts next, by what there is at this instant.
 pub trait Discipline: Send {
-    /// The next job to start at this instant, or `None` when the pass is over.
-    /// It is asked again after each start.
-    fn next_start(&mut self, view: &mut View<'_>) -> Option<First>;
+    /// The next of the jobs that wait to start at this instant, or `None` when
+    /// the pass is over. It is asked again after each start; what it tries on the
+    /// nodes is undone.
+    fn next_start(&mut self, queue: &Queue, nodes: &mut Nodes) -> Option<First>;
 }
 
 /// Decides which queued job starts next, by a plan of what will be free when.

@@ -48,6 +48,9 @@ pub struct Component {
     pub requirements: Requirements,
 }
 
+/// Most components that interfaces take for one job.
+pub const MOST_COMPONENTS: usize = 64;
+
 /// What a job is made of, nearly always one component: all of them start together,
 /// on one cluster, run for the same time and end together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,6 +86,11 @@ impl Components {
     /// All of them in order.
     pub fn iter(&self) -> impl Iterator<Item = &Component> + Clone {
         std::iter::once(&self.first).chain(&self.more)
+    }
+
+    /// The same, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Component> {
+        std::iter::once(&mut self.first).chain(&mut self.more)
     }
 
     /// The only one; `None` if there are several.
@@ -134,6 +142,28 @@ impl JobSpec {
     pub fn processors(&self) -> u32 {
         self.components.processors()
     }
+
+    /// The only component, for those who have no words for several.
+    ///
+    /// # Errors
+    /// Says how many it has.
+    pub fn only_component(&self) -> Result<&Component, SeveralComponents> {
+        let several = || SeveralComponents {
+            job: self.id,
+            count: 1 + self.components.more.len(),
+        };
+        self.components.only().ok_or_else(several)
+    }
+}
+
+/// A job has several components, where only one can be said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{job} has {count} components (expected one)")]
+pub struct SeveralComponents {
+    /// The job.
+    pub job: JobId,
+    /// How many it has.
+    pub count: usize,
 }
 
 /// What a user would tell of a job: all that a policy or a discipline may go by.

@@ -27,6 +27,7 @@ pub struct Waiting {
 #[derive(Debug, Default)]
 pub struct Backlog {
     waiting: BTreeMap<u64, Waiting>,
+    next_arrival: u64,
     version: u64,
     loosened: u64,
     given_back: u64,
@@ -84,9 +85,19 @@ impl Backlog {
         self.overran
     }
 
-    pub(crate) fn arrive(&mut self, job: Waiting) {
-        self.waiting.insert(job.arrival, job);
+    /// A job waits that takes so long at speed 1.0; answers its arrival.
+    pub(crate) fn arrive(&mut self, slot: Slot, demand: Demand, at_full_speed: SimDuration) -> u64 {
+        let arrival = self.next_arrival;
+        let job = Waiting {
+            arrival,
+            slot,
+            demand,
+            at_full_speed,
+        };
+        self.waiting.insert(arrival, job);
+        self.next_arrival += 1;
         self.version += 1;
+        arrival
     }
 
     /// A waiting job leaves without having run.

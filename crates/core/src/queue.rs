@@ -19,9 +19,6 @@ const LINE_BITS: u32 = 20;
 /// Past this size a search stands in for the table of ranks.
 const RANKS: u32 = 4_096;
 
-/// A job that may stand anywhere in its line.
-const ANYWHERE: u32 = u32::MAX;
-
 /// No job: later than every arrival number.
 const NONE: Head = u64::MAX;
 
@@ -36,8 +33,6 @@ pub struct Queue {
     waiting: Vec<ClassId>,
     jobs: usize,
     next_arrival: u64,
-    /// Whether jobs are only numbered and counted.
-    plain: bool,
     /// The only job there is: it stays out of the index until another joins
     /// it. On a machine that is not full, most jobs wait alone and briefly.
     sole: Option<First>,
@@ -56,20 +51,6 @@ pub struct First {
     pub processors: u32,
     /// Where its size stands in the index, until the next arrival.
     line: u32,
-}
-
-impl First {
-    /// A job that a plan has picked, wherever it stands.
-    #[must_use]
-    pub fn picked(arrival: u64, slot: Slot, class: ClassId, processors: u32) -> Self {
-        First {
-            arrival,
-            slot,
-            class,
-            processors,
-            line: ANYWHERE,
-        }
-    }
 }
 
 #[derive(Default)]
@@ -91,16 +72,6 @@ struct ClassQueue {
 type Line = std::collections::VecDeque<(u64, Slot)>;
 
 impl Queue {
-    /// A queue that numbers and counts its jobs and looks for none: a plan has
-    /// an order of its own.
-    #[must_use]
-    pub fn plain() -> Self {
-        Queue {
-            plain: true,
-            ..Queue::default()
-        }
-    }
-
     /// How many jobs wait.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -114,14 +85,11 @@ impl Queue {
     }
 
     /// Appends a job; answers its arrival number and whether it is the first
-    /// waiting one of its class, of a plain queue the first of all.
+    /// waiting one of its class.
     pub fn push(&mut self, class: ClassId, processors: u32, slot: Slot) -> (u64, bool) {
         let arrival = self.next_arrival;
         self.next_arrival += 1;
         self.jobs += 1;
-        if self.plain {
-            return (arrival, self.jobs == 1);
-        }
         if self.jobs == 1 {
             self.sole = Some(First {
                 arrival,
@@ -155,12 +123,9 @@ impl Queue {
         first_of_class
     }
 
-    /// Removes a job that [`Queue::first_where`] has just found, or that a plan
-    /// has picked; answers whether its class has none left.
+    /// Removes a job that [`Queue::first_where`] has just found; answers whether
+    /// its class has none left.
     pub fn remove_first(&mut self, first: First) -> bool {
-        if first.line == ANYWHERE {
-            return self.remove(first.class, first.processors, first.arrival);
-        }
         if self.sole.take().is_some() {
             self.jobs = 0;
             return true;
@@ -179,10 +144,6 @@ impl Queue {
     /// # Panics
     /// When there is no such job.
     pub fn remove(&mut self, class: ClassId, processors: u32, arrival: u64) -> bool {
-        if self.plain {
-            self.jobs -= 1;
-            return self.jobs == 0;
-        }
         if let Some(sole) = self.sole.take() {
             assert_eq!(sole.arrival, arrival, "only queued jobs are removed");
             self.jobs = 0;

@@ -1,7 +1,7 @@
 //! What may become of a message on its way to another service.
 
 use crate::agent::Undelivered;
-use crate::job::Reason;
+use crate::job::{Reason, SeveralComponents};
 
 /// Why a message was not delivered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +46,17 @@ pub enum TransportError {
 }
 
 impl TransportError {
+    /// A job that cannot be told to `to`, where it would run nowhere.
+    #[must_use]
+    pub fn unsaid(to: &str, why: SeveralComponents) -> Self {
+        TransportError::Answered {
+            to: to.to_owned(),
+            status: 422,
+            reason: Some(Reason::NoCandidate),
+            why: why.to_string(),
+        }
+    }
+
     /// What the sender has to know of it.
     #[must_use]
     pub fn fate(&self) -> Undelivered {

@@ -5,6 +5,7 @@
 //! strings with a unit (`"60s"`, `"1.5h"`), read as exact decimals. `docs/rest.md`
 //! describes the routes, `/openapi.json` of each service has the schema.
 
+mod component;
 mod end;
 mod event;
 mod generic;
@@ -14,6 +15,7 @@ mod notice;
 mod place;
 mod problem;
 
+pub use component::{JobComponent, JobRequirements, more_components};
 pub use end::{EndPage, JobEndReport, JobState};
 pub use event::{EventPage, EventReport};
 pub use generic::GenericCounts;
@@ -21,7 +23,7 @@ pub use info::{
     BrokerInfo, CandidateInfo, ClockInfo, ClusterInfo, InfoReport, LoadReport, MeanReport,
     NodeGroup, PeerInfo, PeerList, RoleChange, SessionInfo,
 };
-pub use job::{JobList, JobReceipt, JobRequirements, JobStatus, JobSubmission};
+pub use job::{JobList, JobReceipt, JobStatus, JobSubmission};
 pub use notice::{JobNotice, LetterName, NoticeKind};
 pub use place::{Place, PlaceKind, PlacementReport};
 pub use problem::{Problem, reason_of_code};

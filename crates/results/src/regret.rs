@@ -8,7 +8,8 @@
 
 mod machine;
 
-use crate::jobs::{HopRow, JobRow, JobTable};
+use crate::index::JobIndex;
+use crate::jobs::{JobRow, JobTable};
 use crate::measure::Measure;
 use crate::stats::{Distribution, mean};
 use gridrig_core::discipline::DisciplineKind;
@@ -52,7 +53,7 @@ impl Regret {
         measure: &Measure,
     ) -> Option<Self> {
         let measured = |row: &JobRow| row.submit.is_some_and(|submit| measure.covers(submit));
-        let decided = decisions(table);
+        let decided = decisions(table, submissions);
         let of_measured = decided.iter().flatten();
         let decisions = of_measured
             .filter(|decision| measured(&table.rows()[decision.row]))
@@ -108,30 +109,15 @@ struct Decision {
 }
 
 /// By row; `None` for a job that no broker sent to a cluster.
-fn decisions(table: &JobTable) -> Vec<Option<Decision>> {
+fn decisions(table: &JobTable, submissions: &[Submission]) -> Vec<Option<Decision>> {
     let mut decided = vec![None; table.rows().len()];
     let mut hops = table.hops().iter().peekable();
-    // Visits come by job, and rows rise by job where jobs were numbered as they
-    // were read; a job elsewhere is found by its number.
-    let by_job: std::collections::BTreeMap<_, _> = match table.rows().is_sorted_by_key(|r| r.job) {
-        true => std::collections::BTreeMap::new(),
-        false => (0..)
-            .zip(table.rows())
-            .map(|(at, row)| (row.job, at))
-            .collect(),
-    };
-    let position = |visit: &HopRow| match by_job.is_empty() {
-        true => table
-            .rows()
-            .binary_search_by_key(&visit.job, |row| row.job)
-            .ok(),
-        false => by_job.get(&visit.job).copied(),
-    };
+    let index = JobIndex::new(submissions);
     while let Some(visit) = hops.next() {
         // The entry broker decides anew when a peer has sent the job back;
         // that is the same visit.
         let at = visit.forwarded.max(visit.dispatched);
-        let row = position(visit);
+        let row = index.find(visit.job);
         while hops.next_if(|next| next.job == visit.job).is_some() {}
         let (Some(at), Some(row)) = (at, row) else {
             continue;

@@ -11,8 +11,10 @@ mod csv;
 mod events;
 mod file;
 mod job;
+mod job_columns;
 mod manifest;
 mod placements;
+mod ran;
 mod read;
 mod series;
 mod table_columns;
@@ -23,11 +25,14 @@ pub use events::UnreadableRow;
 pub use gridrig_scenario::grid::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
 pub use gridrig_scenario::{POOLED, is_bound};
 pub use job::{OneJob, SomeEvents, read_job, read_newest};
+pub(crate) use job_columns::OWNERS;
+pub use job_columns::owners_of;
 pub use manifest::{
     ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc,
     RunInfo, ScaleDoc, StudyDoc, VariesDoc,
 };
 pub use placements::{Placements, read_placements};
+pub use ran::Ran;
 pub(crate) use read::is_unchanged;
 pub use read::{Run, audit_run_dir, read, read_grid, read_manifest};
 pub use series::{ClusterSeries, SeriesPoint, read_series};
@@ -62,6 +67,11 @@ pub mod names {
     pub const BATSIM: &str = "jobs.csv";
     /// What people say about the run: tags, a note.
     pub const LABELS: &str = "labels.json";
+    /// Every file that a run directory may hold by us: first the manifest, and
+    /// then those that nothing but a run has.
+    pub(crate) const ALL: [&str; 8] = [
+        MANIFEST, JOBS, HOPS, SERIES, EVENTS, SCENARIO, BATSIM, LABELS,
+    ];
 }
 
 /// Why a run directory could not be written or read.
@@ -214,24 +224,21 @@ pub struct RunFiles<'a> {
 pub fn write(dir: &Path, force: bool, run: &RunFiles<'_>) -> Result<(), RunDirError> {
     prepare(dir, force)?;
     let series = run.table.series();
-    let files = [
+    let scenario = file::write_bytes(dir, names::SCENARIO, run.scenario.as_bytes())?;
+    let files = BTreeMap::from([
+        (names::SCENARIO.to_owned(), scenario),
+        (names::JOBS.to_owned(), job_columns::write(dir, run)?),
+        (names::HOPS.to_owned(), tables::write_hops(dir, run.table)?),
         (
-            names::SCENARIO,
-            file::write_bytes(dir, names::SCENARIO, run.scenario.as_bytes())?,
-        ),
-        (names::JOBS, tables::write_jobs(dir, run)?),
-        (names::HOPS, tables::write_hops(dir, run.table)?),
-        (
-            names::SERIES,
+            names::SERIES.to_owned(),
             tables::write_series(dir, run.table, &series)?,
         ),
         (
-            names::EVENTS,
+            names::EVENTS.to_owned(),
             events::write(dir, run.log, run.table.names())?,
         ),
-    ];
-    let files = files.map(|(name, doc)| (name.to_owned(), doc));
-    file::write_bytes(dir, names::MANIFEST, &manifest(dir, run, files.into())?)?;
+    ]);
+    file::write_bytes(dir, names::MANIFEST, &manifest(dir, run, files)?)?;
     file::sync_dir(dir)
 }
 
@@ -244,7 +251,7 @@ pub fn write(dir: &Path, force: bool, run: &RunFiles<'_>) -> Result<(), RunDirEr
 /// Errors of the file system.
 pub fn write_scratch(dir: &Path, run: &RunFiles<'_>) -> Result<(), RunDirError> {
     prepare(dir, false)?;
-    tables::write_compared(dir, run)?;
+    job_columns::write_compared(dir, run)?;
     let path = dir.join(names::MANIFEST);
     let text = manifest(dir, run, BTreeMap::new())?;
     fs::write(&path, text).map_err(RunDirError::io("write", &path))

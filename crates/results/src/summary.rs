@@ -85,6 +85,18 @@ impl JobCounts {
     }
 }
 
+impl std::iter::Sum for JobCounts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(JobCounts::default(), |mut sum, mut own| {
+            sum.submitted += own.submitted;
+            for &state in JobState::ALL {
+                *sum.in_state(state) += *own.in_state(state);
+            }
+            sum
+        })
+    }
+}
+
 /// The six job metrics (design 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Metrics {

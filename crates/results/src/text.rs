@@ -32,6 +32,11 @@ pub fn table<L: AsRef<[String]>>(lines: &[L]) -> String {
     aligned(lines, "  ", &[0])
 }
 
+/// The names of columns, which stand in a line with ` | ` between.
+pub(crate) fn columns(names: &str) -> Vec<String> {
+    names.split(" | ").map(str::to_owned).collect()
+}
+
 /// A line of cells.
 #[must_use]
 pub fn cells<T: ToString, const N: usize>(cells: [T; N]) -> Vec<String> {

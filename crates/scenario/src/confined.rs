@@ -20,7 +20,7 @@ const HARMLESS: [(&str, &str); 15] = [
     (
         "workload.draw",
         "architecture os burst memory_mib disk_rate_mib disk_most_mib disk_is_data \
-         generic_resources",
+         generic_resources components",
     ),
     (
         "workload.window",

@@ -21,7 +21,7 @@ use crate::{ClockName, Over, Stop};
 use gridrig_core::policy::Tie;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -94,35 +94,17 @@ impl<T: JsonSchema> JsonSchema for List<T> {
 }
 
 /// `[workload]`, or `[[workload]]` where there are several.
-#[derive(Clone, Debug)]
-pub enum Workloads {
-    /// One table.
-    One(Box<Workload>),
-    /// A list of tables.
-    Many(Vec<At<Workload>>),
-}
+#[derive(Clone, Debug, Serialize)]
+pub struct Workloads(Vec<At<Workload>>);
 
 impl At<Workloads> {
     /// Each workload and where it stands.
     pub(crate) fn iter_mut(&mut self) -> Vec<(Range<usize>, &mut Workload)> {
-        let span = self.span();
-        match self.get_mut() {
-            Workloads::One(one) => vec![(span, &mut **one)],
-            Workloads::Many(many) => {
-                let many = many.iter_mut();
-                many.map(|one| (one.span(), one.get_mut())).collect()
-            }
-        }
-    }
-}
-
-/// Always as a list.
-impl Serialize for Workloads {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Workloads::One(one) => [one].serialize(serializer),
-            Workloads::Many(many) => many.serialize(serializer),
-        }
+        let whole = self.span();
+        let span = |one: &At<Workload>| Some(one.span()).filter(|own| !own.is_empty());
+        let many = self.get_mut().0.iter_mut();
+        many.map(|one| (span(one).unwrap_or(whole.clone()), one.get_mut()))
+            .collect()
     }
 }
 
@@ -139,15 +121,12 @@ impl<'de> Deserialize<'de> for Workloads {
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Workloads, A::Error> {
                 let one = Workload::deserialize(value::MapAccessDeserializer::new(map))?;
-                Ok(Workloads::One(Box::new(one)))
+                Ok(Workloads(vec![At::new(one)]))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Workloads, A::Error> {
-                let mut all = Vec::new();
-                while let Some(one) = list.next_element()? {
-                    all.push(one);
-                }
-                Ok(Workloads::Many(all))
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Workloads, A::Error> {
+                let list = List::deserialize(value::SeqAccessDeserializer::new(list))?;
+                Ok(Workloads(list.0))
             }
         }
 
@@ -245,6 +224,10 @@ pub struct Draw {
     /// Generic resources of each node of a job, with their weights: "gpu:2",
     /// "gpu:1,nic:1", or "none". Default: none are wanted.
     pub generic_resources: Option<At<BTreeMap<String, Weight>>>,
+    /// Into how many components a job is divided, at most one for each of its
+    /// processors: numbers from 1 to 64 with weights. Memory, disk and generic
+    /// resources are drawn for each. Default: no job is divided.
+    pub components: Option<At<BTreeMap<String, Weight>>>,
 }
 
 /// A weight.

@@ -1,12 +1,12 @@
 //! What can be wrong with a scenario.
 
 use gridrig_protocol::resources::ResourceError;
-use std::fmt;
 
 /// Where a mistake stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::Display)]
 pub enum Place {
     /// In the scenario file.
+    #[strum(to_string = "{file}:{line}:{column}")]
     File {
         /// The file as it was given.
         file: String,
@@ -16,16 +16,8 @@ pub enum Place {
         column: usize,
     },
     /// In an override, `KEY=VALUE` as it was given.
+    #[strum(to_string = "--set {0}")]
     Set(String),
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Place::File { file, line, column } => write!(f, "{file}:{line}:{column}"),
-            Place::Set(set) => write!(f, "--set {set}"),
-        }
-    }
 }
 
 /// Why there is no scenario. Each is a mistake of input: the command ends

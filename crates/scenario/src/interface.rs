@@ -4,10 +4,10 @@
 use gridrig_protocol::lagrid::Codec;
 use std::path::PathBuf;
 use std::time::Duration;
-use strum::{EnumString, IntoStaticStr, VariantArray};
+use strum::{IntoStaticStr, VariantArray};
 
 /// A face that needs no more than to be named to be switched on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum FaceKind {
     /// ARC REST 1.0 with GLUE2.
@@ -25,16 +25,10 @@ impl FaceKind {
     pub fn name(self) -> &'static str {
         self.into()
     }
-
-    /// The face with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
 }
 
 /// How brokers at the ends of a link talk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "lowercase")]
 pub enum LinkProtocol {
     /// Our own REST interface, without sessions.
@@ -56,12 +50,6 @@ impl LinkProtocol {
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
-    }
-
-    /// The protocol of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
     }
 
     /// How sessions write their messages; `None` where there are none.

@@ -35,24 +35,7 @@ pub(crate) fn hint(name: &str, candidates: &[&str]) -> String {
 /// Letters to insert, delete, replace or swap with their neighbour (optimal
 /// string alignment, without regard to ASCII case).
 fn distance(a: &str, b: &str) -> usize {
-    let chars =
-        |text: &str| -> Vec<char> { text.chars().map(|c| c.to_ascii_lowercase()).collect() };
-    let (a, b) = (chars(a), chars(b));
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 0..a.len() {
-        let mut row = vec![i + 1; b.len() + 1];
-        for j in 0..b.len() {
-            let replaced = last[j] + usize::from(a[i] != b[j]);
-            row[j + 1] = replaced.min(last[j + 1] + 1).min(row[j] + 1);
-            let swapped = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
-            if swapped {
-                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
-            }
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
+    strsim::osa_distance(&a.to_ascii_lowercase(), &b.to_ascii_lowercase())
 }
 
 #[cfg(test)]

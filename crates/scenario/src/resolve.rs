@@ -6,7 +6,7 @@ mod lrms;
 mod provides;
 mod workload;
 
-use super::document::{self, Cluster, Document, List, PolicyText, Run, Workloads};
+use super::document::{self, Cluster, Document, List, PolicyText, Run};
 use super::external::{External, THE_ONLY_POLICY};
 use super::source::Tables;
 use super::value::{At, Identifier, Str, UntilText, Written, fill};
@@ -122,12 +122,7 @@ impl Scenario {
         run.tie = broker.map(|broker| Written::of(broker.tie));
         let primary = self.primary.iter().copied().map(Str).collect();
         run.primary = (self.primary != [Figure::DEFAULT]).then_some(primary);
-        let document = &mut self.document;
-        document.run = Some(At::new(run));
-        if let Workloads::One(one) = document.workload.get_mut() {
-            let one = At::new(std::mem::take(&mut **one));
-            document.workload = At::new(Workloads::Many(vec![one]));
-        }
+        self.document.run = Some(At::new(run));
         self
     }
 }

@@ -9,13 +9,13 @@ mod filter;
 
 pub use filter::{Filter, Quality};
 
-use std::fmt;
-
 /// Fields of time, as bits of [`Fields::below_zero`].
 const TIME_FIELDS: u32 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 8;
 
 /// Why a job is left out.
-#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::EnumDiscriminants)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, strum::EnumDiscriminants, strum::EnumString, strum::IntoStaticStr,
+)]
 #[strum(serialize_all = "kebab-case")]
 #[strum_discriminants(
     derive(PartialOrd, Ord),
@@ -93,8 +93,9 @@ impl Rule {
 
 /// A job as rules look at it: a line of the Standard Workload Format.
 pub trait Fields {
-    /// A field by its number, from 1; times in nanoseconds, the submit time from
-    /// the log's time 0. `None` is *not available*.
+    /// A field by its number, from 1, those that say whose job it is by their
+    /// columns of GWF, which up to 16 are the same; times in nanoseconds, the
+    /// submit time from the log's time 0. `None` is *not available*.
     fn field(&self, number: usize) -> Option<u64>;
 
     /// Fields below zero that are not -1, bit 0 for field 1.
@@ -126,25 +127,14 @@ pub struct RuleReport {
 }
 
 /// A text that is no rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("sanitizing rule = \"{text}\": expected {expected}")]
 pub struct RuleError {
     /// The text.
     pub text: String,
     /// What would have been right.
     pub expected: String,
 }
-
-impl fmt::Display for RuleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "sanitizing rule = \"{}\": expected {}",
-            self.text, self.expected
-        )
-    }
-}
-
-impl std::error::Error for RuleError {}
 
 impl Rules {
     /// Reads a list such as `failed,wider-than=64,flurry=135@47421-50307`.
@@ -247,26 +237,20 @@ fn parse_rule(text: &str) -> Result<Rule, RuleError> {
         Some((name, value)) => (name.trim(), Some(value.trim())),
         None => (text, None),
     };
-    let rule = match (name, value) {
-        ("no-submit-time", None) => Rule::NoSubmitTime,
-        ("never-ran", None) => Rule::NeverRan,
-        ("no-processors", None) => Rule::NoProcessors,
-        ("negative-times", None) => Rule::NegativeTimes,
-        ("failed", None) => Rule::Failed,
-        ("cancelled", None) => Rule::Cancelled,
-        ("run-above-requested", None) => Rule::RunAboveRequested,
-        ("wider-than", value) => match value.and_then(|v| v.parse().ok()) {
+    let rule = match (name.parse(), value) {
+        (Ok(Rule::WiderThan(_)), value) => match value.and_then(|v| v.parse().ok()) {
             Some(limit) if limit > 0 => Rule::WiderThan(limit),
             _ => return refuse("wider-than=N with N processors, at least 1"),
         },
-        ("flurry", value) => match value.and_then(Filter::of_flurry) {
+        (Ok(Rule::Flurry(_)), value) => match value.and_then(Filter::of_flurry) {
             Some(filter) => Rule::Flurry(filter),
             None => return refuse("flurry=USER@FROM-TO with a user and two job numbers"),
         },
-        ("remove", Some(value)) => match Filter::parse(value) {
+        (Ok(Rule::Remove(_)), Some(value)) => match Filter::parse(value) {
             Ok(filter) => Rule::Remove(filter),
             Err(expected) => return refuse(&expected),
         },
+        (Ok(rule), None) if !matches!(rule, Rule::Remove(_)) => rule,
         _ => {
             return refuse(
                 "one of no-submit-time, never-ran, no-processors, negative-times, failed, \

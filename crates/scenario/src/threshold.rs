@@ -147,7 +147,7 @@ pub enum Comparison {
 
 impl Comparison {
     /// Longer signs first, so that `<=` is not read as `<`.
-    const SIGNS: [(&'static str, Comparison); 5] = [
+    pub const SIGNS: [(&'static str, Comparison); 5] = [
         ("<=", Comparison::AtMost),
         (">=", Comparison::AtLeast),
         ("==", Comparison::Equal),
@@ -156,7 +156,7 @@ impl Comparison {
     ];
 
     /// Whether a figure keeps this distance from a bound.
-    pub(crate) fn holds<T: PartialOrd>(self, figure: &T, bound: &T) -> bool {
+    pub fn holds<T: PartialOrd>(self, figure: &T, bound: &T) -> bool {
         match self {
             Comparison::Below => figure < bound,
             Comparison::AtMost => figure <= bound,

@@ -9,8 +9,9 @@ const BROKER: &str = "broker";
 
 /// Tables whose keys are names that the user gives: always quoted, numbers in
 /// their order.
-const OWN_NAMES: [&str; 5] = [
+const OWN_NAMES: [&str; 6] = [
     "architecture",
+    "components",
     "files",
     "generic_resources",
     "memory_mib",

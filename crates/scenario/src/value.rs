@@ -9,11 +9,11 @@ use crate::nearest::hint;
 use crate::workload::ZeroRunTime;
 use gridrig_core::time::{Decimal, SimDuration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -150,25 +150,21 @@ pub struct Str<T>(pub T);
 
 impl<'de, T: Text> Deserialize<'de> for Str<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor<T>(PhantomData<T>);
-
-        impl<T: Text> Visitor<'_> for TextVisitor<T> {
-            type Value = T;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(T::EXPECTED)
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-                let unexpected = Unexpected::Str(text);
-                T::read(text).map_err(|expected| E::invalid_value(unexpected, &expected.as_str()))
-            }
-        }
-
-        deserializer
-            .deserialize_str(TextVisitor(PhantomData))
-            .map(Str)
+        plain(deserializer, |value| match value.as_str() {
+            Some(text) => T::read(text).map(Str),
+            None => Err(T::EXPECTED.to_owned()),
+        })
     }
+}
+
+/// Reads a value that has no parts, or says what was expected in its place.
+fn plain<'de, T, D: Deserializer<'de>>(
+    deserializer: D,
+    read: impl FnOnce(&Value) -> Result<T, String>,
+) -> Result<T, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let refuse = |expected| D::Error::custom(format!("{value}, expected {expected}"));
+    read(&value).map_err(refuse)
 }
 
 impl<T: Text> Serialize for Str<T> {
@@ -269,34 +265,11 @@ impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
 
 impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Whole<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct WholeVisitor<const MIN: u64, const MAX: u64>;
-
-        impl<const MIN: u64, const MAX: u64> Visitor<'_> for WholeVisitor<MIN, MAX> {
-            type Value = Whole<MIN, MAX>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match MAX {
-                    u64::MAX => write!(f, "a whole number of at least {MIN}"),
-                    _ => write!(f, "a whole number from {MIN} to {MAX}"),
-                }
-            }
-
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
-                match u64::try_from(value) {
-                    Ok(value) => self.visit_u64(value),
-                    Err(_) => Err(E::invalid_value(Unexpected::Signed(value), &self)),
-                }
-            }
-
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
-                if (MIN..=MAX).contains(&value) {
-                    return Ok(Whole(value));
-                }
-                Err(E::invalid_value(Unexpected::Unsigned(value), &self))
-            }
-        }
-
-        deserializer.deserialize_any(WholeVisitor)
+        plain(deserializer, |value| match (value.as_u64(), MAX) {
+            (Some(whole), _) if (MIN..=MAX).contains(&whole) => Ok(Whole(whole)),
+            (_, u64::MAX) => Err(format!("a whole number of at least {MIN}")),
+            _ => Err(format!("a whole number from {MIN} to {MAX}")),
+        })
     }
 }
 
@@ -326,45 +299,24 @@ pub struct Positive(pub Decimal);
 
 impl<'de> Deserialize<'de> for Positive {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct PositiveVisitor;
-
-        impl Visitor<'_> for PositiveVisitor {
-            type Value = Positive;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a decimal number above 0 such as 60 or 2.5")
-            }
-
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Positive, E> {
-                match u64::try_from(value) {
-                    Ok(whole) if whole > 0 => Ok(Positive(Decimal::from_whole(whole))),
-                    _ => Err(E::invalid_value(Unexpected::Signed(value), &self)),
-                }
-            }
-
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Positive, E> {
-                Ok(Positive(Decimal::from_whole(value)))
-            }
-
-            fn visit_f64<E: Error>(self, value: f64) -> Result<Positive, E> {
-                // The shortest text that gives this float is the decimal that
-                // was written, up to 15 digits; it never has an exponent.
-                Decimal::parse(&value.to_string())
-                    .filter(|decimal| !decimal.is_zero())
-                    .map(Positive)
-                    .ok_or_else(|| E::invalid_value(Unexpected::Float(value), &self))
-            }
-        }
-
-        deserializer.deserialize_any(PositiveVisitor)
+        plain(deserializer, |value| {
+            // The shortest text that gives a float is the decimal that was
+            // written, up to 15 digits; it never has an exponent.
+            let float = || Decimal::parse(&value.as_f64()?.to_string());
+            let decimal = value.as_u64().map(Decimal::from_whole).or_else(float);
+            let decimal = decimal.filter(|decimal| !decimal.is_zero()).map(Positive);
+            decimal.ok_or_else(|| "a decimal number above 0 such as 60 or 2.5".to_owned())
+        })
     }
 }
 
 impl Serialize for Positive {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.to_string().parse() {
-            Ok(whole) => serializer.serialize_u64(whole),
-            Err(_) => serializer.serialize_f64(self.0.as_f64()),
+        let text = self.0.to_string();
+        match (text.parse(), text.parse()) {
+            (Ok(whole), _) => serializer.serialize_u64(whole),
+            (_, Ok(float)) => serializer.serialize_f64(float),
+            (_, Err(error)) => Err(serde::ser::Error::custom(error)),
         }
     }
 }

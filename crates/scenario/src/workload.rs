@@ -220,6 +220,8 @@ pub struct Draw {
     pub disk: Option<Disk>,
     /// Generic resources of each node with weights; empty: none are wanted.
     pub generic: Vec<(Generics, u64)>,
+    /// Numbers of components, from 1, with weights; empty: no job is divided.
+    pub components: Vec<(u32, u64)>,
 }
 
 /// Disk that a job wants: `rate x hours of run time x processors x GiB of

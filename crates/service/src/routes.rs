@@ -56,6 +56,7 @@ pub fn status(view: &JobView) -> JobStatus {
         tag: view.tag.as_deref().map(str::to_owned),
         identity: view.identity.as_deref().map(str::to_owned),
         processors: spec.processors(),
+        more_components: spec.components.more.iter().map(Into::into).collect(),
         run_time: spec.run_time.to_string(),
         requested_time: spec.requested_time.map(|time| time.to_string()),
         state: String::new(),

@@ -45,6 +45,9 @@ pub enum Step {
     Notified(Party, Party),
     /// News of the end has arrived where the job came in.
     Seen(Party),
+    /// Found by the first, which was started anew, with the second: with itself, if
+    /// nobody else has it.
+    Found(DomainId, Party),
     /// Turned away for good.
     Rejected(Party, Reason),
     /// Removed on request.
@@ -135,6 +138,7 @@ impl Trails {
                 Step::Submitted(..)
                 | Step::Forwarded(..)
                 | Step::Refused(..)
+                | Step::Found(..)
                 | Step::Notified(..) => {}
             }
         }
@@ -230,7 +234,8 @@ impl EventSink for Trails {
                 let job = event.job.expect("touch is lost with a job");
                 return self.lost.push((at, job, by));
             }
-            EventKind::PromiseWithdrawn | EventKind::Recovered => return,
+            EventKind::PromiseWithdrawn => return,
+            EventKind::Recovered => Step::Found(broker(), to()),
             EventKind::Started => Step::Started(lrms(), shares(event.placement)),
             EventKind::Finished => Step::Finished(lrms()),
             EventKind::Notified => Step::Notified(by, to()),

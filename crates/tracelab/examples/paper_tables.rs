@@ -93,7 +93,7 @@ pub fn ctc_tables(trace: &Path) -> Result<String, Box<dyn Error>> {
     for phase in 0..5 {
         let (m, n) = (2, 5);
         week.keep = Keep::Systematic { m, n, phase };
-        phases.push(Reduced::of(&loaded.prepare(&week, 0)?));
+        phases.push(Reduced::of(&loaded.clone().into_prepared(&week, 0)?));
     }
     let mut text = String::new();
     writeln!(text, "## CTC\n")?;
@@ -173,7 +173,7 @@ fn position(ours: &[f64], paper: f64) -> &'static str {
 /// The shipped week that stands in for Grid'5000.
 pub fn grid5000_tables(trace: &Path) -> Result<String, Box<dyn Error>> {
     let loaded = load(trace, SizeFrom::Allocated)?;
-    let of = Reduced::of(&loaded.prepare(&spec(trace), 0)?);
+    let of = Reduced::of(&loaded.clone().into_prepared(&spec(trace), 0)?);
     let mut text = String::new();
     writeln!(text, "## Grid'5000\n")?;
     writeln!(text, "| | grid5000-like | paper | off by |")?;

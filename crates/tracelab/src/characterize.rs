@@ -60,20 +60,15 @@ pub struct Columns {
 }
 
 impl Columns {
-    fn with_capacity(jobs: usize) -> Self {
+    /// Those of some jobs.
+    #[must_use]
+    pub fn of(jobs: &[TraceJob]) -> Self {
         Columns {
-            submits: Vec::with_capacity(jobs),
-            run_times: Vec::with_capacity(jobs),
-            sizes: Vec::with_capacity(jobs),
-            users: Vec::with_capacity(jobs),
+            submits: jobs.iter().map(|job| job.submit).collect(),
+            run_times: jobs.iter().map(|job| job.run_time).collect(),
+            sizes: jobs.iter().map(|job| job.processors).collect(),
+            users: jobs.iter().map(TraceJob::user).collect(),
         }
-    }
-
-    fn push(&mut self, submit: SimDuration, run_time: SimDuration, size: u32, user: Option<u32>) {
-        self.submits.push(submit);
-        self.run_times.push(run_time);
-        self.sizes.push(size);
-        self.users.push(user);
     }
 
     /// Submit time, run time and size of each job.
@@ -87,17 +82,6 @@ impl Columns {
     pub fn demands(&self) -> impl Iterator<Item = u128> + '_ {
         let rows = self.run_times.iter().zip(&self.sizes);
         rows.map(|(run, size)| u128::from(*size) * u128::from(run.as_nanos()))
-    }
-}
-
-impl<'a> FromIterator<&'a TraceJob> for Columns {
-    fn from_iter<T: IntoIterator<Item = &'a TraceJob>>(jobs: T) -> Self {
-        let jobs = jobs.into_iter();
-        let mut columns = Columns::with_capacity(jobs.size_hint().0);
-        for job in jobs {
-            columns.push(job.submit, job.run_time, job.processors, job.user());
-        }
-        columns
     }
 }
 
@@ -225,8 +209,8 @@ pub struct Characterization {
 /// Computes everything that is known about a trace.
 #[must_use]
 pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
-    let (jobs, failed, distinct) = gather(&loaded.jobs);
-    let jobs = &jobs;
+    let distinct = distinct(&loaded.jobs);
+    let jobs = &Columns::of(&loaded.jobs);
     let submits = &jobs.submits;
     let clock = Clock::of(&loaded.header);
     let (max_processors, max_processors_from) = machine(loaded, options);
@@ -264,7 +248,7 @@ pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
         profile: Profile::of(jobs, options.bins),
         offered_load: max_processors.and_then(|has| offered_load(jobs, span, has)),
         max_processors_from,
-        failed,
+        failed: loaded.jobs.iter().filter(|job| job.failed).count() as u64,
         distinct,
         first_submit_s: first.as_secs_f64(),
         first_submit: clock.date(first),
@@ -300,35 +284,24 @@ pub fn offered_load(jobs: &Columns, span: SimDuration, processors: u64) -> Optio
     (capacity > 0).then(|| jobs.demands().sum::<u128>() as f64 / capacity as f64)
 }
 
-/// The columns of jobs, how many failed, and the distinct values of their fields,
-/// by one walk over them.
-fn gather(jobs: &[TraceJob]) -> (Columns, u64, Distinct) {
-    let mut columns = Columns::with_capacity(jobs.len());
-    let mut failed = 0;
-    let mut fields: [Vec<u32>; NAMED.len()] = Default::default();
-    for job in jobs {
-        columns.push(job.submit, job.run_time, job.processors, job.user());
-        failed += u64::from(job.failed);
-        for (ids, id) in fields.iter_mut().zip(&job.ids) {
-            if ids.last() != id.as_ref() {
-                ids.extend(*id);
-            }
-        }
-    }
-    let [users, groups, executables, queues, partitions, sites, ..] = fields.map(|mut ids| {
-        ids.sort_unstable();
-        ids.dedup();
-        ids.len() as u64
-    });
-    let distinct = Distinct {
+/// How many different ids each field has.
+fn distinct(jobs: &[TraceJob]) -> Distinct {
+    let [users, groups, executables, queues, partitions, sites, ..] =
+        std::array::from_fn::<_, { NAMED.len() }, _>(|field| {
+            let mut ids: Vec<u32> = jobs.iter().filter_map(|job| job.ids[field]).collect();
+            ids.dedup();
+            ids.sort_unstable();
+            ids.dedup();
+            ids.len() as u64
+        });
+    Distinct {
         users,
         groups,
         executables,
         queues,
         partitions,
         sites,
-    };
-    (columns, failed, distinct)
+    }
 }
 
 /// What the reader of the figures should know.

@@ -2,7 +2,8 @@
 //! LA Grid (4.3.1): architecture and operating system by bursts of jobs,
 //! memory from a distribution, disk from run time, processors and memory.
 
-use gridrig_core::job::JobSpec;
+use crate::synth::unit::holder;
+use gridrig_core::job::{Component, Components, JobSpec};
 use gridrig_core::rng;
 pub use gridrig_scenario::workload::{Disk, Draw};
 use rand::RngExt as _;
@@ -20,6 +21,7 @@ pub fn apply<'a>(
     let mut memory = stream("memory");
     let mut disk = stream("disk");
     let mut generic = stream("generic");
+    let mut numbers = stream("components");
     let (mut left, mut architecture, mut os) = (0, None, None);
     for job in jobs {
         if left == 0 {
@@ -29,29 +31,45 @@ pub fn apply<'a>(
             os = one(&mut kinds, &draw.os);
         }
         left -= 1;
-        let processors = job.processors();
-        let wanted = &mut job.components.first.requirements;
-        wanted.architecture.clone_from(&architecture);
-        wanted.os.clone_from(&os);
-        if let Some(mib) = one(&mut memory, &draw.memory_mib) {
-            wanted.memory_kib = mib * 1024;
+        let number = one(&mut numbers, &draw.components);
+        if let Some(parts) = number.and_then(|number| divided(&job.components.first, number)) {
+            job.components = parts;
         }
-        if let Some(each) = one(&mut generic, &draw.generic) {
-            wanted.generic = each;
-        }
-        if let Some(rule) = draw.disk {
-            let thousandths = u128::from(disk.random_range(500..1500u32));
-            let hours = u128::from(job.run_time.as_nanos());
-            let size = u128::from(processors) * u128::from(wanted.memory_kib);
-            let mib = u128::from(rule.rate_mib) * size * thousandths / (KIB_PER_GIB * 1000);
-            let mib = mib.saturating_mul(hours) / NANOS_PER_HOUR;
-            let mib = u64::try_from(mib).unwrap_or(u64::MAX).min(rule.most_mib);
-            wanted.disk_mib = mib;
-            if rule.is_data {
-                job.data_kib = mib.saturating_mul(1024);
+        for component in job.components.iter_mut() {
+            let wanted = &mut component.requirements;
+            wanted.architecture.clone_from(&architecture);
+            wanted.os.clone_from(&os);
+            if let Some(mib) = one(&mut memory, &draw.memory_mib) {
+                wanted.memory_kib = mib * 1024;
+            }
+            if let Some(each) = one(&mut generic, &draw.generic) {
+                wanted.generic = each;
+            }
+            if let Some(rule) = draw.disk {
+                let thousandths = u128::from(disk.random_range(500..1500u32));
+                let hours = u128::from(job.run_time.as_nanos());
+                let size = u128::from(component.processors) * u128::from(wanted.memory_kib);
+                let mib = u128::from(rule.rate_mib) * size * thousandths / (KIB_PER_GIB * 1000);
+                let mib = mib.saturating_mul(hours) / NANOS_PER_HOUR;
+                let mib = u64::try_from(mib).unwrap_or(u64::MAX).min(rule.most_mib);
+                wanted.disk_mib = mib;
+                if rule.is_data {
+                    job.data_kib = job.data_kib.saturating_add(mib.saturating_mul(1024));
+                }
             }
         }
     }
+}
+
+/// Its processors over so many components, or as many as there are processors;
+/// the first ones have one more where it does not divide.
+fn divided(whole: &Component, number: u32) -> Option<Components> {
+    let number = number.min(whole.processors);
+    let part = |index| Component {
+        processors: whole.processors / number + u32::from(index < whole.processors % number),
+        requirements: whole.requirements.clone(),
+    };
+    Components::new((0..number).map(part))
 }
 
 const KIB_PER_GIB: u128 = 1024 * 1024;
@@ -63,17 +81,9 @@ fn one<T: Clone>(random: &mut ChaCha8Rng, from: &[(T, u64)]) -> Option<T> {
     if total == 0 {
         return None;
     }
-    let mut left = random.random_range(0..total);
-    let found = from
-        .iter()
-        .find(|(_, weight)| match left.checked_sub(*weight) {
-            Some(rest) => {
-                left = rest;
-                false
-            }
-            None => true,
-        });
-    found.map(|(what, _)| what.clone())
+    let at = random.random_range(0..total);
+    let found = holder(from.iter().map(|(_, weight)| *weight), at)?;
+    Some(from[found].0.clone())
 }
 
 #[cfg(test)]
@@ -98,7 +108,49 @@ mod tests {
                 is_data: true,
             }),
             generic: vec![("gpu:2".parse().unwrap(), 1), (Default::default(), 3)],
+            components: Vec::new(),
         }
+    }
+
+    #[test]
+    fn jobs_are_divided_evenly_and_each_component_has_a_draw_of_its_own() {
+        let mut jobs = vec![JobSpec::rigid(JobId(0), 5, SimDuration::from_secs(1800)); 1000];
+        let plain = jobs.clone();
+        let components = vec![(1, 1), (3, 2), (64, 1)];
+        apply(
+            &Draw {
+                components,
+                ..draw()
+            },
+            jobs.iter_mut(),
+            1,
+            0,
+        );
+        let sizes = |job: &JobSpec| -> Vec<u32> {
+            job.components.iter().map(|one| one.processors).collect()
+        };
+        let count = |wanted: &[u32]| jobs.iter().filter(|job| sizes(job) == wanted).count();
+        let counts = [count(&[5]), count(&[2, 2, 1]), count(&[1; 5])];
+        assert_eq!(counts.iter().sum::<usize>(), 1000);
+        for (count, share) in counts.into_iter().zip([250, 500, 250]) {
+            assert!(count.abs_diff(share) < 60, "{counts:?}");
+        }
+        let gpus = |one: &Component| one.requirements.generic.count("gpu");
+        let mixed = jobs.iter().filter(|job| {
+            let mut all = job.components.iter().map(gpus);
+            all.clone().any(|gpus| gpus == 2) && all.any(|gpus| gpus == 0)
+        });
+        assert!(mixed.count() > 100);
+        for job in &jobs {
+            let disks = job.components.iter().map(|one| one.requirements.disk_mib);
+            assert_eq!(job.data_kib, disks.sum::<u64>() * 1024);
+        }
+        // Nothing else of the workload depends on it.
+        assert!(
+            jobs.iter()
+                .zip(&plain)
+                .all(|(job, plain)| job.processors() == plain.processors())
+        );
     }
 
     #[test]

@@ -25,7 +25,7 @@
 //! assert_eq!(reader.format(), Format::Gwf);
 //! let job = reader.next_record().unwrap().unwrap();
 //! assert_eq!(job.column(12), Some(&b"U2004S1"[..]));
-//! assert_eq!(job.wait_secs_f64(), Some(-60.0));
+//! assert_eq!(job.early.unwrap().to_string(), "60s");
 //! assert_eq!(reader.header().max_processors(), Some(64));
 //! ```
 
@@ -43,7 +43,8 @@ mod write;
 pub use header::Header;
 pub use lines::MAX_LINE_BYTES;
 pub use names::{
-    EXECUTABLE, GROUP, NAMED, NameTables, Names, NamesFull, PARTITION, QUEUE, SITE, USER,
+    EXECUTABLE, GROUP, Ids, NAMED, NameTables, Names, NamesFull, PARTITION, QUEUE, SITE, USER,
+    label,
 };
 pub use number::Number;
 pub use reader::{TraceReader, open, open_as};
@@ -53,7 +54,7 @@ pub use source::TraceFile;
 pub use write::Writer;
 
 pub(crate) use header::TABLE_KEY_PREFIX;
-pub(crate) use names::{from_header, table_key};
+pub(crate) use names::{from_header, place, table_key};
 pub(crate) use reader::open_watched;
 pub(crate) use record::{IDS, canonical_number};
 pub(crate) use sink::gzip_writer;

@@ -56,9 +56,12 @@ pub struct Merge {
 /// The whole history of merges over the distinct points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dendrogram {
-    points: Vec<u64>,
-    weights: Vec<u32>,
-    merges: Vec<Merge>,
+    /// The distinct points, from left to right.
+    pub points: Vec<u64>,
+    /// How often each of them occurs.
+    pub weights: Vec<u32>,
+    /// The merges, lowest first.
+    pub merges: Vec<Merge>,
 }
 
 /// A partition of the line into clusters: where each begins.
@@ -137,17 +140,16 @@ impl Gap {
         let numerator = right.0 * left_count - left.0 * right_count;
         let divisor = u64::from(left.1) * u64::from(right.1);
         // Most gaps fit one machine division, ten times quicker than a long one.
-        if let Ok(small) = u64::try_from(numerator) {
-            return Gap {
-                whole: small / divisor,
-                remainder: small % divisor,
-                divisor,
-            };
-        }
-        let divisor_wide = u128::from(divisor);
+        let (whole, remainder) = match u64::try_from(numerator) {
+            Ok(small) => (small / divisor, small % divisor),
+            Err(_) => {
+                let wide = u128::from(divisor);
+                ((numerator / wide) as u64, (numerator % wide) as u64)
+            }
+        };
         Gap {
-            whole: (numerator / divisor_wide) as u64,
-            remainder: (numerator % divisor_wide) as u64,
+            whole,
+            remainder,
             divisor,
         }
     }
@@ -193,14 +195,6 @@ impl Cluster {
     }
 }
 
-/// A merge with its exact height.
-struct Step {
-    gap: Gap,
-    start: u32,
-    boundary: u32,
-    end: u32,
-}
-
 /// All merges, in the order of their heights.
 ///
 /// A merge moves the mean of the left cluster away from what is left of it and
@@ -222,7 +216,7 @@ fn merge_all(points: &[u64], weights: &[u32]) -> Vec<Merge> {
         start,
         end: start + 1,
     });
-    let mut steps: Vec<Step> = Vec::with_capacity(points.len().saturating_sub(1));
+    let mut merges: Vec<(Gap, Merge)> = Vec::with_capacity(points.len().saturating_sub(1));
     // Each with the gap on its left; the bottom one has none.
     let mut stack: Vec<(Cluster, Option<Gap>)> = Vec::new();
     // What was merged, or stood right of a merge, comes again.
@@ -243,12 +237,13 @@ fn merge_all(points: &[u64], weights: &[u32]) -> Vec<Merge> {
         {
             again.extend(next);
             again.push(left.joined(&right));
-            steps.push(Step {
-                gap: height,
+            let merge = Merge {
                 start: left.start,
                 boundary: right.start,
                 end: right.end,
-            });
+                height: height.as_f64(),
+            };
+            merges.push((height, merge));
             continue;
         }
         match next {
@@ -256,36 +251,13 @@ fn merge_all(points: &[u64], weights: &[u32]) -> Vec<Merge> {
             None => break,
         }
     }
-    steps.sort_unstable_by(|a, b| a.gap.compare(&b.gap).then(a.start.cmp(&b.start)));
-    let merge = |step: Step| Merge {
-        start: step.start,
-        boundary: step.boundary,
-        end: step.end,
-        height: step.gap.as_f64(),
-    };
-    steps.into_iter().map(merge).collect()
+    merges.sort_unstable_by(|(gap, merge), (other_gap, other)| {
+        gap.compare(other_gap).then(merge.start.cmp(&other.start))
+    });
+    merges.into_iter().map(|(_, merge)| merge).collect()
 }
 
 impl Dendrogram {
-    /// The distinct points, rising.
-    #[must_use]
-    pub fn points(&self) -> &[u64] {
-        &self.points
-    }
-
-    /// How many times each distinct point occurs.
-    #[must_use]
-    pub fn weights(&self) -> &[u32] {
-        &self.weights
-    }
-
-    /// The merges in the order of their heights, one fewer than there are
-    /// distinct points.
-    #[must_use]
-    pub fn merges(&self) -> &[Merge] {
-        &self.merges
-    }
-
     /// The partition into `k` clusters, or into as many as there are distinct
     /// points.
     #[must_use]

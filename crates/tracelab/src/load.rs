@@ -4,7 +4,7 @@ mod names;
 
 use crate::error::{TraceError, field_name};
 use crate::format::{
-    Format, Header, NAMED, NameTables, Number, Progress, Record, TraceReader, USER, field,
+    Format, Header, Ids, NameTables, Number, Progress, Record, TraceReader, USER, field,
     from_header, open_watched,
 };
 use crate::spec::SizeFrom;
@@ -40,8 +40,8 @@ pub struct TraceJob {
     /// Field 10 in KiB per processor; 0 where it is absent.
     pub requested_memory_kib: u64,
     /// User, group, executable, queue, partition and the site that the job was
-    /// submitted to (OrigSiteID of GWF), by their place in [`NAMED`].
-    pub ids: [Option<u32>; NAMED.len()],
+    /// submitted to (OrigSiteID of GWF).
+    pub ids: Ids,
     /// Field 11 as it stands; [`TraceJob::failed`] says what it means.
     pub status: Option<u64>,
     /// Fields below zero that are not -1, bit 0 for field 1.
@@ -208,9 +208,6 @@ pub(crate) fn time_zero(header: &Header, first: SimDuration) -> u64 {
     }
 }
 
-/// The ids of the fields of [`NAMED`] that a trace of GWF has names for.
-type NameIds = [Option<u32>; NAMED.len()];
-
 /// Collects the jobs that can be used and counts the rest.
 struct Sieve<'a> {
     file: &'a str,
@@ -221,7 +218,7 @@ struct Sieve<'a> {
     progress: Option<Progress>,
     /// Lines with a partial status, kept until the whole file has told which
     /// of them a summary line stands for.
-    partial: Vec<(Record, Option<NameIds>)>,
+    partial: Vec<(Record, Option<Ids>)>,
     /// Job numbers of skipped lines, which may be summary lines as well.
     skipped_ids: Vec<u64>,
     unnumbered: u64,
@@ -243,7 +240,7 @@ impl<'a> Sieve<'a> {
         }
     }
 
-    fn take(&mut self, record: &Record, names: Option<NameIds>) -> Result<(), TraceError> {
+    fn take(&mut self, record: &Record, names: Option<Ids>) -> Result<(), TraceError> {
         let status = record.count(field::STATUS);
         if status.is_some_and(|s| PARTIAL_STATUS.contains(&s)) {
             self.partial.push((record.clone(), names));
@@ -253,7 +250,7 @@ impl<'a> Sieve<'a> {
     }
 
     /// Keeps a line as a job or counts the reason why not.
-    fn sift(&mut self, record: &Record, names: Option<NameIds>) -> Result<(), TraceError> {
+    fn sift(&mut self, record: &Record, names: Option<Ids>) -> Result<(), TraceError> {
         let above_zero = |field| record.count(field).filter(|p| *p > 0);
         let (allocated, requested) = (above_zero(field::ALLOCATED), above_zero(field::REQUESTED));
         let (size, from) = match self.size {
@@ -323,8 +320,8 @@ impl<'a> Sieve<'a> {
     }
 
     /// The ids that are numbers of SWF, fields 12 to 16; it has no site.
-    fn small_ids(&self, record: &Record) -> Result<NameIds, TraceError> {
-        let mut ids = NameIds::default();
+    fn small_ids(&self, record: &Record) -> Result<Ids, TraceError> {
+        let mut ids = Ids::default();
         for ((field, id), value) in (field::USER..).zip(&mut ids).zip(record.ids()) {
             *id = value
                 .map(|value| self.small(record.line, field, value))

@@ -1,17 +1,16 @@
 //! From a trace, reduced as [`crate::reduce`] says, to the jobs of a run.
 
 use crate::error::TraceError;
-use crate::format::Header;
+use crate::format::label;
 use crate::load::{Loaded, TraceJob, load};
-use crate::reduce::{self, Reduced, StepReport, WindowRanking};
-use crate::spec::{Keep, Spread, SpreadBy, TraceWindow, WorkloadSpec};
+use crate::reduce::{self, Reduced};
+use crate::spec::{Spread, SpreadBy, WorkloadSpec};
 use crate::synth;
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Submission};
 use gridrig_core::rng;
 use gridrig_core::time::SimTime;
 use rand::RngExt as _;
-use std::collections::BTreeMap;
 
 /// A workload after its reduction.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,27 +19,8 @@ pub struct Prepared {
     pub jobs: Vec<Submission>,
     /// Where they enter, unless they are spread over the domains.
     pub entry: Entry,
-    /// Lines of the trace that are no usable job, by reason.
-    pub skipped: BTreeMap<&'static str, u64>,
-    /// Jobs that the reduction left out, by reason: the name of a sanitizing
-    /// rule, `wider-than-limit`, `outside-window`, `not-sampled`,
-    /// `zero-run-time`.
-    pub reduced: BTreeMap<&'static str, u64>,
-    /// What the user should know.
-    pub warnings: Vec<String>,
-    /// Header comments of the trace.
-    pub header: Header,
-    /// SHA-256 of the trace file on disk, in hex.
-    pub sha256: String,
-    /// The steps in order, from [`reduce::STEPS`]; a step that was not asked for
-    /// changes nothing.
-    pub steps: Vec<StepReport>,
-    /// The window, given or chosen.
-    pub window: Option<TraceWindow>,
-    /// All windows it was chosen from, best first.
-    pub ranking: Option<WindowRanking>,
-    /// The sample; one that was chosen by its load is the share it came to.
-    pub keep: Keep,
+    /// How the trace was reduced; its jobs have become those above.
+    pub reduction: Reduced,
 }
 
 /// Reads a trace and reduces it; `index` is the position of the workload in
@@ -90,21 +70,12 @@ impl Prepared {
 }
 
 impl Loaded {
-    /// Reduces a copy of the trace, which can so be read once for many
-    /// windows or samples. `spec.trace` and `spec.size` are not looked at:
-    /// they were used when the trace was loaded.
+    /// Reduces the trace. `spec.trace` and `spec.size` are not looked at: they
+    /// were used when the trace was loaded.
     ///
     /// # Errors
     /// [`TraceError::File`] for a step that makes no sense, or a time that does
     /// not fit after scaling.
-    pub fn prepare(&self, spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
-        self.clone().into_prepared(spec, index)
-    }
-
-    /// As [`Loaded::prepare`], without the copy.
-    ///
-    /// # Errors
-    /// The same.
     pub fn into_prepared(self, spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
         self.into_reduced(spec)?.into_prepared(spec, index)
     }
@@ -115,10 +86,14 @@ impl Reduced {
     ///
     /// # Errors
     /// [`TraceError::File`] for a time that does not fit.
-    pub fn into_prepared(self, spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
-        let trace = self.trace;
-        let jobs = trace.jobs.iter();
-        let jobs = jobs.map(|job| run_job(job, spec, index, &trace.file));
+    pub fn into_prepared(
+        mut self,
+        spec: &WorkloadSpec,
+        index: u16,
+    ) -> Result<Prepared, TraceError> {
+        let trace = &mut self.trace;
+        let jobs = std::mem::take(&mut trace.jobs).into_iter();
+        let jobs = jobs.map(|job| run_job(&job, spec, index, &trace.file));
         let mut jobs: Vec<Submission> = jobs.collect::<Result<_, _>>()?;
         if let Some(draw) = &spec.draw {
             let specs = jobs.iter_mut().map(|job| &mut job.spec);
@@ -130,15 +105,7 @@ impl Reduced {
         Ok(Prepared {
             jobs,
             entry: spec.entry,
-            skipped: trace.skipped,
-            reduced: self.reduced,
-            warnings: trace.warnings,
-            header: trace.header,
-            sha256: trace.sha256,
-            steps: self.steps,
-            window: self.window,
-            ranking: self.ranking,
-            keep: self.keep,
+            reduction: self,
         })
     }
 }
@@ -187,8 +154,8 @@ fn run_job(
         label: JobLabel {
             trace_id: job.trace_id,
             workload: index,
-            user: job.user(),
             failed_in_trace: job.failed,
+            ..label(&job.ids)
         },
     })
 }

@@ -23,7 +23,7 @@ pub use gridrig_scenario::sanitize::{
     Fields, Filter, Quality, Rule, RuleError, RuleReport, Rules, Sanitizer,
 };
 
-use crate::format::{IDS, Record, field};
+use crate::format::{Record, field, place};
 use crate::load::{Loaded, TraceJob};
 use gridrig_core::time::SimDuration;
 
@@ -53,9 +53,7 @@ impl Fields for TraceJob {
             field::ALLOCATED => Some(u64::from(self.processors)),
             field::REQUESTED_TIME => self.requested_time.map(SimDuration::as_nanos),
             field::STATUS => self.status,
-            at => self.ids[..IDS]
-                .get(at.checked_sub(field::USER)?)?
-                .map(u64::from),
+            _ => self.ids[place(number)?].map(u64::from),
         }
     }
 

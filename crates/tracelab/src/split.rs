@@ -11,8 +11,8 @@
 //! assert_eq!(dealt, [0, 1, 0, 0, 1, 0]);
 //! ```
 
+use crate::synth::unit::{below, holder};
 use gridrig_core::rng;
-use rand::Rng;
 use rand::rngs::ChaCha8Rng;
 
 /// No more streams than this: each is an open file.
@@ -185,15 +185,8 @@ impl Dealer {
     }
 
     fn drawn(&mut self) -> usize {
-        let scaled = u128::from(self.stream.next_u64()) * u128::from(self.total);
-        let mut lot = (scaled >> 64) as u64;
-        for (point, weight) in self.weights.iter().enumerate() {
-            if lot < *weight {
-                return point;
-            }
-            lot -= weight;
-        }
-        0
+        let lot = below(&mut self.stream, self.total);
+        holder(self.weights.iter().copied(), lot).unwrap_or(0)
     }
 
     /// The point whose jobs fall most short of its share of those dealt so

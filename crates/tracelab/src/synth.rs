@@ -34,7 +34,7 @@ mod model;
 pub mod output;
 pub mod poisson;
 mod pretty;
-mod unit;
+pub(crate) mod unit;
 
 pub use error::SynthError;
 pub use extent::{Extent, SCHEMA};

@@ -33,6 +33,39 @@ async fn a_running_job_says_where_it_runs() {
 }
 
 #[tokio::test]
+async fn the_components_of_a_job_start_together_and_are_shown() {
+    let lrms = start(1).await;
+    submit(&lrms, r#"{"processors":2,"run_time":"1h"}"#).await;
+    let more = r#"[{"processors":2,"requirements":{"memory_kib":7}}]"#;
+    let job = |more: &str| {
+        format!(r#"{{"processors":1,"run_time":"1h","key":"k","more_components":{more}}}"#)
+    };
+    let (status, _) = submit(&lrms, &job(more)).await;
+    assert_eq!(status, 201);
+    wait_for(&lrms, 0, "running").await;
+    // One of its components alone would have room.
+    let (_, _, shown) = ask(&lrms, "GET", "/v1/jobs/1", None).await;
+    assert_eq!(shown["state"], "queued");
+    assert_eq!(shown["processors"], 3);
+    let more: Value = serde_json::from_str(more).unwrap();
+    assert_eq!(
+        shown["more_components"][0]["processors"],
+        more[0]["processors"]
+    );
+    assert_eq!(shown["more_components"][0]["requirements"]["memory_kib"], 7);
+    // The key is of a job with these components.
+    let (status, problem) = submit(&lrms, &job(r#"[{"processors":2}]"#)).await;
+    assert_eq!(
+        (status, &problem["code"]),
+        (422, &Value::from("key-reused"))
+    );
+    ask(&lrms, "DELETE", "/v1/jobs/0", None).await;
+    wait_for(&lrms, 1, "running").await;
+    let (_, _, info) = ask(&lrms, "GET", "/v1/info", None).await;
+    assert_eq!(info["load"]["busy"], 3);
+}
+
+#[tokio::test]
 async fn a_submission_repeated_under_its_key_runs_once() {
     let lrms = start(1).await;
     let job = r#"{"processors":1,"run_time":"1h","key":"run/0/7/0"}"#;

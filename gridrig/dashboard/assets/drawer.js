@@ -21,7 +21,8 @@ const show = (life) => {
   const parts = [
     facts([
       ["State", life.state + (life.cluster ? `, cluster ${life.cluster}` : "")],
-      ["Trace job", life.trace_id], ["User", life.user ?? NONE],
+      ["Trace job", life.trace_id],
+      ...life.owners.map((name) => [name[0].toUpperCase() + name.slice(1), life[name] ?? NONE]),
       ["Processors", count(life.processors)],
       ["Run time", life.run_time_s === null ? `${s(life.run_time_ref_s)} at speed 1.0` : s(life.run_time_s)],
       ["Requested", s(life.requested_s)],

@@ -26,7 +26,11 @@ type Add<'a> = &'a mut dyn FnMut(&'static str, String);
 pub(super) fn warnings(facts: &Facts<'_>, report: &CheckReport) -> Vec<Warning> {
     let mut all = facts.scenario.warnings.clone();
     let mut add = |code, message: String| all.push(Warning { code, message });
-    for message in facts.prepared.iter().flat_map(|one| &one.warnings) {
+    for message in facts
+        .prepared
+        .iter()
+        .flat_map(|one| &one.reduction.trace.warnings)
+    {
         add("trace", message.clone());
     }
     jobs(report, &mut add);

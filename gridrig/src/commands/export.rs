@@ -213,6 +213,12 @@ fn write(dir: &Path, form: Form, out: &mut impl Write) -> anyhow::Result<io::Res
     let run = whole(dir)?;
     let workloads = &run.manifest.workloads;
     let table = JobTable::build(&run.log, &run.submissions, &run.grid, workloads);
+    if form == Form::Swf {
+        // A line has one number of processors, which need the same memory.
+        let mut jobs = run.submissions.iter();
+        let only = jobs.try_for_each(|job| job.spec.only_component().map(drop));
+        only.with_context(|| format!("{}: --format swf", dir.display()))?;
+    }
     let done = match form {
         Form::Swf => swf::write(&run, &table, out),
         Form::Batsim | Form::Csv => {

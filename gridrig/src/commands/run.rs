@@ -4,7 +4,7 @@ use super::dashboard::RunDashboard;
 use super::{load_scenario, print, print_json};
 use crate::cli::RunArgs;
 use crate::exit::Failure;
-use crate::realtime::WorkDir;
+use crate::realtime::workdir;
 use crate::runner::{self, PolicyRun, ReplicationRuns, RunOptions};
 use crate::scenario::Scenario;
 use crate::{memory, table};
@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
+use tempfile::TempDir;
 
 /// Runs a scenario, prints the comparison and says what failed.
 #[allow(
@@ -49,8 +50,8 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
 pub(super) fn place(
     out: Option<PathBuf>,
     json: bool,
-) -> Result<(RunOptions, Option<WorkDir>), Failure> {
-    let scratch = (out.is_none() && !json).then(WorkDir::make).transpose();
+) -> Result<(RunOptions, Option<TempDir>), Failure> {
+    let scratch = (out.is_none() && !json).then(workdir).transpose();
     let scratch = scratch.map_err(Failure::run)?;
     let options = RunOptions {
         scratch: scratch.is_some(),

@@ -1,7 +1,7 @@
 //! Brokers that are somebody else's programs, in a run: set up, asked to take
 //! jobs, and ended with it.
 
-use super::{RealOptions, Services, WorkDir};
+use super::{RealOptions, Services, workdir};
 use crate::scenario::external::{Access, External, ExternalBroker, Submit, place, places};
 use anyhow::{Context as _, anyhow, bail};
 use gridrig_core::grid::Grid;
@@ -23,6 +23,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tempfile::TempDir;
 
 /// Where what commands say is kept, in the directory of a broker.
 const LOGS: &str = "logs";
@@ -37,7 +38,7 @@ const GENTLY: Duration = Duration::from_secs(5);
 
 /// The brokers of a run that are not ours.
 pub(super) struct Supervisor {
-    dir: Arc<WorkDir>,
+    dir: Arc<TempDir>,
     brokers: Vec<Running>,
 }
 
@@ -57,11 +58,11 @@ struct Running {
 pub(super) fn prepare(
     grid: &Grid,
     options: &mut RealOptions,
-) -> anyhow::Result<Option<Arc<WorkDir>>> {
+) -> anyhow::Result<Option<Arc<TempDir>>> {
     if options.external.brokers.is_empty() {
         return Ok(None);
     }
-    let dir = WorkDir::make().context("the directory of the external brokers")?;
+    let dir = workdir().context("the directory of the external brokers")?;
     for (domain, broker) in &options.external.brokers {
         for (cluster, access) in broker.accesses(grid, *domain) {
             if access != Access::Slurm || options.slurm.contains_key(&cluster) {
@@ -77,7 +78,7 @@ pub(super) fn prepare(
 impl Supervisor {
     /// Sets up every broker: files, then `start`, then `serve`, then `ready`.
     pub async fn open(
-        dir: &Arc<WorkDir>,
+        dir: &Arc<TempDir>,
         grid: &Grid,
         options: &RealOptions,
         services: &Services,

@@ -3,17 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// A new directory, for its owner alone, removed with all that is in it when
-/// this is dropped.
-#[derive(Debug)]
-pub struct WorkDir(PathBuf);
+use tempfile::TempDir;
 
 /// What brokers that are not ours have said in a run.
 #[derive(Clone, Debug)]
 pub struct BrokerLogs {
     /// Keeps the files there.
-    pub(super) dir: Arc<WorkDir>,
+    pub(super) dir: Arc<TempDir>,
     /// The directories of the files, by the names of domains.
     pub(super) logs: Vec<(String, PathBuf)>,
 }
@@ -37,37 +33,11 @@ impl BrokerLogs {
     }
 }
 
-impl WorkDir {
-    /// Makes one among the temporary files. Its path is short: sockets lie in
-    /// it, whose paths have at most 107 bytes.
-    ///
-    /// # Errors
-    /// When it cannot be made.
-    pub fn make() -> io::Result<Self> {
-        let made = tempfile::Builder::new().prefix("gridrig-").tempdir()?;
-        Ok(WorkDir(made.keep()))
-    }
-
-    /// Leaves it where it is.
-    #[must_use]
-    pub fn keep(mut self) -> PathBuf {
-        std::mem::take(&mut self.0)
-    }
-
-    /// Where it is.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for WorkDir {
-    fn drop(&mut self) {
-        if !self.0.as_os_str().is_empty()
-            && let Err(error) = std::fs::remove_dir_all(&self.0)
-        {
-            let dir = self.0.display();
-            tracing::warn!(%dir, %error, "a temporary directory stays");
-        }
-    }
+/// A new directory among the temporary files, for its owner alone. Its path is
+/// short: sockets lie in it, whose paths have at most 107 bytes.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn workdir() -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("gridrig-").tempdir()
 }

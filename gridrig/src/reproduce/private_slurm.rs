@@ -1,7 +1,7 @@
 //! Debian's Slurm, started on loopback and free ports with a munged of its own,
 //! in a directory of its own, and ended with the value.
 
-use crate::realtime::WorkDir;
+use crate::realtime::workdir;
 use anyhow::{Context as _, anyhow, bail};
 use gridrig_service::free_ports;
 use std::fmt::Write as _;
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
+use tempfile::TempDir;
 
 /// How the nodes and the scheduler are set up.
 #[derive(Clone, Debug)]
@@ -28,7 +29,7 @@ pub struct Setup {
 
 /// A running Slurm.
 pub struct PrivateSlurm {
-    dir: WorkDir,
+    dir: TempDir,
     daemons: Vec<(&'static str, Child)>,
 }
 
@@ -76,7 +77,7 @@ impl PrivateSlurm {
             bail!("a Slurm of our own: expected {}", missing.join(", "));
         }
         let mut slurm = PrivateSlurm {
-            dir: WorkDir::make()?,
+            dir: workdir()?,
             daemons: Vec::new(),
         };
         // Others may look into it, as munge wants it.

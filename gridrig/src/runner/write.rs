@@ -207,6 +207,9 @@ fn workload_hash(submissions: &[Submission], entries: bool) -> String {
             wanted.speed_millionths
         ));
         hash.update(wanted.generic.to_string());
+        for component in &spec.components.more {
+            hash.update(format!("{component:?}"));
+        }
     }
     hex(hash.finalize())
 }

@@ -17,6 +17,7 @@ mod cells;
 mod check;
 mod command;
 mod compare_command;
+mod components;
 mod dashboard;
 mod documents;
 mod export_command;

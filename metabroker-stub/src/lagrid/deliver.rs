@@ -4,6 +4,7 @@ use super::links::Link;
 use crate::resources;
 use gridrig_core::agent::{Arrival, BrokerSetup, Envelope, FromBroker, ToPeer};
 use gridrig_core::ids::JobId;
+use gridrig_core::job::SeveralComponents;
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::News;
 use gridrig_core::session::Push;
@@ -54,7 +55,9 @@ impl Link {
         };
         match what {
             ToPeer::Forward(job) => {
-                let answer = self.call(&self.submission(connection, job)).await?;
+                let submission = self.submission(connection, job);
+                let unsaid = |why| TransportError::unsaid(&self.setup.url, why);
+                let answer = self.call(&submission.map_err(unsaid)?).await?;
                 self.state().job_names.went(job.spec.id, answer.job);
                 Ok(())
             }
@@ -129,11 +132,15 @@ impl Link {
         terms::tells_records(terms).then(|| terms::wire_form(terms.form))
     }
 
-    fn submission(&self, connection: String, forward: &Arrival) -> SubmitJob {
+    fn submission(
+        &self,
+        connection: String,
+        forward: &Arrival,
+    ) -> Result<SubmitJob, SeveralComponents> {
         let job = forward.spec.id.0;
         let name = forward.tag.as_deref();
         let name = name.map_or_else(|| format!("job-{job}"), str::to_owned);
-        SubmitJob {
+        Ok(SubmitJob {
             connection,
             key: forward.key.clone().unwrap_or_default(),
             origin: forward.route.map(|route| Origin {
@@ -148,8 +155,8 @@ impl Link {
             ttl: forward.route.filter(|route| route.settled).map(|_| 0),
             forwarder: Some(Reference::of_job(self.endpoint(), job)),
             meant_ns: forward.meant.map(SimTime::as_nanos),
-            job: JobDefinition::of(&forward.spec, Some(name)),
-        }
+            job: JobDefinition::of(&forward.spec, Some(name))?,
+        })
     }
 
     /// Tells the forwarder of a job how it ended, or that it comes back, under

@@ -97,7 +97,7 @@ pub fn job(connection: &str, id: u32) -> SubmitJob {
         ttl: None,
         forwarder: Some(Reference::of_job("http://127.0.0.1:9/lagrid", id)),
         meant_ns: None,
-        job: JobDefinition::of(&spec, None),
+        job: JobDefinition::of(&spec, None).unwrap(),
     }
 }
 

@@ -102,6 +102,22 @@ async fn what_a_job_brings_and_asks_for_goes_along_to_the_next_broker() {
 }
 
 #[tokio::test]
+async fn a_job_of_several_components_is_not_forwarded_as_a_jsdl_document() {
+    for codec in [Codec::Soap12, Codec::Json] {
+        let fake = Fake::start(7).await;
+        let broker = broker(&fake, codec, SOON).await;
+        open(&b(None), &broker).await;
+        let submit = json!({"id": 3, "processors": 1, "run_time": "1s",
+                            "more_components": [{"processors": 1}]});
+        let (status, said) = ask(&broker, "POST", "/v1/jobs", Some(submit)).await;
+        assert_eq!(status, 201, "{said}");
+        let job = wait_for(&broker, 3, "rejected").await;
+        assert_eq!(job["reason"], "all-refused", "{codec:?}");
+        assert!(fake.documents().is_empty());
+    }
+}
+
+#[tokio::test]
 async fn a_peer_that_numbers_jobs_itself_is_asked_by_its_own_numbers() {
     for codec in [Codec::Soap11, Codec::Json] {
         let fake = Fake::start(7).await;

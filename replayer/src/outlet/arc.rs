@@ -29,6 +29,7 @@ impl ArcRest {
     async fn create(&self, request: &SubmitRequest) -> Result<(), TransportError> {
         let url = format!("{}/rest/1.0/jobs?action=new", self.url);
         let text = Form::Adl.describe(&request.job, &request.tag);
+        let text = text.map_err(|why| TransportError::unsaid(&self.url, why))?;
         let request = self.client.post_text(&url, "application/xml", text);
         let (status, text) = request.await.map_err(TransportError::from)?;
         let refused = |status: u16, why: &str| TransportError::Answered {

@@ -2,6 +2,7 @@
 
 use super::{Answer, Outlet, SubmitRequest, shown};
 use crate::describe::Form;
+use gridrig_core::job::SeveralComponents;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::bes::FACTORY;
 use gridrig_protocol::client::Client;
@@ -31,9 +32,9 @@ impl Bes {
 
     async fn create(&self, request: &SubmitRequest) -> Result<(), TransportError> {
         let media_type = Version::Soap11.media_type();
-        let request = self
-            .client
-            .post_text(&self.url, media_type, message(request));
+        let unsaid = |why| TransportError::unsaid(&self.url, why);
+        let message = message(request).map_err(unsaid)?;
+        let request = self.client.post_text(&self.url, media_type, message);
         let (status, text) = request.await.map_err(TransportError::from)?;
         let refused = |why: String| TransportError::Answered {
             to: self.url.clone(),
@@ -56,19 +57,19 @@ impl Bes {
 
 /// A message that is sent again under its name creates no second activity
 /// where the service knows WS-Addressing.
-fn message(request: &SubmitRequest) -> String {
-    let document = Form::Jsdl.describe(&request.job, &request.tag);
+fn message(request: &SubmitRequest) -> Result<String, SeveralComponents> {
+    let document = Form::Jsdl.describe(&request.job, &request.tag)?;
     let definition = document
         .split_once("?>")
         .map_or(document.as_str(), |(_, rest)| rest);
     let tag = &request.tag;
-    format!(
+    Ok(format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<e:Envelope xmlns:e=\"{SOAP_1_1}\">\
          <e:Header><a:MessageID xmlns:a=\"{ADDRESSING}\">urn:gridrig:job:{tag}</a:MessageID>\
          <a:Action xmlns:a=\"{ADDRESSING}\">{FACTORY}/BESFactoryPortType/CreateActivity</a:Action>\
          </e:Header><e:Body><CreateActivity xmlns=\"{FACTORY}\"><ActivityDocument>{definition}\
          </ActivityDocument></CreateActivity></e:Body></e:Envelope>\n"
-    )
+    ))
 }
 
 /// All texts of an element, in order.

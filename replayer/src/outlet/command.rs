@@ -126,7 +126,8 @@ impl Command {
         for form in &self.forms {
             let file = format!("{}.{}", request.tag, form.name());
             let path = self.dir.join(JOBS).join(file);
-            std::fs::write(&path, form.describe(job, &request.tag))?;
+            let text = form.describe(job, &request.tag);
+            std::fs::write(&path, text.map_err(io::Error::other)?)?;
             values.insert(form.name().to_owned(), path.display().to_string());
         }
         Ok(values)
@@ -138,6 +139,9 @@ impl Command {
             to: to.clone(),
             why: error.to_string(),
         };
+        // Placeholders have no words for several components either.
+        let only = request.job.only_component();
+        only.map_err(|why| TransportError::unsaid(&to, why))?;
         let values = self.describe(request).map_err(not_reached)?;
         let words = self.words.iter();
         let words: Vec<String> = words

@@ -165,6 +165,7 @@ impl LaGrid {
 
     async fn hand_over(&self, request: &SubmitRequest) -> Result<(), TransportError> {
         let job = JobDefinition::of(&request.job, Some(request.tag.clone()));
+        let job = job.map_err(|why| TransportError::unsaid(&self.url, why))?;
         let submit = |connection| SubmitJob {
             connection,
             key: request.key.clone(),

@@ -18,11 +18,11 @@ pub use links::PeerState;
 pub use sessions::{PeerSession, Pull, SessionChange};
 pub use setup::{BrokerSetup, GridNames, SetupError};
 
-use super::conversation::{Arrival, FromBroker, ToPeer};
-use super::envelope::{Tally, Told};
 use super::store::{JobState, JobStore, JobView, Naming};
 use super::{Agent, Cx, Handle, JobHolder, Participant};
 use crate::broker::{Access, Broker, LocalInfo, Neighbour};
+use crate::conversation::{Arrival, FromBroker, ToPeer};
+use crate::envelope::{Tally, Told};
 use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::Reason;

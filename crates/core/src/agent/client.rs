@@ -11,9 +11,9 @@ pub use attempts::{Attempt, Attempts, Observation, Place};
 pub use elsewhere::{LogsRead, Stands};
 pub use services::{Patience, Published};
 
-use super::conversation::{Arrival, FromClient, ToEntry};
-use super::envelope::{Envelope, EnvelopeId, Fate, Tally, Undelivered};
 use super::{Agent, Cancel, Cx, Due, Freeze, Handle, Participant, SAY_AGAIN};
+use crate::conversation::{Arrival, FromClient, ToEntry};
+use crate::envelope::{Envelope, EnvelopeId, Fate, Tally, Undelivered};
 use crate::event::{Event, EventKind, MessageKind, Party};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::{Entry, Reason, Submission};
@@ -379,7 +379,9 @@ impl Handle<Fate<FromClient>> for ClientAgent {
             // What others do not remove goes on.
             (ToEntry::Cancel(job), result) if self.services.contains_key(&to) => {
                 if let Some(open) = self.open.get_mut(&job) {
-                    open.removed |= matches!(result, Ok(()) | Err(Undelivered::NoAnswer));
+                    // Who does not know it may have removed it at an earlier try.
+                    use Undelivered::{Declined, NoAnswer};
+                    open.removed |= matches!(result, Ok(()) | Err(NoAnswer | Declined(_)));
                 }
                 if result.is_err_and(Undelivered::is_passing) {
                     self.removals.insert((cx.wall() + SAY_AGAIN, job));

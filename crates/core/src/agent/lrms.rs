@@ -6,11 +6,11 @@ mod links;
 pub use inputs::Exchange;
 pub use links::{Completions, Lrms, Pass};
 
-use super::conversation::{FromLrms, LrmsSends, ToBroker};
-use super::envelope::{Envelope, EnvelopeId, Tally};
 use super::store::{JobState, JobStore, JobView, Naming};
 use super::{Agent, Cx, Handle, JobHolder, Participant};
 use crate::cluster::{Cluster, ClusterConfig, JobStatus};
+use crate::conversation::{FromLrms, LrmsSends, ToBroker};
+use crate::envelope::{Envelope, EnvelopeId, Tally};
 use crate::event::{Event, EventKind, EventSink, Party};
 use crate::grid::Grid;
 use crate::ids::{DomainId, JobId};

@@ -1,7 +1,7 @@
 //! Which jobs a service has seen, and what it answered.
 
-use super::conversation::Arrival;
-use super::envelope::EnvelopeId;
+use crate::conversation::Arrival;
+use crate::envelope::EnvelopeId;
 use crate::event::Party;
 use crate::ids::JobId;
 use crate::job::{JobSpec, Reason};
@@ -252,13 +252,21 @@ impl JobStore {
             };
         }
         match arrival.id {
-            // A job may come by again over a cycle of links, with more hops.
-            Some(id) if self.records.contains_key(&id) && arrival.hop() == 0 && !again => {
+            // A job may come by again over a cycle of links, with more hops, and to
+            // an LRMS with fewer once it was sent back.
+            Some(id) if self.is_held(id) && arrival.hop() == 0 && !again => {
                 Err(SubmitError::IdTaken(id))
             }
             Some(id) => Ok(Opened::New(id)),
             None => Ok(Opened::New(self.next_name())),
         }
+    }
+
+    /// Whether a job has come here and was not sent back each time.
+    fn is_held(&self, job: JobId) -> bool {
+        let is_back = |visit: &Visit| matches!(visit.told, Some(News::Refused { .. }));
+        let record = self.records.get(&job);
+        record.is_some_and(|record| !record.visits.iter().all(is_back))
     }
 
     fn under(&self, key: Option<&str>) -> Option<(&Record, &Visit)> {

@@ -2,7 +2,7 @@
 //! the tries. All of it is on the wall clock: how fast a run goes does not change
 //! how fast a service answers.
 
-use super::envelope::Undelivered;
+use crate::envelope::Undelivered;
 use crate::time::SimDuration;
 
 /// Waits between the tries to reach a receiver: three tries within a second.

@@ -20,8 +20,7 @@ pub enum Access {
 impl Broker {
     /// Opens or closes a candidate. Jobs that are there already stay.
     pub fn set_access(&mut self, target: Target, access: Access) {
-        let known = self.known.iter_mut().find(|known| known.target == target);
-        if let Some(known) = known {
+        if let Some(known) = self.known_mut(target) {
             known.access = access;
             // Who waits for somebody to open is looked at in the next cycle.
             self.reopening = SimTime::ZERO;

@@ -1,22 +1,19 @@
 //! A cycle of a broker: who gets each waiting job.
 
 use super::{Access, Broker};
-use crate::event::{Event, EventKind, EventSink};
+use crate::agent::{BrokerSends, Cx, FromBroker, Passed, ToLrms, ToPeer};
+use crate::event::{Event, EventKind};
 use crate::ids::JobId;
 use crate::job::{JobRequest, Reason};
-use crate::message::{Outgoing, Route, Target};
+use crate::message::{Route, Target};
 use crate::policy::{Choice, Tie};
-use crate::time::SimTime;
+use crate::time::{SimDuration, SimTime};
 use rand::RngExt;
 
 impl Broker {
     /// Decides every waiting job, first come first served, on one view.
-    pub fn handle_cycle(
-        &mut self,
-        now: SimTime,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
-    ) {
+    pub(crate) fn handle_cycle(&mut self, cx: &mut impl Cx<BrokerSends>) {
+        let now = cx.now();
         self.last_cycle = Some(now);
         if now >= self.reopening {
             self.queue.append(&mut self.parked);
@@ -32,10 +29,10 @@ impl Broker {
                         self.known[chosen].note_sent(now, spec);
                     }
                     let target = self.known[chosen].target;
-                    self.send_to(now, job, target, events, out);
+                    self.send_to(cx, job, target);
                 }
                 Err(None) => self.park(now, job),
-                Err(Some(reason)) => self.turn_away(now, job, reason, events, out),
+                Err(Some(reason)) => self.turn_away(cx, job, reason),
             }
         }
     }
@@ -120,37 +117,39 @@ impl Broker {
         }
     }
 
-    pub(super) fn send_to(
-        &mut self,
-        now: SimTime,
-        job: JobId,
-        target: Target,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
-    ) {
+    fn send_to(&mut self, cx: &mut impl Cx<BrokerSends>, job: JobId, target: Target) {
+        let (now, here) = (cx.now(), self.config.domain);
         let kind = match target {
             Target::Cluster(_) => EventKind::Dispatched,
             Target::Peer(_) => EventKind::Forwarded,
         };
-        events.emit(now, Event::new(kind, job, self.config.domain).to(target));
+        cx.emit(now, Event::new(kind, job, here).to(target));
         let held = self.jobs.get_mut(&job).expect("a queued job is held");
-        held.sent = Some(target);
-        held.sent_at = now;
-        let mut route = Route {
-            from: Some(self.config.domain),
-            ..held.route
-        };
+        (held.sent, held.sent_at) = (Some(target), now);
+        let (data_kib, from) = (held.spec.data_kib, Some(here));
+        let route = Route { from, ..held.route };
+        let due = now + self.config.latency(target);
         match target {
-            Target::Cluster(cluster) => {
-                out.push(Outgoing::Dispatch {
+            Target::Cluster(to) => {
+                let has_data = false;
+                let passed = Passed {
                     job,
-                    cluster,
                     route,
-                });
+                    has_data,
+                };
+                self.post(cx, due, FromBroker::Lrms(to, ToLrms::Dispatch(passed)));
             }
             Target::Peer(to) => {
-                route.hop += 1;
-                out.push(Outgoing::Forward { job, to, route });
+                // Its data goes with it.
+                let data = self.transfer_to(to, data_kib);
+                let hop = route.hop + 1;
+                let passed = Passed {
+                    job,
+                    route: Route { hop, ..route },
+                    has_data: data > SimDuration::ZERO,
+                };
+                let forward = FromBroker::Peer(to, ToPeer::Forward(passed));
+                self.post(cx, due + data, forward);
             }
         }
     }

@@ -1,73 +1,58 @@
 //! Jobs that are to be removed: where they wait, while their data leaves, or
 //! wherever they were sent.
 
-use super::{Broker, Held};
-use crate::event::{Event, EventKind, EventSink, Party};
+use super::Broker;
+use crate::agent::{BrokerSends, Cx, FromBroker, ToLrms, ToPeer};
+use crate::event::{Event, EventKind};
 use crate::ids::{DomainId, JobId};
-use crate::message::{EndState, JobEnd, Outgoing, Target};
-use crate::time::transfer_time;
-use crate::time::{SimDuration, SimTime};
+use crate::message::{EndState, JobEnd, Target};
+use crate::time::{SimDuration, SimTime, transfer_time};
 
 impl Broker {
     /// Removes a job: here if it still waits, else wherever it was sent.
     /// `false` if it is not known here (any more).
     ///
     /// A request that crosses a refusal is not lost: the job ends when it comes
-    /// back. One that would overtake the job's data is the driver's to
-    /// [recall](Broker::recall).
-    pub fn cancel(
-        &mut self,
-        now: SimTime,
-        job: JobId,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
-    ) -> bool {
+    /// back.
+    pub(crate) fn cancel(&mut self, cx: &mut impl Cx<BrokerSends>, job: JobId) -> bool {
+        // A request would overtake data that is on its way: that is stopped.
+        let stopped = self.is_leaving(cx.now(), job) && cx.recall(job);
         let Some(held) = self.jobs.get_mut(&job) else {
             return false;
         };
+        if stopped {
+            held.sent = None;
+            self.end_unwanted(cx, job);
+            return true;
+        }
+        held.unwanted = true;
         let sent = held.sent;
         // A job that was here before comes back to each visit in its turn.
-        let mut visit = Some(held);
-        while let Some(held) = visit {
+        for held in self.earlier.get_mut(&job).into_iter().flatten() {
             held.unwanted = true;
-            visit = held.earlier.as_deref_mut();
         }
-        match sent {
-            Some(to) => out.push(Outgoing::Cancel { job, to }),
-            None => self.end_unwanted(now, job, events, out),
-        }
+        let Some(to) = sent else {
+            self.end_unwanted(cx, job);
+            return true;
+        };
+        let request = match to {
+            Target::Cluster(cluster) => FromBroker::Lrms(cluster, ToLrms::Cancel(job)),
+            Target::Peer(peer) => FromBroker::Peer(peer, ToPeer::Cancel(job)),
+        };
+        self.post(cx, cx.now() + self.config.latency(to), request);
         true
     }
 
-    /// Whether the data of a job is still on its way out to a peer: a request
-    /// to remove the job would be there first.
-    #[must_use]
-    pub fn is_leaving(&self, now: SimTime, job: JobId) -> bool {
+    /// Whether the data of a job is still on its way out to a peer.
+    fn is_leaving(&self, now: SimTime, job: JobId) -> bool {
         let Some(held) = self.jobs.get(&job) else {
             return false;
         };
         let Some(Target::Peer(to)) = held.sent else {
             return false;
         };
-        let transfer = self.transfer_to(to, held);
+        let transfer = self.transfer_to(to, held.spec.data_kib);
         transfer > SimDuration::ZERO && now <= held.sent_at + transfer
-    }
-
-    /// Ends a job whose data has been stopped on its way: it never gets where
-    /// it was sent. `false` if it was not sent anywhere.
-    pub fn recall(
-        &mut self,
-        now: SimTime,
-        job: JobId,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
-    ) -> bool {
-        let Some(held) = self.jobs.get_mut(&job).filter(|held| held.sent.is_some()) else {
-            return false;
-        };
-        held.sent = None;
-        self.end_unwanted(now, job, events, out);
-        true
     }
 
     /// Whether a job that is held here is to be removed.
@@ -77,22 +62,20 @@ impl Broker {
     }
 
     /// A job that is to be removed is here.
-    pub(super) fn end_unwanted(
-        &mut self,
-        now: SimTime,
-        job: JobId,
-        events: &mut impl EventSink,
-        out: &mut Vec<Outgoing>,
-    ) {
-        let by = Party::Broker(self.config.domain);
-        events.emit(now, Event::new(EventKind::Cancelled, job, by));
-        let end = JobEnd::without_run(job, EndState::Cancelled);
-        self.handle_end(now, end, events, out);
+    pub(super) fn end_unwanted(&mut self, cx: &mut impl Cx<BrokerSends>, job: JobId) {
+        let cancelled = Event::new(EventKind::Cancelled, job, self.config.domain);
+        cx.emit(cx.now(), cancelled);
+        if let Some(held) = self.release(job) {
+            self.queue.remove(&held.arrival);
+            self.parked.remove(&held.arrival);
+            let end = JobEnd::without_run(job, EndState::Cancelled);
+            self.pass_back(cx, held.route.from, end);
+        }
     }
 
-    fn transfer_to(&self, to: DomainId, held: &Held) -> SimDuration {
-        let mut peers = self.config.peers.iter();
-        let peer = peers.find(|peer| peer.domain == to);
-        transfer_time(held.spec.data_kib, peer.and_then(|peer| peer.bandwidth))
+    /// How long so much data is on its way to a peer.
+    pub(super) fn transfer_to(&self, to: DomainId, data_kib: u64) -> SimDuration {
+        let bandwidth = self.config.neighbour(to).and_then(|one| one.bandwidth);
+        transfer_time(data_kib, bandwidth)
     }
 }

@@ -1,17 +1,15 @@
 //! The jobs of a cluster, and the classes they are of.
 
 use crate::ids::{IdMap, JobId};
-use crate::job::{Components, Requirements};
+use crate::job::{Components, JobSpec, Requirements};
 use crate::placement::{ClassId, Part, PlacementRun};
 use crate::queue::Slot;
-use crate::time::{SimDuration, SimTime};
+use crate::time::SimTime;
 use std::collections::HashMap;
 
-/// A job that waits or runs.
+/// A job that waits or runs, and what only the cluster knows of it.
 pub(super) struct Job {
-    pub id: JobId,
-    pub processors: u32,
-    pub run_time: SimDuration,
+    pub spec: JobSpec,
     pub class: ClassId,
     pub arrival: u64,
     pub queued: SimTime,
@@ -35,7 +33,7 @@ pub(super) struct JobTable {
 
 impl JobTable {
     pub fn insert(&mut self, job: Job) -> Slot {
-        let id = job.id;
+        let id = job.spec.id;
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = Some(job);
@@ -61,7 +59,7 @@ impl JobTable {
 
     pub fn remove(&mut self, slot: Slot) -> Job {
         let job = self.slots[slot as usize].take().expect("a slot in use");
-        self.by_id.remove(&job.id);
+        self.by_id.remove(&job.spec.id);
         self.free.push(slot);
         job
     }
@@ -70,7 +68,7 @@ impl JobTable {
         let jobs = self.slots.iter().flatten();
         jobs.filter_map(|job| {
             let running = job.running.as_ref()?;
-            Some((job.id, job.class, running.placement.as_slice()))
+            Some((job.spec.id, job.class, running.placement.as_slice()))
         })
     }
 }

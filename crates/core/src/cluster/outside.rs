@@ -46,12 +46,11 @@ impl Cluster {
             return Started::Unknown;
         };
         let job = self.jobs.get(slot);
-        let (class, processors, arrival) = (job.class, job.processors, job.arrival);
+        let (class, processors) = (job.class, job.spec.processors());
         let Some(shares) = self.shares_on(processors, on) else {
             return Started::NoRoom;
         };
         let now = self.not_before_the_latest(now);
-        self.queue.remove(class, processors, arrival);
         let placement = self.nodes.take_planned(class, &shares);
         self.started(now, slot, placement, events);
         self.changed(now);

@@ -1,22 +1,25 @@
 //! Who starts the jobs of a cluster, and its scheduling passes.
 
-use super::{Cluster, ClusterConfig, Running, run_time_on};
+use super::{Cluster, ClusterConfig, Job, Running, run_time_on};
 use crate::calendar::{Calendar, Demand};
-use crate::discipline::{Built, Discipline, Outlook, Planner, View};
+use crate::discipline::{Built, Discipline, Outlook, Planner};
 use crate::event::{Event, EventKind, EventSink};
 use crate::ids::JobId;
 use crate::job::{JobRequest, Requirements};
-use crate::placement::{ClassId, Part, PlacementRun, Share};
-use crate::plan::{Backlog, Waiting};
-use crate::queue::{First, Queue, Slot};
+use crate::placement::{ClassId, Nodes, Part, PlacementRun};
+use crate::plan::Backlog;
+use crate::queue::{Queue, Slot};
 use crate::resource::Resources;
 use crate::time::{SimDuration, SimTime};
 use std::cmp::Reverse;
 
 /// Who starts jobs.
 pub(super) enum Scheduler {
-    /// A discipline that looks at the instant.
-    Instant(Box<dyn Discipline>),
+    /// A discipline that looks at the instant, with the queue.
+    Instant {
+        discipline: Box<dyn Discipline>,
+        queue: Box<Queue>,
+    },
     /// A discipline that plans, with the backlog and the calendar.
     Planning {
         planner: Box<dyn Planner>,
@@ -33,20 +36,15 @@ impl Scheduler {
             return Scheduler::Outside;
         }
         match config.discipline.build(config.slurm) {
-            Built::Instant(discipline) => Scheduler::Instant(discipline),
+            Built::Instant(discipline) => Scheduler::Instant {
+                discipline,
+                queue: Box::default(),
+            },
             Built::Planning(planner) => Scheduler::Planning {
                 planner,
                 backlog: Box::default(),
                 calendar: Box::new(Calendar::new(&config.resources)),
             },
-        }
-    }
-
-    /// The queue that it needs.
-    pub fn queue(&self) -> Queue {
-        match self {
-            Scheduler::Instant(_) => Queue::default(),
-            Scheduler::Planning { .. } | Scheduler::Outside => Queue::plain(),
         }
     }
 
@@ -69,29 +67,46 @@ impl Scheduler {
         }
     }
 
-    /// A job is in the queue.
-    pub fn arrive(&mut self, job: &JobRequest<'_>, class: ClassId, arrival: u64, slot: Slot) {
-        if let Scheduler::Planning {
-            backlog, calendar, ..
-        } = self
-        {
-            backlog.arrive(Waiting {
-                arrival,
-                slot,
-                demand: Demand {
+    /// A job waits; answers its place in the order of arrival.
+    pub fn arrive(
+        &mut self,
+        job: &JobRequest<'_>,
+        class: ClassId,
+        slot: Slot,
+        nodes: &mut Nodes,
+    ) -> u64 {
+        match self {
+            Scheduler::Instant { queue, .. } => {
+                let (arrival, first_of_class) = queue.push(class, job.processors, slot);
+                if first_of_class {
+                    nodes.watch(class);
+                }
+                arrival
+            }
+            Scheduler::Planning {
+                backlog, calendar, ..
+            } => {
+                let demand = Demand {
                     class,
                     processors: job.processors,
                     length: calendar.layout.longest(class, job.estimate),
-                },
-                at_full_speed: job.estimate,
-            });
+                };
+                backlog.arrive(slot, demand, job.estimate)
+            }
+            Scheduler::Outside => 0,
         }
     }
 
     /// A waiting job leaves without having run.
-    pub fn withdraw(&mut self, arrival: u64) {
-        if let Scheduler::Planning { backlog, .. } = self {
-            backlog.withdraw(arrival);
+    pub fn withdraw(&mut self, job: &Job, nodes: &mut Nodes) {
+        match self {
+            Scheduler::Instant { queue, .. } => {
+                if queue.remove(job.class, job.spec.processors(), job.arrival) {
+                    nodes.unwatch(job.class);
+                }
+            }
+            Scheduler::Planning { backlog, .. } => backlog.withdraw(job.arrival),
+            Scheduler::Outside => {}
         }
     }
 
@@ -129,7 +144,7 @@ impl Cluster {
         self.next_pass = None;
         let busy_before = self.nodes.busy();
         match &self.scheduler {
-            Scheduler::Instant(_) => self.pass_by_the_instant(now, events),
+            Scheduler::Instant { .. } => self.pass_by_the_instant(now, events),
             Scheduler::Planning { .. } => self.pass_by_a_plan(now, events),
             Scheduler::Outside => {}
         }
@@ -139,19 +154,17 @@ impl Cluster {
     }
 
     fn pass_by_the_instant(&mut self, now: SimTime, events: &mut impl EventSink) {
-        while !self.queue.is_empty() {
-            let Scheduler::Instant(discipline) = &mut self.scheduler else {
+        while let Scheduler::Instant { discipline, queue } = &mut self.scheduler
+            && !queue.is_empty()
+        {
+            let Some(first) = discipline.next_start(queue, &mut self.nodes) else {
                 break;
             };
-            let mut view = View {
-                now,
-                queue: &self.queue,
-                nodes: &mut self.nodes,
-            };
-            let Some(first) = discipline.next_start(&mut view) else {
-                break;
-            };
-            self.start(now, first, None, events);
+            if queue.remove_first(first) {
+                self.nodes.unwatch(first.class);
+            }
+            let placement = self.nodes.take(first.class, first.processors);
+            self.start(now, first.slot, placement, events);
         }
     }
 
@@ -184,7 +197,9 @@ impl Cluster {
                 self.tell_promises(now, events);
                 break;
             };
-            self.start(now, planned.first, Some(&planned.shares), events);
+            let (class, slot) = (planned.job.demand.class, planned.job.slot);
+            let placement = self.nodes.take_planned(class, &planned.shares);
+            self.start(now, slot, placement, events);
         }
     }
 
@@ -198,7 +213,7 @@ impl Cluster {
             if self.config.interval > SimDuration::ZERO {
                 continue;
             }
-            let (job, lrms) = (self.jobs.get(slot).id, self.config.id);
+            let (job, lrms) = (self.jobs.get(slot).spec.id, self.config.id);
             events.emit(
                 now,
                 match start {
@@ -212,19 +227,12 @@ impl Cluster {
     fn start(
         &mut self,
         now: SimTime,
-        first: First,
-        shares: Option<&[Share]>,
+        slot: Slot,
+        placement: Vec<PlacementRun>,
         events: &mut impl EventSink,
     ) {
-        let placement = match shares {
-            None => self.nodes.take(first.class, first.processors),
-            Some(shares) => self.nodes.take_planned(first.class, shares),
-        };
-        if self.queue.remove_first(first) {
-            self.nodes.unwatch(first.class);
-        }
-        let (job, finish) = self.started(now, first.slot, placement, events);
-        self.ends.push(Reverse((finish, job, first.slot)));
+        let (job, finish) = self.started(now, slot, placement, events);
+        self.ends.push(Reverse((finish, job, slot)));
     }
 
     /// A job that has left the queue has these processors now; answers which it
@@ -236,17 +244,18 @@ impl Cluster {
         placement: Vec<PlacementRun>,
         events: &mut impl EventSink,
     ) -> (JobId, SimTime) {
-        let job = self.jobs.get_mut(slot);
-        let finish = now + run_time_on(&self.config.resources, &placement, job.run_time);
-        self.scheduler.start(now, (job.id, job.arrival), &placement);
-        let started = Event::new(EventKind::Started, job.id, self.config.id);
+        let known = self.jobs.get_mut(slot);
+        let (job, run_time) = (known.spec.id, known.spec.run_time);
+        let finish = now + run_time_on(&self.config.resources, &placement, run_time);
+        self.scheduler.start(now, (job, known.arrival), &placement);
+        let started = Event::new(EventKind::Started, job, self.config.id);
         events.emit(now, started.on(&placement));
-        self.work.start(job.processors, job.run_time, finish);
-        job.running = Some(Running {
+        self.work.start(known.spec.processors(), run_time, finish);
+        known.running = Some(Running {
             start: now,
             finish,
             placement,
         });
-        (job.id, finish)
+        (job, finish)
     }
 }

@@ -7,6 +7,7 @@ use crate::time::{Decimal, SimDuration, SimTime};
 /// Work known to the cluster: sums that change in O(1).
 #[derive(Default)]
 pub(super) struct Work {
+    pub queued_jobs: usize,
     pub queued_processors: u64,
     /// Processor-nanoseconds of the queued jobs, at speed 1.0.
     pub queued: u128,
@@ -16,11 +17,13 @@ pub(super) struct Work {
 
 impl Work {
     pub fn queue(&mut self, processors: u32, run_time: SimDuration) {
+        self.queued_jobs += 1;
         self.queued_processors += u64::from(processors);
         self.queued += u128::from(processors) * u128::from(run_time.as_nanos());
     }
 
     pub fn unqueue(&mut self, processors: u32, run_time: SimDuration) {
+        self.queued_jobs -= 1;
         self.queued_processors -= u64::from(processors);
         self.queued -= u128::from(processors) * u128::from(run_time.as_nanos());
     }

@@ -50,9 +50,9 @@ impl Planner for ConservativeBackfill {
     }
 
     fn next_start(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
-        let (job, shares) = self.reservations.due(outlook, self.next)?;
-        self.next = job.arrival + 1;
-        Some(PlannedStart::of(&job, shares))
+        let start = self.reservations.due(outlook, self.next)?;
+        self.next = start.job.arrival + 1;
+        Some(start)
     }
 
     fn promises(&mut self) -> &mut Promises {

@@ -107,14 +107,15 @@ impl EasyBackfill {
     fn start_or_wait(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
         let job = outlook.backlog.waiting_from(self.next).next()?;
         self.next = job.arrival + 1;
-        if let Some(shares) = outlook.fit_now(None, job) {
-            return Some(PlannedStart::of(job, shares));
+        if let Some(start) = outlook.fit_now(None, job) {
+            return Some(start);
         }
         let before = self.kept_for(outlook, job);
         if let Some(held) = before.as_ref().filter(|held| held.start == outlook.now)
             && outlook.nodes.offers(job.demand.class, &held.shares)
         {
-            return Some(PlannedStart::of(job, held.shares.clone()));
+            let shares = held.shares.clone();
+            return Some(PlannedStart { job: *job, shares });
         }
         self.waits = true;
         let Calendar { layout, free, .. } = &mut *outlook.calendar;
@@ -150,7 +151,7 @@ impl EasyBackfill {
         let backlog = outlook.backlog;
         for job in backlog.waiting_from(self.next) {
             self.next = job.arrival + 1;
-            if let Some(start) = start_behind(outlook, job) {
+            if let Some(start) = outlook.fit_now(None, job) {
                 return Some(start);
             }
         }
@@ -168,7 +169,7 @@ impl EasyBackfill {
                 self.lines.forget(shape, processors, arrival);
                 continue;
             };
-            if let Some(start) = start_behind(outlook, job) {
+            if let Some(start) = outlook.fit_now(None, job) {
                 self.lines.forget(shape, processors, arrival);
                 return Some(start);
             }
@@ -195,9 +196,4 @@ impl EasyBackfill {
         }
         first
     }
-}
-
-fn start_behind(outlook: &mut Outlook<'_>, job: &Waiting) -> Option<PlannedStart> {
-    let shares = outlook.fit_now(None, job)?;
-    Some(PlannedStart::of(job, shares))
 }

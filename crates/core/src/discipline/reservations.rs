@@ -1,7 +1,7 @@
 //! Reservations that are kept from pass to pass.
 
-use super::{Outlook, Promises};
-use crate::calendar::{Calendar, Reservation, Shares};
+use super::{Outlook, PlannedStart, Promises};
+use crate::calendar::{Calendar, Reservation};
 use crate::plan::Waiting;
 use crate::time::SimTime;
 use std::collections::BTreeMap;
@@ -103,8 +103,8 @@ impl Reservations {
 
     /// The first job that arrived at `from` or after, whose start has come and
     /// whose processors are free; the reservation is gone then.
-    pub fn due(&mut self, outlook: &mut Outlook<'_>, from: u64) -> Option<(Waiting, Shares)> {
-        let due = self.by_arrival.range(from..).find_map(|(arrival, held)| {
+    pub fn due(&mut self, outlook: &mut Outlook<'_>, from: u64) -> Option<PlannedStart> {
+        let job = self.by_arrival.range(from..).find_map(|(arrival, held)| {
             if held.start > outlook.now {
                 return None;
             }
@@ -112,8 +112,8 @@ impl Reservations {
             let is_free = outlook.nodes.offers(job.demand.class, &held.shares);
             is_free.then_some(*job)
         })?;
-        let held = self.take_out(outlook, &due)?;
-        Some((due, held.shares))
+        let Reservation { shares, .. } = self.take_out(outlook, &job)?;
+        Some(PlannedStart { job, shares })
     }
 
     /// The next start after this instant. While a job overruns, all wait for

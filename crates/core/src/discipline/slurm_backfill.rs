@@ -84,15 +84,15 @@ impl SlurmBackfill {
     /// The job starts now if the plan has room for it.
     fn start_now(&mut self, outlook: &mut Outlook<'_>, job: &Waiting) -> Option<PlannedStart> {
         if !self.fifo_over || self.is_exact() {
-            let shares = outlook.fit_now(None, job)?;
-            return Some(PlannedStart::of(job, shares));
+            return outlook.fit_now(None, job);
         }
-        let shares = outlook.fit_now(Some(&mut self.scratch), job)?;
+        let mut start = outlook.fit_now(Some(&mut self.scratch), job)?;
         let span = (outlook.now, self.floor(outlook.now + job.demand.length));
         let layout = &outlook.calendar.layout;
-        let held = layout.reservation(job.demand.class, span, shares);
+        let held = layout.reservation(job.demand.class, span, start.shares);
         self.scratch.reserve(&held);
-        Some(PlannedStart::of(job, held.shares))
+        start.shares = held.shares;
+        Some(start)
     }
 
     /// The job's place in the plan.
@@ -169,8 +169,7 @@ impl Planner for SlurmBackfill {
             self.reserve(outlook, job, before);
         }
         self.fifo_over = true;
-        let (job, shares) = self.reservations.due(outlook, 0)?;
-        Some(PlannedStart::of(&job, shares))
+        self.reservations.due(outlook, 0)
     }
 
     fn promises(&mut self) -> &mut Promises {

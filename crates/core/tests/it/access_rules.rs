@@ -1,11 +1,11 @@
 //! Candidates that come and go.
 
 use crate::rig::{Rig, job, secs};
+use gridrig_core::agent::Told;
 use gridrig_core::broker::Access;
-use gridrig_core::event::NoEvents;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Reason;
-use gridrig_core::message::{EndState, JobEnd, Route, Target};
+use gridrig_core::message::{EndState, JobEnd, News, Route, Target};
 use gridrig_core::policy::POLICIES;
 
 const C0: Target = Target::Cluster(ClusterId(0));
@@ -96,10 +96,10 @@ fn visits_of_a_job_end_from_the_latest_on_in_whatever_order_they_are_found() {
         let ends = [(PEER_1, Some(way(4))), (C0, Some(way(0))), (PEER_1, None)];
         for (by, left) in ends {
             let end = JobEnd::without_run(JobId(0), EndState::Completed);
-            let out = &mut Vec::new();
-            let broker = &mut rig.broker;
-            broker.handle_end_from(secs(9), by, end, &mut NoEvents, out);
-            assert_eq!((out.len(), broker.route(JobId(0))), (1, left), "{hops:?}");
+            let said = News::Ended(end);
+            rig.handle(secs(9), Told { from: by, said });
+            let told = rig.take_out().len();
+            assert_eq!((told, rig.broker.route(JobId(0))), (1, left), "{hops:?}");
         }
     }
 }

@@ -1,13 +1,13 @@
 //! How a broker decides: candidates, views, ties, turns.
 
 use crate::rig::{Rig, job, millis, sample, secs};
+use gridrig_core::agent::{FromBroker, Told};
 use gridrig_core::broker::OwnDispatch;
-use gridrig_core::event::NoEvents;
 use gridrig_core::grid::BrokerSettings;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Reason;
 use gridrig_core::load::{LoadSample, Mean, Window};
-use gridrig_core::message::{Outgoing, Target};
+use gridrig_core::message::{News, Target};
 use gridrig_core::policy::Tie;
 use gridrig_core::time::SimDuration;
 
@@ -355,10 +355,11 @@ fn a_job_waits_here_until_it_is_sent_and_is_known_until_its_end() {
     rig.cycle(secs(5));
     assert_eq!(rig.broker.whereabouts(JobId(0)), Some(Some(C0)));
     assert_eq!((rig.broker.queued(), rig.broker.held()), (0, 1));
-    let mut out = Vec::new();
+    rig.take_out();
     let end = crate::rig::completed(0);
-    rig.broker.handle_end(secs(9), end, &mut NoEvents, &mut out);
-    assert_eq!(out, [Outgoing::Seen { end }]);
+    let said = News::Ended(end);
+    rig.handle(secs(9), Told { from: C0, said });
+    assert_eq!(rig.take_out(), [FromBroker::Client(end)]);
     assert_eq!(rig.broker.whereabouts(JobId(0)), None);
     assert_eq!(rig.broker.held(), 0);
 }

@@ -1,10 +1,11 @@
 //! The policies that weigh whole domains (LA Grid 4.3.4).
 
-use crate::rig::{Rig, job, sample, secs};
+use crate::rig::{Rig, job, refusal, sample, secs};
+use gridrig_core::agent::{FromBroker, Passed, ToPeer};
 use gridrig_core::broker::OwnDispatch;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Components, JobSpec, Reason, Requirements};
-use gridrig_core::message::{Outgoing, Route, Target};
+use gridrig_core::message::{Route, Target};
 use gridrig_core::policy::Tie;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::transfer_time;
@@ -251,11 +252,7 @@ fn a_wandering_job_goes_neither_back_nor_past_its_ttl() {
         let sent: Vec<Target> = rig.cycle(secs(5)).iter().map(|(_, to)| *to).collect();
         assert_eq!(sent.first().copied(), expected);
         if expected.is_none() {
-            let refusal = Outgoing::Refuse {
-                job: JobId(7),
-                to: DomainId(2),
-                reason: Reason::HopsExhausted,
-            };
+            let refusal = refusal(2, 7, Reason::HopsExhausted);
             assert_eq!(rig.take_out(), [refusal]);
         }
     }
@@ -284,11 +281,7 @@ fn on_its_way_back_a_job_passes_through_the_brokers_it_came_by() {
     assert_eq!(rig.cycle(secs(5)), [(0, PEER_2)]);
     rig.take_out();
     rig.refuse_as(JobId(0), PEER_2, Reason::HopsExhausted);
-    let refusal = Outgoing::Refuse {
-        job: JobId(0),
-        to: DomainId(0),
-        reason: Reason::HopsExhausted,
-    };
+    let refusal = refusal(0, 0, Reason::HopsExhausted);
     assert_eq!(rig.take_out(), [refusal]);
     assert_eq!(rig.broker.held(), 0);
 }
@@ -302,16 +295,17 @@ fn a_job_that_cannot_run_where_it_entered_waits_at_the_peer_with_the_shortest_qu
     rig.take_out();
     rig.refuse_as(JobId(0), PEER_1, Reason::HopsExhausted);
     assert_eq!(rig.cycle(secs(10)), [(0, PEER_2)]);
-    let forward = Outgoing::Forward {
+    let forward = Passed {
         job: JobId(0),
-        to: DomainId(2),
         route: Route {
             from: Some(DomainId(0)),
             hop: 1,
             settled: true,
             ..Route::entering(DomainId(0))
         },
+        has_data: false,
     };
+    let forward = FromBroker::Peer(DomainId(2), ToPeer::Forward(forward));
     assert_eq!(rig.take_out(), [forward]);
     // There it is kept, whatever the load.
     let mut rig = Rig::of(2, &[&[4], &[8], &[8]], &[(2, 1)], "inter-rr");

@@ -1,11 +1,11 @@
 //! Providers that are closed for a part of the day.
 
 use crate::rig::{Rig, job, secs};
-use gridrig_core::event::NoEvents;
+use gridrig_core::agent::{BrokerSends, Cancel, FromBroker};
 use gridrig_core::grid::LinkHours;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Reason;
-use gridrig_core::message::{Outgoing, Target};
+use gridrig_core::message::Target;
 use gridrig_core::policy::POLICIES;
 use gridrig_core::time::SimDuration;
 use gridrig_core::timetable::{Hours, Timetable};
@@ -60,9 +60,9 @@ fn a_job_goes_elsewhere_if_anybody_open_could_ever_run_it() {
     }
 }
 
-fn assert_rejected(out: &[Outgoing], job: u32) {
-    let of_job = |message: &Outgoing| match message {
-        Outgoing::Seen { end } => {
+fn assert_rejected(out: &[BrokerSends], job: u32) {
+    let of_job = |message: &BrokerSends| match message {
+        FromBroker::Client(end) => {
             end.job == JobId(job) && end.state.reason() == Some(Reason::NoCandidate)
         }
         _ => false,
@@ -100,8 +100,7 @@ fn others_are_decided_while_one_waits_for_a_peer_to_open() {
 fn a_job_that_waits_for_a_peer_to_open_can_be_cancelled() {
     let mut rig = rig("queue-length", &[(1, 50, 90)]);
     assert_eq!(rig.decide(5, &[job(0, 8)]), []);
-    let (job, mut out) = (JobId(0), Vec::new());
-    assert!(rig.broker.cancel(secs(7), job, &mut NoEvents, &mut out));
+    assert!(rig.handle(secs(7), Cancel(JobId(0))));
     assert_eq!((rig.broker.queued(), rig.broker.held()), (0, 0));
     assert_eq!(rig.broker.poll_timeout(secs(7)), None);
 }

@@ -1,10 +1,10 @@
 //! Hops, refusals and the way back.
 
-use crate::rig::{Rig, completed, job, secs};
-use gridrig_core::event::NoEvents;
+use crate::rig::{Rig, completed, job, notify, refusal, secs};
+use gridrig_core::agent::{Cancel, FromBroker, Passed, ToPeer, Told};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Reason;
-use gridrig_core::message::{EndState, Outgoing, Route, Target};
+use gridrig_core::message::{EndState, News, Route, Target};
 use gridrig_core::time::SimTime;
 
 const C0: Target = Target::Cluster(ClusterId(0));
@@ -39,15 +39,17 @@ fn with_more_hops_the_receiving_broker_decides_anew() {
     let own = Target::Cluster(ClusterId(1));
     assert_eq!(rig.cycle(secs(5)), [(0, own), (1, PEER_2), (2, own)]);
     let forwards = rig.take_out();
-    assert!(forwards.contains(&Outgoing::Forward {
+    let forward = Passed {
         job: JobId(1),
-        to: DomainId(2),
         route: Route {
             from: Some(DomainId(1)),
             hop: 2,
             ..Route::entering(DomainId(0))
         },
-    }));
+        has_data: false,
+    };
+    let forward = FromBroker::Peer(DomainId(2), ToPeer::Forward(forward));
+    assert!(forwards.contains(&forward));
 }
 
 #[test]
@@ -93,11 +95,7 @@ fn when_nobody_can_take_it_a_forwarded_job_goes_back_to_its_forwarder() {
     let mut rig = circle(1, [8, 4, 8]);
     rig.arrive_from(secs(1), &job(0, 6), Some(0), 1);
     assert_eq!(rig.cycle(secs(5)), []);
-    let refusal = Outgoing::Refuse {
-        job: JobId(0),
-        to: DomainId(0),
-        reason: Reason::NoCandidate,
-    };
+    let refusal = refusal(0, 0, Reason::NoCandidate);
     assert_eq!(rig.take_out(), [refusal]);
     assert_eq!(rig.broker.held(), 0);
 }
@@ -106,16 +104,13 @@ fn when_nobody_can_take_it_a_forwarded_job_goes_back_to_its_forwarder() {
 fn news_of_the_end_goes_back_to_whoever_the_job_came_from() {
     let mut rig = circle(1, [4, 4, 4]);
     rig.arrive_from(secs(1), &job(0, 1), Some(0), 1);
-    rig.cycle(secs(5));
-    let (mut out, end) = (Vec::new(), completed(0));
-    rig.broker
-        .handle_end(secs(20), end, &mut NoEvents, &mut out);
-    let to = DomainId(0);
-    assert_eq!(out, [Outgoing::Notify { end, to }]);
-    out.clear();
-    rig.broker
-        .handle_end(secs(20), end, &mut NoEvents, &mut out);
-    assert_eq!(out, [], "the news is passed on once");
+    let (_, from) = rig.cycle(secs(5))[0];
+    rig.take_out();
+    let said = News::Ended(completed(0));
+    rig.handle(secs(20), Told { from, said });
+    assert_eq!(rig.take_out(), [notify(0, completed(0))]);
+    rig.handle(secs(20), Told { from, said });
+    assert_eq!(rig.take_out(), [], "the news is passed on once");
 }
 
 #[test]
@@ -127,37 +122,32 @@ fn a_job_that_comes_round_is_held_twice_and_its_news_goes_round_too() {
     assert_eq!(rig.cycle(secs(5)), [(9, C0), (0, PEER_1)]);
     rig.arrive_from(secs(11), &job(0, 1), Some(2), 3);
     assert_eq!(rig.cycle(secs(15)), [(0, C0)]);
-    let (mut out, end) = (Vec::new(), completed(0));
-    rig.broker
-        .handle_end(secs(30), end, &mut NoEvents, &mut out);
-    let to = DomainId(2);
-    assert_eq!(out, [Outgoing::Notify { end, to }]);
-    out.clear();
-    rig.broker
-        .handle_end(secs(31), end, &mut NoEvents, &mut out);
-    assert_eq!(out, [Outgoing::Seen { end }]);
+    rig.take_out();
+    let end = completed(0);
+    let said = News::Ended(end);
+    rig.handle(secs(30), Told { from: C0, said });
+    assert_eq!(rig.take_out(), [notify(2, end)]);
+    rig.handle(secs(31), Told { from: PEER_1, said });
+    assert_eq!(rig.take_out(), [FromBroker::Client(end)]);
 }
 
 #[test]
 fn a_cancelled_job_is_removed_where_it_waits_or_followed_to_where_it_was_sent() {
     let mut rig = Rig::new(&[&[4], &[5]], "free-node");
     let cancel = |rig: &mut Rig, at: SimTime, id| {
-        let mut out = Vec::new();
-        let found = rig.broker.cancel(at, JobId(id), &mut NoEvents, &mut out);
-        (found, out)
+        rig.take_out();
+        let found = rig.handle(at, Cancel(JobId(id)));
+        (found, rig.take_out())
     };
     rig.arrive(secs(1), &job(0, 1));
     let (found, out) = cancel(&mut rig, secs(2), 0);
-    let Some(Outgoing::Seen { end }) = out.first().copied() else {
+    let Some(FromBroker::Client(end)) = out.first().copied() else {
         panic!("its end is seen at once: {out:?}");
     };
     assert!(found && end.state == EndState::Cancelled);
     assert_eq!(rig.decide(5, &[job(1, 1)]), [(1, PEER_1)]);
     let (found, out) = cancel(&mut rig, secs(6), 1);
-    let follow = Outgoing::Cancel {
-        job: JobId(1),
-        to: PEER_1,
-    };
+    let follow = FromBroker::Peer(DomainId(1), ToPeer::Cancel(JobId(1)));
     assert!(found);
     assert_eq!(out, [follow]);
     assert_eq!(cancel(&mut rig, secs(6), 7), (false, vec![]));

@@ -1,17 +1,21 @@
 //! A broker with everything around it played by the test.
 
+use gridrig_core::agent::{
+    BrokerSends, Brought, Cx, Due, Envelope, FromBroker, Handle, ToLrms, ToPeer, Told,
+};
 use gridrig_core::broker::Broker;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::event::NoEvents;
+use gridrig_core::event::{Event, EventSink};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::load::{LoadSample, Mean};
-use gridrig_core::message::{EndState, JobEnd, Outgoing, Route, Target};
+use gridrig_core::message::{EndState, JobEnd, News, Route, Target};
 use gridrig_core::resource::Resources;
 use gridrig_core::rng;
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::time::{SimDuration, SimTime, WallTime};
+use std::sync::Arc;
 
 pub fn secs(secs: u64) -> SimTime {
     SimTime::from_secs(secs)
@@ -98,7 +102,46 @@ pub struct Rig {
     grid: Grid,
     domain: DomainId,
     pub broker: Broker,
-    out: Vec<Outgoing>,
+    given: Given,
+}
+
+/// What the broker is given: the clock and the outbox.
+struct Given {
+    now: SimTime,
+    sent: Vec<BrokerSends>,
+}
+
+impl EventSink for Given {
+    fn emit(&mut self, _at: SimTime, _event: Event<'_>) {}
+}
+
+impl Cx<BrokerSends> for Given {
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn wall(&self) -> WallTime {
+        WallTime::from_nanos(self.now.as_nanos())
+    }
+
+    fn send(&mut self, envelope: Envelope<BrokerSends>) {
+        self.sent.push(envelope.message);
+    }
+}
+
+/// News of an end, sent to a peer.
+pub fn notify(to: u16, end: JobEnd) -> BrokerSends {
+    FromBroker::Peer(DomainId(to), ToPeer::News(News::Ended(end)))
+}
+
+/// A job sent back to a peer.
+pub fn refusal(to: u16, job: u32, reason: Reason) -> BrokerSends {
+    let refused = News::Refused {
+        job: JobId(job),
+        reason,
+        visit: None,
+    };
+    FromBroker::Peer(DomainId(to), ToPeer::News(refused))
 }
 
 impl Rig {
@@ -150,8 +193,20 @@ impl Rig {
             broker: build(&grid, domain),
             grid,
             domain,
-            out: Vec::new(),
+            given: Given {
+                now: SimTime::ZERO,
+                sent: Vec::new(),
+            },
         }
+    }
+
+    /// The broker handles an input.
+    pub fn handle<I>(&mut self, at: SimTime, input: I) -> <Broker as Handle<I>>::Answer
+    where
+        Broker: Handle<I>,
+    {
+        self.given.now = at;
+        self.broker.handle(&mut self.given, input)
     }
 
     /// Changes the broker's settings; it begins anew.
@@ -173,10 +228,13 @@ impl Rig {
 
     /// A job arrives from a peer.
     pub fn arrive_from(&mut self, at: SimTime, job: &JobSpec, from: Option<u16>, hop: u32) {
-        let from = from.map(DomainId);
-        self.broker
-            .submit(at, job.clone(), from, hop, &mut NoEvents)
-            .expect("the queue has no bound");
+        let route = from.map(|from| Route {
+            from: Some(DomainId(from)),
+            hop,
+            ..Route::entering(DomainId(from))
+        });
+        let taken = self.handle(at, Brought { spec: job, route });
+        taken.expect("the queue has no bound");
     }
 
     /// A job comes back because it is refused.
@@ -186,16 +244,16 @@ impl Rig {
 
     /// A job comes back for this reason.
     pub fn refuse_as(&mut self, job: JobId, by: Target, reason: Reason) {
-        let (now, out) = (secs(6), &mut self.out);
-        self.broker
-            .handle_refusal(now, job, by, reason, &mut NoEvents, out);
+        let visit = None;
+        let said = News::Refused { job, reason, visit };
+        self.handle(secs(6), Told { from: by, said });
     }
 
     /// A job arrives that has come this way.
     pub fn take_over(&mut self, at: SimTime, job: &JobSpec, route: Route) {
-        self.broker
-            .take_over(at, job.clone(), route, &mut NoEvents)
-            .expect("the queue has no bound");
+        let route = Some(route);
+        let taken = self.handle(at, Brought { spec: job, route });
+        taken.expect("the queue has no bound");
     }
 
     /// Changes a cluster; the broker begins anew.
@@ -211,21 +269,23 @@ impl Rig {
     }
 
     pub fn info_raw(&mut self, from: Target, samples: &[LoadSample]) {
-        self.broker.handle_info(from, samples);
+        let said: Arc<[LoadSample]> = samples.into();
+        self.handle(self.given.now, Told { from, said });
     }
 
     /// One cycle: which job is sent where, in order.
     pub fn cycle(&mut self, at: SimTime) -> Vec<(u32, Target)> {
-        let mut out = Vec::new();
-        self.broker.handle_cycle(at, &mut NoEvents, &mut out);
-        let sent = out.iter().filter_map(|message| match message {
-            Outgoing::Dispatch { job, cluster, .. } => Some((job.0, Target::Cluster(*cluster))),
-            Outgoing::Forward { job, to, .. } => Some((job.0, Target::Peer(*to))),
+        let before = self.given.sent.len();
+        self.handle(at, Due::Model { loads: Vec::new() });
+        let sent = self.given.sent[before..].iter();
+        let sent = sent.filter_map(|message| match message {
+            FromBroker::Lrms(to, ToLrms::Dispatch(sent)) => {
+                Some((sent.job.0, Target::Cluster(*to)))
+            }
+            FromBroker::Peer(to, ToPeer::Forward(sent)) => Some((sent.job.0, Target::Peer(*to))),
             _ => None,
         });
-        let sent = sent.collect();
-        self.out.append(&mut out);
-        sent
+        sent.collect()
     }
 
     /// Jobs enter here just before a cycle at so many seconds.
@@ -237,15 +297,15 @@ impl Rig {
     }
 
     /// Everything the broker has sent, so far unasked for.
-    pub fn take_out(&mut self) -> Vec<Outgoing> {
-        std::mem::take(&mut self.out)
+    pub fn take_out(&mut self) -> Vec<BrokerSends> {
+        std::mem::take(&mut self.given.sent)
     }
 
     /// Jobs that were turned away for good.
     pub fn rejected(&mut self) -> Vec<(u32, Reason)> {
         let out = self.take_out();
         let rejected = out.iter().filter_map(|message| match message {
-            Outgoing::Seen { end } => match end.state {
+            FromBroker::Client(end) => match end.state {
                 EndState::Rejected(reason) => Some((end.job.0, reason)),
                 _ => None,
             },

@@ -1,15 +1,15 @@
 //! What a broker knows, counts and believes.
 
 use crate::rig::{Rig, job, sample, secs};
+use gridrig_core::agent::{Brought, PeerState};
 use gridrig_core::broker::{Broker, OwnDispatch, Pending};
-use gridrig_core::event::NoEvents;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Reason;
 use gridrig_core::load::{LoadSample, Mean};
 use gridrig_core::message::Target;
 use gridrig_core::policy::InformationNeed;
 use gridrig_core::rng;
-use gridrig_core::time::SimDuration;
+use gridrig_core::time::{SimDuration, SimTime};
 
 const C0: Target = Target::Cluster(ClusterId(0));
 const PEER: Target = Target::Peer(DomainId(1));
@@ -19,18 +19,20 @@ const SECOND: u128 = 1_000_000_000;
 
 #[test]
 fn past_the_bound_on_its_queue_a_broker_refuses_and_nothing_changes() {
-    let rig = Rig::new(&[&[4]], "round-robin");
+    let mut rig = Rig::new(&[&[4]], "round-robin");
     let mut config = rig.broker.config().clone();
     config.queue_limit = Some(2);
-    let mut broker = Broker::new(config, rng::stream(1, "broker.d0"));
-    let mut submit = |id| broker.submit(secs(1), job(id, 1), None, 0, &mut NoEvents);
-    let answers = [0, 1, 2].map(&mut submit);
+    rig.broker = Broker::new(config, rng::stream(1, "broker.d0"));
+    let submit = |rig: &mut Rig, at, id| {
+        let (spec, route) = (&job(id, 1), None);
+        rig.handle(secs(at), Brought { spec, route })
+    };
+    let answers = [0, 1, 2].map(|id| submit(&mut rig, 1, id));
     assert_eq!(answers, [Ok(()), Ok(()), Err(Reason::QueueFull)]);
-    assert_eq!((broker.queued(), broker.held()), (2, 2));
+    assert_eq!((rig.broker.queued(), rig.broker.held()), (2, 2));
     // What has been sent on waits no longer.
-    broker.handle_cycle(secs(5), &mut NoEvents, &mut Vec::new());
-    let third = broker.submit(secs(6), job(2, 1), None, 0, &mut NoEvents);
-    assert_eq!(third, Ok(()));
+    rig.cycle(secs(5));
+    assert_eq!(submit(&mut rig, 6, 2), Ok(()));
 }
 
 #[test]
@@ -137,7 +139,13 @@ fn a_job_starts_at_once_where_it_fits_beyond_what_waits_in_the_peers_broker() {
             processors: 3,
             work: SECOND,
         };
-        rig.broker.handle_pending(DomainId(1), pending);
+        let (peer, samples) = (DomainId(1), Vec::new().into());
+        let truth = PeerState {
+            peer,
+            samples,
+            pending,
+        };
+        rig.handle(SimTime::ZERO, truth);
         // 10 - 3 are left.
         assert_eq!(rig.decide(5, &[job(0, processors)]), [(0, expected)]);
     }
@@ -151,7 +159,13 @@ fn what_waits_in_the_peers_broker_is_work_to_be_done_there() {
             work: waiting * SECOND,
             ..Pending::default()
         };
-        rig.broker.handle_pending(DomainId(1), pending);
+        let (peer, samples) = (DomainId(1), Vec::new().into());
+        let truth = PeerState {
+            peer,
+            samples,
+            pending,
+        };
+        rig.handle(SimTime::ZERO, truth);
         // 5 against 2 + waiting.
         assert_eq!(rig.decide(5, &[job(0, 1)]), [(0, expected)]);
     }

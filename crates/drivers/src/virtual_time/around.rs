@@ -95,8 +95,4 @@ impl<S: EventSink> Cx<LrmsSends> for Around<'_, S> {
             (_, Party::Client | Party::Broker(_)) => {}
         }
     }
-
-    fn recall(&mut self, _job: JobId) -> bool {
-        false
-    }
 }

@@ -8,15 +8,18 @@ use super::{
 use crate::jsdl::{Application, Identification};
 use crate::tag::TAG_VARIABLE;
 use gridrig_core::ids::JobId;
-use gridrig_core::job::{Components, JobSpec, Requirements};
+use gridrig_core::job::{Components, JobSpec, Requirements, SeveralComponents};
 use gridrig_core::time::SimDuration;
 
 const RESOURCES: &str = "JobDefinition/JobDescription/Resources";
 
 impl JobDefinition {
     /// The document of a job, under this name.
-    #[must_use]
-    pub fn of(spec: &JobSpec, name: Option<String>) -> Self {
+    ///
+    /// # Errors
+    /// For a job of several components: JSDL 1.0 has one `Resources`.
+    pub fn of(spec: &JobSpec, name: Option<String>) -> Result<Self, SeveralComponents> {
+        let component = spec.only_component()?;
         let mut job = JobDefinition {
             identification: Identification {
                 name,
@@ -37,7 +40,7 @@ impl JobDefinition {
             let exact = time.as_nanos() % NANOS == 0;
             job.requested_time = (!exact).then_some(time);
         }
-        let wanted = &spec.components.first.requirements;
+        let wanted = &component.requirements;
         let resources = &mut job.resources;
         resources.architecture = wanted.architecture.as_deref().map(str::to_owned);
         resources.operating_system = wanted.os.as_deref().map(|name| OperatingSystem {
@@ -58,7 +61,7 @@ impl JobDefinition {
             let hertz = RangeValue::at_least(as_number(wanted.speed_millionths) * KILOHERTZ);
             set(Quantity::IndividualCpuSpeed, hertz);
         }
-        let processors = RangeValue::exactly(f64::from(spec.processors()));
+        let processors = RangeValue::exactly(f64::from(component.processors));
         set(Quantity::TotalCpuCount, processors);
         if spec.data_kib > 0 {
             job.staging.push(DataStaging {
@@ -69,7 +72,7 @@ impl JobDefinition {
                 ..DataStaging::default()
             });
         }
-        job
+        Ok(job)
     }
 
     /// What its owner calls it: the environment variable `GRIDRIG_TAG`, else

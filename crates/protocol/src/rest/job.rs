@@ -1,13 +1,12 @@
 //! Jobs as they are submitted, shown and listed.
 
+use super::component::{JobComponent, JobRequirements, is_zero, more_components};
 use super::end::JobState;
-use super::generic::GenericCounts;
 use super::place::{Place, PlacementReport};
 use super::problem::Problem;
 use gridrig_core::agent::Arrival;
-use gridrig_core::generic::EXPECTED;
 use gridrig_core::ids::JobId;
-use gridrig_core::job::{Components, JobSpec, Requirements};
+use gridrig_core::job::{Components, JobSpec};
 use gridrig_core::time::{SimDuration, SimTime};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
@@ -20,7 +19,7 @@ use utoipa::ToSchema;
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"processors": 2, "run_time": "60s"}))]
 pub struct JobSubmission {
-    /// Processors wanted.
+    /// Processors wanted; of the first component, where the job has more.
     #[schema(minimum = 1)]
     pub processors: u32,
     /// How long it runs on a node of speed 1.0, with unit: ns, us, ms, s, min
@@ -37,6 +36,10 @@ pub struct JobSubmission {
     /// What its nodes must offer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requirements: Option<JobRequirements>,
+    /// Its other components, which start and end with the first, on one cluster.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 63)]
+    pub more_components: Vec<JobComponent>,
     /// The job's number in the run; left out, the service gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u32>,
@@ -82,36 +85,6 @@ pub struct JobSubmission {
     pub sought: bool,
 }
 
-/// What a job's nodes must offer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct JobRequirements {
-    /// Processor architecture, without regard to case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub architecture: Option<String>,
-    /// Operating system, without regard to case.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub os: Option<String>,
-    /// Memory per processor in KiB.
-    #[serde(default)]
-    pub memory_kib: u64,
-    /// Disk of each node in MiB.
-    #[serde(default)]
-    pub disk_mib: u64,
-    /// Least speed of each node, in millionths of speed 1.0.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub speed_millionths: u64,
-    /// Generic resources taken of each node, such as GPUs, however many
-    /// processors are taken there: numbers from 1 to 1000000 by name.
-    #[serde(default, skip_serializing_if = "GenericCounts::is_empty")]
-    pub generic_resources: GenericCounts,
-}
-
-/// Whether a number that means nothing at 0 may be left out.
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
 /// Longest key that is kept, in characters.
 const MAX_KEY: usize = 200;
 /// Longest URL that is kept, in characters.
@@ -123,21 +96,14 @@ impl JobSubmission {
     #[must_use]
     pub fn of(job: &Arrival) -> Self {
         let spec = &job.spec;
-        let wanted = &spec.components.first.requirements;
-        let requirements = JobRequirements {
-            architecture: wanted.architecture.as_deref().map(str::to_owned),
-            os: wanted.os.as_deref().map(str::to_owned),
-            memory_kib: wanted.memory_kib,
-            disk_mib: wanted.disk_mib,
-            speed_millionths: wanted.speed_millionths,
-            generic_resources: (&wanted.generic).into(),
-        };
+        let first = JobComponent::from(&spec.components.first);
         let text = |text: &Option<Arc<str>>| text.as_deref().map(str::to_owned);
         JobSubmission {
-            processors: spec.processors(),
+            processors: first.processors,
             run_time: spec.run_time.to_string(),
             requested_time: spec.requested_time.map(|time| time.to_string()),
-            requirements: (!wanted.is_any()).then_some(requirements),
+            requirements: first.requirements,
+            more_components: spec.components.more.iter().map(Into::into).collect(),
             id: job.id.map(|id| id.0),
             tag: text(&job.tag),
             key: job.key.clone(),
@@ -171,29 +137,17 @@ impl JobSubmission {
     /// A problem document that names the field, its value and what was
     /// expected.
     pub fn spec(&self) -> Result<JobSpec, Problem> {
-        if self.processors == 0 {
-            return Err(Problem::field("processors", "0", "at least 1"));
-        }
         self.check_texts()?;
-        let wanted = self.requirements.clone().unwrap_or_default();
-        let text = |text: Option<String>| text.map(|text| text.into());
-        let generic = wanted.generic_resources.generics().ok_or_else(|| {
-            let given = wanted.generic_resources.to_string();
-            Problem::field("requirements.generic_resources", &given, EXPECTED)
-        })?;
+        let first = JobComponent {
+            processors: self.processors,
+            requirements: self.requirements.clone(),
+        };
         Ok(JobSpec {
             id: JobId(self.id.unwrap_or(0)),
-            components: Components::one(
-                self.processors,
-                Requirements {
-                    architecture: text(wanted.architecture),
-                    os: text(wanted.os),
-                    memory_kib: wanted.memory_kib,
-                    disk_mib: wanted.disk_mib,
-                    speed_millionths: wanted.speed_millionths,
-                    generic,
-                },
-            ),
+            components: Components {
+                first: first.component("")?,
+                more: more_components(self.more_components.clone())?,
+            },
             run_time: length("run_time", &self.run_time)?,
             requested_time: match &self.requested_time {
                 Some(time) => Some(length("requested_time", time)?),
@@ -272,8 +226,12 @@ pub struct JobStatus {
     /// it is mapped to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
-    /// Processors.
+    /// Processors of all components.
     pub processors: u32,
+    /// The components after the first, which has the other processors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 63)]
+    pub more_components: Vec<JobComponent>,
     /// Run time on a node of speed 1.0.
     pub run_time: String,
     /// The user's estimate.

@@ -94,7 +94,7 @@ proptest! {
 
     #[test]
     fn a_job_of_ours_survives_the_way_through_a_document(spec in spec()) {
-        let text = JobDefinition::of(&spec, Some("a <name>".to_owned())).write();
+        let text = JobDefinition::of(&spec, Some("a <name>".to_owned())).unwrap().write();
         let read = read(&text).unwrap();
         let (length, _) = read.virtual_length().unwrap().unwrap();
         let seen = read.to_job(length, &[]).unwrap();
@@ -170,7 +170,7 @@ fn what_is_written_holds_against_the_schemas() {
         let text = job.write();
         complaints.extend(complaint(&oracle, &text).map(|said| format!("{said}\n{text}")));
         let spec = spec().new_tree(&mut runner).unwrap().current();
-        let text = JobDefinition::of(&spec, None).write();
+        let text = JobDefinition::of(&spec, None).unwrap().write();
         complaints.extend(complaint(&oracle, &text).map(|said| format!("{said}\n{text}")));
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));

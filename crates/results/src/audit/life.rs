@@ -295,8 +295,7 @@ impl<'a> Auditor<'a> {
     }
 
     fn rejected(&mut self, life: &mut Life<'a>, by: Party) {
-        let is_again = life.recovered && life.place == Place::Ended(JobState::Rejected);
-        if is_again || self.ended_before(life, "is rejected") {
+        if self.ended_before(life, "is rejected") {
             return;
         }
         let fits = match life.place {

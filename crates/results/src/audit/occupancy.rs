@@ -17,7 +17,7 @@ pub(super) struct Occupancy<'a> {
 
 /// What is used of the nodes of one resource.
 struct Group {
-    processors: Vec<u32>,
+    processors: Vec<u64>,
     /// Memory in KiB; empty where it is unlimited.
     memory_kib: Vec<u64>,
     /// Generic resources by name, then by node.
@@ -116,7 +116,7 @@ impl<'a> Occupancy<'a> {
             let group = &mut self.groups[usize::from(run.resource)];
             for node in nodes_of(run) {
                 let used = &mut group.processors[node];
-                *used = used.saturating_sub(run.processors);
+                *used = used.saturating_sub(run.processors.into());
                 if let Some(used) = group.memory_kib.get_mut(node) {
                     *used = used.saturating_sub(memory_kib);
                 }
@@ -144,42 +144,28 @@ impl<'a> Occupancy<'a> {
         let group = &mut self.groups[usize::from(run.resource)];
         let mut fault = None;
         for node in nodes_of(run) {
-            let used = &mut group.processors[node];
-            let before = *used;
-            *used = before.saturating_add(run.processors);
             let mut message = None;
-            if *used > resource.cpu_count && before > 0 {
-                message = Some(format!(
-                    "it took {} of {} processors of resource {} node {node}, where {before} were \
-                     in use",
-                    run.processors, resource.cpu_count, run.resource
-                ));
-            }
-            if let Some(used) = group.memory_kib.get_mut(node) {
+            let mut take = |used: &mut u64, taken, all, of: &str, unit: &str, may_be_alone| {
                 let before = *used;
-                *used = before.saturating_add(memory_kib);
-                if *used > resource.memory_kib() && message.is_none() {
+                *used = before.saturating_add(taken);
+                if *used > all && message.is_none() && (before > 0 || may_be_alone) {
                     message = Some(format!(
-                        "it took {memory_kib} of {} KiB of resource {} node {node}, where \
-                         {before} KiB were in use",
-                        resource.memory_kib(),
+                        "it took {taken} of {all} {of} of resource {} node {node}, where \
+                         {before}{unit} were in use",
                         run.resource
                     ));
                 }
+            };
+            let (wanted, all) = (run.processors.into(), resource.cpu_count.into());
+            let used = &mut group.processors[node];
+            take(used, wanted, all, "processors", "", false);
+            if let Some(used) = group.memory_kib.get_mut(node) {
+                take(used, memory_kib, resource.memory_kib(), "KiB", " KiB", true);
             }
             for (name, count) in component.requirements.generic.iter() {
-                let Some(used) = group.generic.get_mut(name) else {
-                    continue;
-                };
-                let before = used[node];
-                used[node] += u64::from(count);
-                let all = resource.generic.count(name);
-                if used[node] > u64::from(all) && message.is_none() && before > 0 {
-                    message = Some(format!(
-                        "it took {count} of {all} {name} of resource {} node {node}, where \
-                         {before} were in use",
-                        run.resource
-                    ));
+                if let Some(used) = group.generic.get_mut(name) {
+                    let all = resource.generic.count(name).into();
+                    take(&mut used[node], count.into(), all, name, "", false);
                 }
             }
             if let (Some(message), None) = (message, &fault) {

@@ -16,23 +16,11 @@ pub struct Removed {
     pub kept: Vec<String>,
 }
 
-/// Every file that a run directory may hold by us. The manifest goes first:
-/// what is half deleted must not look complete.
-const FILES: [&str; 8] = [
-    names::MANIFEST,
-    names::JOBS,
-    names::HOPS,
-    names::SERIES,
-    names::EVENTS,
-    names::SCENARIO,
-    names::BATSIM,
-    names::LABELS,
-];
-
 /// Deletes the run at a path below the folder.
 pub(super) fn run(folder: &Path, path: &str, removed: &mut Removed) -> Result<(), CatalogueError> {
     let dir = folder.join(path);
-    for name in FILES {
+    // The manifest goes first: what is half deleted must not look complete.
+    for name in names::ALL {
         for name in [name.to_owned(), format!("{name}.partial")] {
             let file = dir.join(name);
             match fs::remove_file(&file) {

@@ -154,28 +154,10 @@ fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
-/// What became of the jobs of all runs.
-fn sums(runs: &[&RunEntry]) -> JobCounts {
-    let mut jobs = JobCounts::default();
-    for own in runs.iter().map(|run| &run.jobs) {
-        jobs.submitted += own.submitted;
-        jobs.completed += own.completed;
-        jobs.rejected += own.rejected;
-        jobs.cancelled += own.cancelled;
-        jobs.failed += own.failed;
-        jobs.unfinished += own.unfinished;
-    }
-    jobs
-}
-
 /// Runs of one policy, of which there is at least one.
 fn row(path: &str, runs: &[&RunEntry]) -> Row {
     let Some(first) = runs.first() else {
         return Row::default();
-    };
-    let mean = |of: fn(&Figures) -> Option<f64>| {
-        let values: Vec<f64> = runs.iter().filter_map(|run| of(&run.figures)).collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
     let seeds: BTreeSet<u64> = runs.iter().map(|run| run.seed).collect();
     let tags: BTreeSet<&String> = runs.iter().flat_map(|run| &run.labels.tags).collect();
@@ -215,18 +197,8 @@ fn row(path: &str, runs: &[&RunEntry]) -> Row {
         clock: first.clock.clone(),
         invalid: runs.iter().filter(|run| run.valid == Some(false)).count() as u64,
         partial: runs.iter().filter(|run| run.partial).count() as u64,
-        jobs: sums(runs),
-        figures: Figures {
-            delay_s_mean: mean(|figures| figures.delay_s_mean),
-            delay_s_p95: mean(|figures| figures.delay_s_p95),
-            wait_s_mean: mean(|figures| figures.wait_s_mean),
-            response_s_mean: mean(|figures| figures.response_s_mean),
-            bounded_slowdown_mean: mean(|figures| figures.bounded_slowdown_mean),
-            utilization: mean(|figures| figures.utilization),
-            forwarding_ratio: mean(|figures| figures.forwarding_ratio),
-            waited_share: mean(|figures| figures.waited_share),
-            makespan_s: mean(|figures| figures.makespan_s),
-        },
+        jobs: runs.iter().map(|run| run.jobs).sum(),
+        figures: Figures::mean(runs.iter().map(|run| &run.figures)),
         warnings,
         tags: tags.into_iter().cloned().collect(),
         note: notes.join("\n"),

@@ -6,7 +6,7 @@ use crate::rundir::{self, Manifest, names};
 use crate::summary::JobCounts;
 use crate::words::pairs;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
@@ -71,6 +71,35 @@ pub struct Figures {
     pub waited_share: Option<f64>,
     /// Last finish - first submit.
     pub makespan_s: Option<f64>,
+}
+
+impl Figures {
+    /// Each as it is said by its name.
+    fn named(of: impl Fn(&str) -> Option<f64>) -> Self {
+        let mut all = json!(Figures::default());
+        for (name, value) in all.as_object_mut().into_iter().flatten() {
+            *value = json!(of(name));
+        }
+        Figures::deserialize(all).unwrap_or_default()
+    }
+
+    /// Those of a summary, whose `delay_s.mean` is `delay_s_mean`.
+    fn of(summary: &Value) -> Self {
+        Figures::named(|name| {
+            let (metric, statistic) = name.rsplit_once('_').unwrap_or_default();
+            let of_metric = summary[metric][statistic].as_f64();
+            summary[name].as_f64().or(of_metric)
+        })
+    }
+
+    /// The means over those that have the figure.
+    pub(super) fn mean<'a>(all: impl Iterator<Item = &'a Figures>) -> Self {
+        let all: Vec<Value> = all.map(|own| json!(own)).collect();
+        Figures::named(|name| {
+            let values: Vec<f64> = all.iter().filter_map(|own| own[name].as_f64()).collect();
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        })
+    }
 }
 
 /// A run as the catalogue lists it. Of a run that is not complete, whatever
@@ -254,19 +283,8 @@ fn missing(dir: &Path, manifest: &Manifest) -> Option<String> {
 
 fn describe(entry: &mut RunEntry, manifest: Manifest) {
     let summary = &manifest.summary;
-    let metric = |name: &str, statistic: &str| summary[name][statistic].as_f64();
     entry.jobs = JobCounts::deserialize(&summary["jobs"]).unwrap_or_default();
-    entry.figures = Figures {
-        delay_s_mean: metric("delay_s", "mean"),
-        delay_s_p95: metric("delay_s", "p95"),
-        wait_s_mean: metric("wait_s", "mean"),
-        response_s_mean: metric("response_s", "mean"),
-        bounded_slowdown_mean: metric("bounded_slowdown", "mean"),
-        utilization: summary["utilization"].as_f64(),
-        forwarding_ratio: summary["forwarding_ratio"].as_f64(),
-        waited_share: summary["waited_share"].as_f64(),
-        makespan_s: summary["makespan_s"].as_f64(),
-    };
+    entry.figures = Figures::of(summary);
     entry.valid = summary["valid"].as_bool();
     entry.audit = summary["audit"].as_str().unwrap_or_default().to_owned();
     // A summary repeats the warnings of its manifest and may add to them.

@@ -27,17 +27,11 @@ pub(super) fn of(run: &FoundRun) -> Result<Option<InformationAge>, RunDirError> 
     let dispatched = hops.i64s("dispatched_ns")?;
     let grid = &manifest.grid;
     let own: Vec<Option<Path>> = domains.names.iter().map(|d| Path::own(grid, d)).collect();
-    let linked: Vec<Vec<Option<Path>>> = domains
-        .names
-        .iter()
-        .map(|from| {
-            peers
-                .names
-                .iter()
-                .map(|to| Path::peer(grid, from, to))
-                .collect()
-        })
-        .collect();
+    let linked = domains.names.iter().map(|from| {
+        let peers = peers.names.iter();
+        peers.map(|to| Path::peer(grid, from, to)).collect()
+    });
+    let linked: Vec<Vec<Option<Path>>> = linked.collect();
     let mut sum = Sum::default();
     for row in 0..hops.rows() {
         let domain = usize::from(domains.rows[row]);

@@ -5,7 +5,6 @@ use super::estimate::{Tables, estimate};
 use super::figures::{By, GroupSum, Replication, RunFigures};
 use crate::stats::Resamples;
 use std::collections::{BTreeMap, BTreeSet};
-use strum::VariantArray as _;
 
 /// A group's name with its place in the order.
 type GroupId = (u64, String);
@@ -17,10 +16,10 @@ impl Tables<'_> {
         mut resamples: Option<&mut Resamples>,
     ) -> Vec<Breakdown> {
         let mut breakdowns = Vec::new();
-        for &by in By::VARIANTS {
+        for by in By::all() {
             let same_jobs = by != By::ExecDomain;
             let mut ids = self.groups_of(by);
-            if by.is_owner() {
+            if let By::Owner(_) = by {
                 ids = self.busiest(by, &ids, users);
             }
             let groups = ids.iter().map(|id| Group {

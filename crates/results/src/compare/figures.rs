@@ -10,35 +10,40 @@ use super::find::FoundRun;
 use super::group::Study;
 use super::parallel::each;
 use super::{age, starvation};
-use crate::rundir::{Codes, RunDirError};
+use crate::rundir::{Codes, OWNERS, RunDirError};
 use crate::stats::Distribution;
 use crate::threshold::{Figure, METRICS};
 use gridrig_core::time::SimDuration;
 use std::collections::{BTreeMap, BTreeSet};
-use strum::{IntoStaticStr, VariantArray};
 
-/// What jobs are grouped by, in the order of reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr, VariantArray)]
-#[strum(serialize_all = "kebab-case")]
+/// What jobs are grouped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum By {
     OriginDomain,
-    #[strum(serialize = "executing-domain")]
     ExecDomain,
-    User,
+    /// Whose they are: by a number, in the column of the job table of this name.
+    Owner(&'static str),
     Size,
     RunTime,
 }
 
 impl By {
-    /// The name in documents.
-    pub(super) fn name(self) -> &'static str {
-        self.into()
+    /// All, in the order of reports.
+    pub(super) fn all() -> impl Iterator<Item = By> {
+        let domains = [By::OriginDomain, By::ExecDomain].into_iter();
+        let owners = OWNERS.into_iter().map(By::Owner);
+        domains.chain(owners).chain([By::Size, By::RunTime])
     }
 
-    /// Whether it says whose jobs they are: by a number, in a column of the job
-    /// table that is called so.
-    pub(super) fn is_owner(self) -> bool {
-        matches!(self, By::User)
+    /// The name in documents.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            By::OriginDomain => "origin-domain",
+            By::ExecDomain => "executing-domain",
+            By::Owner(name) => name,
+            By::Size => "size",
+            By::RunTime => "run-time",
+        }
     }
 }
 
@@ -233,8 +238,8 @@ impl Opened<'_> {
             &super::classes::RUN_TIME_NAMES,
             |row| run_time_class(run_time_s[row] * scale),
         );
-        for by in By::VARIANTS.iter().filter(|by| by.is_owner()) {
-            self.by_owner(*by, groups, &sums)?;
+        for name in OWNERS {
+            self.by_owner(name, groups, &sums)?;
         }
         let origin = self.columns.codes("origin_domain")?;
         sums.by_code(groups, By::OriginDomain, &origin);
@@ -260,8 +265,13 @@ impl Opened<'_> {
     }
 
     /// Owners of different workloads may share a number and are told apart.
-    fn by_owner(&self, by: By, groups: &mut Groups, sums: &Sums<'_>) -> Result<(), RunDirError> {
-        let owners = self.columns.u32s(by.name())?;
+    fn by_owner(
+        &self,
+        name: &'static str,
+        groups: &mut Groups,
+        sums: &Sums<'_>,
+    ) -> Result<(), RunDirError> {
+        let owners = self.columns.u32s(name)?;
         let several = self.run.manifest.workloads.len() > 1;
         let workloads = match several {
             true => self.columns.codes("workload")?,
@@ -288,7 +298,7 @@ impl Opened<'_> {
             .collect();
         // Most owners were just seen: where one was found is kept.
         let mut found = vec![(u64::MAX, 0); PLACES];
-        sums.by_class(groups, by, &names, |row| {
+        sums.by_class(groups, By::Owner(name), &names, |row| {
             let id = id(row);
             let found = &mut found[place(id)];
             if found.0 != id {
@@ -349,7 +359,7 @@ impl Sums<'_> {
         for ((order, name), sum) in (0..).zip(names).zip(sums) {
             if sum.jobs > 0 {
                 // Owners come in the order of their processor time, later.
-                let order = if by.is_owner() { 0 } else { order };
+                let order = if let By::Owner(_) = by { 0 } else { order };
                 groups.insert((by, order, name.as_ref().to_owned()), sum);
             }
         }

@@ -130,14 +130,7 @@ fn walk(
 /// scenario.toml does not: people keep scenarios under that name.
 pub(crate) fn is_file_of_a_run(name: &str) -> bool {
     let name = name.strip_suffix(".partial").unwrap_or(name);
-    let files = [
-        names::MANIFEST,
-        names::JOBS,
-        names::HOPS,
-        names::SERIES,
-        names::EVENTS,
-    ];
-    files.contains(&name)
+    names::ALL[..5].contains(&name)
 }
 
 fn open(dir: &Path) -> Result<FoundRun, CompareError> {

@@ -43,7 +43,7 @@ impl<'a> Variant<'a> {
 }
 
 /// All runs, sorted into policies and replications.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Study<'a> {
     /// The baseline first, then the other policies, then the bounds.
     pub(super) variants: Vec<Variant<'a>>,
@@ -76,9 +76,7 @@ impl<'a> Study<'a> {
         choose_roles(&mut variants, options)?;
         let mut study = Study {
             variants,
-            keys: Vec::new(),
-            identical: Vec::new(),
-            unpaired: Vec::new(),
+            ..Study::default()
         };
         study.pair();
         Ok(study)

@@ -208,6 +208,13 @@ impl JobRow {
                 self.start = Some(at);
                 self.started_by = position;
             }
+            // The broker has forgotten that before the client knew.
+            EventKind::Recovered
+                if self.state == JobState::Rejected && event.to == Some(event.by) =>
+            {
+                (self.state, self.reason) = (JobState::Unfinished, None);
+                (self.end, self.finish_seen) = (None, None);
+            }
             EventKind::LostTouch if self.end.is_none() => self.reason = event.reason,
             EventKind::Finished => self.ended(at, JobState::Completed, None),
             EventKind::Rejected => self.ended(at, JobState::Rejected, event.reason),

@@ -43,8 +43,9 @@ impl Unit {
 }
 
 /// How values are laid out.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Kind {
+    #[default]
     Linear,
     Log,
     Categories(Vec<String>),
@@ -54,7 +55,7 @@ pub(super) enum Kind {
 ///
 /// Without a range it spans what is drawn; a linear axis under bars or areas
 /// always includes 0.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
     pub(super) label: String,
     pub(super) unit: Unit,
@@ -128,9 +129,7 @@ impl Axis {
             label,
             unit,
             kind,
-            low: None,
-            high: None,
-            include: Vec::new(),
+            ..Axis::default()
         }
     }
 

@@ -1,7 +1,7 @@
 //! Charts on two axes: layout, axes, legend, annotations.
 
 use crate::plot::annotate::{self, Mark};
-use crate::plot::axis::{Axis, Kind, Scale, Unit};
+use crate::plot::axis::{Axis, Kind, Scale};
 use crate::plot::canvas::{Canvas, Path};
 use crate::plot::data;
 use crate::plot::extent::{self, Plan};
@@ -15,7 +15,7 @@ use crate::plot::text;
 use crate::plot::ticks;
 
 /// A chart on two axes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Chart {
     title: String,
     width: f64,
@@ -36,12 +36,7 @@ impl Chart {
             title: title.into(),
             width: 1000.0,
             height: 320.0,
-            x: Axis::linear("", Unit::Plain),
-            y: Axis::linear("", Unit::Plain),
-            series: Vec::new(),
-            marks: Vec::new(),
-            notes: Vec::new(),
-            quiet: false,
+            ..Chart::default()
         }
     }
 

@@ -15,7 +15,7 @@ const MOST: usize = 60;
 
 /// A matrix: rows by columns, the fuller the colour the greater the value, values printed where
 /// they fit. Negative values have the second colour.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Matrix {
     title: String,
     rows: Vec<String>,
@@ -41,9 +41,8 @@ impl Matrix {
             rows: rows.into_iter().map(Into::into).collect(),
             columns: columns.into_iter().map(Into::into).collect(),
             values: values.into(),
-            row_axis: String::new(),
-            column_axis: String::new(),
             width: 1000.0,
+            ..Matrix::default()
         }
     }
 

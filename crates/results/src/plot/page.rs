@@ -5,6 +5,7 @@ use crate::plot::figure::Figure;
 use crate::plot::style::{PAGE_CSS, PLOT_CSS};
 use crate::plot::table::Table;
 use crate::plot::text::{escape_into, escaped};
+use data_encoding::BASE64;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -26,7 +27,7 @@ pub enum Verdict {
 ///
 /// It has no script and loads nothing; a content security policy inside says
 /// so to the browser. Everything given is text and is escaped.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Page {
     title: String,
     body: String,
@@ -43,12 +44,7 @@ impl Page {
     pub fn new(title: impl Into<String>) -> Self {
         Page {
             title: title.into(),
-            body: String::new(),
-            sections: Vec::new(),
-            used: BTreeSet::new(),
-            footer: String::new(),
-            figures: 0,
-            tables: 0,
+            ..Page::default()
         }
     }
 
@@ -194,6 +190,12 @@ impl Page {
         self.grid([left, right])
     }
 
+    /// Adds pictures in two columns, each with this caption.
+    pub fn figures<F: Figure>(&mut self, figures: &[F], caption: &str) -> &mut Self {
+        let figures = figures.iter().map(|figure| figure as &dyn Figure);
+        self.grid(figures.map(|figure| (figure, caption)))
+    }
+
     /// Adds pictures in two columns, each with its caption.
     pub fn grid<'a>(
         &mut self,
@@ -217,7 +219,7 @@ impl Page {
     #[must_use]
     pub fn to_html(&self) -> String {
         let style = format!("\n{PLOT_CSS}{PAGE_CSS}");
-        let hash = base64(&Sha256::digest(style.as_bytes()));
+        let hash = BASE64.encode(&Sha256::digest(style.as_bytes()));
         let title = escaped(&self.title);
         let mut out = String::with_capacity(self.body.len() + style.len() + 2048);
         let _ = write!(
@@ -288,40 +290,9 @@ fn slug(text: &str) -> String {
     }
 }
 
-/// Standard base64 (RFC 4648) with padding.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for chunk in bytes.chunks(3) {
-        let byte = |index: usize| u32::from(chunk.get(index).copied().unwrap_or(0));
-        let all = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for digit in 0..4 {
-            let shift = 18 - 6 * digit;
-            match digit <= chunk.len() {
-                true => out.push(char::from(DIGITS[(all >> shift) as usize & 63])),
-                false => out.push('='),
-            }
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_that_of_the_rfc() {
-        for (plain, coded) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-        ] {
-            assert_eq!(base64(plain.as_bytes()), coded);
-        }
-    }
 
     #[test]
     fn sections_have_addresses_of_their_own() {

@@ -17,6 +17,10 @@ pub(super) struct Tick {
     pub label: String,
 }
 
+fn tick(value: f64, label: String) -> Tick {
+    Tick { value, label }
+}
+
 /// Seconds per unit of time, and its name.
 const UNITS: [(f64, &str); 4] = [(1.0, "s"), (60.0, "min"), (3600.0, "h"), (86_400.0, "d")];
 
@@ -76,10 +80,7 @@ fn linear_ticks(unit: &Unit, low: f64, high: f64, want: usize) -> Vec<Tick> {
     let most = values.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
     values
         .into_iter()
-        .map(|value| Tick {
-            value,
-            label: linear_label(unit, value, step, most),
-        })
+        .map(|value| tick(value, linear_label(unit, value, step, most)))
         .collect()
 }
 
@@ -138,23 +139,11 @@ fn composite(value: f64, size: f64, name: &str) -> String {
 /// so on) where the greatest value is that large.
 fn decimal(value: f64, step: f64, most: f64) -> String {
     let (size, suffix) = match most {
-        m if m >= 1e15 => {
-            return if value == 0.0 {
-                "0".into()
-            } else {
-                exponent(value)
-            };
-        }
+        m if !(1e-4..1e15).contains(&m) && value == 0.0 => return "0".to_owned(),
+        m if !(1e-4..1e15).contains(&m) => return exponent(value),
         m if m >= 1e12 => (1e12, " T"),
         m if m >= 1e9 => (1e9, " G"),
         m if m >= 1e6 => (1e6, " M"),
-        m if m < 1e-4 => {
-            return if value == 0.0 {
-                "0".into()
-            } else {
-                exponent(value)
-            };
-        }
         _ => (1.0, ""),
     };
     let places = (-(step / size).log10() - 1e-9).ceil().clamp(0.0, 12.0) as usize;
@@ -174,10 +163,7 @@ fn category_ticks(names: &[String], want: usize) -> Vec<Tick> {
         .unwrap_or(every);
     let shown = names.iter().enumerate().step_by(every);
     shown
-        .map(|(index, name)| Tick {
-            value: index as f64,
-            label: name.clone(),
-        })
+        .map(|(index, name)| tick(index as f64, name.clone()))
         .collect()
 }
 
@@ -191,17 +177,13 @@ fn log_ticks(unit: &Unit, low: f64, high: f64, want: usize) -> Vec<Tick> {
         .filter(inside)
         .collect();
     let fine = |factors: &[f64]| -> Vec<f64> {
-        // No float lies outside these powers but 0 and infinity, whose logarithms
-        // are the ends of the integers.
-        let power = |log: f64| (log as i32).clamp(-330, 310);
-        let (first, last) = (power(low.log10().floor()), power(high.log10().ceil()));
-        let powers = (first..=last).map(|power| 10f64.powi(power));
+        let powers = powers(low, high).map(|power| 10f64.powi(power));
         powers
             .flat_map(|power| factors.iter().map(move |factor| factor * power))
             .filter(inside)
             .collect()
     };
-    let label = |value: f64| log_label(unit, value);
+    let labelled = |value: f64| tick(value, log_label(unit, value));
     if majors.len() >= 2 {
         let every = majors.len().div_ceil(want);
         let minors: Vec<f64> = match every {
@@ -211,14 +193,8 @@ fn log_ticks(unit: &Unit, low: f64, high: f64, want: usize) -> Vec<Tick> {
                 .collect(),
             _ => Vec::new(),
         };
-        let labelled = majors.iter().step_by(every).map(|value| Tick {
-            value: *value,
-            label: label(*value),
-        });
-        let quiet = minors.into_iter().map(|value| Tick {
-            value,
-            label: String::new(),
-        });
+        let labelled = majors.iter().step_by(every).copied().map(labelled);
+        let quiet = minors.into_iter().map(|value| tick(value, String::new()));
         return labelled.chain(quiet).collect();
     }
     let marks = match high / low < 1000.0 {
@@ -231,22 +207,23 @@ fn log_ticks(unit: &Unit, low: f64, high: f64, want: usize) -> Vec<Tick> {
     }
     let every = marks.len().div_ceil(want);
     let marks = marks.into_iter().step_by(every);
-    marks
-        .map(|value| Tick {
-            value,
-            label: label(value),
-        })
-        .collect()
+    marks.map(labelled).collect()
+}
+
+/// The powers of ten around two values.
+fn powers(low: f64, high: f64) -> std::ops::RangeInclusive<i32> {
+    // No float lies outside these but 0 and infinity, whose logarithms are the
+    // ends of the integers.
+    let power = |log: f64| (log as i32).clamp(-330, 310);
+    power(low.log10().floor())..=power(high.log10().ceil())
 }
 
 /// The labelled decades of an axis.
 fn decades(unit: &Unit, low: f64, high: f64) -> Vec<f64> {
-    // No float lies outside these powers but 0 and infinity, whose logarithms
-    // are the ends of the integers.
-    let power = |log: f64| (log as i32).clamp(-330, 310);
-    let (first, last) = (power(low.log10().floor()), power(high.log10().ceil()));
+    let powers = powers(low, high);
+    let (first, last) = (*powers.start(), *powers.end());
     if !matches!(unit, Unit::Seconds) {
-        return (first..=last).map(|power| 10f64.powi(power)).collect();
+        return powers.map(|power| 10f64.powi(power)).collect();
     }
     let below = (first..0).map(|power| 10f64.powi(power));
     let clock = [1.0, 10.0, 60.0, 600.0, 3600.0, 36_000.0];
@@ -346,10 +323,8 @@ pub(super) fn below(
 fn shortened(names: &[String], scale: &Scale, bounds: (f64, f64)) -> Option<Vec<(Tick, f64)>> {
     let room = scale.at(1.0)? - scale.at(0.0)? - 8.0;
     let labels = names.iter().map(|name| text::fit(name, SIZE, room));
-    let all = labels.enumerate().map(|(index, label)| Tick {
-        value: index as f64,
-        label,
-    });
+    let all = labels.enumerate();
+    let all = all.map(|(index, label)| tick(index as f64, label));
     let wide_enough = room >= 34.0 || names.iter().all(|name| text::width(name, SIZE) <= room);
     (names.len() <= 40 && wide_enough).then(|| place(all.collect(), scale, bounds))
 }

@@ -246,14 +246,9 @@ fn warnings(page: &mut Page, material: &Material) {
 
 fn list(page: &mut Page, material: &Material) {
     page.subheading("Every run");
-    let mut table = Table::new([
-        "run",
-        "policy",
-        "replication",
-        "seed",
-        "valid",
-        "jobs.parquet, SHA-256",
-    ]);
+    let mut table = Table::new(
+        "run | policy | replication | seed | valid | jobs.parquet, SHA-256".split(" | "),
+    );
     for column in &material.columns {
         for run in column.runs.iter().take(MOST_RUNS - table.len()) {
             let jobs = run.manifest.files.get(crate::rundir::names::JOBS);

@@ -131,10 +131,7 @@ fn per_replication(page: &mut Page, comparison: &Comparison, figure: Figure) {
     let text = format!("By {one}, from the best for the policy to the worst.");
     match plots.as_slice() {
         [one] => page.figure(one, &text),
-        more => page.grid(
-            more.iter()
-                .map(|plot| (plot as &dyn crate::plot::Figure, text.as_str())),
-        ),
+        more => page.figures(more, &text),
     };
     let rest: Vec<Chart> = contenders
         .iter()
@@ -143,10 +140,7 @@ fn per_replication(page: &mut Page, comparison: &Comparison, figure: Figure) {
         .collect();
     let text =
         format!("A bar per {one}, in their order: below 0 the policy is better. Dashed: the mean.");
-    page.grid(
-        rest.iter()
-            .map(|plot| (plot as &dyn crate::plot::Figure, text.as_str())),
-    );
+    page.figures(&rest, &text);
 }
 
 /// Whether a difference has another sign than the mean.

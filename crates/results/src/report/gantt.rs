@@ -1,15 +1,14 @@
 //! What ran where and when, processor by processor.
 
 use super::choose::Chosen;
-use super::data::{Replications, seconds};
+use super::data::Replications;
 use super::error::ReportError;
-use super::material::{Material, OneRun};
+use super::material::Material;
 use super::number::key_words;
 use crate::compare::parallel::each;
 use crate::plot::{Axis, Color, Drawing, Figure as _, Gantt, Page, Unit, integer};
 use crate::processors::Processors;
-use crate::rundir::{self, Codes, GridDoc, Placements, RunDirError, TableColumns};
-use crate::stats;
+use crate::rundir::{self, GridDoc, Placements, Ran, TableColumns};
 
 /// Charts of so many policies are drawn.
 const MOST: usize = 4;
@@ -64,11 +63,11 @@ pub(super) fn draw(
     let bars = each(&drawn, |&index| {
         let run = material.columns[index].at(chosen.index)?;
         let jobs = replications.chosen[index].as_ref()?;
-        Some(Bars::read(jobs, run).map(|bars| (index, run, bars)))
+        Some(Ran::read(jobs, &run.manifest).map(|bars| (index, run, bars)))
     });
     let bars: Vec<_> = bars.into_iter().flatten().collect::<Result<_, _>>()?;
-    let ends = bars.iter().flat_map(|(_, _, bars)| &bars.end_s).copied();
-    let end = ends.filter(|end| end.is_finite()).fold(0.0, f64::max);
+    let ends = bars.iter().flat_map(|(_, _, bars)| &bars.end).copied();
+    let end = seconds(ends.max().unwrap_or(0).max(0));
     let charts = each(&bars, |&(index, run, ref bars)| {
         let column = &material.columns[index];
         let drawn = rundir::read_placements(&run.dir).map(|placements| {
@@ -88,45 +87,9 @@ pub(super) fn draw(
     Ok(Pictures { words, charts })
 }
 
-/// The boxes of a chart, by row of the job table; times are NaN where a job did
-/// not run.
-struct Bars {
-    start_s: Vec<f64>,
-    end_s: Vec<f64>,
-    processors: Vec<u32>,
-    cluster: Codes,
-    origin: Codes,
-    exec: Codes,
-}
-
-impl Bars {
-    fn read(jobs: &TableColumns, run: &OneRun) -> Result<Self, RunDirError> {
-        let start_s = seconds(jobs, "start_ns")?;
-        let mut end_s = seconds(jobs, "end_ns")?;
-        // What still runs at the end of the run is shown until then.
-        let end = run.manifest.end_ns as f64 / 1e9;
-        for (end_s, start_s) in end_s.iter_mut().zip(&start_s) {
-            if end_s.is_nan() && start_s.is_finite() {
-                *end_s = end;
-            }
-        }
-        Ok(Bars {
-            start_s,
-            end_s,
-            processors: jobs.u32s("processors")?,
-            cluster: jobs.codes("cluster")?,
-            origin: jobs.codes("origin_domain")?,
-            exec: jobs.codes("exec_domain")?,
-        })
-    }
-
-    /// Whether a job ran away from where it was submitted.
-    fn is_away(&self, row: usize) -> bool {
-        match (self.origin.name(row), self.exec.name(row)) {
-            (Some(origin), Some(exec)) => origin != exec,
-            _ => false,
-        }
-    }
+/// Nanoseconds as seconds.
+fn seconds(nanos: i64) -> f64 {
+    nanos as f64 / 1e9
 }
 
 /// The baseline and the policy of the verdict one under the other, then the
@@ -145,7 +108,7 @@ fn order(material: &Material) -> Vec<usize> {
     order
 }
 
-fn chart(name: &str, jobs: &Bars, placements: &Placements, grid: &GridDoc, end: f64) -> Gantt {
+fn chart(name: &str, jobs: &Ran, placements: &Placements, grid: &GridDoc, end: f64) -> Gantt {
     let clusters = || grid.clusters.iter();
     // Numbered as in `jobs.csv`.
     let mut processors = Processors::new(clusters().map(|cluster| cluster.nodes()));
@@ -157,17 +120,16 @@ fn chart(name: &str, jobs: &Bars, placements: &Placements, grid: &GridDoc, end: 
     let mut chart = Gantt::new(name, axis, names.collect::<Vec<_>>())
         .legend(HERE, "runs where it was submitted")
         .legend(AWAY, "forwarded");
-    let named = jobs.start_s.len() <= MOST_NAMES;
-    let mut held: Vec<Vec<usize>> = vec![Vec::new(); jobs.start_s.len()];
+    let named = jobs.start.len() <= MOST_NAMES;
+    let mut held: Vec<Vec<usize>> = vec![Vec::new(); jobs.start.len()];
     for (begins, row) in events(jobs) {
         if !begins {
             processors.give_back(&std::mem::take(&mut held[row]));
             continue;
         }
-        let cluster = jobs.cluster.name(row).unwrap_or_default();
-        let cluster = clusters().position(|own| own.name() == cluster);
-        let taken = processors.take(cluster.unwrap_or(usize::MAX), placements.of(row));
-        let color = if jobs.is_away(row) { AWAY } else { HERE };
+        let cluster = jobs.on[row].unwrap_or(usize::MAX);
+        let taken = processors.take(cluster, placements.of(row));
+        let color = if jobs.away[row] { AWAY } else { HERE };
         for block in taken.chunk_by(|a, b| *b == *a + 1) {
             let label = match named {
                 true => format!(
@@ -177,7 +139,7 @@ fn chart(name: &str, jobs: &Bars, placements: &Placements, grid: &GridDoc, end: 
                 false => String::new(),
             };
             let first = block.first().copied().unwrap_or(0);
-            let times = (jobs.start_s[row], jobs.end_s[row]);
+            let times = (seconds(jobs.start[row]), seconds(jobs.end[row]));
             chart.span((first, block.len()), times, color, label);
         }
         held[row] = taken;
@@ -187,17 +149,20 @@ fn chart(name: &str, jobs: &Bars, placements: &Placements, grid: &GridDoc, end: 
 
 /// Whether a job begins or ends, and its row, in the order of time. At one
 /// instant, what ends makes room for what begins.
-fn events(jobs: &Bars) -> impl Iterator<Item = (bool, usize)> {
-    let times = || jobs.start_s.iter().zip(&jobs.end_s);
+fn events(jobs: &Ran) -> impl Iterator<Item = (bool, usize)> {
+    let times = || jobs.start.iter().zip(&jobs.end);
     // A box without a length cannot be seen and would never end.
-    let seen = || times().enumerate().filter(|(_, (start, end))| start < end);
+    let seen = || {
+        let ran = times().enumerate();
+        ran.filter(|(_, (start, end))| **start != Ran::NEVER && start < end)
+    };
     // Two short lists of integers are sorted in half the time of a long one.
     let in_order = |mut list: Vec<(i64, usize)>| {
         list.sort_unstable();
         list.into_iter().peekable()
     };
-    let starts = seen().map(|(row, (start, _))| (stats::key(*start), row));
-    let ends = seen().map(|(row, (_, end))| (stats::key(*end), row));
+    let starts = seen().map(|(row, (start, _))| (*start, row));
+    let ends = seen().map(|(row, (_, end))| (*end, row));
     let mut starts = in_order(starts.collect());
     let mut ends = in_order(ends.collect());
     // Every start has its end behind it: the starts run out first.

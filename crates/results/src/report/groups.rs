@@ -64,16 +64,7 @@ fn decisions(page: &mut Page, material: &Material, comparison: &Comparison) {
              the queue.",
         );
     }
-    let mut table = Table::new([
-        "policy",
-        "decisions",
-        "information age, s",
-        "oldest, s",
-        "sent to the best",
-        "mean regret, s",
-        "p95, s",
-        "max, s",
-    ])
+    let mut table = Table::new("policy | decisions | information age, s | oldest, s | sent to the best | mean regret, s | p95, s | max, s".split(" | "))
     .caption("Decisions of entry brokers; regret: means over the replications");
     for (policy, load) in loads() {
         let (age, regret) = (load.information, load.regret);
@@ -154,17 +145,7 @@ fn groups(comparison: &Comparison, breakdown: &Breakdown) -> Table {
 
 fn starvation(page: &mut Page, comparison: &Comparison) {
     page.heading("Starvation");
-    let mut table = Table::new([
-        "policy",
-        "replication",
-        "job",
-        "processors",
-        "run time, s",
-        "wait, s",
-        "wait / run time",
-        "overtaken by",
-        "cluster",
-    ])
+    let mut table = Table::new("policy | replication | job | processors | run time, s | wait, s | wait / run time | overtaken by | cluster".split(" | "))
     .caption("Jobs that waited longest relative to their run time");
     for policy in &comparison.policies {
         for job in policy.starvation.iter().take(STARVED) {
@@ -197,14 +178,7 @@ fn starvation(page: &mut Page, comparison: &Comparison) {
 }
 
 fn load(page: &mut Page, comparison: &Comparison) {
-    let mut table = Table::new([
-        "policy",
-        "utilization",
-        "CV",
-        "Gini",
-        "ever waited",
-        "makespan, s",
-    ])
+    let mut table = Table::new("policy | utilization | CV | Gini | ever waited | makespan, s".split(" | "))
     .caption("Means over the replications, all measured jobs. CV (coefficient of variation) and Gini: imbalance of utilization between clusters, 0 is even");
     for policy in &comparison.policies {
         let load = &policy.load;

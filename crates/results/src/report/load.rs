@@ -68,11 +68,7 @@ pub(super) fn draw(
             "The {MOST_CLUSTERS} clusters with the longest queues, of {all}."
         ));
     }
-    page.grid(
-        charts
-            .iter()
-            .map(|chart| (chart as &dyn crate::plot::Figure, caption.as_str())),
-    );
+    page.figures(&charts, &caption);
     Ok(())
 }
 

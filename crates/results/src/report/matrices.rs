@@ -33,17 +33,10 @@ pub(super) fn draw(page: &mut Page, material: &Material, replications: &Replicat
         page.paragraph("No run has brokers: jobs went straight to their clusters.");
         return;
     }
-    page.grid(
-        all.iter()
-            .take(MOST)
-            .map(|(name, cells)| matrix(name, cells))
-            .collect::<Vec<_>>()
-            .iter()
-            .map(|plot| {
-                let caption = "Jobs by origin and executing domain, all replications together.";
-                (plot as &dyn crate::plot::Figure, caption)
-            }),
-    );
+    let shown = all.iter().take(MOST);
+    let plots: Vec<Matrix> = shown.map(|(name, cells)| matrix(name, cells)).collect();
+    let caption = "Jobs by origin and executing domain, all replications together.";
+    page.figures(&plots, caption);
     if all.len() > MOST {
         page.paragraph(&format!("{} more are in the comparison.", all.len() - MOST));
     }

@@ -29,8 +29,7 @@ impl Pictures {
              these charts have the same axes.",
         ];
         for (pictures, caption) in [&self.demand, &self.delays].into_iter().zip(captions) {
-            let pictures = pictures.iter();
-            page.grid(pictures.map(|picture| (picture as &dyn crate::plot::Figure, caption)));
+            page.figures(pictures, caption);
         }
     }
 }

@@ -11,18 +11,7 @@ const MOST_RUNS: usize = 100;
 
 pub(super) fn draw(page: &mut Page, material: &Material) {
     page.heading("Runs");
-    let mut jobs = Table::new([
-        "run",
-        "replication",
-        "trace",
-        "submitted",
-        "completed",
-        "rejected",
-        "other",
-        "utilization",
-        "ever waited",
-        "makespan, s",
-    ])
+    let mut jobs = Table::new("run | replication | trace | submitted | completed | rejected | other | utilization | ever waited | makespan, s".split(" | "))
     .caption("Jobs and load of each run");
     let metrics = METRICS
         .into_iter()
@@ -51,20 +40,12 @@ pub(super) fn draw(page: &mut Page, material: &Material) {
 
 fn metric_table(metric: &str) -> Table {
     let unit = words::unit_of(metric);
-    Table::new([
-        "run",
-        "replication",
-        "n",
-        "mean",
-        "median",
-        "p95",
-        "p99",
-        "max",
-    ])
-    .caption(format!(
-        "{}{unit}, over all measured jobs of the run",
-        words::metric(metric)
-    ))
+    Table::new("run | replication | n | mean | median | p95 | p99 | max".split(" | ")).caption(
+        format!(
+            "{}{unit}, over all measured jobs of the run",
+            words::metric(metric)
+        ),
+    )
 }
 
 fn job_row(name: &str, run: &OneRun) -> Vec<Cell> {

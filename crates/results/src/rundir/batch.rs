@@ -104,30 +104,6 @@ impl Batch<'_> {
         self.number::<UInt64Type>(name, index, "uint64")
     }
 
-    /// A text of a column that older runs have not.
-    pub(super) fn newer_text(
-        &self,
-        name: &'static str,
-        index: usize,
-    ) -> Result<Option<&str>, RunDirError> {
-        match self.column(name) {
-            Some(_) => self.text(name, index),
-            None => Ok(None),
-        }
-    }
-
-    /// The same of a column that older runs have not.
-    pub(super) fn newer_u64(
-        &self,
-        name: &'static str,
-        index: usize,
-    ) -> Result<Option<u64>, RunDirError> {
-        match self.column(name) {
-            Some(_) => self.u64(name, index),
-            None => Ok(None),
-        }
-    }
-
     pub(super) fn f64(&self, name: &'static str, index: usize) -> Result<Option<f64>, RunDirError> {
         self.number::<Float64Type>(name, index, "float64")
     }
@@ -169,25 +145,12 @@ impl Batch<'_> {
             return Ok(false);
         }
         let items = list.value(index);
-        let items = items.as_struct_opt().ok_or_else(wrong)?;
-        let number = |field: &str| {
-            let column = items.column_by_name(field)?;
-            column.as_primitive_opt::<UInt32Type>()
-        };
-        let resource = number("resource").ok_or_else(wrong)?;
-        let node = number("node").ok_or_else(wrong)?;
-        let nodes = number("nodes").ok_or_else(wrong)?;
-        let processors = number("processors").ok_or_else(wrong)?;
-        for item in 0..items.len() {
-            let Ok(resource) = u16::try_from(resource.value(item)) else {
+        let read = runs_of(&items).ok_or_else(wrong)?;
+        for run in (0..items.len()).map(read) {
+            let Some(run) = run else {
                 return Ok(false);
             };
-            runs.push(PlacementRun {
-                resource,
-                node: node.value(item),
-                nodes: nodes.value(item),
-                processors: processors.value(item),
-            });
+            runs.push(run);
         }
         Ok(true)
     }
@@ -211,4 +174,24 @@ impl Batch<'_> {
     fn wrong(&self, column: &'static str, expected: &'static str) -> RunDirError {
         RunDirError::column(self.path, column, expected)
     }
+}
+
+/// What reads the items of placements; none for items of another kind. It
+/// answers none for a number that no placement has.
+pub(super) fn runs_of(items: &dyn Array) -> Option<impl Fn(usize) -> Option<PlacementRun>> {
+    let items = items.as_struct_opt()?;
+    let number = |field: &str| {
+        let column = items.column_by_name(field)?;
+        Some(column.as_primitive_opt::<UInt32Type>()?.clone())
+    };
+    let (resource, node) = (number("resource")?, number("node")?);
+    let (nodes, processors) = (number("nodes")?, number("processors")?);
+    Some(move |item| {
+        Some(PlacementRun {
+            resource: u16::try_from(resource.value(item)).ok()?,
+            node: node.value(item),
+            nodes: nodes.value(item),
+            processors: processors.value(item),
+        })
+    })
 }

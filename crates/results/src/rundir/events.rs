@@ -1,7 +1,8 @@
 //! `events.parquet`: the event log, and back.
 
 use super::batch::{Batch, for_each_row};
-use super::columns::Columns;
+use super::columns::Cell::{I64, Placement, Text, Time, U32};
+use super::columns::{self, Column};
 use super::{FileDoc, RunDirError, names};
 use crate::log::EventLog;
 use crate::names::Names;
@@ -12,21 +13,29 @@ use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
 use std::path::Path;
 
+/// An event of the log, and the names of its grid.
+type Logged<'a> = (&'a Names, Option<(SimTime, Event<'a>)>);
+
 pub(super) fn write(dir: &Path, log: &EventLog, shown: &Names) -> Result<FileDoc, RunDirError> {
-    let event = |index: usize| log.get(index).map(|(_, event)| event);
-    let mut columns = Columns::default();
-    columns.time("time_ns", |index| Some(log.get(index)?.0));
-    columns.text("event", move |index| Some(event(index)?.kind.name()));
-    columns.u32("job_id", move |index| Some(event(index)?.job?.0));
-    columns.text("by", move |index| Some(shown.party(event(index)?.by)));
-    columns.text("to", move |index| Some(shown.party(event(index)?.to?)));
-    columns.text("reason", move |index| Some(event(index)?.reason?.name()));
-    columns.i64("value", move |index| event(index)?.own_value());
-    columns.placement("placement", move |index| {
-        let event = event(index).filter(|event| event.kind.row().has_placement)?;
-        Some((shown.cluster(event.by.cluster()?), event.placement))
-    });
-    columns.write(dir, names::EVENTS, log.len())
+    let columns: [Column<'_, Logged<'_>>; 8] = [
+        ("time_ns", Time(|(_, it)| Some(it?.0))),
+        ("event", Text(|(_, it)| Some(it?.1.kind.name().into()))),
+        ("job_id", U32(|(_, it)| Some(it?.1.job?.0))),
+        ("by", Text(|(of, it)| Some(of.party(it?.1.by).into()))),
+        ("to", Text(|(of, it)| Some(of.party(it?.1.to?).into()))),
+        ("reason", Text(|(_, it)| Some(it?.1.reason?.name().into()))),
+        ("value", I64(|(_, it)| it?.1.own_value())),
+        (
+            "placement",
+            Placement(|(of, it)| {
+                let event = it?.1;
+                let placed = event.kind.row().has_placement.then_some(event.placement)?;
+                Some((of.cluster(event.by.cluster()?), placed))
+            }),
+        ),
+    ];
+    let row = |index| (shown, log.get(index));
+    columns::write(dir, names::EVENTS, &columns, log.len(), row)
 }
 
 /// A row that says nothing that can be an event: its number from 1, and why.
@@ -69,12 +78,7 @@ pub(super) fn read_row<'p>(
     shown: &Names,
     placement: &'p mut Vec<PlacementRun>,
 ) -> Result<ReadEvent<'p>, RunDirError> {
-    let Fields {
-        kind: name,
-        by,
-        to,
-        value,
-    } = fields(batch, index)?;
+    let (name, by, to, value) = fields(batch, index)?;
     let reason = batch.text("reason", index)?;
     let at = batch.time("time_ns", index)?;
     let placed = batch.placement("placement", index, placement)?;
@@ -127,13 +131,8 @@ fn wrong(field: &str, found: &str, expected: &str) -> String {
     format!("field {field} = \"{found}\": expected {expected}")
 }
 
-/// The fields of a row whose columns have had other names.
-struct Fields<'b> {
-    kind: &'b str,
-    by: Option<&'b str>,
-    to: Option<&'b str>,
-    value: Option<i64>,
-}
+/// Kind, `by`, `to` and value of a row: columns that have had other names.
+type Fields<'b> = (&'b str, Option<&'b str>, Option<&'b str>, Option<i64>);
 
 /// Reads them; of a file of an earlier version from its columns `from`, `to`,
 /// `hop` and `intended_ns`, where `by` is in `to` if `from` is null, and a
@@ -143,23 +142,14 @@ fn fields<'b>(batch: &'b Batch<'_>, index: usize) -> Result<Fields<'b>, RunDirEr
     let to = batch.text("to", index)?;
     if batch.has("by") {
         let (by, value) = (batch.text("by", index)?, batch.i64("value", index)?);
-        return Ok(Fields {
-            kind,
-            by,
-            to,
-            value,
-        });
+        return Ok((kind, by, to, value));
     }
     let from = batch.text("from", index)?;
     let intended = batch.i64("intended_ns", index)?;
     let hop = batch.u32("hop", index)?.map(i64::from);
-    Ok(Fields {
-        kind: match kind {
-            "arrived" => EventKind::BrokerArrival.name(),
-            kind => kind,
-        },
-        by: from.or(to),
-        to: from.and(to),
-        value: intended.or(hop),
-    })
+    let kind = match kind {
+        "arrived" => EventKind::BrokerArrival.name(),
+        kind => kind,
+    };
+    Ok((kind, from.or(to), from.and(to), intended.or(hop)))
 }

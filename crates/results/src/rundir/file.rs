@@ -1,6 +1,7 @@
 //! Writing a file so that it is whole or not there.
 
 use super::{FileDoc, RunDirError};
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
@@ -37,7 +38,7 @@ impl PartialFile {
         synced.map_err(RunDirError::io("write", &self.partial))?;
         fs::rename(&self.partial, &self.path).map_err(RunDirError::io("rename", &self.partial))?;
         Ok(FileDoc {
-            sha256: hex(&self.hash.finalize()),
+            sha256: HEXLOWER.encode(&self.hash.finalize()),
             bytes: self.bytes,
             rows,
         })
@@ -78,14 +79,10 @@ pub(super) fn sha256_of(path: &Path) -> Result<String, RunDirError> {
     let mut buffer = vec![0; 1 << 16];
     loop {
         match file.read(&mut buffer) {
-            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(0) => return Ok(HEXLOWER.encode(&hash.finalize())),
             Ok(read) => hash.update(&buffer[..read]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(RunDirError::io("read", path)(error)),
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

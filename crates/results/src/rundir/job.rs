@@ -2,8 +2,8 @@
 //! row groups say where it can be, and one column of these says where it is.
 
 use super::batch::{Batch, guarded, in_batch};
-use super::read::{read_grid, read_manifest, read_submission};
-use super::{RunDirError, events, names};
+use super::read::{read_grid, read_manifest};
+use super::{RunDirError, events, job_columns, names};
 use crate::log::EventLog;
 use crate::names::Names;
 use arrow_array::cast::AsArray;
@@ -58,7 +58,7 @@ pub fn read_job(dir: &Path, job: JobId) -> Result<Option<OneJob>, RunDirError> {
         let rows = table.rows_of(job, None)?;
         let mut found = None;
         table.read(&rows, |batch, index, row| {
-            let submission = read_submission(batch, index, row + 1, &manifest, &names)?;
+            let submission = job_columns::read(batch, (index, row + 1), &manifest, &names)?;
             found = Some((submission, lifetime(batch, index)?));
             Ok(())
         })?;

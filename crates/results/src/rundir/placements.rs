@@ -1,9 +1,9 @@
 //! The `placement` column of `jobs.parquet` by itself: where each job ran.
 
+use super::batch::runs_of;
 use super::{RunDirError, TableColumns, names};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt32Type;
 use gridrig_core::placement::PlacementRun;
 use std::path::Path;
 
@@ -48,26 +48,15 @@ impl Placements {
     /// Adds the rows of an array; `None` if it holds no placements.
     fn take(&mut self, array: &dyn Array) -> Option<()> {
         let list = array.as_list_opt::<i32>()?;
-        let items = list.values().as_struct_opt()?;
-        let number = |field: &str| {
-            let column = items.column_by_name(field)?;
-            column.as_primitive_opt::<UInt32Type>()
-        };
-        let (resource, node) = (number("resource")?, number("node")?);
-        let (nodes, processors) = (number("nodes")?, number("processors")?);
+        let read = runs_of(list.values())?;
         for (row, ends) in list.value_offsets().windows(2).enumerate() {
             let &[from, to] = ends else {
                 return None;
             };
             if list.is_valid(row) {
                 let own = usize::try_from(from).ok()?..usize::try_from(to).ok()?;
-                let runs = own.map(|item| PlacementRun {
-                    resource: u16::try_from(resource.value(item)).unwrap_or(u16::MAX),
-                    node: node.value(item),
-                    nodes: nodes.value(item),
-                    processors: processors.value(item),
-                });
-                self.runs.extend(runs);
+                // Resources that no cluster has are for the audit to tell.
+                self.runs.extend(own.filter_map(&read));
             }
             self.ends.push(self.runs.len());
         }

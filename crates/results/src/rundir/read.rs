@@ -1,20 +1,17 @@
 //! A run directory read back, and audited from the disk.
 
-use super::batch::{Batch, for_each_row, guarded};
+use super::batch::{for_each_row, guarded};
 use super::events::{self, UnreadableRow};
 use super::manifest::{MANIFEST_FORMAT, Manifest};
-use super::{AuditOutcome, RunDirError, file, names};
+use super::{AuditOutcome, RunDirError, file, job_columns, names};
 use crate::audit::{AuditFacts, Finding, Rule, audit_with};
 use crate::log::EventLog;
 use crate::names::Names;
-use gridrig_core::event::Party;
 use gridrig_core::grid::Grid;
-use gridrig_core::ids::JobId;
-use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::job::Submission;
 use gridrig_core::time::{SimDuration, SimTime};
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
 /// A finished run, as its directory has it. With it a
 /// [`JobTable`](crate::JobTable) can be built again.
@@ -146,80 +143,10 @@ fn read_submissions(
     guarded(dir, names::JOBS, |path| {
         let mut submissions = Vec::new();
         for_each_row(path, |batch, index, row| {
-            submissions.push(read_submission(batch, index, row, manifest, shown)?);
+            submissions.push(job_columns::read(batch, (index, row), manifest, shown)?);
             Ok(())
         })?;
         Ok(submissions)
-    })
-}
-
-pub(super) fn read_submission(
-    batch: &Batch<'_>,
-    index: usize,
-    row: u64,
-    manifest: &Manifest,
-    shown: &Names,
-) -> Result<Submission, RunDirError> {
-    let wrong = |field, value: Option<&str>, expected| RunDirError::Value {
-        path: batch.path.to_owned(),
-        row,
-        field,
-        value: value.unwrap_or_default().to_owned(),
-        expected,
-    };
-    let id = batch.u32("job_id", index)?;
-    let id = JobId(id.ok_or_else(|| wrong("job_id", None, "the number of a job"))?);
-    let workload = batch.text("workload", index)?;
-    let position = |name: &str| manifest.workloads.iter().position(|known| known == name);
-    // A workload without a name is shown by its number.
-    let number = workload.and_then(|name| match position(name) {
-        Some(index) => u16::try_from(index).ok(),
-        None => name.parse().ok(),
-    });
-    let entry = batch.text("entry", index)?;
-    let text = |name| Ok(batch.text(name, index)?.map(Arc::from));
-    let generic = batch.newer_text("generic_resources", index)?;
-    let generic = generic.map(|text| {
-        let wrong = |expected| wrong("generic_resources", Some(text), expected);
-        text.parse().map_err(wrong)
-    });
-    let generic = generic.transpose()?;
-    let processors = batch.u32("processors", index)?;
-    let run_time = batch.time("run_time_ref_ns", index)?;
-    let at = batch.time("intended_ns", index)?;
-    let length = |at: SimTime| SimDuration::from_nanos(at.as_nanos());
-    Ok(Submission {
-        spec: JobSpec {
-            id,
-            components: Components::one(
-                processors.ok_or_else(|| wrong("processors", None, "a number of processors"))?,
-                Requirements {
-                    architecture: text("architecture")?,
-                    os: text("os")?,
-                    memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
-                    disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
-                    speed_millionths: batch.newer_u64("speed_millionths", index)?.unwrap_or(0),
-                    generic: generic.unwrap_or_default(),
-                },
-            ),
-            run_time: run_time
-                .map(length)
-                .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
-            requested_time: batch.time("requested_time_ns", index)?.map(length),
-            data_kib: 0,
-        },
-        at: at.ok_or_else(|| wrong("intended_ns", None, "an instant from 0"))?,
-        entry: match entry.and_then(|text| shown.find_party(text)) {
-            Some(Party::Broker(id)) => Entry::Domain(id),
-            Some(Party::Lrms(id)) => Entry::Cluster(id),
-            _ => return Err(wrong("entry", entry, "a broker or an LRMS of the grid")),
-        },
-        label: JobLabel {
-            trace_id: batch.u64("trace_job", index)?.unwrap_or(0),
-            workload: number.ok_or_else(|| wrong("workload", workload, "a known workload"))?,
-            user: batch.u32("user", index)?,
-            failed_in_trace: batch.bool("failed_in_trace", index)?.unwrap_or(false),
-        },
     })
 }
 

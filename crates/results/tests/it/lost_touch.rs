@@ -1,10 +1,11 @@
 //! Jobs with which touch was lost, and brokers that were started anew.
 
 use crate::auditing::{audit_of, check};
-use crate::story::{A, A1, B, B1, events, forwarded, notified, seen, submissions};
+use crate::story::{A, A1, B, B1, events, forwarded, grid, log_of, notified, seen, submissions};
 use gridrig_core::event::{Event, EventKind, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
+use gridrig_results::JobTable;
 use gridrig_results::audit::Rule;
 
 /// The client, or broker a, has lost touch with job 1, which it sent there.
@@ -82,4 +83,28 @@ fn a_broker_that_was_started_anew_may_see_an_end_again() {
     check(|told| told.push((9_000, found(A))), &[Rule::RightPlace]);
     check(|told| told.push((9_000, found(A1))), &[Rule::RightPlace]);
     check(|told| told.push((17_500, seen(1))), &[Rule::News]);
+}
+
+#[test]
+fn a_rejection_that_its_broker_has_forgotten_is_no_end() {
+    let rejected = Event::new(EventKind::Rejected, JobId(1), Party::Broker(A));
+    let rejected = rejected.because(Reason::NoCandidate);
+    let turn_away = |told: &mut Vec<_>| told.extend([(2_000, rejected), (2_000, seen(1))]);
+    let mut told = events();
+    turn_away(&mut told);
+    told.push((3_000, found(A)));
+    let report = audit_of(told.clone(), &submissions()).expect("it ended later");
+    assert_eq!(report.jobs.completed, 3);
+    let table = JobTable::build(&log_of(told), &submissions(), &grid(), &[]);
+    let whole = JobTable::build(&log_of(events()), &submissions(), &grid(), &[]);
+    let known = |table: &JobTable| {
+        let row = &table.rows()[1];
+        (row.state, row.reason, row.end, row.finish, row.finish_seen)
+    };
+    assert_eq!(known(&table), known(&whole));
+    // Found with somebody else, or not at all, it has ended all the same.
+    let mut told = events();
+    turn_away(&mut told);
+    told.push((3_000, found(A1)));
+    assert!(audit_of(told, &submissions()).is_err());
 }

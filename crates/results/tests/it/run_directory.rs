@@ -5,6 +5,7 @@ use crate::story::{
 use gridrig_core::event::{Event, EventKind, Party};
 use gridrig_core::grid::{Grid, LinkHours};
 use gridrig_core::ids::JobId;
+use gridrig_core::job::{Components, Requirements, Submission};
 use gridrig_core::time::SimDuration;
 use gridrig_core::timetable::{Hours, Timetable};
 use gridrig_results::audit::Rule;
@@ -30,14 +31,23 @@ fn info() -> RunInfo {
 }
 
 fn write(dir: &Path, force: bool, log: &EventLog, grid: &Grid) -> Result<(), RunDirError> {
-    let submissions = submissions();
-    let table = JobTable::build(log, &submissions, grid, &["day".to_owned()]);
+    write_jobs(dir, force, log, grid, &submissions())
+}
+
+fn write_jobs(
+    dir: &Path,
+    force: bool,
+    log: &EventLog,
+    grid: &Grid,
+    submissions: &[Submission],
+) -> Result<(), RunDirError> {
+    let table = JobTable::build(log, submissions, grid, &["day".to_owned()]);
     let run = RunFiles {
         document: None,
         info: &info(),
         scenario: "[run]\n",
         grid,
-        submissions: &submissions,
+        submissions,
         log,
         table: &table,
     };
@@ -207,6 +217,28 @@ fn a_finished_run_is_audited_from_its_directory() {
         .unwrap()
         .expect("in order");
     assert_eq!((report.jobs.completed, report.jobs.rejected), (3, 1));
+}
+
+#[test]
+fn the_components_of_a_job_are_read_back_and_audited() {
+    // The first job has two processors of one node and one of another.
+    let divided = |sizes: [u32; 2]| {
+        let mut jobs = submissions();
+        let parts = sizes.map(|size| Components::one(size, Requirements::default()).first);
+        jobs[0].spec.components = Components::new(parts).unwrap();
+        jobs[0].spec.components.more[0].requirements.memory_kib = 7;
+        let dir = TempDir::new().unwrap();
+        write_jobs(dir.path(), false, &log(), &grid(), &jobs).unwrap();
+        assert_eq!(rundir::read(dir.path()).unwrap().submissions, jobs);
+        dir
+    };
+    let right = divided([2, 1]);
+    assert!(rundir::audit_run_dir(right.path()).unwrap().is_ok());
+    let wrong = divided([1, 2]);
+    assert_eq!(rules(&wrong), [Rule::ProcessorCount; 2]);
+    // Nothing of it where no job has several.
+    let columns = rundir::TableColumns::open(written().path(), names::JOBS).unwrap();
+    assert!(columns.codes("more_components").is_err());
 }
 
 #[test]

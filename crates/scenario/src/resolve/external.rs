@@ -23,20 +23,8 @@ const LOST_AFTER: SimDuration = SimDuration::from_secs(60);
 const AT_ONCE: u64 = 4;
 
 /// Keys that only somebody else's broker has.
-const THEIRS: [&str; 12] = [
-    "files",
-    "start",
-    "serve",
-    "ready",
-    "submit",
-    "outlet",
-    "expect",
-    "stop",
-    "timeout",
-    "at_once",
-    "start_timeout",
-    "lost_after",
-];
+const THEIRS: &str = "files start serve ready submit outlet expect stop timeout at_once \
+                      start_timeout lost_after";
 
 impl Broker {
     pub(crate) fn is_external(&self) -> bool {
@@ -48,8 +36,8 @@ impl Broker {
     fn key_of(&self, theirs: bool) -> Option<String> {
         let keys = serde_json::to_value(self).unwrap_or_default();
         let mut keys = crate::toml::keys(&keys).map(|(key, _)| key);
-        let own =
-            |key: &&String| key.as_str() != "kind" && THEIRS.contains(&key.as_str()) == theirs;
+        let is_theirs = |key: &str| THEIRS.split(' ').any(|own| own == key);
+        let own = |key: &&String| *key != "kind" && is_theirs(key) == theirs;
         keys.find(own).cloned()
     }
 }

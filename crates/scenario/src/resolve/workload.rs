@@ -12,11 +12,12 @@ use crate::workload::{
 use gridrig_core::generic::Generics;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::job::Entry;
+use gridrig_core::job::{Entry, MOST_COMPONENTS};
 use gridrig_core::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// A TiB: no bound in practice.
@@ -264,15 +265,8 @@ impl Context<'_> {
         };
         let none = || At::new(BTreeMap::new());
         let written = draw.memory_mib.get_or_insert_with(none);
-        let mut memory_mib = Vec::new();
-        for (mib, weight) in written.get() {
-            let Ok(number) = mib.parse::<u64>() else {
-                let expected = "numbers of MiB with their weights, such as { 512 = 3 }";
-                return Err(self.refuse(&written.span(), expected));
-            };
-            memory_mib.push((number, weight.0));
-        }
-        memory_mib.sort_unstable();
+        let expected = "numbers of MiB with their weights, such as { 512 = 3 }";
+        let memory_mib = self.numbers(written, 0..=u64::MAX, expected)?;
         let disk = draw.disk_rate_mib.map(|rate| Disk {
             rate_mib: rate.0,
             most_mib: fill(&mut draw.disk_most_mib, DISK_MOST_MIB),
@@ -290,6 +284,13 @@ impl Context<'_> {
                 generic.push((wanted, weight.0));
             }
         }
+        let components = match &draw.components {
+            Some(written) => {
+                let expected = "numbers from 1 to 64 with their weights, such as { 1 = 3, 2 = 1 }";
+                self.numbers(written, 1..=MOST_COMPONENTS as u32, expected)?
+            }
+            None => Vec::new(),
+        };
         Ok(Some(Draw {
             architecture: names(&mut draw.architecture),
             os: names(&mut draw.os),
@@ -297,7 +298,25 @@ impl Context<'_> {
             memory_mib,
             disk,
             generic,
+            components,
         }))
+    }
+
+    /// Numbers in this range with their weights, in order.
+    fn numbers<N: FromStr + Ord>(
+        &self,
+        written: &At<BTreeMap<String, Weight>>,
+        range: RangeInclusive<N>,
+        expected: &str,
+    ) -> Result<Vec<(N, u64)>, ScenarioError> {
+        let number = |(text, weight): (&String, &Weight)| {
+            let number = text.parse().ok().filter(|number| range.contains(number));
+            Some((number?, weight.0))
+        };
+        let numbers: Option<Vec<_>> = written.get().iter().map(number).collect();
+        let mut numbers = numbers.ok_or_else(|| self.refuse(&written.span(), expected))?;
+        numbers.sort_unstable();
+        Ok(numbers)
     }
 
     fn entry(

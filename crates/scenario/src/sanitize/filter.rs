@@ -7,10 +7,11 @@ use std::fmt;
 use strum::{EnumString, IntoStaticStr, VariantNames};
 
 /// Conditions that all hold: `user=135 and (job>=47421 and job<=50307)`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter(Vec<Condition>);
 
-/// What a condition looks at, by the archive's names and its field of SWF.
+/// What a condition looks at, by the archive's names and the number of its
+/// field, as [`Fields::field`] takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum Quality {

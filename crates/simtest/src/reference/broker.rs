@@ -1,35 +1,23 @@
 //! The reference broker (design 5).
 
 mod domains;
+mod view;
 
-use super::cluster::{RefLoad, RefMean};
+pub use view::RefView;
+
+use super::cluster::RefLoad;
 use domains::{Chosen, Rank};
 use gridrig_core::broker::OwnDispatch;
 use gridrig_core::grid::{BrokerSettings, Grid};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
-use gridrig_core::load::Window;
 use gridrig_core::message::Target;
 use gridrig_core::policy::Tie;
 use gridrig_core::rng;
-use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_core::time::SimTime;
 use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
 use std::cmp::Ordering;
-
-/// What the broker believes about one candidate.
-pub struct RefView {
-    target: Target,
-    latency: SimDuration,
-    /// MiB of data a second.
-    bandwidth: Option<Decimal>,
-    /// The last load received of each of its clusters.
-    loads: Vec<(ClusterId, RefLoad)>,
-    /// What was sent there and is in no received sample: arrival instant and job.
-    sent: Vec<(SimTime, JobSpec)>,
-    /// What waits in the peer's broker; the full-information bound only.
-    waiting: Vec<JobSpec>,
-}
 
 /// A stay of a job at this broker.
 struct Visit {
@@ -490,118 +478,5 @@ impl<'a> RefBroker<'a> {
     #[must_use]
     pub fn domain(&self) -> DomainId {
         self.domain
-    }
-}
-
-/// `over / under`, `under` above 0.
-#[derive(Clone, Copy, Debug)]
-struct Ratio {
-    over: i128,
-    under: i128,
-}
-
-impl Ratio {
-    fn whole(value: i128) -> Self {
-        Ratio {
-            over: value,
-            under: 1,
-        }
-    }
-
-    fn of(mean: RefMean) -> Self {
-        Ratio {
-            over: mean.sum.cast_signed(),
-            under: mean.weight.cast_signed(),
-        }
-    }
-
-    fn plus(self, other: Ratio) -> Self {
-        if self.under == other.under {
-            return Ratio {
-                over: self.over + other.over,
-                under: self.under,
-            };
-        }
-        Ratio {
-            over: self.over * other.under + other.over * self.under,
-            under: self.under * other.under,
-        }
-    }
-
-    fn divided_by(self, divisor: i128) -> Self {
-        Ratio {
-            over: self.over,
-            under: self.under * divisor,
-        }
-    }
-
-    fn compare(self, other: Ratio) -> Ordering {
-        (self.over * other.under).cmp(&(other.over * self.under))
-    }
-}
-
-impl RefView {
-    fn processors(&self) -> i128 {
-        let processors = self.loads.iter();
-        processors
-            .map(|(_, load)| i128::from(load.processors))
-            .sum()
-    }
-
-    fn processors_sent(&self) -> i128 {
-        let sent = self.sent.iter();
-        sent.map(|(_, job)| i128::from(job.processors())).sum()
-    }
-
-    /// Sum of the queue lengths; a job that was sent is one more.
-    fn queued(&self, window: Window, debited: bool) -> Ratio {
-        let means = self.loads.iter();
-        let means = means.map(|(_, load)| Ratio::of(load.queued_means[window as usize]));
-        let known = means.reduce(Ratio::plus).unwrap_or(Ratio::whole(0));
-        if !debited {
-            return known;
-        }
-        known.plus(Ratio {
-            over: self.sent.len() as i128 * known.under,
-            under: known.under,
-        })
-    }
-
-    /// Busy sum over processor sum; what was sent is busy.
-    fn utilization(&self, window: Window, debited: bool) -> Ratio {
-        let means = self.loads.iter();
-        let means = means.map(|(_, load)| Ratio::of(load.busy_means[window as usize]));
-        let mut busy = means.reduce(Ratio::plus).unwrap_or(Ratio::whole(0));
-        if debited {
-            busy.over += self.processors_sent() * busy.under;
-        }
-        busy.divided_by(self.processors().max(1))
-    }
-
-    /// The most free processors in one cluster, less what was sent.
-    fn free(&self, debited: bool) -> i128 {
-        let free = |load: &RefLoad| i128::from(load.processors) - i128::from(load.busy);
-        let most = self.loads.iter().map(|(_, load)| free(load)).max();
-        most.unwrap_or(0) - if debited { self.processors_sent() } else { 0 }
-    }
-
-    /// The same, less what queued jobs are waiting for.
-    fn free_beyond_queue(&self) -> i128 {
-        let beyond = |load: &RefLoad| {
-            i128::from(load.processors) - i128::from(load.busy) - i128::from(load.queued_processors)
-        };
-        let most = self.loads.iter().map(|(_, load)| beyond(load)).max();
-        let waiting = self.waiting.iter().map(|job| i128::from(job.processors()));
-        most.unwrap_or(0) - self.processors_sent() - waiting.sum::<i128>()
-    }
-
-    /// Processor-nanoseconds left there, on the way and waiting, per processor.
-    fn work_per_processor(&self) -> Ratio {
-        let work = |it: &JobSpec| i128::from(it.processors()) * i128::from(it.run_time.as_nanos());
-        let known = self.loads.iter();
-        let known: i128 = known.map(|(_, load)| load.work_left.cast_signed()).sum();
-        let sent: i128 = self.sent.iter().map(|(_, job)| work(job)).sum();
-        let waiting: i128 = self.waiting.iter().map(work).sum();
-        Ratio::whole(known + sent + waiting).divided_by(self.processors().max(1))
     }
 }

@@ -31,7 +31,7 @@ fn a_cluster_runs_the_components_of_a_job_together_as_the_reference_cluster_does
 }
 
 fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {
-    for seed in 0..crate::scenarios(scenarios) {
+    for seed in crate::scenarios(scenarios) {
         let scenario = of(seed);
         if let Err(difference) = compare(&scenario) {
             panic!("seed {seed}: {difference}\n{scenario:#?}");

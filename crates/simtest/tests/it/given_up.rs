@@ -34,7 +34,7 @@ impl Told {
 #[test]
 fn touch_is_lost_with_jobs_of_a_peer_that_is_given_up_and_none_runs_twice() {
     let (mut lost, mut ended_all_the_same) = (0, 0);
-    for seed in 0..crate::scenarios(40) {
+    for seed in crate::scenarios(40) {
         let scenario = scenario(seed);
         let mut plan = FaultPlan {
             heartbeat: SimDuration::from_secs(1),

@@ -32,7 +32,7 @@ fn with_jobs_of_several_components_too() {
 }
 
 fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {
-    for seed in 0..crate::scenarios(scenarios) {
+    for seed in crate::scenarios(scenarios) {
         let scenario = of(seed);
         let reference = by_reference(&scenario);
         let real = by_driver(&scenario);

@@ -8,8 +8,15 @@ mod grids;
 mod promises;
 mod rules;
 
-/// How many random scenarios a test tries: `GRIDRIG_SCENARIOS`, or `default`.
-fn scenarios(default: u64) -> u64 {
-    let asked = std::env::var("GRIDRIG_SCENARIOS").ok();
-    asked.and_then(|text| text.parse().ok()).unwrap_or(default)
+use std::ops::Range;
+
+/// The seeds of the random scenarios that a test tries: those below `default`, or
+/// what `GRIDRIG_SCENARIOS` says, a number or a range such as `471..472`.
+fn scenarios(default: u64) -> Range<u64> {
+    let Ok(asked) = std::env::var("GRIDRIG_SCENARIOS") else {
+        return 0..default;
+    };
+    let (from, to) = asked.split_once("..").unwrap_or(("0", &asked));
+    let number = |text: &str| text.parse().expect("a number of scenarios, or a range");
+    number(from)..number(to)
 }

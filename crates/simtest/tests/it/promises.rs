@@ -20,7 +20,7 @@ const MIB: u64 = 1_024;
 #[test]
 fn with_exact_estimates_no_job_starts_later_than_it_was_first_promised() {
     let mut waited: BTreeMap<&str, u32> = BTreeMap::new();
-    let seeds = 0..crate::scenarios(SCENARIOS);
+    let seeds = crate::scenarios(SCENARIOS);
     let plain = seeds.clone().map(exact_scenario);
     let generic = seeds
         .clone()

@@ -2,7 +2,7 @@
 //! gap follows a short one.
 
 use super::calendar::{Clock, ClockSource};
-use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
+use gridrig_core::time::SimDuration;
 use serde::Serialize;
 
 /// Arrivals over the day and over the week.
@@ -44,9 +44,7 @@ impl ArrivalProfile {
             daily_days: clock.coverage_days(first, last),
         }
     }
-}
 
-impl ArrivalProfile {
     /// Jobs per day by day of the week; 0 for a day that is not covered.
     #[must_use]
     pub fn per_day(&self) -> [f64; 7] {
@@ -67,23 +65,10 @@ pub fn hours_of_week(submits: &[SimDuration], clock: &Clock) -> [u64; 168] {
     counts
 }
 
-/// Jobs by hour of the day, from 0:00.
-#[must_use]
-pub fn hourly(submits: &[SimDuration], clock: &Clock) -> [u64; 24] {
-    let mut counts = [0; 24];
-    for submit in submits {
-        counts[clock.hour(*submit)] += 1;
-    }
-    counts
-}
-
 /// The gaps between neighbours in seconds, for jobs in order of submission.
 #[must_use]
 pub fn interarrival_s(submits: &[SimDuration]) -> Vec<f64> {
-    let gap = |pair: &[SimDuration]| {
-        let nanos = (pair[1] - pair[0]).as_nanos();
-        nanos as f64 / NANOS_PER_SEC as f64
-    };
+    let gap = |pair: &[SimDuration]| (pair[1] - pair[0]).as_secs_f64();
     submits.windows(2).map(gap).collect()
 }
 

@@ -223,7 +223,10 @@ mod tests {
         let mut columns = Columns::default();
         for (submit, user, run, size) in jobs {
             let [submit, run] = [submit, run].map(|time| SimDuration::from_secs(*time));
-            columns.push(submit, run, *size, *user);
+            columns.submits.push(submit);
+            columns.run_times.push(run);
+            columns.sizes.push(*size);
+            columns.users.push(*user);
         }
         columns
     }

@@ -134,12 +134,6 @@ impl Clock {
         self.hour_of_week(submit) % 24
     }
 
-    /// Day of the week, 0 to 6, Monday first (or the day of the log, modulo 7).
-    #[must_use]
-    pub fn weekday(&self, submit: SimDuration) -> usize {
-        self.hour_of_week(submit) / 24
-    }
-
     /// Seconds since Monday 0:00.
     pub(crate) fn second_of_week(&self, submit: SimDuration) -> u64 {
         (submit.as_nanos() / NANOS_PER_SEC + self.shift) % WEEK.unsigned_abs()
@@ -256,8 +250,11 @@ mod tests {
         assert_eq!(clock.source, ClockSource::StartTime);
         assert_eq!((clock.utc_offset_s, clock.contradiction), (-14_400, false));
         assert_eq!(clock.hour(SimDuration::ZERO), 17);
-        assert_eq!(clock.weekday(SimDuration::ZERO), 2);
-        assert_eq!(clock.weekday(SimDuration::from_secs(7 * 3_600)), 3);
+        assert_eq!(clock.hour_of_week(SimDuration::ZERO) / 24, 2);
+        assert_eq!(
+            clock.hour_of_week(SimDuration::from_secs(7 * 3_600)) / 24,
+            3
+        );
         assert_eq!(
             clock.date(SimDuration::from_secs(86_400)).unwrap(),
             "Thu 1996-06-27 17:06 UTC-4"
@@ -285,7 +282,10 @@ mod tests {
         let trace = clock("; StartTime: Wed Jun 26 17:06:00 EDT 1996");
         assert_eq!(trace.source, ClockSource::Trace);
         assert_eq!(trace.hour(SimDuration::from_secs(90_000)), 1);
-        assert_eq!(trace.weekday(SimDuration::from_secs(8 * 86_400)), 1);
+        assert_eq!(
+            trace.hour_of_week(SimDuration::from_secs(8 * 86_400)) / 24,
+            1
+        );
         assert_eq!(trace.date(SimDuration::ZERO), None);
     }
 

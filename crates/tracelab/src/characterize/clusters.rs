@@ -256,7 +256,7 @@ struct Gathered {
     arrivals: Vec<Arrival>,
     /// Per cluster the jobs as they really started; `None` once one of them
     /// has no wait time.
-    started: Vec<Option<Columns>>,
+    started: Vec<Option<Vec<TraceJob>>>,
 }
 
 fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
@@ -267,7 +267,7 @@ fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
         let at = *numbers.entry(id).or_insert(gathered.ids.len());
         if at == gathered.ids.len() {
             gathered.ids.push(id);
-            gathered.started.push(Some(Columns::default()));
+            gathered.started.push(Some(Vec::new()));
         }
         gathered.arrivals.push(Arrival {
             submit: job.submit,
@@ -275,7 +275,8 @@ fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
         });
         match (gathered.started[at].as_mut(), job.wait_time) {
             (Some(jobs), Some(wait)) => {
-                jobs.push(job.submit + wait, job.run_time, job.processors, job.user());
+                let submit = job.submit + wait;
+                jobs.push(TraceJob { submit, ..*job });
             }
             (Some(_), None) => gathered.started[at] = None,
             (None, _) => {}
@@ -287,11 +288,11 @@ fn gather(loaded: &Loaded, field: ClusterField) -> Gathered {
 /// How large clusters are, in order of appearance: as given, else the most
 /// that ran there at once where every job of the cluster has a wait time.
 fn sizes(gathered: &Gathered, given: &BTreeMap<u32, u64>) -> Vec<Option<(u64, ClusterSizeFrom)>> {
-    let size = |(id, started): (&u32, &Option<Columns>)| {
+    let size = |(id, started): (&u32, &Option<Vec<TraceJob>>)| {
         if let Some(size) = given.get(id).filter(|size| **size > 0) {
             return Some((*size, ClusterSizeFrom::Option));
         }
-        let peak = demand::peak(started.as_ref()?)?;
+        let peak = demand::peak(&Columns::of(started.as_ref()?))?;
         Some((peak.value, ClusterSizeFrom::Observed))
     };
     gathered

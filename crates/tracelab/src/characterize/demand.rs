@@ -3,7 +3,7 @@
 
 use super::Columns;
 use super::bins::{Bins, nice_width};
-use gridrig_core::time::NANOS_PER_SEC;
+use gridrig_core::time::SimDuration;
 use serde::Serialize;
 
 /// The demand does not change between two instants: from when, up to when (in
@@ -238,6 +238,7 @@ impl Gauge {
             return Demand::default();
         };
         let span = self.last - first;
+        let seconds = |nanos| SimDuration::from_nanos(nanos).as_secs_f64();
         let share = self.above as f64 / span.max(1) as f64;
         Demand {
             peak_processors: Some(self.processors.peak),
@@ -259,10 +260,6 @@ impl Gauge {
     }
 }
 
-fn seconds(nanos: u64) -> f64 {
-    nanos as f64 / NANOS_PER_SEC as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,7 +270,10 @@ mod tests {
         let mut columns = Columns::default();
         for (submit, size, run) in jobs {
             let [submit, run] = [submit, run].map(|time| SimDuration::from_secs(*time));
-            columns.push(submit, run, *size, None);
+            columns.submits.push(submit);
+            columns.run_times.push(run);
+            columns.sizes.push(*size);
+            columns.users.push(None);
         }
         columns
     }
@@ -328,7 +328,10 @@ mod tests {
         let mut jobs = columns(&[(0, 1, 1)]);
         for submit in [u64::MAX - 5, u64::MAX] {
             let [submit, run] = [submit, u64::MAX].map(SimDuration::from_nanos);
-            jobs.push(submit, run, u32::MAX, None);
+            jobs.submits.push(submit);
+            jobs.run_times.push(run);
+            jobs.sizes.push(u32::MAX);
+            jobs.users.push(None);
         }
         let demand = Demand::of(&jobs, 50, None);
         assert_eq!(demand.peak_processors, Some(u64::from(u32::MAX)));

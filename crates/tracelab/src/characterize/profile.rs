@@ -75,7 +75,10 @@ mod tests {
         let mut columns = Columns::default();
         for i in 0..count {
             let [submit, run] = [1_000 + i, i % 1_000].map(SimDuration::from_secs);
-            columns.push(submit, run, 1 + (i % 7) as u32, None);
+            columns.submits.push(submit);
+            columns.run_times.push(run);
+            columns.sizes.push(1 + (i % 7) as u32);
+            columns.users.push(None);
         }
         columns
     }

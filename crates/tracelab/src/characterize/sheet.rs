@@ -4,7 +4,7 @@
 mod figures;
 mod tables;
 
-use super::batches::{BATCH_WINDOW, batches};
+use super::batches::batches;
 use super::{Characterization, Columns};
 use crate::load::Loaded;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
@@ -16,7 +16,7 @@ pub fn sheet(loaded: &Loaded, trace: &Characterization) -> Page {
     let name = loaded.file.rsplit('/').next().unwrap_or(&loaded.file);
     let mut page = Page::new(format!("Trace {name}"));
     overview(&mut page, trace);
-    let jobs = &Columns::from_iter(&loaded.jobs);
+    let jobs = &Columns::of(&loaded.jobs);
     if loaded.jobs.is_empty() {
         page.verdict(Verdict::Warning, "The trace has no job that ran.");
         return page;
@@ -175,11 +175,7 @@ fn batch_section(page: &mut Page, jobs: &Columns, trace: &Characterization) {
     if of.count == 0 {
         return;
     }
-    let window = if of.window_s == BATCH_WINDOW.as_secs_f64() {
-        BATCH_WINDOW
-    } else {
-        SimDuration::from_nanos((of.window_s * NANOS_PER_SEC as f64) as u64)
-    };
+    let window = SimDuration::from_nanos((of.window_s * NANOS_PER_SEC as f64) as u64);
     let mut all = batches(jobs, window);
     all.retain(|batch| batch.jobs > 1);
     page.pair(

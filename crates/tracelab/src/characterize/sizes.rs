@@ -1,7 +1,7 @@
 //! How wide jobs are, and how long: shares and distribution functions.
 
 use super::Columns;
-use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
+use gridrig_core::time::SimDuration;
 use gridrig_results::stats;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -109,10 +109,9 @@ impl SizeShares {
 /// without jobs.
 #[must_use]
 pub fn run_time_percentiles_s(run_times: &[SimDuration]) -> Vec<f64> {
-    let mut nanos: Vec<u64> = run_times.iter().map(|run| run.as_nanos()).collect();
-    nanos.sort_unstable();
-    let seconds = |nanos: u64| nanos as f64 / NANOS_PER_SEC as f64;
-    let sorted: Vec<f64> = nanos.into_iter().map(seconds).collect();
+    let mut sorted = run_times.to_vec();
+    sorted.sort_unstable();
+    let sorted: Vec<f64> = sorted.into_iter().map(SimDuration::as_secs_f64).collect();
     (0..=100u8)
         .filter_map(|percent| stats::quantile(&sorted, f64::from(percent) / 100.0))
         .collect()

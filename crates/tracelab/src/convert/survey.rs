@@ -3,8 +3,8 @@
 use super::Input;
 use crate::error::{ConvertError, TraceError};
 use crate::format::{
-    COLUMN_NAMES, COLUMNS, FIELD_NAMES, Format, Header, IDS, NAMED, NameTables, Record, TraceFile,
-    TraceReader, field, from_header, open, open_as,
+    COLUMN_NAMES, COLUMNS, FIELD_NAMES, Format, Header, NAMED, NameTables, PARTITION, Record, SITE,
+    TraceFile, TraceReader, canonical_number, field, from_header, open, open_as, place,
 };
 use crate::load::time_zero;
 use crate::sanitize::{Fields, Sanitizer};
@@ -218,13 +218,13 @@ impl Survey {
         if below_zero != 0 {
             lose("values below 0 other than -1");
         }
-        let partition = key(record, 4).is_some();
+        let partition = key(record, PARTITION).is_some();
         if merging && partition {
             lose("partition (the origin stands there)");
         }
         match (self.format, to) {
             (Format::Gwf, Format::Swf) => {
-                for column in NAMED[5].1..=COLUMNS {
+                for column in NAMED[SITE].1..=COLUMNS {
                     if record.column(column).is_some() {
                         lose(COLUMN_NAMES[column - 1]);
                     }
@@ -249,7 +249,7 @@ impl Survey {
         input: &Input,
     ) -> Result<(), ConvertError> {
         // In a merge the partition is the origin, the same for all jobs.
-        let key = match merging && field == 4 {
+        let key = match merging && field == PARTITION {
             true => None,
             false => key(record, field),
         };
@@ -270,11 +270,9 @@ pub(super) struct Numbered<'a> {
 
 impl Fields for Numbered<'_> {
     fn field(&self, number: usize) -> Option<u64> {
-        match number - 1 {
-            field::SUBMIT => self.survey.submit(self.record).map(SimDuration::as_nanos),
-            at if (field::USER..field::USER + IDS).contains(&at) => {
-                self.survey.number(self.record, at - field::USER)
-            }
+        match (number - 1, place(number)) {
+            (field::SUBMIT, _) => self.survey.submit(self.record).map(SimDuration::as_nanos),
+            (_, Some(named)) => self.survey.number(self.record, named),
             _ => self.record.field(number),
         }
     }
@@ -294,5 +292,8 @@ pub(super) fn key(record: &Record, field: usize) -> Option<Vec<u8>> {
 
 /// The number of a field of [`NAMED`] if it is one.
 pub(super) fn own_number(record: &Record, field: usize) -> Option<u64> {
-    record.ids().get(field).copied().flatten()
+    match record.ids().get(field) {
+        Some(id) => *id,
+        None => canonical_number(record.column(NAMED[field].1)?),
+    }
 }

@@ -3,6 +3,7 @@
 use super::header::{Header, TABLE_KEY_PREFIX};
 use super::record::{COLUMN_NAMES, Record, canonical_number};
 use crate::error::{TraceError, field_name};
+use gridrig_core::job::JobLabel;
 use std::collections::{BTreeMap, HashMap};
 
 /// The fields of a job that may be names, with their GWF columns.
@@ -27,6 +28,23 @@ pub const QUEUE: usize = 3;
 pub const PARTITION: usize = 4;
 /// The site.
 pub const SITE: usize = 5;
+
+/// The ids of a job in the fields of [`NAMED`], in their order.
+pub type Ids = [Option<u32>; NAMED.len()];
+
+/// What of them goes with a job of a run into its results.
+#[must_use]
+pub fn label(ids: &Ids) -> JobLabel {
+    JobLabel {
+        user: ids[USER],
+        ..JobLabel::default()
+    }
+}
+
+/// The place in [`NAMED`] of a column of GWF, or of a field of SWF up to 16.
+pub(crate) fn place(column: usize) -> Option<usize> {
+    NAMED.iter().position(|named| named.1 == column)
+}
 
 /// Names of one field take no more bytes than this in memory: what has more
 /// of them has no ids that recur.
@@ -100,12 +118,8 @@ impl NameTables {
     ///
     /// # Errors
     /// [`TraceError::Line`] when there are too many; `file` is the name used in it.
-    pub fn take(
-        &mut self,
-        record: &Record,
-        file: &str,
-    ) -> Result<[Option<u32>; NAMED.len()], TraceError> {
-        let mut numbers = [None; NAMED.len()];
+    pub fn take(&mut self, record: &Record, file: &str) -> Result<Ids, TraceError> {
+        let mut numbers = Ids::default();
         for ((table, number), (_, column)) in self.tables.iter_mut().zip(&mut numbers).zip(NAMED) {
             let Some(name) = record.column(column) else {
                 continue;

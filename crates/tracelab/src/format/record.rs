@@ -289,14 +289,6 @@ impl Record {
         self.text[number - FIRST_TEXT] = text;
     }
 
-    /// The wait time in seconds with its sign; `None` where it is not
-    /// available.
-    #[must_use]
-    pub fn wait_secs_f64(&self) -> Option<f64> {
-        let early = self.early.map(|early| -early.as_secs_f64());
-        early.or(self.time(field::WAIT).map(SimDuration::as_secs_f64))
-    }
-
     /// A job that was made: it ran and completed, on the processors that it
     /// asked for.
     pub(crate) fn made(number: u64, submit_s: u64, run_time_s: u64, processors: u64) -> Self {

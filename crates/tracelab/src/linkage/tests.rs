@@ -70,7 +70,7 @@ fn sums_of_squares_are_exact_far_from_zero() {
     // Two clusters: {0} and three points around their mean.
     assert_eq!(tree.wcss(30)[1..], [2.0, 0.5, 0.0]);
     let same = average_linkage(&[7; 5]).unwrap();
-    assert_eq!((same.wcss(30), same.merges().len()), (vec![0.0], 0));
+    assert_eq!((same.wcss(30), same.merges.len()), (vec![0.0], 0));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use super::rank::WindowRanking;
 use crate::format::{Header, Number};
 use crate::spec::{Keep, Sanitize, SizeFrom, TraceWindow, WorkloadSpec, ZeroRunTime};
 use gridrig_core::job::Entry;
-use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_core::time::SimDuration;
+use gridrig_scenario::value::{Duration, Name, Positive, Str, Written as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
@@ -23,10 +24,10 @@ pub struct Provenance {
     /// SHA-256 of the source on disk, in hex.
     pub sha256: String,
     /// The field that gave the size: `allocated` or `requested`.
-    pub size: String,
+    pub size: Str<Name<SizeFrom>>,
     /// The sanitizing rules, as they were written.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub sanitize: Option<String>,
+    pub sanitize: Option<Str<Sanitize>>,
     /// Wider jobs were left out.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max_processors: Option<u32>,
@@ -39,12 +40,8 @@ pub struct Provenance {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub phase: Option<u64>,
     /// Probability of `share`.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        default,
-        with = "optional_decimal"
-    )]
-    pub share: Option<Decimal>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub share: Option<Positive>,
     /// Seed of `share`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub seed: Option<u64>,
@@ -52,11 +49,11 @@ pub struct Provenance {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub load: Option<LoadNote>,
     /// A duration, `drop` or `keep`.
-    pub zero_run_time: String,
+    pub zero_run_time: Str<ZeroRunTime>,
     /// Divisors of the times.
     pub scale: ScaleNote,
     /// A duration.
-    pub min_run_time: String,
+    pub min_run_time: Duration,
     /// What is time 0 of the trace, in seconds of the source's time.
     #[serde(with = "seconds")]
     pub origin_s: SimDuration,
@@ -89,8 +86,7 @@ pub struct WindowNote {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadNote {
     /// Offered load.
-    #[serde(with = "decimal")]
-    pub offered: Decimal,
+    pub offered: Positive,
     /// On so many processors.
     pub processors: u64,
 }
@@ -99,11 +95,9 @@ pub struct LoadNote {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScaleNote {
     /// Of submit times.
-    #[serde(with = "decimal")]
-    pub arrival: Decimal,
+    pub arrival: Positive,
     /// Of run times and requested times.
-    #[serde(with = "decimal")]
-    pub run_time: Decimal,
+    pub run_time: Positive,
 }
 
 impl Provenance {
@@ -138,16 +132,13 @@ impl Provenance {
         Provenance {
             source: name.map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
             sha256: reduced.trace.sha256.clone(),
-            size: match spec.size {
-                SizeFrom::Allocated => "allocated".to_owned(),
-                SizeFrom::Requested => "requested".to_owned(),
-            },
-            sanitize: (!spec.sanitize.rules().is_empty()).then(|| spec.sanitize.text().to_owned()),
+            size: Str(Name(spec.size)),
+            sanitize: (!spec.sanitize.rules().is_empty()).then(|| Str(spec.sanitize.clone())),
             max_processors: spec.max_processors,
             window,
             keep,
             phase,
-            share,
+            share: share.map(Positive),
             seed,
             load: match spec.keep {
                 Keep::Load {
@@ -155,21 +146,17 @@ impl Provenance {
                     processors,
                     ..
                 } => Some(LoadNote {
-                    offered,
+                    offered: Positive(offered),
                     processors,
                 }),
                 _ => None,
             },
-            zero_run_time: match spec.zero_run_time {
-                ZeroRunTime::As(length) => length.to_string(),
-                ZeroRunTime::Drop => "drop".to_owned(),
-                ZeroRunTime::Keep => "keep".to_owned(),
-            },
+            zero_run_time: Str(spec.zero_run_time),
             scale: ScaleNote {
-                arrival: spec.scale_arrival,
-                run_time: spec.scale_run_time,
+                arrival: Positive(spec.scale_arrival),
+                run_time: Positive(spec.scale_run_time),
             },
-            min_run_time: spec.min_run_time.to_string(),
+            min_run_time: Str(spec.min_run_time),
             origin_s: reduced.origin,
             span_s: reduced
                 .steps
@@ -193,11 +180,10 @@ impl Provenance {
     /// A message that names the key whose value means nothing.
     pub fn to_spec(&self, trace: PathBuf, entry: Entry) -> Result<WorkloadSpec, String> {
         let bad = |key: &str, value: &str| format!("{REDUCTION_KEY}: {key} = \"{value}\"");
-        let duration = |key: &str, text: &str| SimDuration::parse(text).map_err(|_| bad(key, text));
         let keep = match self.keep.as_str() {
             "all" => Keep::All,
             "share" => Keep::Share {
-                share: self.share.ok_or_else(|| bad("share", ""))?,
+                share: self.share.ok_or_else(|| bad("share", ""))?.0,
                 seed: self.seed.unwrap_or_default(),
             },
             pattern => {
@@ -209,105 +195,37 @@ impl Provenance {
             }
         };
         Ok(WorkloadSpec {
-            size: match self.size.as_str() {
-                "allocated" => SizeFrom::Allocated,
-                "requested" => SizeFrom::Requested,
-                other => return Err(bad("size", other)),
-            },
-            sanitize: match &self.sanitize {
-                Some(text) => Sanitize::parse(text).map_err(|_| bad("sanitize", text))?,
-                None => Sanitize::default(),
-            },
+            size: self.size.value(),
+            sanitize: self.sanitize.clone().unwrap_or_default().0,
             max_processors: self.max_processors,
             window: self.window.map(|window| TraceWindow {
                 start: window.start_s,
                 length: window.length_s,
             }),
             keep,
-            zero_run_time: match self.zero_run_time.as_str() {
-                "drop" => ZeroRunTime::Drop,
-                "keep" => ZeroRunTime::Keep,
-                length => ZeroRunTime::As(duration("zero_run_time", length)?),
-            },
-            scale_arrival: self.scale.arrival,
-            scale_run_time: self.scale.run_time,
-            min_run_time: duration("min_run_time", &self.min_run_time)?,
+            zero_run_time: self.zero_run_time.0,
+            scale_arrival: self.scale.arrival.0,
+            scale_run_time: self.scale.run_time.0,
+            min_run_time: self.min_run_time.0,
             ..WorkloadSpec::whole(trace, entry)
         })
     }
 }
 
-/// A decimal as the JSON number it looks like.
-fn write_number<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    if let Ok(whole) = text.parse::<u64>() {
-        return serializer.serialize_u64(whole);
-    }
-    let number: f64 = text.parse().map_err(serde::ser::Error::custom)?;
-    serializer.serialize_f64(number)
-}
-
-/// The shortest decimal that is this JSON number, which is the one that was
-/// written, up to 15 digits.
-fn read_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let number = serde_json::Number::deserialize(deserializer)?;
-    match (number.as_u64(), number.as_f64()) {
-        (Some(whole), _) => Ok(whole.to_string()),
-        // Display of a float never has an exponent.
-        (None, Some(float)) if float >= 0.0 => Ok(float.to_string()),
-        _ => Err(serde::de::Error::custom("expected a number of at least 0")),
-    }
-}
-
-mod decimal {
-    use super::{Decimal, Deserializer, Serializer, read_number, write_number};
-
-    pub(super) fn serialize<S: Serializer>(value: &Decimal, to: S) -> Result<S::Ok, S::Error> {
-        write_number(&value.to_string(), to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Decimal, D::Error> {
-        let text = read_number(from)?;
-        Decimal::parse(&text).ok_or_else(|| serde::de::Error::custom("expected a decimal number"))
-    }
-}
-
-mod optional_decimal {
-    use super::{Decimal, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(
-        value: &Option<Decimal>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(value) => super::decimal::serialize(value, to),
-            None => to.serialize_none(),
-        }
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<Decimal>, D::Error> {
-        super::decimal::deserialize(from).map(Some)
-    }
-}
-
+/// Seconds as a number, exact to 15 digits.
 mod seconds {
-    use super::{Deserializer, Number, Serializer, SimDuration, read_number, write_number};
-    use gridrig_core::time::NANOS_PER_SEC;
+    use super::{Deserialize as _, Deserializer, Number, Positive, Serialize as _, Serializer};
+    use gridrig_core::time::SimDuration;
+    use serde::de::Error as _;
 
     pub(super) fn serialize<S: Serializer>(value: &SimDuration, to: S) -> Result<S::Ok, S::Error> {
-        let nanos = value.as_nanos();
-        let (whole, rest) = (nanos / NANOS_PER_SEC, nanos % NANOS_PER_SEC);
-        match rest {
-            0 => write_number(&whole.to_string(), to),
-            _ => write_number(&format!("{whole}.{rest:09}"), to),
-        }
+        Positive(value.seconds()).serialize(to)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SimDuration, D::Error> {
-        let text = read_number(from)?;
-        Number::parse(text.as_bytes())
-            .and_then(Number::seconds)
-            .ok_or_else(|| serde::de::Error::custom("expected seconds below 584 years"))
+        let text = serde_json::Number::deserialize(from)?.to_string();
+        let number = Number::parse(text.as_bytes()).filter(|number| !number.negative);
+        let expected = || D::Error::custom("expected seconds from 0 to 584 years");
+        number.and_then(Number::seconds).ok_or_else(expected)
     }
 }

@@ -318,7 +318,7 @@ fn notes(reduced: &Reduced, spec: &WorkloadSpec, provenance: &Provenance) -> Vec
             let why = load.map_or_else(String::new, |load| {
                 format!(
                     ", chosen for a load of {} on {} processors",
-                    load.offered, load.processors
+                    load.offered.0, load.processors
                 )
             });
             notes.push(format!(

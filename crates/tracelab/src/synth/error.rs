@@ -89,3 +89,12 @@ pub(super) fn all_within(
     let mut numbers = numbers.into_iter();
     numbers.try_for_each(|number| within(field, number, range.clone()))
 }
+
+/// Refuses a list that is too short or too long.
+pub(super) fn entries(
+    field: &str,
+    count: usize,
+    range: std::ops::RangeInclusive<f64>,
+) -> Result<(), SynthError> {
+    within(&format!("{field} (entries)"), count as f64, range)
+}

@@ -39,7 +39,7 @@ pub use fit::{FitOptions, recurring_jobs};
 pub use generate::LookAlikeJobs;
 pub use levels::Level;
 
-use super::error::{SynthError, all_within, within};
+use super::error::{SynthError, all_within, entries, within};
 use super::extent::Extent;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ const ALIKE: usize = 1;
 const MAX_ENTRIES: usize = 100_000;
 
 /// A model fitted to a trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LookAlike {
     /// Always [`SCHEMA`](super::extent::SCHEMA).
@@ -125,11 +125,8 @@ pub struct LookAlike {
     /// each of these also with its jobs at looks every 2, 3, 5, 10, 30 or 60 s,
     /// fifty times less likely; one is taken with a probability in proportion to
     /// exp(-sum of its distances' weights).
-    #[serde(
-        rename = "gap_leanings",
-        default,
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, rename = "gap_leanings")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gap_weights: Vec<f64>,
     /// Probability that a recent user goes on, by time since the user's last job
     /// (below 1 s, 2 s, 4 s ... 2^17 s); a row for each class of jobs in a row
@@ -149,19 +146,13 @@ pub struct LookAlike {
     pub failed_permille: Vec<u64>,
     /// For each range of run times: its jobs in each eighth of a day over those
     /// that their users' hours give.
-    #[serde(
-        rename = "run_time_leanings",
-        default,
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, rename = "run_time_leanings")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub run_time_weights: Vec<Vec<f64>>,
     /// For each range of sizes: its jobs in each eighth of a day over those that
     /// their users' hours and run times give.
-    #[serde(
-        rename = "size_leanings",
-        default,
-        skip_serializing_if = "Vec::is_empty"
-    )]
+    #[serde(default, rename = "size_leanings")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub size_weights: Vec<Vec<f64>>,
     /// Where in their ranges the jobs of a cell lie, where that is not the middle:
     /// in threes a cell and the mean places of its run times and of its sizes, in
@@ -175,7 +166,7 @@ pub struct LookAlike {
 }
 
 /// What a model was fitted to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
     /// The file, without its folder.
@@ -265,7 +256,7 @@ impl LookAlike {
         let table = |field: &str, rows: &[Vec<f64>], most: f64| {
             for (at, row) in rows.iter().enumerate() {
                 let field = format!("{field}[{at}]");
-                within(&format!("{field} (entries)"), row.len() as f64, 0.0..=1e3)?;
+                entries(&field, row.len(), 0.0..=1e3)?;
                 all_within(&field, row.clone(), 0.0..=most)?;
             }
             Ok(())
@@ -273,7 +264,7 @@ impl LookAlike {
         length("hours_of_day", self.hours_of_day.len(), 24)?;
         let of_day = self.hours_of_day.iter().map(|jobs| *jobs as f64);
         within("hours_of_day (sum)", of_day.sum(), 1.0..=1e15)?;
-        within("days (entries)", self.days.len() as f64, 1.0..=1e5)?;
+        entries("days", self.days.len(), 1.0..=1e5)?;
         let of_days = self.days.iter().map(|jobs| *jobs as f64);
         all_within("days", of_days, 0.0..=1e12)?;
         // With folds or halves, splits end at the hour.
@@ -339,11 +330,7 @@ impl LookAlike {
         for (at, row) in self.halves.iter().enumerate() {
             let field = format!("halves[{at}]");
             let octaves = halves::OCTAVES as f64;
-            within(
-                &format!("{field} (entries)"),
-                row.len() as f64,
-                0.0..=octaves,
-            )?;
+            entries(&field, row.len(), 0.0..=octaves)?;
             for numbers in row {
                 if numbers.len() != halves::NUMBERS[0] {
                     length(&field, numbers.len(), halves::NUMBERS[1])?;
@@ -357,7 +344,7 @@ impl LookAlike {
 
     fn check_folds(&self) -> Result<(), SynthError> {
         let pairs = self.silences_min.len();
-        within("silences_min (entries)", pairs as f64, 0.0..=1e5)?;
+        entries("silences_min", pairs, 0.0..=1e5)?;
         let rising = |pair: &[u64]| pair[0] >= pair[1] && pair[0] < 1 << 40;
         let ends: Vec<u64> = self
             .silences_min
@@ -401,11 +388,7 @@ impl LookAlike {
             length(field, ages.len(), 3)?;
             all_within(field, ages.clone(), 0.0..=1.0)?;
         }
-        within(
-            "profiles (entries)",
-            self.profiles.len() as f64,
-            1.0..=MAX_ENTRIES as f64,
-        )?;
+        entries("profiles", self.profiles.len(), 1.0..=MAX_ENTRIES as f64)?;
         let cells = (self.sizes.len() * self.run_times.len()) as u64;
         for (at, profile) in self.profiles.iter().enumerate() {
             let field = |name: &str| format!("profiles[{at}].{name}");
@@ -416,8 +399,8 @@ impl LookAlike {
             within(&field("cells (sum)"), some(&profile.cells), 1.0..=1e12)?;
             check_tuples(&field("users"), &profile.users, 2)?;
             check_tuples(&field("labels"), &profile.labels, 5)?;
-            let users = profile.users.len() as f64 / 2.0;
-            within(&field("users (entries)"), users, 1.0..=MAX_ENTRIES as f64)?;
+            let users = profile.users.len() / 2;
+            entries(&field("users"), users, 1.0..=MAX_ENTRIES as f64)?;
         }
         Ok(())
     }

@@ -33,19 +33,6 @@ pub enum Model {
     LookAlike(Box<LookAlike>),
 }
 
-/// What models of all kinds have.
-struct Basics {
-    seed: u64,
-    processors: u32,
-    extent: Extent,
-}
-
-/// A burst model is always a week.
-const WEEK: Extent = Extent {
-    jobs: None,
-    days: Some(7.0),
-};
-
 /// What every model file begins with; the rest is read once the kind is known,
 /// so that its errors keep their lines.
 #[derive(Deserialize)]
@@ -128,26 +115,21 @@ impl Model {
         self.into()
     }
 
-    /// What models of all kinds have.
-    fn basics(&self) -> Basics {
-        let (seed, processors, extent) = match self {
+    /// Seed, processors and extent.
+    fn basics(&self) -> (u64, u32, Extent) {
+        match self {
             Model::Lublin(model) => (model.seed, model.processors, model.extent),
             Model::Poisson(model) => (model.seed, model.processors, model.extent),
-            Model::Burst(model) => (model.seed, model.processors, WEEK),
+            Model::Burst(model) => (model.seed, model.processors, Extent::days(7.0)),
             Model::Egee(model) => (model.seed, model.processors, model.extent),
             Model::LookAlike(model) => (model.seed, model.processors, model.extent),
-        };
-        Basics {
-            seed,
-            processors,
-            extent,
         }
     }
 
     /// Seed of all its random streams.
     #[must_use]
     pub fn seed(&self) -> u64 {
-        self.basics().seed
+        self.basics().0
     }
 
     /// Replaces the seed.
@@ -164,13 +146,13 @@ impl Model {
     /// Processors of the machine that the workload is for.
     #[must_use]
     pub fn processors(&self) -> u32 {
-        self.basics().processors
+        self.basics().1
     }
 
     /// The length of the trace in seconds, where the model says.
     #[must_use]
     pub fn length_s(&self) -> Option<f64> {
-        self.basics().extent.seconds()
+        self.basics().2.seconds()
     }
 
     /// The jobs, in order of submission.

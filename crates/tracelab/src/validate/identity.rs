@@ -36,31 +36,23 @@ impl Identity {
     #[must_use]
     pub fn faults(&self) -> Vec<String> {
         let counts = [
-            (
-                self.foreign,
-                "whose number the original's window does not have",
-            ),
-            (
-                self.repeated,
-                "whose number occurs more often than in the original",
-            ),
-            (
-                self.submit_changed,
-                "with another submit time than in the original",
-            ),
-            (
-                self.run_time_changed,
-                "with another run time than in the original",
-            ),
-            (
-                self.processors_changed,
-                "of another size than in the original",
-            ),
-            (self.labels_changed, "of another user, queue or executable"),
+            self.foreign,
+            self.repeated,
+            self.submit_changed,
+            self.run_time_changed,
+            self.processors_changed,
+            self.labels_changed,
         ];
-        let some = counts
-            .iter()
-            .filter(|(count, _)| self.ids_kept && *count > 0);
+        let faults = [
+            "whose number the original's window does not have",
+            "whose number occurs more often than in the original",
+            "with another submit time than in the original",
+            "with another run time than in the original",
+            "of another size than in the original",
+            "of another user, queue or executable",
+        ];
+        let faults = counts.into_iter().zip(faults);
+        let some = faults.filter(|(count, _)| self.ids_kept && *count > 0);
         some.map(|(count, what)| format!("{count} jobs {what}"))
             .collect()
     }

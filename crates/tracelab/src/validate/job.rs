@@ -69,6 +69,13 @@ pub(super) struct Placed {
     pub origin: Option<u32>,
 }
 
+impl Placed {
+    /// A job that is none of the original.
+    fn foreign(job: TraceJob) -> Self {
+        Placed { job, origin: None }
+    }
+}
+
 /// Both traces in the time of the original, sorted by submit time.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
@@ -133,10 +140,7 @@ impl Pair {
             };
             reduced.iter().map(|job| matcher.place(job)).collect()
         } else {
-            let place = |job: &TraceJob| Placed {
-                job: scale.back(job),
-                origin: None,
-            };
+            let place = |job: &TraceJob| Placed::foreign(scale.back(job));
             reduced.iter().map(place).collect()
         };
         placed.sort_by_key(|placed| (placed.job.submit, placed.origin));
@@ -376,10 +380,7 @@ impl Matcher<'_> {
         let places = places(self.index, job.trace_id);
         if places.is_empty() {
             self.identity.foreign += 1;
-            return Placed {
-                job: back,
-                origin: None,
-            };
+            return Placed::foreign(back);
         }
         let free = |place: &&(u64, u32)| !self.used[place.1 as usize];
         let here = |place: &&(u64, u32)| {
@@ -394,10 +395,7 @@ impl Matcher<'_> {
             .or_else(|| places.iter().find(free));
         let Some(place) = found else {
             self.identity.repeated += 1;
-            return Placed {
-                job: back,
-                origin: None,
-            };
+            return Placed::foreign(back);
         };
         self.used[place.1 as usize] = true;
         self.identity.shared += 1;

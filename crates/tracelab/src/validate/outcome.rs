@@ -11,9 +11,9 @@ use super::statistics::{STATISTICS, Side, Statistic, StatisticReport, Values};
 use super::{LEVEL, Options, ValidateError, sampling};
 use crate::linkage::LinkageError;
 use gridrig_core::rng;
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 
 /// How honest samples are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
@@ -208,12 +208,6 @@ impl Validation {
     }
 }
 
-/// The samples of one design.
-struct Drawn {
-    design: Design,
-    samples: Vec<Measured>,
-}
-
 /// Draws, measures and judges.
 pub(super) fn judge(pair: &Pair, options: &Options) -> Result<Validation, ValidateError> {
     let encoded = Encoded::new(pair, options.seed);
@@ -228,7 +222,7 @@ pub(super) fn judge(pair: &Pair, options: &Options) -> Result<Validation, Valida
     let mut judged: Vec<Judged> = Vec::new();
     for design in designs {
         let drawn = draw(&ruler, *design, options)?;
-        judged.push(Judged::new(&observed, &drawn, options));
+        judged.push(Judged::new(*design, &observed, &drawn, options));
     }
     let order = |judged: &&Judged| judged.envelope.largest / judged.envelope.critical.max(1e-12);
     let best = judged
@@ -284,7 +278,11 @@ fn notes(pair: &Pair) -> Vec<String> {
 
 /// Draws the samples of a design and measures them, on all processors. Each
 /// sample has its own stream, so the answer does not depend on their number.
-fn draw(ruler: &Ruler<'_>, design: Design, options: &Options) -> Result<Drawn, LinkageError> {
+fn draw(
+    ruler: &Ruler<'_>,
+    design: Design,
+    options: &Options,
+) -> Result<Vec<Measured>, LinkageError> {
     let (count, wanted) = (ruler.encoded.reference.len(), ruler.encoded.reduced.len());
     let one = |number: u32| {
         let name = format!("validate-{}-{number}", design.name());
@@ -295,31 +293,7 @@ fn draw(ruler: &Ruler<'_>, design: Design, options: &Options) -> Result<Drawn, L
         };
         ruler.measure(&ruler.encoded.reference, &kept)
     };
-    let workers = std::thread::available_parallelism().map_or(1, NonZeroUsize::get) as u32;
-    let share = |worker: u32| {
-        let numbers = (worker..options.samples).step_by(workers as usize);
-        numbers.map(one).collect::<Result<Vec<Measured>, _>>()
-    };
-    let shares: Vec<Result<Vec<Measured>, LinkageError>> = std::thread::scope(|scope| {
-        let share = &share;
-        let handles: Vec<_> = (0..workers)
-            .map(|worker| scope.spawn(move || share(worker)))
-            .collect();
-        let join = |handle: std::thread::ScopedJoinHandle<'_, _>| match handle.join() {
-            Ok(share) => share,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        handles.into_iter().map(join).collect()
-    });
-    let mut queues = Vec::with_capacity(shares.len());
-    for share in shares {
-        queues.push(share?.into_iter());
-    }
-    let mut samples = Vec::with_capacity(options.samples as usize);
-    for number in 0..options.samples {
-        samples.extend(queues[(number % workers) as usize].next());
-    }
-    Ok(Drawn { design, samples })
+    (0..options.samples).into_par_iter().map(one).collect()
 }
 
 /// The reduction among the samples of one design.
@@ -331,9 +305,9 @@ struct Judged {
 }
 
 impl Judged {
-    fn new(observed: &Measured, drawn: &Drawn, options: &Options) -> Self {
+    fn new(design: Design, observed: &Measured, drawn: &[Measured], options: &Options) -> Self {
         let mut observed_values = observed.values.clone();
-        let mut samples: Vec<Values> = drawn.samples.iter().map(|s| s.values.clone()).collect();
+        let mut samples: Vec<Values> = drawn.iter().map(|s| s.values.clone()).collect();
         add_gap_distances(observed, &mut observed_values, drawn, &mut samples);
         let wanted = |statistic: &&Statistic| {
             let asked = options.groups.as_ref();
@@ -347,7 +321,7 @@ impl Judged {
         let of_samples = |s: &&Statistic| samples.iter().map(|values| values[s.name]).collect();
         let samples: Vec<Vec<f64>> = statistics.iter().map(of_samples).collect();
         Judged {
-            design: drawn.design,
+            design,
             envelope: envelope(&sides, &observed, &samples, LEVEL),
             statistics,
             observed,
@@ -402,11 +376,11 @@ impl Judged {
 fn add_gap_distances(
     observed: &Measured,
     observed_values: &mut Values,
-    drawn: &Drawn,
+    drawn: &[Measured],
     samples: &mut [Values],
 ) {
-    let count = (drawn.samples.len() + 1) as f64;
-    let all = drawn.samples.iter().chain([observed]);
+    let count = (drawn.len() + 1) as f64;
+    let all = drawn.iter().chain([observed]);
     let mut mean = vec![0.0; GAP_BINS];
     for measured in all {
         for (mean, share) in mean.iter_mut().zip(&measured.gaps) {
@@ -418,7 +392,7 @@ fn add_gap_distances(
         pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
     };
     observed_values.insert("interarrival.ks", apart(observed));
-    for (values, measured) in samples.iter_mut().zip(&drawn.samples) {
+    for (values, measured) in samples.iter_mut().zip(drawn) {
         values.insert("interarrival.ks", apart(measured));
     }
 }

@@ -1,6 +1,7 @@
 //! Bounds that a user sets: `processors.ks < 0.02`.
 
 use super::statistics::STATISTICS;
+use gridrig_scenario::threshold::Comparison;
 use std::fmt;
 use std::str::FromStr;
 
@@ -9,96 +10,62 @@ use std::str::FromStr;
 pub struct Requirement {
     /// Name of the statistic.
     pub name: &'static str,
-    relation: Relation,
+    relation: Comparison,
     bound: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Relation {
-    Less,
-    AtMost,
-    More,
-    AtLeast,
-}
-
-/// Relations as they are written, longer ones first.
-const RELATIONS: [(&str, Relation); 4] = [
-    ("<=", Relation::AtMost),
-    (">=", Relation::AtLeast),
-    ("<", Relation::Less),
-    (">", Relation::More),
-];
-
 /// What is wrong with a requirement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RequirementError {
-    /// No relation.
-    #[error("requirement \"{0}\": expected STATISTIC < NUMBER, or <=, >, >=")]
-    Form(String),
-    /// An unknown name.
-    #[error("requirement \"{text}\": statistic = \"{name}\": expected one of {known}")]
-    Name {
-        /// The requirement.
-        text: String,
-        /// The name in it.
-        name: String,
-        /// All names.
-        known: String,
-    },
-    /// No number.
-    #[error("requirement \"{text}\": bound = \"{bound}\": expected a finite number")]
-    Bound {
-        /// The requirement.
-        text: String,
-        /// The bound in it.
-        bound: String,
-    },
+#[error("requirement \"{text}\": {problem}")]
+pub struct RequirementError {
+    text: String,
+    problem: String,
 }
 
 impl Requirement {
     /// Whether a value is within the bound.
     #[must_use]
     pub fn met_by(&self, value: f64) -> bool {
-        match self.relation {
-            Relation::Less => value < self.bound,
-            Relation::AtMost => value <= self.bound,
-            Relation::More => value > self.bound,
-            Relation::AtLeast => value >= self.bound,
-        }
+        self.relation.holds(&value, &self.bound)
     }
+}
+
+/// Relations as they are written, longer ones first.
+fn relations() -> impl Iterator<Item = (&'static str, Comparison)> {
+    let signs = Comparison::SIGNS.into_iter();
+    signs.filter(|sign| sign.1 != Comparison::Equal)
 }
 
 impl FromStr for Requirement {
     type Err = RequirementError;
 
     fn from_str(text: &str) -> Result<Self, RequirementError> {
-        let parts = RELATIONS
-            .iter()
-            .find_map(|(sign, relation)| Some((text.split_once(sign)?, *relation)));
-        let ((name, bound), relation) =
-            parts.ok_or_else(|| RequirementError::Form(text.to_owned()))?;
+        let refuse = |problem: String| RequirementError {
+            text: text.to_owned(),
+            problem,
+        };
+        let parts = relations().find_map(|(sign, it)| Some((text.split_once(sign)?, it)));
+        let form = || refuse("expected STATISTIC < NUMBER, or <=, >, >=".to_owned());
+        let ((name, bound), relation) = parts.ok_or_else(form)?;
         let (name, bound) = (name.trim(), bound.trim());
         let found = STATISTICS.iter().find(|s| s.name == name);
-        let statistic = found.ok_or_else(|| RequirementError::Name {
-            text: text.to_owned(),
-            name: name.to_owned(),
-            known: STATISTICS.map(|s| s.name).join(", "),
+        let statistic = found.ok_or_else(|| {
+            let known = STATISTICS.map(|s| s.name).join(", ");
+            refuse(format!("statistic = \"{name}\": expected one of {known}"))
         })?;
         let number = bound.parse().ok().filter(|n: &f64| n.is_finite());
+        let expected = || refuse(format!("bound = \"{bound}\": expected a finite number"));
         Ok(Requirement {
             name: statistic.name,
             relation,
-            bound: number.ok_or_else(|| RequirementError::Bound {
-                text: text.to_owned(),
-                bound: bound.to_owned(),
-            })?,
+            bound: number.ok_or_else(expected)?,
         })
     }
 }
 
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = RELATIONS.iter().find(|r| r.1 == self.relation);
+        let sign = relations().find(|sign| sign.1 == self.relation);
         let sign = sign.map_or("", |r| r.0);
         write!(f, "{} {sign} {}", self.name, self.bound)
     }

@@ -1,7 +1,6 @@
 //! The statistics: their names, what they mean and which way is bad.
 
 use serde::Serialize;
-use std::str::FromStr;
 
 /// What a statistic is about. A whole group is judged or not.
 #[derive(
@@ -14,7 +13,6 @@ use std::str::FromStr;
     Ord,
     Hash,
     Serialize,
-    strum::Display,
     strum::IntoStaticStr,
     strum::VariantArray,
 )]
@@ -58,21 +56,6 @@ impl Group {
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
-    }
-}
-
-impl FromStr for Group {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Group::ALL
-            .iter()
-            .copied()
-            .find(|group| group.name() == text);
-        found.ok_or_else(|| {
-            let names: Vec<&str> = Group::ALL.iter().map(|group| group.name()).collect();
-            format!("expected one of {}", names.join(", "))
-        })
     }
 }
 
@@ -128,12 +111,29 @@ pub struct StatisticReport {
     pub inside: bool,
 }
 
-const fn of(name: &'static str, group: Group, side: Side, what: &'static str) -> Statistic {
-    Statistic {
-        name,
-        group,
-        side,
-        what,
+impl Group {
+    /// A statistic that may be as small as it likes.
+    const fn upper(self, name: &'static str, what: &'static str) -> Statistic {
+        self.judged(Side::Upper, name, what)
+    }
+
+    /// A statistic that may be as large as it likes.
+    const fn lower(self, name: &'static str, what: &'static str) -> Statistic {
+        self.judged(Side::Lower, name, what)
+    }
+
+    /// A statistic that has a right size.
+    const fn both(self, name: &'static str, what: &'static str) -> Statistic {
+        self.judged(Side::Both, name, what)
+    }
+
+    const fn judged(self, side: Side, name: &'static str, what: &'static str) -> Statistic {
+        Statistic {
+            name,
+            group: self,
+            side,
+            what,
+        }
     }
 }
 
@@ -143,156 +143,50 @@ pub const STATISTICS: [Statistic; 30] = {
     use Group::{
         Arrivals, Association, Batches, Classes, Clusters, Hours, Marginals, Order, Shares,
     };
-    use Side::{Both, Lower, Upper};
     [
-        of(
-            "processors.ks",
-            Marginals,
-            Upper,
-            "distance of processor CDFs",
-        ),
-        of("run_time.ks", Marginals, Upper, "distance of run-time CDFs"),
-        of(
-            "serial.share",
-            Marginals,
-            Both,
-            "share of single-processor jobs",
-        ),
-        of(
+        Marginals.upper("processors.ks", "distance of processor CDFs"),
+        Marginals.upper("run_time.ks", "distance of run-time CDFs"),
+        Marginals.both("serial.share", "share of single-processor jobs"),
+        Marginals.both(
             "demand.ratio",
-            Marginals,
-            Both,
             "mean run time x processors over the original's",
         ),
-        of(
-            "classes.tv",
-            Classes,
-            Upper,
-            "shares of job classes, total variation",
-        ),
-        of(
-            "classes.worst",
-            Classes,
-            Upper,
-            "job class furthest from its share",
-        ),
-        of(
+        Classes.upper("classes.tv", "shares of job classes, total variation"),
+        Classes.upper("classes.worst", "job class furthest from its share"),
+        Classes.upper(
             "profiles.tv",
-            Classes,
-            Upper,
             "shares of k-means job profiles, total variation",
         ),
-        of(
-            "users.tv",
-            Shares,
-            Upper,
-            "shares of users, total variation",
-        ),
-        of("users.worst", Shares, Upper, "user furthest from its share"),
-        of(
+        Shares.upper("users.tv", "shares of users, total variation"),
+        Shares.upper("users.worst", "user furthest from its share"),
+        Shares.upper(
             "users.demand_tv",
-            Shares,
-            Upper,
             "shares of users in demand, total variation",
         ),
-        of(
-            "queues.tv",
-            Shares,
-            Upper,
-            "shares of queues, total variation",
-        ),
-        of(
-            "queues.worst",
-            Shares,
-            Upper,
-            "queue furthest from its share",
-        ),
-        of(
-            "executables.tv",
-            Shares,
-            Upper,
-            "shares of executables, total variation",
-        ),
-        of(
-            "executables.worst",
-            Shares,
-            Upper,
-            "executable furthest from its share",
-        ),
-        of(
-            "hours.tv",
-            Hours,
-            Upper,
-            "arrivals by hour of day, total variation",
-        ),
-        of(
-            "hours.worst",
-            Hours,
-            Upper,
-            "hour of day furthest from its share",
-        ),
-        of(
-            "arrivals.ks",
-            Arrivals,
-            Upper,
-            "distance of submit-time CDFs",
-        ),
-        of(
-            "demand.ks",
-            Arrivals,
-            Upper,
-            "distance of cumulated demand over submit time",
-        ),
-        of(
-            "interarrival.ks",
-            Batches,
-            Upper,
-            "distance of inter-arrival CDFs",
-        ),
-        of(
-            "interarrival.cv",
-            Batches,
-            Both,
-            "variation of inter-arrival times",
-        ),
-        of("batches.share", Batches, Both, "share of jobs in batches"),
-        of(
-            "processors.lag1",
-            Order,
-            Both,
-            "autocorrelation of processors",
-        ),
-        of("run_time.lag1", Order, Both, "autocorrelation of run times"),
-        of(
-            "users.repeat",
-            Order,
-            Both,
-            "share of jobs after one of the same user",
-        ),
-        of("processors.time", Association, Both, "sizes by submit time"),
-        of(
-            "run_time.time",
-            Association,
-            Both,
-            "run times by submit time",
-        ),
-        of("users.time", Association, Both, "users by submit time"),
-        of(
-            "clusters.wcss",
-            Clusters,
-            Upper,
-            "distance of the WCSS curves",
-        ),
-        of(
+        Shares.upper("queues.tv", "shares of queues, total variation"),
+        Shares.upper("queues.worst", "queue furthest from its share"),
+        Shares.upper("executables.tv", "shares of executables, total variation"),
+        Shares.upper("executables.worst", "executable furthest from its share"),
+        Hours.upper("hours.tv", "arrivals by hour of day, total variation"),
+        Hours.upper("hours.worst", "hour of day furthest from its share"),
+        Arrivals.upper("arrivals.ks", "distance of submit-time CDFs"),
+        Arrivals.upper("demand.ks", "distance of cumulated demand over submit time"),
+        Batches.upper("interarrival.ks", "distance of inter-arrival CDFs"),
+        Batches.both("interarrival.cv", "variation of inter-arrival times"),
+        Batches.both("batches.share", "share of jobs in batches"),
+        Order.both("processors.lag1", "autocorrelation of processors"),
+        Order.both("run_time.lag1", "autocorrelation of run times"),
+        Order.both("users.repeat", "share of jobs after one of the same user"),
+        Association.both("processors.time", "sizes by submit time"),
+        Association.both("run_time.time", "run times by submit time"),
+        Association.both("users.time", "users by submit time"),
+        Clusters.upper("clusters.wcss", "distance of the WCSS curves"),
+        Clusters.lower(
             "clusters.ari",
-            Clusters,
-            Lower,
             "agreement of the clusterings (adjusted Rand index)",
         ),
-        of(
+        Clusters.upper(
             "clusters.match",
-            Clusters,
-            Upper,
             "work to turn one set of clusters into the other",
         ),
     ]

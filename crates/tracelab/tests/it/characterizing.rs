@@ -58,7 +58,7 @@ fn the_demand_is_that_of_counting_second_by_second() {
             (processors.map(u64::from).sum::<u64>(), count)
         };
         let levels: Vec<(u64, u64)> = (0..500).map(busy).collect();
-        let demand = Demand::of(&Columns::from_iter(&jobs), 50, Some(20));
+        let demand = Demand::of(&Columns::of(&jobs), 50, Some(20));
         let peak = levels.iter().map(|level| level.0).max().unwrap();
         let when = levels.iter().position(|level| level.0 == peak).unwrap();
         assert_eq!(demand.peak_processors.unwrap_or(0), peak, "seed {seed}");
@@ -112,7 +112,7 @@ fn batches_are_those_of_a_search_through_every_user() {
             }
         }
         slow.sort_unstable();
-        let mut fast: Vec<_> = batches(&Columns::from_iter(&jobs), BATCH_WINDOW)
+        let mut fast: Vec<_> = batches(&Columns::of(&jobs), BATCH_WINDOW)
             .iter()
             .map(|batch| (batch.first_submit, batch.user, batch.jobs))
             .collect();

@@ -39,7 +39,7 @@ fn kodama_of(points: &[u64]) -> kodama::Dendrogram<f64> {
 
 /// Whether two heights are so near that a float may order them otherwise.
 fn has_near_ties(tree: &Dendrogram) -> bool {
-    let mut heights: Vec<f64> = tree.merges().iter().map(|m| m.height).collect();
+    let mut heights: Vec<f64> = tree.merges.iter().map(|m| m.height).collect();
     heights.sort_by(f64::total_cmp);
     heights.windows(2).any(|w| w[1] - w[0] < 1e-9 * w[1])
 }
@@ -58,17 +58,17 @@ proptest! {
         let tree = average_linkage(&points).unwrap();
         prop_assume!(!has_near_ties(&tree));
         let theirs = kodama_of(&points);
-        let collapsed = points.len() - tree.points().len();
+        let collapsed = points.len() - tree.points.len();
         let steps = theirs.steps();
         prop_assert!(steps[..collapsed].iter().all(|step| step.dissimilarity == 0.0));
-        prop_assert_eq!(tree.merges().len(), steps.len() - collapsed);
-        for (merge, step) in tree.merges().iter().zip(&steps[collapsed..]) {
+        prop_assert_eq!(tree.merges.len(), steps.len() - collapsed);
+        for (merge, step) in tree.merges.iter().zip(&steps[collapsed..]) {
             let apart = (merge.height - step.dissimilarity).abs();
             prop_assert!(apart <= 1e-9 * merge.height, "{merge:?} {step:?}");
-            let weight: u32 = tree.weights()[merge.start as usize..merge.end as usize].iter().sum();
+            let weight: u32 = tree.weights[merge.start as usize..merge.end as usize].iter().sum();
             prop_assert_eq!(weight as usize, step.size);
         }
-        for k in 1..=tree.points().len().min(8) {
+        for k in 1..=tree.points.len().min(8) {
             let cut = tree.cut(k);
             prop_assert_eq!(cut.starts.len(), k);
             let ours: Vec<usize> = points.iter().map(|point| cut.label(*point)).collect();
@@ -103,10 +103,10 @@ proptest! {
     fn merges_never_go_down_and_nest(points in prop::collection::vec(0u64..500, 1..200)) {
         // Many ties: the order among them is fixed, the heights still rise.
         let tree = average_linkage(&points).unwrap();
-        let heights: Vec<f64> = tree.merges().iter().map(|m| m.height).collect();
+        let heights: Vec<f64> = tree.merges.iter().map(|m| m.height).collect();
         prop_assert!(heights.windows(2).all(|w| w[1] >= w[0] * (1.0 - 1e-12)));
-        let mut open = vec![true; tree.points().len()];
-        for merge in tree.merges() {
+        let mut open = vec![true; tree.points.len()];
+        for merge in tree.merges {
             prop_assert!(merge.start < merge.boundary && merge.boundary < merge.end);
             // Each boundary falls once, and only between whole clusters.
             prop_assert!(std::mem::replace(&mut open[merge.boundary as usize], false));
@@ -120,7 +120,7 @@ proptest! {
 /// The definition, step by step: of all neighbours the pair with the least
 /// difference of means merges, the leftmost of equal ones.
 fn by_definition(tree: &Dendrogram) -> Vec<(u32, u32, u32)> {
-    let points = tree.points().iter().zip(tree.weights()).zip(0u32..);
+    let points = tree.points.iter().zip(&tree.weights).zip(0u32..);
     let mut clusters: Vec<(i128, i128, u32, u32)> = points
         .map(|((point, weight), at)| {
             let weight = i128::from(*weight);
@@ -159,7 +159,7 @@ proptest! {
     ) {
         let points: Vec<u64> = points.iter().map(|point| point * step).collect();
         let tree = average_linkage(&points).unwrap();
-        let ours = tree.merges().iter().map(|m| (m.start, m.boundary, m.end));
+        let ours = tree.merges.iter().map(|m| (m.start, m.boundary, m.end));
         prop_assert_eq!(ours.collect::<Vec<_>>(), by_definition(&tree));
     }
 }
@@ -257,15 +257,8 @@ fn linkage_and_rand_index_are_those_of_scipy_and_scikit_learn() {
             "{ours} {theirs}"
         );
     };
-    assert_eq!(
-        told["heights"].as_array().unwrap().len(),
-        tree.merges().len()
-    );
-    for (merge, height) in tree
-        .merges()
-        .iter()
-        .zip(told["heights"].as_array().unwrap())
-    {
+    assert_eq!(told["heights"].as_array().unwrap().len(), tree.merges.len());
+    for (merge, height) in tree.merges.iter().zip(told["heights"].as_array().unwrap()) {
         close(merge.height, height);
     }
     for (wcss, theirs) in tree.wcss(30).iter().zip(told["wcss"].as_array().unwrap()) {

@@ -66,7 +66,7 @@ fn a_wait_below_zero_is_kept_by_the_reader_and_warned_of_by_the_loader() {
     let text = gwf_line(1, "100", "-60", "5", 1, PLACE);
     let mut reader = TraceReader::new(Format::Gwf, text.as_bytes(), "t");
     let record = reader.next_record().unwrap().unwrap();
-    assert_eq!(record.wait_secs_f64(), Some(-60.0));
+    assert_eq!(record.early, Some(SimDuration::from_secs(60)));
     assert_eq!(record.time(field::WAIT), None);
     let loaded = load_any_text(&text).unwrap();
     assert!(loaded.warnings[0].contains("1 jobs began before they were submitted"));

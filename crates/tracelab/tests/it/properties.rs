@@ -191,7 +191,7 @@ proptest! {
         spec.keep = Keep::Systematic { m, n, phase };
         let prepared = load_text(text).unwrap().into_prepared(&spec, 0).unwrap();
         prop_assert_eq!(prepared.jobs.len() as u64, m * rounds);
-        let left_out = prepared.reduced.get("not-sampled").copied().unwrap_or(0);
+        let left_out = prepared.reduction.reduced.get("not-sampled").copied().unwrap_or(0);
         prop_assert_eq!(left_out, jobs - m * rounds);
     }
 
@@ -202,7 +202,7 @@ proptest! {
         let count = |phase| {
             let mut spec = whole();
             spec.keep = Keep::Systematic { m: 1, n, phase };
-            loaded.prepare(&spec, 0).unwrap().jobs.len() as u64
+            loaded.clone().into_prepared(&spec, 0).unwrap().jobs.len() as u64
         };
         prop_assert_eq!((0..n).map(count).sum::<u64>(), jobs);
     }

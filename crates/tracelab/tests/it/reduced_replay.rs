@@ -23,8 +23,11 @@ fn the_written_trace_replays_as_the_reduction_itself() {
     assert!(direct.jobs.len() > 5 && written.jobs == direct.jobs.len() as u64);
     // Time 0 is the start of the window, not the first job.
     assert!(again.jobs[0].at.as_nanos() > 0);
-    assert_eq!(again.steps[0].before, direct.steps[6].after);
-    assert_eq!(again.warnings, Vec::<String>::new());
+    assert_eq!(
+        again.reduction.steps[0].before,
+        direct.reduction.steps[6].after
+    );
+    assert_eq!(again.reduction.trace.warnings, Vec::<String>::new());
 }
 
 #[test]
@@ -191,7 +194,7 @@ fn the_ctc_week_of_design_10_survives_its_file() {
     let runs = Moments::of_run_times(&again.jobs).unwrap();
     assert_eq!((runs.mean.round(), runs.max.round()), (234.0, 1081.0));
     assert_eq!(Demand::of(&again.jobs).peak().unwrap().1, 1655);
-    assert_eq!(again.steps[0].before.span, secs(10_080));
+    assert_eq!(again.reduction.steps[0].before.span, secs(10_080));
 }
 
 #[test]

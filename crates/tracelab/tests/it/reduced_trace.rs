@@ -112,7 +112,7 @@ fn the_header_says_how_it_was_made() {
     );
     assert_eq!(made.window.unwrap().start_s, secs(1250));
     assert_eq!(
-        (made.scale.arrival, made.scale.run_time),
+        (made.scale.arrival.0, made.scale.run_time.0),
         (decimal("7"), decimal("2.5"))
     );
     let line = &header.values(REDUCTION_KEY)[0];
@@ -162,7 +162,7 @@ fn the_size_that_counts_is_written_as_allocated() {
 fn a_trace_that_was_cut_out_lasts_as_long_as_its_window() {
     let spec = sampled(|spec| spec.scale_arrival = Decimal::from_whole(10));
     let (text, _) = write(&forty(), &spec, None);
-    let load = replay(&text).steps[0].before;
+    let load = replay(&text).reduction.steps[0].before;
     assert_eq!(load.span, secs(200));
     // Reduced once more, it is counted from its own time 0.
     let mut second = whole();
@@ -184,7 +184,7 @@ fn a_header_line_that_cannot_be_read_is_warned_of_and_ignored() {
     let text = format!("; {REDUCTION_KEY}: {{\"source\": 3}}\n{}", forty());
     let prepared = replay(&text);
     assert_eq!(prepared.jobs[0].at.as_nanos(), 0);
-    assert!(prepared.warnings[0].contains("Gridrig-Reduction cannot be read"));
+    assert!(prepared.reduction.trace.warnings[0].contains("Gridrig-Reduction cannot be read"));
 }
 
 #[test]
@@ -253,7 +253,12 @@ fn sanitizing_comes_first_is_counted_by_rule_and_stands_in_the_header() {
     let direct = direct(&source, &spec);
     assert_eq!(direct.jobs.len(), 1);
     assert_eq!(direct.jobs[0].label.trace_id, 5);
-    let reasons: Vec<(&str, u64)> = direct.reduced.iter().map(|(r, n)| (*r, *n)).collect();
+    let reasons: Vec<(&str, u64)> = direct
+        .reduction
+        .reduced
+        .iter()
+        .map(|(r, n)| (*r, *n))
+        .collect();
     assert_eq!(
         reasons,
         [
@@ -269,7 +274,7 @@ fn sanitizing_comes_first_is_counted_by_rule_and_stands_in_the_header() {
     assert!(text.contains("; Note: sanitized: status 5\n"), "{text}");
     let made = written.provenance;
     assert_eq!(
-        made.sanitize.as_deref(),
+        made.sanitize.as_ref().map(|rules| rules.0.text()),
         Some("failed, cancelled,wider-than=6")
     );
     let again = made

@@ -42,15 +42,15 @@ fn without_any_step_time_0_is_the_first_submit() {
     assert_eq!(prepared.jobs[4].label.workload, 3);
     assert_eq!(prepared.jobs[4].label.user, Some(3));
     assert_eq!(prepared.jobs[4].spec.requested_time, Some(secs(600)));
-    let names: Vec<&str> = prepared.steps.iter().map(|s| s.name).collect();
+    let names: Vec<&str> = prepared.reduction.steps.iter().map(|s| s.name).collect();
     assert_eq!(names, STEPS);
 }
 
 #[test]
 fn wide_jobs_are_left_out_and_their_demand_is_known() {
     let prepared = prepared(|spec| spec.max_processors = Some(8));
-    assert_eq!(prepared.reduced["wider-than-limit"], 2);
-    let step = prepared.steps[1];
+    assert_eq!(prepared.reduction.reduced["wider-than-limit"], 2);
+    let step = prepared.reduction.steps[1];
     let lost = step.before.processor_seconds() - step.after.processor_seconds();
     assert_eq!(lost, 9.0 * 80.0 + 10.0 * 90.0);
     assert_eq!(step.before.span, secs(90));
@@ -66,8 +66,8 @@ fn a_window_is_counted_from_the_logs_time_0_and_its_start_is_time_0_of_the_run()
     });
     assert_eq!(ids(&prepared), [3, 4]);
     assert_eq!(prepared.jobs[0].at, SimTime::from_secs(5));
-    assert_eq!(prepared.reduced["outside-window"], 8);
-    assert_eq!(prepared.steps[2].after.span, secs(25));
+    assert_eq!(prepared.reduction.reduced["outside-window"], 8);
+    assert_eq!(prepared.reduction.steps[2].after.span, secs(25));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_share_is_drawn_from_the_seed() {
 fn run_times_of_zero_become_one_second_or_go_or_stay() {
     assert_eq!(prepared(|_| {}).jobs[0].spec.run_time, secs(1));
     let dropped = prepared(|spec| spec.zero_run_time = ZeroRunTime::Drop);
-    assert_eq!(dropped.reduced["zero-run-time"], 1);
+    assert_eq!(dropped.reduction.reduced["zero-run-time"], 1);
     assert_eq!(dropped.jobs.len(), 9);
     let kept = prepared(|spec| spec.zero_run_time = ZeroRunTime::Keep);
     assert_eq!(kept.jobs[0].spec.run_time, SimDuration::ZERO);
@@ -145,8 +145,11 @@ fn scaling_divides_and_rounds_down_and_the_shortest_run_is_lifted_after_it() {
         prepared.jobs[7].spec.run_time,
         SimDuration::from_nanos(1_166_666_666)
     );
-    assert_eq!(prepared.steps[5].after.span, secs(30));
-    let (scaled, lifted) = (prepared.steps[5].after, prepared.steps[6].after);
+    assert_eq!(prepared.reduction.steps[5].after.span, secs(30));
+    let (scaled, lifted) = (
+        prepared.reduction.steps[5].after,
+        prepared.reduction.steps[6].after,
+    );
     assert!(lifted.processor_nanos > scaled.processor_nanos);
 }
 
@@ -154,9 +157,9 @@ fn scaling_divides_and_rounds_down_and_the_shortest_run_is_lifted_after_it() {
 fn the_offered_load_is_demand_over_capacity() {
     let prepared = prepared(|spec| spec.zero_run_time = ZeroRunTime::Keep);
     let demand: u64 = (0..10).map(|i| (i + 1) * 10 * i).sum();
-    let offered = prepared.steps[0].before.offered(10).unwrap();
+    let offered = prepared.reduction.steps[0].before.offered(10).unwrap();
     assert!((offered - demand as f64 / 900.0).abs() < 1e-12);
-    assert_eq!(prepared.steps[0].before.offered(0), None);
+    assert_eq!(prepared.reduction.steps[0].before.offered(0), None);
 }
 
 #[test]
@@ -227,7 +230,10 @@ fn a_reduction_that_leaves_nothing_says_so() {
         });
     });
     assert!(prepared.jobs.is_empty());
-    assert_eq!(prepared.warnings, ["t.swf: the reduction leaves no job"]);
+    assert_eq!(
+        prepared.reduction.trace.warnings,
+        ["t.swf: the reduction leaves no job"]
+    );
 }
 
 #[test]
@@ -235,9 +241,9 @@ fn workloads_are_merged_by_time_then_workload_then_trace_order() {
     let text = [(7, "0"), (8, "5"), (9, "5")].map(|(n, at)| line(n, at, "1", 1, 1, 1));
     let mut spec = whole();
     let loaded = load_text(text.concat()).unwrap();
-    let first = loaded.prepare(&spec, 0).unwrap();
+    let first = loaded.clone().into_prepared(&spec, 0).unwrap();
     spec.entry = Entry::Domain(DomainId(1));
-    let second = loaded.prepare(&spec, 1).unwrap();
+    let second = loaded.clone().into_prepared(&spec, 1).unwrap();
     let merged = merge(vec![first, second]).unwrap();
     let order: Vec<_> = merged
         .iter()

@@ -77,12 +77,15 @@ fn the_files_are_what_the_generator_writes() {
 fn the_files_say_that_they_are_generated() {
     for shipped in SHIPPED {
         let prepared = reduced(shipped.file);
-        let header = &prepared.header;
+        let header = &prepared.reduction.trace.header;
         assert!(header.values("Computer")[0].contains("generated"));
         assert!(header.values("Conversion")[0].contains(", seed "));
         assert_eq!(header.number("MaxJobs"), Some(prepared.jobs.len() as u64));
         assert_eq!(header.max_processors(), Some(450));
-        assert!(prepared.warnings.is_empty() && prepared.skipped.is_empty());
+        assert!(
+            prepared.reduction.trace.warnings.is_empty()
+                && prepared.reduction.trace.skipped.is_empty()
+        );
     }
 }
 

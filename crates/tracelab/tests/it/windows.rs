@@ -205,13 +205,16 @@ fn a_chosen_window_reduces_as_the_same_window_given() {
     let mut spec = whole();
     spec.choose = Some(WindowChoice::of_length(days(3)));
     let chosen = load_text(&text).unwrap().into_prepared(&spec, 0).unwrap();
-    let best = chosen.ranking.as_ref().unwrap().best().unwrap();
-    assert_eq!(chosen.window, Some(best));
+    let best = chosen.reduction.ranking.as_ref().unwrap().best().unwrap();
+    assert_eq!(chosen.reduction.window, Some(best));
     spec.choose = None;
     spec.window = Some(best);
     let given = load_text(&text).unwrap().into_prepared(&spec, 0).unwrap();
-    assert_eq!((&given.jobs, &given.steps), (&chosen.jobs, &chosen.steps));
-    assert_eq!(given.ranking, None);
+    assert_eq!(
+        (&given.jobs, &given.reduction.steps),
+        (&chosen.jobs, &chosen.reduction.steps)
+    );
+    assert_eq!(given.reduction.ranking, None);
 }
 
 #[test]

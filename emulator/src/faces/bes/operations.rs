@@ -8,6 +8,7 @@ use axum::http::header;
 use gridrig_core::agent::{Arrival, Cancel, JobHolder as _, JobView, LrmsAgent};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
+use gridrig_core::job::SeveralComponents;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::bes::{
     self, ActivityAnswer, ActivityState, BesFault, Factory, FaultName, Operation,
@@ -175,7 +176,7 @@ fn one(
 ) -> ActivityAnswer {
     match operation {
         Operation::TerminateActivities => terminated(cancelled, view),
-        Operation::GetActivityDocuments => Ok(document(face, job, view)),
+        Operation::GetActivityDocuments => document(face, job, view),
         _ => Ok(state(view).element()),
     }
 }
@@ -209,15 +210,26 @@ impl Face {
 
 /// The document of an activity. One that is kept no more is made anew from
 /// what the cluster knows of the job.
-fn document(face: &Face, job: JobId, view: &JobView) -> Element {
+fn document(face: &Face, job: JobId, view: &JobView) -> ActivityAnswer {
     let kept = face.documents().of(job);
     let mut element = match kept {
         Some(document) => document.element(),
-        None => JobDefinition::of(&view.spec, None).element(),
+        None => {
+            let unsaid = |why: SeveralComponents| {
+                BesFault::new(
+                    FaultName::UnsupportedFeature,
+                    "several-components",
+                    why.to_string(),
+                )
+            };
+            JobDefinition::of(&view.spec, None)
+                .map_err(unsaid)?
+                .element()
+        }
     };
     // Within this answer the schema has it under the name of the factory.
     element.namespace = Name::Borrowed(bes::FACTORY);
-    element
+    Ok(element)
 }
 
 async fn attributes(face: &Face) -> Result<Element, BesFault> {

@@ -139,12 +139,27 @@ impl Refusal {
     pub fn submission(what: &str) -> Self {
         Self::error(1, &format!("Batch job submission failed: {what}"))
     }
+
+    /// A job of several components.
+    fn heterogeneous() -> Self {
+        let why = "Heterogeneous jobs are not emulated (expected one component, without \":\" \
+                   and #SBATCH hetjob)";
+        let Refusal(_, why) = Self::error(1, why);
+        let Refusal(code, failed) =
+            Self::submission("Requested operation not supported on this system");
+        Refusal(code, format!("{why}{failed}"))
+    }
 }
 
 /// Reads the command line alone: the caller's side needs the script's name.
 pub(super) fn command_line(called: &str, args: &[String]) -> Result<Parsed, Refusal> {
     let name = "sbatch";
-    parse(&Program { name, called }, args, Place::First).map_err(|said| Refusal(BAD_OPTION, said))
+    let parsed = parse(&Program { name, called }, args, Place::First);
+    let parsed = parsed.map_err(|said| Refusal(BAD_OPTION, said))?;
+    match parsed.rest.first().is_some_and(|word| word == ":") {
+        true => Err(Refusal::heterogeneous()),
+        false => Ok(parsed),
+    }
 }
 
 /// The variables that stand for options, weaker than the command line.

@@ -49,6 +49,7 @@ pub(super) fn read(rsl: &Path, default: SimDuration) -> anyhow::Result<JobSubmis
         run_time: length.to_string(),
         requested_time: limit.map(|limit| limit.to_string()),
         requirements: None,
+        more_components: Vec::new(),
         id: None,
         tag: tag(&root, &of_user),
         key: None,

@@ -9,7 +9,7 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
 use crate::progress::Progress;
-use crate::realtime::{SubmitterMetrics, WorkDir, least_common_multiple, outlet, remote};
+use crate::realtime::{SubmitterMetrics, least_common_multiple, outlet, remote, workdir};
 use crate::runner::{
     Cell, Executed, Load, ReplicationRuns, RunOptions, conclude, notes_of, tolerance,
 };
@@ -52,7 +52,7 @@ pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
     let client = Client::new(PATIENCE).map_err(Failure::run)?;
     let clock = runtime.block_on(service_clock(&client, &asked, scenario.speed))?;
     runtime.block_on(sessions::open(&client, &asked, &scenario.grid));
-    let workdir = WorkDir::make().map_err(Failure::run)?;
+    let workdir = workdir().map_err(Failure::run)?;
     let outlets = outlets(args, &scenario.grid, workdir.path(), clock)?;
     let outlets = runtime.block_on(with_logs(&client, outlets, &scenario.grid, urls))?;
     for entry in outlets.ways.keys() {

@@ -63,7 +63,8 @@ pub struct ValidateArgs {
     require: Vec<Requirement>,
     /// Judge these groups of statistics only: marginals, classes, shares,
     /// hours, arrivals, batches, order, association, clusters
-    #[arg(long, value_name = "GROUP,...", value_delimiter = ',')]
+    #[arg(long, value_name = "GROUP,...", value_delimiter = ',',
+          value_parser = crate::cli::values::one_of(Group::ALL, Group::name))]
     only: Vec<Group>,
     /// The second trace was generated from a model of the first: judge
     /// marginals, classes, hours and batches, both traces thinned to a tenth

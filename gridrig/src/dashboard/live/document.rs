@@ -3,7 +3,8 @@
 use super::tap::{ClusterNow, Counts, Tap};
 use super::words::Line;
 use gridrig_core::broker::LocalInfo;
-use gridrig_core::grid::Grid;
+use gridrig_core::event::Party;
+use gridrig_core::grid::{Grid, Link};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::policy::{InformationNeed, PolicySpec};
 use gridrig_core::time::{SimDuration, SimTime};
@@ -279,44 +280,48 @@ fn forwards(tap: &Tap, grid: &Grid) -> (Vec<(u16, u16, u64)>, u64) {
     (pairs, more)
 }
 
+/// What `of` says of the information on a domain's clusters, by who sends it, who
+/// is told, and how long that takes: the larger of all that its own broker has,
+/// what each peer has, and the larger of all of these.
+pub fn by_receiver<T: Copy>(
+    grid: &Grid,
+    id: DomainId,
+    of: impl Fn(Party, Party, SimDuration) -> Option<T>,
+    larger: fn(T, T) -> T,
+) -> (Option<T>, Vec<(u16, Option<T>)>, Option<T>) {
+    let (domain, here) = (&grid.domains[id.index()], Party::Broker(id));
+    let way = domain.broker.lrms_latency;
+    let own = domain.clusters.iter().map(|id| Party::Lrms(*id));
+    let own = own.filter_map(|lrms| of(lrms, here, way)).reduce(larger);
+    let peer = |link: &Link| of(here, Party::Broker(link.consumer), link.latency);
+    let peers = grid.consumers_of(id);
+    let peers: Vec<_> = peers.map(|link| (link.consumer.0, peer(link))).collect();
+    let all = peers.iter().filter_map(|(_, age)| *age).reduce(larger);
+    (own, peers, all)
+}
+
 fn ages(tap: &Tap, context: &Context) -> Vec<Age> {
     let truth = context.is_of_truth();
-    let grid = &context.grid;
-    let now = tap.now;
-    let domain_ids = (0..grid.domains.len()).map(|index| DomainId(index as u16));
-    domain_ids
-        .zip(&grid.domains)
-        .map(|(id, domain)| {
-            let settings = &domain.broker;
-            let own = domain.clusters.iter().filter_map(|cluster| {
-                let sampled = tap.clusters.get(cluster.index())?.sampled;
-                age(now, sampled, settings.lrms_latency, settings.exchange)
-            });
-            let fresh = truth || settings.local_info == LocalInfo::Fresh;
-            let consumers = grid.consumers_of(id);
-            let mut peers: Vec<(u16, Option<f64>)> = consumers
-                .map(|link| {
-                    let told = tap.told(id, link.consumer);
-                    let old = age(now, told, link.latency, settings.exchange);
-                    (link.consumer.0, if truth { Some(0.0) } else { old })
-                })
-                .collect();
-            let oldest_s = peers.iter().filter_map(|(_, age)| *age).reduce(f64::max);
-            let more = peers.len().saturating_sub(OBSERVERS);
-            peers.truncate(OBSERVERS);
-            Age {
-                own_s: if fresh {
-                    Some(0.0)
-                } else {
-                    own.reduce(f64::max)
-                },
-                peers,
-                more,
-                oldest_s,
-                run: None,
-            }
-        })
-        .collect()
+    let domains = (0..).map(DomainId).zip(&context.grid.domains);
+    let ages = domains.map(|(id, domain)| {
+        let settings = &domain.broker;
+        let of = |from, to, way| match truth {
+            true => Some(0.0),
+            false => age(tap.now, tap.told(from, to), way, settings.exchange),
+        };
+        let (own, mut peers, oldest_s) = by_receiver(&context.grid, id, of, f64::max);
+        let fresh = truth || settings.local_info == LocalInfo::Fresh;
+        let more = peers.len().saturating_sub(OBSERVERS);
+        peers.truncate(OBSERVERS);
+        Age {
+            own_s: if fresh { Some(0.0) } else { own },
+            peers,
+            more,
+            oldest_s,
+            run: None,
+        }
+    });
+    ages.collect()
 }
 
 /// How old the sample is that has arrived last: the one sent last, or, while

@@ -189,27 +189,19 @@ fn information<'m>(manifest: &'m Manifest, names: &Names) -> BTreeMap<(Party, Pa
 
 /// Adds how old information was over the run to how old it is at its end.
 fn ages_of_run(now: &mut Now, grid: &Grid, known: &BTreeMap<(Party, Party), &InfoDoc>) {
-    let of = |from: Party, to: Party| {
+    let of = |from: Party, to: Party, _| {
         let age = known.get(&(from, to))?.age?;
         Some([age.mean_s, age.p95_s])
     };
-    let largest = |ages: &mut dyn Iterator<Item = [f64; 2]>| {
-        ages.reduce(|a, b| [a[0].max(b[0]), a[1].max(b[1])])
-    };
+    let larger = |a: [f64; 2], b: [f64; 2]| [a[0].max(b[0]), a[1].max(b[1])];
     for ((index, age), domain) in (0..).zip(&mut now.ages).zip(&grid.domains) {
-        let (id, here) = (DomainId(index), Party::Broker(DomainId(index)));
-        let clusters = domain.clusters.iter();
-        let mut own = clusters.filter_map(|cluster| of(Party::Lrms(*cluster), here));
+        let (own, peers, oldest_s) = document::by_receiver(grid, DomainId(index), of, larger);
         let fresh = domain.broker.local_info == LocalInfo::Fresh;
-        let consumers = grid.consumers_of(id);
-        let mut all = consumers.filter_map(|link| of(here, Party::Broker(link.consumer)));
-        let peers = age.peers.iter();
+        let shown = peers.into_iter().take(age.peers.len());
         age.run = Some(AgeOfRun {
-            own_s: largest(&mut own).filter(|_| !fresh),
-            peers_s: peers
-                .map(|(peer, _)| of(here, Party::Broker(DomainId(*peer))))
-                .collect(),
-            oldest_s: largest(&mut all),
+            own_s: own.filter(|_| !fresh),
+            peers_s: shown.map(|(_, age)| age).collect(),
+            oldest_s,
         });
     }
 }

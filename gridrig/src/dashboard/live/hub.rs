@@ -80,7 +80,7 @@ struct State {
 }
 
 /// What readers have.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Sent {
     runs: bool,
     history: (u32, usize),
@@ -295,17 +295,13 @@ impl State {
     }
 
     fn now(&self) -> Sent {
-        let of = |series: Option<&Series>| series.map_or((0, 0), |s| (s.epoch(), s.len()));
-        Sent {
-            runs: true,
-            history: of(self.shown.as_ref().map(|shown| &shown.history)),
-            sparks: of(self.shown.as_ref().map(|shown| &shown.sparks)),
-            feed: self
-                .shown
-                .as_ref()
-                .and_then(|s| s.feed.last())
-                .map(|line| line.n),
+        let of = |series: &Series| (series.epoch(), series.len());
+        let mut now = Sent::default();
+        if let Some(shown) = &self.shown {
+            (now.history, now.sparks) = (of(&shown.history), of(&shown.sparks));
+            now.feed = shown.feed.last().map(|line| line.n);
         }
+        Sent { runs: true, ..now }
     }
 
     /// The runs, which readers are to have again.

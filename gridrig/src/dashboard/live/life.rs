@@ -9,7 +9,7 @@ use gridrig_protocol::rest::PlacementReport;
 use gridrig_results::EventLog;
 use gridrig_results::jobs::JobRow;
 use gridrig_results::names::Names;
-use gridrig_results::rundir::OneJob;
+use gridrig_results::rundir::{OneJob, owners_of};
 use serde_json::{Value, json};
 
 /// Steps of a life that are shown: a job that is refused for ever has more.
@@ -40,7 +40,7 @@ pub fn finished(job: &OneJob) -> Value {
 
 /// From its own events, each with its position in the log. `job` is its number
 /// in the run, as in `jobs.parquet`; `state` says in one word what became of it
-/// so far; `cluster` is where it runs or ran; `exchanges`, what was said about
+/// so far; `owners` names the fields that say whose it is; `cluster` is where it runs or ran; `exchanges`, what was said about
 /// it over HTTP, is for the caller to add.
 fn life<'e>(
     submission: &Submission,
@@ -74,10 +74,11 @@ fn life<'e>(
     }
     let (spec, seconds) = (&submission.spec, SimDuration::as_secs_f64);
     let queued = row.queued.zip(row.start);
-    json!({
+    let owners = owners_of(&row);
+    let mut life = json!({
         "job": spec.id.0,
         "trace_id": row.label.trace_id,
-        "user": row.label.user,
+        "owners": owners.iter().map(|(name, _)| name).collect::<Vec<_>>(),
         "processors": spec.processors(),
         "run_time_ref_s": seconds(spec.run_time),
         "requested_s": spec.requested_time.map(seconds),
@@ -95,5 +96,9 @@ fn life<'e>(
         "more_steps": more_steps,
         "placement": placement,
         "exchanges": [],
-    })
+    });
+    for (name, owner) in owners {
+        life[name] = json!(owner);
+    }
+    life
 }

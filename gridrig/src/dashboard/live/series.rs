@@ -4,7 +4,7 @@ use gridrig_core::time::{SimDuration, SimTime};
 
 /// Rows of figures at instants on a grid. When it is full, every second row
 /// goes and the grid doubles: the whole run is always there, evenly.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Series {
     width: usize,
     capacity: usize,
@@ -25,9 +25,7 @@ impl Series {
             width,
             capacity: capacity.max(4),
             step: step.max(SimDuration::from_nanos(1)),
-            times: Vec::new(),
-            figures: Vec::new(),
-            epoch: 0,
+            ..Series::default()
         }
     }
 

@@ -107,6 +107,7 @@ struct Slot {
 }
 
 /// Counts a run's events.
+#[derive(Default)]
 pub struct Tap {
     slots: Vec<Slot>,
     /// All jobs of the run.
@@ -151,22 +152,14 @@ impl Tap {
         Tap {
             slots: vec![Slot::default(); jobs],
             jobs,
-            counts: Counts::default(),
             clusters: vec![ClusterNow::default(); clusters],
             domains,
             forwards: vec![0; domains * domains],
             told: vec![0; domains * domains],
-            delays: Histogram::default(),
-            lags: Histogram::default(),
             history: Series::new(3, HISTORY, part(HISTORY / 2)),
             sparks: Series::new(clusters, SPARK, part(SPARK / 2)),
-            next_row: SimTime::ZERO,
-            next_spark: SimTime::ZERO,
-            due: SimTime::ZERO,
-            now: SimTime::ZERO,
-            events: 0,
-            informed: 0,
             tolerance: tolerance.as_nanos(),
+            ..Tap::default()
         }
     }
 
@@ -180,11 +173,17 @@ impl Tap {
         self.forwards.get(self.cell(from, to)).copied().unwrap_or(0)
     }
 
-    /// When one domain last sent its information to another.
+    /// When a party last sent its information to another.
     #[must_use]
-    pub fn told(&self, from: DomainId, to: DomainId) -> Option<SimTime> {
-        let told = self.told.get(self.cell(from, to)).copied().unwrap_or(0);
-        told.checked_sub(1).map(SimTime::from_nanos)
+    pub fn told(&self, from: Party, to: Party) -> Option<SimTime> {
+        match (from, to) {
+            (Party::Lrms(cluster), _) => self.clusters.get(cluster.index())?.sampled,
+            (Party::Broker(from), Party::Broker(to)) => {
+                let told = self.told.get(self.cell(from, to))?.checked_sub(1);
+                told.map(SimTime::from_nanos)
+            }
+            _ => None,
+        }
     }
 
     /// How many events there were.

@@ -3,7 +3,7 @@
 mod forms;
 
 use super::query::{Pairs, encoded, repeated};
-use super::{NoPage, bad_request, count, figure, share, work};
+use super::{NoPage, bad_request, count, work};
 use crate::dashboard::Shared;
 use crate::dashboard::layout::{self, Layout, Tab};
 use crate::words::counts;
@@ -123,13 +123,7 @@ struct Head {
 struct Shown {
     row: Row,
     policy: String,
-    jobs: String,
     jobs_note: String,
-    delay: String,
-    p95: String,
-    wait: String,
-    utilization: String,
-    forwarded: String,
     replication: String,
     written: String,
     remarks: Vec<(&'static str, String)>,
@@ -235,13 +229,7 @@ fn shown(row: Row) -> Shown {
             (None, "complete") => "no broker".to_owned(),
             (None, _) => row.path.clone(),
         },
-        jobs: count(jobs.completed),
         jobs_note: counts(left.map(|(what, n)| (what, count(n)))),
-        delay: figure(row.figures.delay_s_mean),
-        p95: figure(row.figures.delay_s_p95),
-        wait: figure(row.figures.wait_s_mean),
-        utilization: share(row.figures.utilization),
-        forwarded: share(row.figures.forwarding_ratio),
         replication: gridrig_results::report::key_words(&row.replication),
         written: row.written_unix_s.map_or_else(String::new, date),
         remarks,

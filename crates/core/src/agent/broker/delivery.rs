@@ -4,9 +4,9 @@
 use super::notes::{UnderWay, visit_before};
 use super::{BrokerAgent, Reminder};
 use crate::agent::SAY_AGAIN;
-use crate::agent::conversation::{Arrival, FromBroker, ToLrms, ToPeer};
-use crate::agent::envelope::{Fate, Message, Undelivered};
 use crate::agent::{Cx, Handle};
+use crate::conversation::{Arrival, FromBroker, ToLrms, ToPeer};
+use crate::envelope::{Fate, Message, Undelivered};
 use crate::event::{Event, EventKind, MessageKind};
 use crate::ids::JobId;
 use crate::job::Reason;

@@ -2,10 +2,10 @@
 //! cycles.
 
 use super::{BrokerAgent, Reminder};
-use crate::agent::conversation::{Arrival, FromBroker};
-use crate::agent::envelope::{Fate, Received, Told};
 use crate::agent::store::{Opened, Receipt, SubmitError};
 use crate::agent::{Brought, Cancel, Cx, Due, Freeze, Handle};
+use crate::conversation::{Arrival, FromBroker};
+use crate::envelope::{Fate, Received, Told};
 use crate::load::LoadSample;
 use crate::message::{EndState, JobEnd, News, Target};
 use crate::session::{Push, Taken};

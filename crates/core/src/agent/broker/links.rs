@@ -1,17 +1,14 @@
 //! A broker as a participant: what reaches it, and what it sends, over links on
 //! which every message arrives once.
 
-use crate::agent::{
-    BrokerSends, Brought, Cancel, Cx, Due, Envelope, EnvelopeId, FromBroker, Handle, Participant,
-    Passed, ToLrms, ToPeer, Told,
-};
+use crate::agent::{BrokerSends, Brought, Cancel, Cx, Due, Handle, Participant, Told};
 use crate::broker::{Broker, Pending};
 use crate::event::{Event, EventKind, Party};
-use crate::ids::{DomainId, JobId};
+use crate::ids::DomainId;
 use crate::job::Reason;
 use crate::load::LoadSample;
-use crate::message::{News, Outgoing, Route, Target};
-use crate::time::{SimDuration, SimTime, transfer_time};
+use crate::message::{News, Route, Target};
+use crate::time::SimTime;
 use std::sync::Arc;
 
 impl Participant for Broker {
@@ -29,17 +26,12 @@ impl Handle<Brought<'_>> for Broker {
         self.now = cx.now();
         let (job, now) = (brought.spec.id, self.now);
         let route = self.way(brought.route);
-        let taken = self.take_over(now, brought.spec.clone(), route, cx);
+        let taken = self.take_over(cx, brought.spec.clone(), route);
         if let Err(reason) = taken {
-            let by = self.config().domain;
             match route.from {
-                Some(peer) => {
-                    let refused = Event::new(EventKind::Refused, job, by);
-                    cx.emit(now, refused.to(peer).because(reason));
-                    self.send_back(cx, peer, job, reason);
-                }
+                Some(peer) => self.refuse(cx, peer, job, reason),
                 None => {
-                    let rejected = Event::new(EventKind::Rejected, job, by);
+                    let rejected = Event::new(EventKind::Rejected, job, self.config().domain);
                     cx.emit(now, rejected.because(reason));
                     let seen = Event::new(EventKind::FinishSeen, job, Party::Client);
                     cx.emit(now, seen);
@@ -56,12 +48,7 @@ impl Handle<Cancel> for Broker {
 
     fn handle(&mut self, cx: &mut impl Cx<BrokerSends>, Cancel(job): Cancel) -> bool {
         self.now = cx.now();
-        let now = self.now;
-        self.sending(cx, |broker, cx, out| {
-            // A request would overtake data that is on its way: that is stopped.
-            let stopped = broker.is_leaving(now, job) && cx.recall(job);
-            (stopped && broker.recall(now, job, cx, out)) || broker.cancel(now, job, cx, out)
-        })
+        self.cancel(cx, job)
     }
 }
 
@@ -71,16 +58,14 @@ impl Handle<Told<News>> for Broker {
 
     fn handle(&mut self, cx: &mut impl Cx<BrokerSends>, news: Told<News>) {
         self.now = cx.now();
-        let (now, by) = (self.now, news.from);
-        self.sending(cx, |broker, cx, out| match news.said {
+        let by = news.from;
+        match news.said {
             News::Ended(end) if end.state.is_lost() => {
-                broker.lose_touch(now, end.job, by, cx, out);
+                self.lose_touch(cx, end.job, by);
             }
-            News::Ended(end) => broker.handle_end_from(now, by, end, cx, out),
-            News::Refused { job, reason, .. } => {
-                broker.handle_refusal(now, job, by, reason, cx, out);
-            }
-        });
+            News::Ended(end) => self.handle_end(cx, by, end),
+            News::Refused { job, reason, .. } => self.handle_refusal(cx, job, by, reason),
+        }
     }
 }
 
@@ -124,8 +109,7 @@ impl Handle<Due> for Broker {
                 let from = Target::Cluster(load.cluster);
                 self.handle_info(from, std::slice::from_ref(load));
             }
-            let now = self.now;
-            self.sending(cx, |broker, cx, out| broker.handle_cycle(now, cx, out));
+            self.handle_cycle(cx);
         }
     }
 }
@@ -136,110 +120,5 @@ impl Broker {
     pub(crate) fn way(&self, route: Option<Route>) -> Route {
         let route = route.filter(|route| route.hop > 0);
         route.unwrap_or(Route::entering(self.config().domain))
-    }
-
-    /// Gives a job up that is with this target: see [`Broker::lose_touch`].
-    pub(crate) fn give_up(
-        &mut self,
-        cx: &mut impl Cx<BrokerSends>,
-        job: JobId,
-        target: Target,
-    ) -> bool {
-        let now = cx.now();
-        self.sending(cx, |broker, cx, out| {
-            broker.lose_touch(now, job, target, cx, out)
-        })
-    }
-
-    /// Does something, and sends what it has set off.
-    fn sending<C: Cx<BrokerSends>, R>(
-        &mut self,
-        cx: &mut C,
-        what: impl FnOnce(&mut Self, &mut C, &mut Vec<Outgoing>) -> R,
-    ) -> R {
-        let mut out = std::mem::take(&mut self.out);
-        let answer = what(self, cx, &mut out);
-        for outgoing in out.drain(..) {
-            self.send_off(cx, outgoing);
-        }
-        self.out = out;
-        answer
-    }
-
-    #[inline]
-    fn send_off(&self, cx: &mut impl Cx<BrokerSends>, outgoing: Outgoing) {
-        let now = cx.now();
-        match outgoing {
-            Outgoing::Dispatch {
-                job,
-                cluster,
-                route,
-            } => {
-                let has_data = false;
-                let passed = Passed {
-                    job,
-                    route,
-                    has_data,
-                };
-                let due = now + self.config().settings.lrms_latency;
-                self.post(cx, due, FromBroker::Lrms(cluster, ToLrms::Dispatch(passed)));
-            }
-            Outgoing::Forward { job, to, route } => {
-                // Its data goes with it.
-                let data = self.transfer_time(job, to);
-                let passed = Passed {
-                    job,
-                    route,
-                    has_data: data > SimDuration::ZERO,
-                };
-                let due = now + self.config().latency(Target::Peer(to)) + data;
-                self.post(cx, due, FromBroker::Peer(to, ToPeer::Forward(passed)));
-            }
-            Outgoing::Refuse { job, to, reason } => self.send_back(cx, to, job, reason),
-            Outgoing::Notify { end, to } => self.tell(cx, to, News::Ended(end)),
-            Outgoing::Seen { end } => self.post(cx, now, FromBroker::Client(end)),
-            Outgoing::Cancel { job, to } => {
-                let due = now + self.config().latency(to);
-                let request = match to {
-                    Target::Cluster(cluster) => FromBroker::Lrms(cluster, ToLrms::Cancel(job)),
-                    Target::Peer(peer) => FromBroker::Peer(peer, ToPeer::Cancel(job)),
-                };
-                self.post(cx, due, request);
-            }
-        }
-    }
-
-    /// How long the data of a job is on its way to a peer.
-    fn transfer_time(&self, job: JobId, to: DomainId) -> SimDuration {
-        let bandwidth = self.config().neighbour(to).and_then(|one| one.bandwidth);
-        let data_kib = || self.spec(job).map_or(0, |spec| spec.data_kib);
-        bandwidth.map_or(SimDuration::ZERO, |bandwidth| {
-            transfer_time(data_kib(), Some(bandwidth))
-        })
-    }
-
-    fn send_back(&self, cx: &mut impl Cx<BrokerSends>, to: DomainId, job: JobId, reason: Reason) {
-        let refused = News::Refused {
-            job,
-            reason,
-            visit: None,
-        };
-        self.tell(cx, to, refused);
-    }
-
-    fn tell(&self, cx: &mut impl Cx<BrokerSends>, peer: DomainId, news: News) {
-        let due = cx.now() + self.config().latency(Target::Peer(peer));
-        self.post(cx, due, FromBroker::Peer(peer, ToPeer::News(news)));
-    }
-
-    #[inline]
-    fn post(&self, cx: &mut impl Cx<BrokerSends>, due: SimTime, message: BrokerSends) {
-        cx.send(Envelope {
-            id: EnvelopeId::default(),
-            from: Party::Broker(self.config().domain),
-            address: None,
-            due,
-            message,
-        });
     }
 }

@@ -2,9 +2,9 @@
 //! what it says is written down here and goes out under a key and a name.
 
 use crate::agent::Cx;
-use crate::agent::conversation::{Arrival, BrokerSends, FromBroker, Passed, ToLrms, ToPeer};
-use crate::agent::envelope::{Envelope, EnvelopeId, Tally};
 use crate::agent::store::{JobStore, Visit, digest};
+use crate::conversation::{Arrival, BrokerSends, FromBroker, Passed, ToLrms, ToPeer};
+use crate::envelope::{Envelope, EnvelopeId, Tally};
 use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::{DomainId, JobId};
 use crate::job::JobSpec;

@@ -7,9 +7,9 @@
 use super::notes::visit_before;
 use super::{BrokerAgent, Reminder};
 use crate::agent::Cx;
-use crate::agent::conversation::{Arrival, FromBroker, ToPeer};
-use crate::agent::envelope::Undelivered;
 use crate::agent::store::{Receipt, SubmitError, base_of};
+use crate::conversation::{Arrival, FromBroker, ToPeer};
+use crate::envelope::Undelivered;
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{DomainId, JobId};
 use crate::message::{EndState, JobEnd, News, Route, Target};
@@ -265,7 +265,7 @@ impl BrokerAgent {
     /// Touch with a job is lost: nobody here knows what became of it.
     pub(super) fn lose_touch(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, target: Target) {
         let mut writing = self.notes.writing(cx);
-        if self.broker.give_up(&mut writing, job, target) {
+        if self.broker.lose_touch(&mut writing, job, target) {
             self.note_end(JobEnd::without_run(job, EndState::LOST));
         }
     }

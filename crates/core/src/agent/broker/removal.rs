@@ -2,9 +2,9 @@
 //! followed to where they were sent, in an order that cannot lose the request.
 
 use super::{BrokerAgent, Reminder};
-use crate::agent::conversation::{Arrival, FromBroker};
-use crate::agent::envelope::Undelivered;
 use crate::agent::{Cancel, Cx};
+use crate::conversation::{Arrival, FromBroker};
+use crate::envelope::Undelivered;
 use crate::ids::{DomainId, JobId};
 use crate::message::{EndState, JobEnd, Target};
 

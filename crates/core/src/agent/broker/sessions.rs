@@ -3,10 +3,10 @@
 
 use super::BrokerAgent;
 use super::notes::UnderWay;
-use crate::agent::conversation::{Arrival, FromBroker};
 use crate::agent::store::JobView;
 use crate::agent::{Cx, Handle, JobHolder as _};
 use crate::broker::Access;
+use crate::conversation::{Arrival, FromBroker};
 use crate::event::Party;
 use crate::ids::{DomainId, JobId};
 use crate::load::LoadSample;

@@ -2,11 +2,11 @@ mod recovery;
 mod removal;
 
 use super::*;
-use crate::agent::envelope::{Fate, Received, Undelivered};
 use crate::agent::tests::Tested;
 use crate::agent::{Arrival, Cancel, Due, Envelope, Message as _, ToLrms};
 use crate::cluster::ClusterConfig;
 use crate::discipline::DisciplineKind;
+use crate::envelope::{Fate, Received, Undelivered};
 use crate::event::Party;
 use crate::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use crate::job::JobSpec;

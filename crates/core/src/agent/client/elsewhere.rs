@@ -4,8 +4,8 @@
 
 use super::attempts::{Attempt, Attempts, Observation, Place};
 use super::{ClientAgent, ClientSetup, GivenUp, Open};
-use crate::agent::conversation::{FromClient, ToEntry};
 use crate::agent::{Cx, Handle};
+use crate::conversation::{FromClient, ToEntry};
 use crate::event::{Event, EventKind, Party};
 use crate::ids::JobId;
 use crate::job::{Entry, Reason};

@@ -1,9 +1,9 @@
 //! Services that are asked for the ends of jobs, and when one counts as lost.
 
 use super::{ClientAgent, GivenUp, Open};
-use crate::agent::conversation::{FromClient, ToEntry};
-use crate::agent::envelope::Undelivered;
 use crate::agent::{Cx, Handle};
+use crate::conversation::{FromClient, ToEntry};
+use crate::envelope::Undelivered;
 use crate::job::{Entry, Reason};
 use crate::message::JobEnd;
 use crate::time::{SimDuration, WallTime};

@@ -2,12 +2,12 @@
 
 use super::{Follow, JobNews, Lrms, LrmsAgent, Outside};
 use crate::agent::SAY_AGAIN;
-use crate::agent::conversation::{Arrival, FromLrms, ToBroker};
-use crate::agent::envelope::{Fate, Message as _};
 use crate::agent::lrms::{Completions, Pass};
 use crate::agent::store::{Opened, Receipt, SubmitError};
 use crate::agent::{Brought, Cancel, Cx, Due, Freeze, Handle};
 use crate::cluster::ProcessorIds;
+use crate::conversation::{Arrival, FromLrms, ToBroker};
+use crate::envelope::{Fate, Message as _};
 use crate::event::Party;
 use crate::job::Reason;
 

@@ -24,19 +24,19 @@ impl<S: EventSink> Agents<'_, S> {
                 _ => {
                     let to = sent.message.to();
                     let result = self.attempt(sent.from, to, |agents| agents.client_says(&sent));
-                    self.follow_try(sent, tries, result, Parcel::FromClient, Parcel::ClientFate);
+                    self.follow_try(sent, tries, result, Parcel::ClientFate);
                 }
             },
             Parcel::ClientFate(fate) => self.tell_client(fate),
             Parcel::Ends(by, number) => self.answer(by, number),
             Parcel::FromBroker(sent, tries) => {
                 let result = self.try_from_broker(&sent);
-                self.follow_try(sent, tries, result, Parcel::FromBroker, Parcel::BrokerFate);
+                self.follow_try(sent, tries, result, Parcel::BrokerFate);
             }
             Parcel::FromLrms(sent, tries) => {
                 let to = sent.message.to();
                 let result = self.attempt(sent.from, to, |agents| agents.lrms_says(&sent));
-                self.follow_try(sent, tries, result, Parcel::FromLrms, Parcel::LrmsFate);
+                self.follow_try(sent, tries, result, Parcel::LrmsFate);
             }
             Parcel::BrokerFate(fate) => {
                 if let Party::Broker(domain) = fate.envelope.from {
@@ -82,12 +82,13 @@ impl<S: EventSink> Agents<'_, S> {
         sent: Envelope<M>,
         mut tries: Tries,
         result: Delivered,
-        again: fn(Envelope<M>, Tries) -> Parcel,
         fate: fn(Fate<M>) -> Parcel,
-    ) {
+    ) where
+        Parcel: From<(Envelope<M>, Tries)>,
+    {
         let way = (sent.from, sent.message.to());
         let (at, parcel) = match tries.note(result, self.down.contains(&way)) {
-            AfterTry::Again(wait) => (self.network.after(wait), again(sent, tries)),
+            AfterTry::Again(wait) => (self.network.after(wait), (sent, tries).into()),
             AfterTry::Over(result) => {
                 let silence = result.is_err_and(Undelivered::is_silence);
                 match silence {

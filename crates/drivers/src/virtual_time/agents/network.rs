@@ -33,6 +33,24 @@ pub(super) enum Parcel {
     Ends(Entry, u64),
 }
 
+impl From<(Envelope<FromClient>, Tries)> for Parcel {
+    fn from((sent, tries): (Envelope<FromClient>, Tries)) -> Self {
+        Parcel::FromClient(sent, tries)
+    }
+}
+
+impl From<(Envelope<FromBroker>, Tries)> for Parcel {
+    fn from((sent, tries): (Envelope<FromBroker>, Tries)) -> Self {
+        Parcel::FromBroker(sent, tries)
+    }
+}
+
+impl From<(Envelope<FromLrms>, Tries)> for Parcel {
+    fn from((sent, tries): (Envelope<FromLrms>, Tries)) -> Self {
+        Parcel::FromLrms(sent, tries)
+    }
+}
+
 /// The place of a question for ends and what becomes of it, which is about no job.
 fn place_of_ends(of: Entry) -> Place {
     place_of_client(Kind::Information, of, JobId(u32::MAX))
@@ -145,15 +163,13 @@ impl<'a, S> Network<'a, S> {
     }
 
     /// Sends a message off that has been tried so.
-    pub fn send_off(&mut self, sent: Envelope<FromBroker>, tries: Tries) {
-        let at = self.arrival(&sent);
-        self.agenda.push(at, Parcel::FromBroker(sent, tries));
-    }
-
-    /// When a message arrives that is sent now.
-    fn arrival<M: Message>(&mut self, sent: &Envelope<M>) -> SimTime {
+    pub fn send_off<M: Message>(&mut self, sent: Envelope<M>, tries: Tries)
+    where
+        Parcel: From<(Envelope<M>, Tries)>,
+    {
         let (from, to) = (sent.from, sent.message.to());
-        self.links.arrival(self.now, sent.due, from, to)
+        let at = self.links.arrival(self.now, sent.due, from, to);
+        self.agenda.push(at, (sent, tries).into());
     }
 }
 
@@ -172,7 +188,10 @@ impl<S: EventSink> EventSink for Network<'_, S> {
     }
 }
 
-impl<S: EventSink> Cx<FromBroker> for Network<'_, S> {
+impl<S: EventSink, M: Message> Cx<M> for Network<'_, S>
+where
+    Parcel: From<(Envelope<M>, Tries)>,
+{
     fn now(&self) -> SimTime {
         self.now
     }
@@ -181,7 +200,7 @@ impl<S: EventSink> Cx<FromBroker> for Network<'_, S> {
         self.wall()
     }
 
-    fn send(&mut self, sent: Envelope<FromBroker>) {
+    fn send(&mut self, sent: Envelope<M>) {
         self.send_off(sent, Tries::default());
     }
 
@@ -199,46 +218,6 @@ impl<S: EventSink> Cx<FromBroker> for Network<'_, S> {
                 return true;
             }
         }
-        false
-    }
-}
-
-impl<S: EventSink> Cx<FromClient> for Network<'_, S> {
-    fn now(&self) -> SimTime {
-        self.now
-    }
-
-    fn wall(&self) -> WallTime {
-        self.wall()
-    }
-
-    fn send(&mut self, sent: Envelope<FromClient>) {
-        let at = self.arrival(&sent);
-        self.agenda
-            .push(at, Parcel::FromClient(sent, Tries::default()));
-    }
-
-    fn recall(&mut self, _job: JobId) -> bool {
-        false
-    }
-}
-
-impl<S: EventSink> Cx<FromLrms> for Network<'_, S> {
-    fn now(&self) -> SimTime {
-        self.now
-    }
-
-    fn wall(&self) -> WallTime {
-        self.wall()
-    }
-
-    fn send(&mut self, sent: Envelope<FromLrms>) {
-        let at = self.arrival(&sent);
-        self.agenda
-            .push(at, Parcel::FromLrms(sent, Tries::default()));
-    }
-
-    fn recall(&mut self, _job: JobId) -> bool {
         false
     }
 }

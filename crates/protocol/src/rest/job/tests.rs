@@ -1,5 +1,6 @@
 use super::*;
 use gridrig_core::ids::DomainId;
+use gridrig_core::job::Requirements;
 use gridrig_core::message::Route;
 
 #[test]
@@ -9,6 +10,10 @@ fn a_job_survives_the_wire() {
     spec.components.first.requirements.os = Some("LINUX".into());
     spec.components.first.requirements.memory_kib = 5;
     spec.components.first.requirements.generic = "gpu:2,nic:1".parse().unwrap();
+    let mut other = spec.components.first.clone();
+    (other.processors, other.requirements.memory_kib) = (4, 9);
+    let plain = Components::one(1, Requirements::default()).first;
+    spec.components.more = [other, plain].into();
     let sent = JobSubmission::forwarded(&Arrival {
         key: Some("r/0/7/1".to_owned()),
         id: Some(JobId(7)),
@@ -83,6 +88,38 @@ fn a_bad_submission_names_the_field() {
         &format!(r#"{{"processors":1,"run_time":"1s","key":"{key}"}}"#),
         "1 to 200 characters",
     );
+}
+
+#[test]
+fn a_bad_component_names_its_field() {
+    let check = |more: &str, wanted: &str| {
+        let text = format!(r#"{{"processors":1,"run_time":"1s","more_components":[{more}]}}"#);
+        let read: JobSubmission = serde_json::from_str(&text).unwrap();
+        let problem = read.spec().unwrap_err();
+        assert_eq!((problem.status, problem.code.as_str()), (422, "invalid"));
+        assert!(problem.detail.contains(wanted), "{}", problem.detail);
+    };
+    let one = r#"{"processors":1}"#;
+    check(
+        &format!(r#"{one},{{"processors":0}}"#),
+        "field more_components[1].processors = \"0\": expected at least 1",
+    );
+    check(
+        r#"{"processors":1,"requirements":{"generic_resources":{"gpu":0}}}"#,
+        "field more_components[0].requirements.generic_resources = \"gpu:0\"",
+    );
+    check(
+        &[one; 64].join(","),
+        "field more_components = \"64 components\": expected at most 63",
+    );
+    let stray = r#"{"processors":1,"run_time":"1s","more_components":[{"processors":1,"x":1}]}"#;
+    assert!(serde_json::from_str::<JobSubmission>(stray).is_err());
+    let most = format!(
+        r#"{{"processors":1,"run_time":"1s","more_components":[{}]}}"#,
+        [one; 63].join(",")
+    );
+    let read: JobSubmission = serde_json::from_str(&most).unwrap();
+    assert_eq!(read.spec().unwrap().processors(), 64);
 }
 
 #[test]

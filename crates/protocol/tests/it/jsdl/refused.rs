@@ -50,6 +50,10 @@ fn what_is_refused_is_named_by_its_path() {
             "JobIdentification: given twice: expected it once",
         ),
         (
+            "<Resources/><Resources/>",
+            "Resources: given twice: expected it once",
+        ),
+        (
             "(null)",
             "text \"(null)\" between elements: expected an element",
         ),

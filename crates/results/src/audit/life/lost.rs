@@ -7,14 +7,16 @@ use gridrig_core::event::Party;
 
 impl<'a> Auditor<'a> {
     /// A broker that was started anew has looked for a job that it may have had
-    /// before: it is here, having come or never left, or where it was sent.
+    /// before: it is here, having come or never left, or where it was sent. One that
+    /// it had rejected and finds here has not ended: it has forgotten so before the
+    /// client knew.
     pub(super) fn recovered(&mut self, life: &mut Life<'a>, (by, to): (Party, Party), hop: u32) {
         life.recovered = true;
         let was_here = match life.place {
             Place::Entering(here) | Place::Broker(here) => here == by,
             Place::Forwarded(from, here) => by == from || by == here,
             Place::Dispatched(from, _) => by == from,
-            Place::Ended(state) => state == JobState::Rejected,
+            Place::Ended(JobState::Rejected) => to == by && by == life.job.entry.into(),
             _ => false,
         };
         let fits = match life.place {
@@ -28,11 +30,11 @@ impl<'a> Auditor<'a> {
         }
         if was_here {
             life.hop = hop;
-            life.move_to(match to {
+            life.place = match to {
                 _ if to == by => Place::Broker(by),
                 Party::Lrms(_) => Place::Dispatched(by, to),
                 _ => Place::Forwarded(by, to),
-            });
+            };
         }
     }
 

@@ -4,7 +4,7 @@ use super::Table;
 use crate::compare::document::{Breakdown, Comparison, Estimate, Policy, Role};
 use crate::compare::text::{maybe, number, p_value, percent, signed};
 use crate::regret::Regret;
-use crate::text::cells;
+use crate::text::{cells, columns};
 use crate::threshold::{Figure, METRICS};
 use crate::words;
 
@@ -69,16 +69,9 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
             "{figure}: {}{unit}, mean over the replications; less is better",
             words::figure(figure)
         ),
-        header: cells([
-            "policy",
-            "value",
-            "95 % interval",
-            "difference",
-            "95 % interval",
-            "ratio",
-            "p Holm",
-            "other sign",
-        ]),
+        header: columns(
+            "policy | value | 95 % interval | difference | 95 % interval | ratio | p Holm | other sign",
+        ),
         rows,
         note: bounds_note(document),
     }
@@ -202,16 +195,7 @@ fn load_table(document: &Comparison) -> Table {
     });
     Table {
         title: "Load: means over the replications, all measured jobs".to_owned(),
-        header: cells([
-            "policy",
-            "util %",
-            "CV",
-            "Gini",
-            "fwd %",
-            "away %",
-            "waited %",
-            "makespan s",
-        ]),
+        header: columns("policy | util % | CV | Gini | fwd % | away % | waited % | makespan s"),
         rows: rows.collect(),
         note: Some("CV and Gini: imbalance of utilization between clusters.".to_owned()),
     }
@@ -238,15 +222,7 @@ fn decisions_table(document: &Comparison) -> Option<Table> {
     let rows: Vec<Vec<String>> = rows.collect();
     (!rows.is_empty()).then(|| Table {
         title: "Decisions: what brokers knew, and what it cost".to_owned(),
-        header: cells([
-            "policy",
-            "info age s",
-            "oldest s",
-            "best %",
-            "regret s",
-            "p95 s",
-            "max s",
-        ]),
+        header: columns("policy | info age s | oldest s | best % | regret s | p95 s | max s"),
         rows,
         note: Some(
             "Info age: of what was known of the chosen candidate. Regret: how much later a job would \
@@ -356,14 +332,9 @@ fn breakdown_table(document: &Comparison, breakdown: &Breakdown) -> Table {
         false => "Other jobs under each policy: no differences are shown.".to_owned(),
         true => format!("{of}* without correction for the number of comparisons."),
     };
-    let mut header = cells([
-        &by,
-        "policy",
-        "jobs",
-        "mean",
-        "difference",
-        "95 % interval*",
-    ]);
+    let mut header = columns(&format!(
+        "{by} | policy | jobs | mean | difference | 95 % interval*"
+    ));
     if !breakdown.same_jobs {
         header.truncate(4);
         rows.iter_mut().for_each(|row| row.truncate(4));
@@ -392,16 +363,7 @@ fn starvation_table(document: &Comparison) -> Option<Table> {
     (!rows.is_empty()).then(|| Table {
         title: "Starvation: the three jobs that waited longest relative to their run time"
             .to_owned(),
-        header: cells([
-            "policy",
-            "in",
-            "job",
-            "procs",
-            "run s",
-            "wait s",
-            "wait/run",
-            "overtaken by",
-        ]),
+        header: columns("policy | in | job | procs | run s | wait s | wait/run | overtaken by"),
         rows,
         note: Some(
             "Overtaken by: jobs that the cluster queued later and started earlier.".to_owned(),

@@ -1,7 +1,7 @@
 //! Draws of integers, by one rule that no library version changes.
 
+use crate::synth::unit;
 use gridrig_core::rng;
-use rand::Rng;
 use rand::rngs::ChaCha8Rng;
 
 /// A named stream.
@@ -15,8 +15,7 @@ impl Draw {
     /// Uniform in `0..bound`; 0 for a bound of 0. The bias of a product of 128
     /// bits is below one in 2^32 for every bound used here.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
-        let product = u128::from(self.0.next_u64()) * u128::from(bound);
-        (product >> 64) as u64
+        unit::below(&mut self.0, bound)
     }
 
     /// True `percent` times of a hundred.
@@ -27,14 +26,8 @@ impl Draw {
     /// One of the values, by weight.
     pub(super) fn weighted<T: Copy>(&mut self, choices: &[(T, u64)]) -> Option<T> {
         let total = choices.iter().map(|c| c.1).sum();
-        let mut at = self.below(total);
-        for (value, weight) in choices {
-            if at < *weight {
-                return Some(*value);
-            }
-            at -= weight;
-        }
-        None
+        let found = unit::holder(choices.iter().map(|c| c.1), self.below(total))?;
+        Some(choices[found].0)
     }
 }
 

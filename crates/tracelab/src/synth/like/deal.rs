@@ -2,7 +2,7 @@
 
 use super::daytime::DayWeights;
 use super::{ALIKE, BATCH_WINDOW_S, Profile};
-use crate::synth::unit::{below, unit};
+use crate::synth::unit::{below, holder, unit};
 use rand::rngs::ChaCha8Rng;
 
 /// A weighted choice whose weights are used up.
@@ -161,13 +161,8 @@ impl Hand {
         if total == 0 {
             return below(random, self.users.len() as u64) as usize;
         }
-        let mut at = below(random, total);
-        let found = self.users.iter().position(|user| {
-            let here = at < user.left;
-            at = at.saturating_sub(user.left);
-            here
-        });
-        found.unwrap_or(0)
+        let left = self.users.iter().map(|user| user.left);
+        holder(left, below(random, total)).unwrap_or(0)
     }
 
     /// The cell of a user's next job.

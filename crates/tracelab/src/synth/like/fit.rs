@@ -36,49 +36,28 @@ impl Default for FitOptions {
     }
 }
 
-/// How finely a model tells things apart, from fine to coarse.
-#[derive(Clone, Copy, Debug)]
-struct Detail {
-    run_times: usize,
-    sizes: usize,
-    /// Users with a profile of their own, and profiles that the others share.
-    own: usize,
-    shared: usize,
-    labels: usize,
-}
+/// How finely a model tells things apart: ranges of run times and of sizes, users
+/// with a profile of their own, profiles that the others share, and labels of a
+/// profile.
+type Detail = [usize; 5];
 
+/// From fine to coarse.
 const DETAILS: [Detail; 14] = [
-    detail(64, 24, 250, 12, 8),
-    detail(48, 24, 250, 12, 8),
-    detail(32, 24, 250, 12, 8),
-    detail(32, 20, 150, 12, 6),
-    detail(28, 16, 100, 10, 6),
-    detail(24, 14, 70, 8, 4),
-    detail(24, 12, 55, 8, 4),
-    detail(24, 12, 40, 8, 4),
-    detail(22, 10, 32, 6, 3),
-    detail(20, 10, 24, 4, 3),
-    detail(20, 10, 18, 4, 3),
-    detail(18, 8, 14, 3, 2),
-    detail(16, 8, 10, 2, 2),
-    detail(16, 6, 6, 2, 2),
+    [64, 24, 250, 12, 8],
+    [48, 24, 250, 12, 8],
+    [32, 24, 250, 12, 8],
+    [32, 20, 150, 12, 6],
+    [28, 16, 100, 10, 6],
+    [24, 14, 70, 8, 4],
+    [24, 12, 55, 8, 4],
+    [24, 12, 40, 8, 4],
+    [22, 10, 32, 6, 3],
+    [20, 10, 24, 4, 3],
+    [20, 10, 18, 4, 3],
+    [18, 8, 14, 3, 2],
+    [16, 8, 10, 2, 2],
+    [16, 6, 6, 2, 2],
 ];
-
-const fn detail(
-    run_times: usize,
-    sizes: usize,
-    own: usize,
-    shared: usize,
-    labels: usize,
-) -> Detail {
-    Detail {
-        run_times,
-        sizes,
-        own,
-        shared,
-        labels,
-    }
-}
 
 /// Requested times that a model lists.
 const REQUESTS: usize = 24;
@@ -198,6 +177,7 @@ impl Timing {
 
 fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> LookAlike {
     let jobs = &trace.jobs;
+    let [run_levels, size_levels, ..] = detail;
     let grain = |levels, own| Grain {
         levels,
         values: STEPS,
@@ -206,11 +186,11 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
     };
     let sizes = divide(
         jobs.iter().map(|j| u64::from(j.processors)).collect(),
-        grain(detail.sizes, OWN_SIZE),
+        grain(size_levels, OWN_SIZE),
     );
     let run_times = divide(
         jobs.iter().map(|j| seconds(j.run_time)).collect(),
-        grain(detail.run_times, 1.0),
+        grain(run_levels, 1.0),
     );
     let rows = placed(jobs, &sizes, &run_times, timing);
     let users = timing.users.len();
@@ -232,15 +212,6 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
         source: source(trace, span),
         unix_start: arrivals.unix_start,
         first_submit_s: first + (last - first + 1).next_multiple_of(WEEK),
-        hours_of_week: Vec::new(),
-        hours_of_day: Vec::new(),
-        days: Vec::new(),
-        silences_min: Vec::new(),
-        rows: Vec::new(),
-        splits: Vec::new(),
-        folds: Vec::new(),
-        halves: Vec::new(),
-        gap_weights: Vec::new(),
         turns: turns
             .odds
             .chunks(turns::AGES)
@@ -260,6 +231,7 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
         profiles: profiles(&rows, &turns.of_user, detail),
         sizes,
         run_times,
+        ..LookAlike::default()
     };
     model.set_arrivals(arrivals, &timing.form);
     model
@@ -389,6 +361,7 @@ struct Tables {
 /// Profiles of the users, the busiest first; `turns` has each user's number of
 /// turns and odds to go on.
 fn profiles(rows: &[Row<'_>], turns: &[(u64, f64)], detail: Detail) -> Vec<Profile> {
+    let [.., own, shared, of_profile] = detail;
     let mut users: BTreeMap<usize, Tables> = BTreeMap::new();
     for row in rows {
         let tables = users.entry(row.user).or_default();
@@ -403,10 +376,10 @@ fn profiles(rows: &[Row<'_>], turns: &[(u64, f64)], detail: Detail) -> Vec<Profi
     }
     let mut ranked: Vec<Tables> = users.into_values().collect();
     ranked.sort_by_key(|tables| std::cmp::Reverse(tables.jobs));
-    let tail = ranked.split_off(detail.own.min(ranked.len()));
+    let tail = ranked.split_off(own.min(ranked.len()));
     let mut groups: Vec<Vec<Tables>> = ranked.into_iter().map(|tables| vec![tables]).collect();
     // Neighbours in rank share a profile.
-    let each = tail.len().div_ceil(detail.shared).max(1);
+    let each = tail.len().div_ceil(shared).max(1);
     let mut tail = tail.into_iter().peekable();
     while tail.peek().is_some() {
         groups.push(tail.by_ref().take(each).collect());
@@ -435,7 +408,7 @@ fn profiles(rows: &[Row<'_>], turns: &[(u64, f64)], detail: Detail) -> Vec<Profi
             }
             let mut labels: Vec<([i64; 4], i64)> = labels.into_iter().collect();
             labels.sort_by_key(|label| (std::cmp::Reverse(label.1), label.0));
-            labels.truncate(detail.labels);
+            labels.truncate(of_profile);
             Profile {
                 users,
                 turns,

@@ -9,7 +9,7 @@ use super::turns::{Recents, shifted};
 use super::week::Instants;
 use crate::format::{Record, field};
 use crate::synth::error::SynthError;
-use crate::synth::unit::{below, unit};
+use crate::synth::unit::{below, holder, unit};
 use gridrig_core::rng;
 use rand::rngs::ChaCha8Rng;
 
@@ -160,15 +160,10 @@ impl LookAlikeJobs<'_> {
 
     fn request(&mut self, run: usize) -> Option<u64> {
         let pairs = &self.model.requests[run];
-        let total = pairs.iter().skip(1).step_by(2).sum();
-        let mut at = below(&mut self.fields, total);
-        for pair in pairs.chunks_exact(2) {
-            if at < pair[1] {
-                return self.model.requested_times_s.get(pair[0] as usize).copied();
-            }
-            at -= pair[1];
-        }
-        None
+        let counts = pairs.iter().skip(1).step_by(2).copied();
+        let at = below(&mut self.fields, counts.clone().sum());
+        let time = pairs[2 * holder(counts, at)?];
+        self.model.requested_times_s.get(time as usize).copied()
     }
 }
 

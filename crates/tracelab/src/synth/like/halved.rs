@@ -1,5 +1,8 @@
 //! Stretches that were halved in the source, and how their neighbours pull.
 
+use crate::synth::unit::unit;
+use rand::rngs::ChaCha8Rng;
+
 /// A stretch that was halved in the source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Halved {
@@ -51,4 +54,13 @@ pub(super) fn side_pull(seen: &[Halved]) -> f64 {
         })
         .collect();
     pull(&sides)
+}
+
+/// The larger half's jobs as those on the left, with this probability, or on the
+/// right.
+pub(super) fn side(larger: u64, jobs: u64, p: f64, random: &mut ChaCha8Rng) -> u64 {
+    match unit(random) < p {
+        true => larger,
+        false => jobs - larger,
+    }
 }

@@ -2,7 +2,7 @@
 //! the quantiles of the larger half's share: a form that sees a burst beside one
 //! late job as well as an even row, and crowds up to thousands of jobs.
 
-use super::halved::{Halved, moved, side_pull};
+use super::halved::{Halved, moved, side, side_pull};
 use crate::synth::unit::unit;
 use rand::rngs::ChaCha8Rng;
 
@@ -23,109 +23,69 @@ fn octave(jobs: u64) -> usize {
     (jobs.max(1).next_power_of_two().ilog2() as usize).min(OCTAVES - 1)
 }
 
-/// The larger half of stretches with about as many jobs.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Larger {
-    /// Exponent of the odds that it is on the side of the larger neighbour, as
-    /// that of a split.
-    pull: f64,
-    /// Of a thousand stretches: how many have halves as even as can be, and how
-    /// many have all jobs in one.
-    even: f64,
-    all: f64,
-    /// Else: rising quantiles of its share, in thousandths.
-    quantiles: Vec<f64>,
+/// The larger half of stretches with about as many jobs, as a model file has it:
+/// the exponent of the odds that it is on the side of the larger neighbour, as
+/// that of a split; how many of a thousand stretches have halves as even as can
+/// be, and how many have all jobs in one; else rising quantiles of its share, in
+/// thousandths.
+fn measure(seen: &[Halved]) -> Vec<f64> {
+    let larger = |h: &Halved| h.left.max(h.jobs - h.left);
+    let all = seen.iter().filter(|h| larger(h) == h.jobs).count();
+    let even = |h: &&Halved| larger(h) < h.jobs && larger(h) <= h.jobs.div_ceil(2);
+    let even = seen.iter().filter(even).count();
+    let between = |h: &&Halved| larger(h) < h.jobs && larger(h) > h.jobs.div_ceil(2);
+    let between = seen.iter().filter(between);
+    let mut shares: Vec<f64> = between.map(|h| larger(h) as f64 / h.jobs as f64).collect();
+    shares.sort_unstable_by(f64::total_cmp);
+    let permille = |count: usize| (count as f64 * 1e3 / seen.len() as f64).round();
+    let quantile = |step: usize| {
+        let share = gridrig_results::stats::quantile(&shares, step as f64 / STEPS as f64);
+        (share.unwrap_or(1.0) * 1e3).round()
+    };
+    let pull = (side_pull(seen) * 1e2).round() / 1e2;
+    let mut numbers = vec![pull, permille(even), permille(all)];
+    if !shares.is_empty() {
+        numbers.extend((0..=STEPS).map(quantile));
+    }
+    numbers
 }
 
-impl Larger {
-    fn of(seen: &[&Halved]) -> Self {
-        let larger = |h: &&Halved| h.left.max(h.jobs - h.left);
-        let all = seen.iter().filter(|h| larger(h) == h.jobs).count();
-        let even = |h: &&&Halved| larger(h) < h.jobs && larger(h) <= h.jobs.div_ceil(2);
-        let even = seen.iter().filter(even).count();
-        let between = |h: &&&Halved| larger(h) < h.jobs && larger(h) > h.jobs.div_ceil(2);
-        let mut shares: Vec<f64> = seen
-            .iter()
-            .filter(between)
-            .map(|h| larger(h) as f64 / h.jobs as f64)
-            .collect();
-        shares.sort_unstable_by(f64::total_cmp);
-        let permille = |count: usize| (count as f64 * 1e3 / seen.len() as f64).round();
-        let quantile = |step: usize| {
-            let share = gridrig_results::stats::quantile(&shares, step as f64 / STEPS as f64);
-            (share.unwrap_or(1.0) * 1e3).round()
-        };
-        let copied: Vec<Halved> = seen.iter().map(|h| **h).collect();
-        Larger {
-            pull: (side_pull(&copied) * 1e2).round() / 1e2,
-            even: permille(even),
-            all: permille(all),
-            quantiles: match shares.is_empty() {
-                true => Vec::new(),
-                false => (0..=STEPS).map(quantile).collect(),
-            },
-        }
+/// Jobs of the larger half.
+fn larger(numbers: &[f64], jobs: u64, random: &mut ChaCha8Rng) -> u64 {
+    let (evenly, wholly, quantiles) = (numbers[1], numbers[2], &numbers[3..]);
+    let even = jobs.div_ceil(2);
+    if jobs < 2 {
+        return jobs;
     }
-
-    /// As a model file has it.
-    pub(super) fn numbers(&self) -> Vec<f64> {
-        let head = [self.pull, self.even, self.all];
-        head.into_iter().chain(self.quantiles.clone()).collect()
+    let drawn = unit(random) * 1e3;
+    if drawn < evenly {
+        return even;
     }
-
-    pub(super) fn from_numbers(numbers: &[f64]) -> Self {
-        let at = |number: usize| numbers.get(number).copied().unwrap_or(0.0);
-        Larger {
-            pull: at(0),
-            even: at(1),
-            all: at(2),
-            quantiles: numbers.iter().skip(3).copied().collect(),
-        }
+    // Two jobs have nothing between one each and both.
+    if drawn < evenly + wholly || quantiles.len() < 2 || even + 1 >= jobs {
+        return jobs;
     }
-
-    fn draw_one(&self, jobs: u64, p: f64, slope: f64, random: &mut ChaCha8Rng) -> u64 {
-        let larger = self.larger(jobs, random);
-        match unit(random) < moved(p, self.pull, slope) {
-            true => larger,
-            false => jobs - larger,
-        }
-    }
-
-    fn larger(&self, jobs: u64, random: &mut ChaCha8Rng) -> u64 {
-        let even = jobs.div_ceil(2);
-        if jobs < 2 {
-            return jobs;
-        }
-        let drawn = unit(random) * 1e3;
-        if drawn < self.even {
-            return even;
-        }
-        // Two jobs have nothing between one each and both.
-        if drawn < self.even + self.all || self.quantiles.len() < 2 || even + 1 >= jobs {
-            return jobs;
-        }
-        let steps = self.quantiles.len() - 1;
-        let place = unit(random) * steps as f64;
-        let step = (place as usize).min(steps - 1);
-        let (low, high) = (self.quantiles[step], self.quantiles[step + 1]);
-        let share = (low + (place - step as f64) * (high - low)) / 1e3;
-        ((share * jobs as f64).round() as u64).clamp(even + 1, jobs - 1)
-    }
+    let steps = quantiles.len() - 1;
+    let place = unit(random) * steps as f64;
+    let step = (place as usize).min(steps - 1);
+    let (low, high) = (quantiles[step], quantiles[step + 1]);
+    let share = (low + (place - step as f64) * (high - low)) / 1e3;
+    ((share * jobs as f64).round() as u64).clamp(even + 1, jobs - 1)
 }
 
 /// One halving, by the octave of the jobs.
-pub(super) fn fit(seen: &[Halved]) -> Vec<Larger> {
-    let mut by_octave: Vec<Vec<&Halved>> = vec![Vec::new(); OCTAVES];
+pub(super) fn fit(seen: &[Halved]) -> Vec<Vec<f64>> {
+    let mut by_octave: Vec<Vec<Halved>> = vec![Vec::new(); OCTAVES];
     for halved in seen {
-        by_octave[octave(halved.jobs)].push(halved);
+        by_octave[octave(halved.jobs)].push(*halved);
     }
-    let mut last = Larger::default();
+    let mut last = vec![0.0; NUMBERS[0]];
     let most = by_octave.iter().rposition(|seen| seen.len() >= LEAST);
     let mut rows = Vec::with_capacity(OCTAVES);
     for seen in &by_octave[..most.map_or(0, |most| most + 1)] {
         // What was hardly ever seen is like what is a little smaller.
         if seen.len() >= LEAST {
-            last = Larger::of(seen);
+            last = measure(seen);
         }
         rows.push(last.clone());
     }
@@ -134,10 +94,18 @@ pub(super) fn fit(seen: &[Halved]) -> Vec<Larger> {
 
 /// How many of so many jobs fall on the left half, whose share would be `p` if
 /// jobs were spread evenly.
-pub(super) fn draw(rows: &[Larger], jobs: u64, p: f64, slope: f64, random: &mut ChaCha8Rng) -> u64 {
+pub(super) fn draw(
+    rows: &[Vec<f64>],
+    jobs: u64,
+    p: f64,
+    slope: f64,
+    random: &mut ChaCha8Rng,
+) -> u64 {
     let known = rows.len().saturating_sub(1);
-    let row = rows.get(octave(jobs).min(known));
-    row.map_or(0, |row| row.draw_one(jobs, p, slope, random))
+    rows.get(octave(jobs).min(known)).map_or(0, |numbers| {
+        let larger = larger(numbers, jobs, random);
+        side(larger, jobs, moved(p, numbers[0], slope), random)
+    })
 }
 
 #[cfg(test)]
@@ -168,7 +136,6 @@ mod tests {
             let found = counts[larger];
             assert!(found.abs_diff(expected) < 200, "{larger}: {found}");
         }
-        let read = Larger::from_numbers(&rows[6].numbers());
-        assert_eq!(read, rows[6]);
+        assert_eq!(rows[6].len(), NUMBERS[1]);
     }
 }

@@ -1,6 +1,7 @@
 //! Ranges of a quantity and what lies inside them.
 
-use crate::synth::error::{SynthError, within};
+use crate::synth::error::{SynthError, entries, within};
+use crate::synth::unit::holder;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -52,15 +53,10 @@ impl Level {
     /// The value at a part of the range, from 0 to below 1.
     pub(super) fn at(&self, part: f64) -> u64 {
         if self.quantiles.is_empty() {
-            let total: u64 = self.values.iter().skip(1).step_by(2).sum();
-            let mut rank = (part * total as f64) as u64;
-            for pair in self.values.chunks_exact(2) {
-                if rank < pair[1] {
-                    return pair[0];
-                }
-                rank -= pair[1];
-            }
-            return self.values.first().copied().unwrap_or(0);
+            let counts = self.values.iter().skip(1).step_by(2).copied();
+            let rank = (part * counts.clone().sum::<u64>() as f64) as u64;
+            let place = 2 * holder(counts, rank).unwrap_or(0);
+            return self.values.get(place).copied().unwrap_or(0);
         }
         let steps = self.quantiles.len() - 1;
         let place = part * steps as f64;
@@ -137,11 +133,7 @@ pub(super) fn check(
     levels: &[Level],
     range: RangeInclusive<f64>,
 ) -> Result<(), SynthError> {
-    within(
-        &format!("{field} (entries)"),
-        levels.len() as f64,
-        1.0..=1e4,
-    )?;
+    entries(field, levels.len(), 1.0..=1e4)?;
     for (at, level) in levels.iter().enumerate() {
         let field = format!("{field}[{at}]");
         let refuse = |value: &[u64], expected: &str| {

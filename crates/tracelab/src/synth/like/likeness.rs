@@ -5,11 +5,6 @@ use super::deal::closeness;
 use super::{ALIKE, Likeness};
 use std::collections::BTreeMap;
 
-/// Shares of pairs of jobs: same cell; else same sizes and run times alike; else
-/// same sizes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Shares([f64; 3]);
-
 /// Jobs in order: submit time, user (numbered from 0) and cell.
 pub(super) fn measure(
     jobs: impl Iterator<Item = (u64, usize, u64)> + Clone,
@@ -18,17 +13,17 @@ pub(super) fn measure(
 ) -> Likeness {
     let chance = by_chance(jobs.clone(), users, runs);
     let mut before: Vec<Option<(u64, u64)>> = vec![None; users];
-    let mut found = [Shares::default(); 3];
-    let mut expected = [Shares::default(); 3];
+    let mut found = [[0.0; 3]; 3];
+    let mut expected = [[0.0; 3]; 3];
     let mut pairs = [0.0f64; 3];
     for (now, user, cell) in jobs {
         if let Some((last, other)) = before[user] {
             let close = closeness(Some(now.saturating_sub(last)));
             pairs[close] += 1.0;
             if let Some(kind) = kind(cell, other, runs) {
-                found[close].0[kind] += 1.0;
+                found[close][kind] += 1.0;
             }
-            for (sum, share) in expected[close].0.iter_mut().zip(chance[user].0) {
+            for (sum, share) in expected[close].iter_mut().zip(chance[user]) {
                 *sum += share;
             }
         }
@@ -36,7 +31,7 @@ pub(super) fn measure(
     }
     let mut likeness = Likeness::default();
     for close in 0..3 {
-        let share = |shares: &Shares| shares.0.map(|sum| sum / f64::max(pairs[close], 1.0));
+        let share = |shares: &[f64; 3]| shares.map(|sum| sum / f64::max(pairs[close], 1.0));
         let kept = beyond(share(&found[close]), share(&expected[close]));
         let [cell, alike, size] = kept.map(|share| (share * 1e3).round() / 1e3);
         likeness.same_cell.push(cell);
@@ -61,18 +56,18 @@ fn by_chance(
     jobs: impl Iterator<Item = (u64, usize, u64)>,
     users: usize,
     runs: u64,
-) -> Vec<Shares> {
+) -> Vec<[f64; 3]> {
     let mut cells: Vec<BTreeMap<u64, f64>> = vec![BTreeMap::new(); users];
     for (_, user, cell) in jobs {
         *cells[user].entry(cell).or_default() += 1.0;
     }
     let of_user = |cells: &BTreeMap<u64, f64>| {
         let all: f64 = cells.values().sum();
-        let mut shares = Shares::default();
+        let mut shares = [0.0; 3];
         let mut sizes: BTreeMap<u64, f64> = BTreeMap::new();
         for (cell, count) in cells {
             let p = count / all;
-            shares.0[0] += p * p;
+            shares[0] += p * p;
             let in_size = |other: &u64| other / runs == cell / runs;
             let from = cell.saturating_sub(ALIKE as u64);
             let near: f64 = cells
@@ -80,11 +75,11 @@ fn by_chance(
                 .filter(|(other, _)| *other != cell && in_size(other))
                 .map(|(_, count)| count / all)
                 .sum();
-            shares.0[1] += p * near;
+            shares[1] += p * near;
             *sizes.entry(cell / runs).or_default() += p;
         }
         let same_size: f64 = sizes.values().map(|p| p * p).sum();
-        shares.0[2] = (same_size - shares.0[0] - shares.0[1]).max(0.0);
+        shares[2] = (same_size - shares[0] - shares[1]).max(0.0);
         shares
     };
     cells.iter().map(of_user).collect()

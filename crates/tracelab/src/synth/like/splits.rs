@@ -8,11 +8,11 @@
 //! Baraniuk (IEEE Trans. Information Theory 45, 1999), with integer jobs and
 //! with parameters that depend on how many there are.
 
-use super::halved::{Halved, moved, pull, side_pull};
-use super::halves::{self, Larger};
+use super::halved::{Halved, moved, pull, side, side_pull};
+use super::halves;
 use super::stretch::Stretch;
 use crate::synth::gamma::ln_gamma;
-use crate::synth::unit::{below, unit};
+use crate::synth::unit::{below, holder, unit};
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Beta, Binomial, Distribution};
 
@@ -78,10 +78,7 @@ impl Fold {
     /// if jobs were spread evenly.
     pub(super) fn draw(&self, jobs: u64, p: f64, slope: f64, random: &mut ChaCha8Rng) -> u64 {
         let larger = self.larger(jobs, random);
-        match unit(random) < moved(p, self.pull, slope) {
-            true => larger,
-            false => jobs - larger,
-        }
+        side(larger, jobs, moved(p, self.pull, slope), random)
     }
 
     fn larger(&self, jobs: u64, random: &mut ChaCha8Rng) -> u64 {
@@ -90,12 +87,7 @@ impl Fold {
         if jobs < 2 || total == 0 {
             return jobs;
         }
-        let mut at = below(random, total);
-        let class = self.shares.iter().position(|share| {
-            let here = at < *share;
-            at = at.saturating_sub(*share);
-            here
-        });
+        let class = holder(self.shares.iter().copied(), below(random, total));
         let class = class.unwrap_or(CLASSES - 1);
         if class == 0 || class >= CLASSES - 1 {
             return if class == 0 { even } else { jobs };
@@ -148,13 +140,20 @@ pub(super) enum Within {
     /// By crowd, or by crowd and kind.
     Folds(Vec<Fold>),
     /// By octave.
-    Halves(Vec<Larger>),
+    Halves(Vec<Vec<f64>>),
     /// By crowd.
     Splits([Split; CROWDS]),
 }
 
 impl Within {
-    fn draw(&self, jobs: u64, after: usize, p: f64, slope: f64, random: &mut ChaCha8Rng) -> u64 {
+    pub(super) fn draw(
+        &self,
+        jobs: u64,
+        after: usize,
+        p: f64,
+        slope: f64,
+        random: &mut ChaCha8Rng,
+    ) -> u64 {
         match self {
             Within::Splits(splits) => splits[crowd(jobs)].draw(jobs, p, slope, random),
             Within::Halves(rows) => halves::draw(rows, jobs, p, slope, random),
@@ -167,28 +166,27 @@ impl Within {
     }
 }
 
-/// Halves stretches of which each takes after a kind.
+/// Halves stretches of which each takes after a kind: told of a stretch, its kind,
+/// the jobs before it and its slope, `left` says how many jobs are on its left.
 pub(super) fn halve(
     stretches: &[(Stretch, usize)],
-    within: &Within,
-    random: &mut ChaCha8Rng,
+    mut left: impl FnMut(&Stretch, usize, u64, f64) -> u64,
 ) -> Vec<(Stretch, usize)> {
     let slopes = slopes(stretches.iter().map(|stretch| stretch.0));
     let mut halves = Vec::with_capacity(stretches.len() * 2);
+    let mut before = 0;
     for ((stretch, after), slope) in stretches.iter().zip(slopes) {
-        if stretch.length < 2 {
-            halves.push((*stretch, *after));
-            continue;
+        match stretch.length {
+            0..=1 => halves.push((*stretch, *after)),
+            _ => halves.extend(divided(stretch, left(stretch, *after, before, slope))),
         }
-        let even = (stretch.length / 2) as f64 / stretch.length as f64;
-        let left = within.draw(stretch.jobs, *after, even, slope, random);
-        halves.extend(divided(stretch, left));
+        before += stretch.jobs;
     }
     halves
 }
 
 /// The halves of a stretch that have jobs, and the kind they take after.
-pub(super) fn divided(stretch: &Stretch, left: u64) -> impl Iterator<Item = (Stretch, usize)> {
+fn divided(stretch: &Stretch, left: u64) -> impl Iterator<Item = (Stretch, usize)> {
     let kind = kind(stretch.jobs, left);
     let halves = stretch.halves(left).into_iter();
     halves

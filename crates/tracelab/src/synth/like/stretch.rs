@@ -78,6 +78,11 @@ impl Stretch {
         }
     }
 
+    /// The left half's part of its length.
+    pub(super) fn even(&self) -> f64 {
+        (self.length / 2) as f64 / self.length as f64
+    }
+
     /// The two halves; the left one is the shorter of two that differ.
     pub(super) fn halves(&self, left: u64) -> [Stretch; 2] {
         let middle = self.length / 2;

@@ -5,7 +5,7 @@ use super::LookAlike;
 use super::choose::{self, Chooser};
 use super::gaps::Bins;
 use super::halved::Halved;
-use super::halves::{self, Larger};
+use super::halves;
 use super::hours::{Hours, SourceDays, deal};
 use super::residual::Residuals;
 use super::rows::{self, Row, Rows};
@@ -198,13 +198,12 @@ fn measure_forms(submits: &[u64], weights: &Weights<'_>, shift: u64, days: &[u64
     let (mut within, mut after, mut alone) = (Vec::new(), Vec::new(), Vec::new());
     let mut by_quantiles = Vec::new();
     for _ in 0..HOUR_HALVINGS {
-        let even = |stretch: &Stretch| (stretch.length / 2) as f64 / stretch.length as f64;
-        let seen = halve(&mut stretches, submits, &even);
+        let seen = halve(&mut stretches, submits, &Stretch::even);
         within.push(split_row(&seen));
         after.push(fold_row(&splits::fit_folds(&seen, KINDS)));
         alone.push(fold_row(&splits::fit_folds(&seen, 1)));
         let seen: Vec<Halved> = seen.iter().map(|seen| seen.0).collect();
-        by_quantiles.push(halves::fit(&seen).iter().map(Larger::numbers).collect());
+        by_quantiles.push(halves::fit(&seen));
     }
     let form = |folds: Vec<Vec<Vec<f64>>>| Form {
         splits: splits.clone(),
@@ -245,19 +244,11 @@ fn halve(
     times: &[u64],
     share: &dyn Fn(&Stretch) -> f64,
 ) -> Vec<(Halved, usize)> {
-    let slopes = splits::slopes(stretches.iter().map(|stretch| stretch.0));
     let mut seen = Vec::new();
-    let mut halves = Vec::with_capacity(stretches.len() * 2);
-    let mut done = 0;
-    for ((stretch, kind), slope) in stretches.iter().zip(slopes) {
-        let end = done + stretch.jobs as usize;
-        if stretch.length < 2 {
-            halves.push((*stretch, *kind));
-            done = end;
-            continue;
-        }
+    *stretches = splits::halve(stretches, |stretch, kind, before, slope| {
+        let inside = &times[before as usize..(before + stretch.jobs) as usize];
         let middle = stretch.at + stretch.length / 2;
-        let left = times[done..end].partition_point(|time| *time < middle) as u64;
+        let left = inside.partition_point(|time| *time < middle) as u64;
         let p = share(stretch);
         if p > 0.0 && p < 1.0 {
             let halved = Halved {
@@ -266,12 +257,10 @@ fn halve(
                 p,
                 slope,
             };
-            seen.push((halved, *kind));
+            seen.push((halved, kind));
         }
-        halves.extend(splits::divided(stretch, left));
-        done = end;
-    }
-    *stretches = halves;
+        left
+    });
     seen
 }
 
@@ -297,14 +286,8 @@ fn within_of(model: &LookAlike) -> Vec<Within> {
         shares: numbers.iter().skip(1).map(|share| *share as u64).collect(),
     };
     if !model.halves.is_empty() {
-        let row = |row: &Vec<Vec<f64>>| {
-            Within::Halves(
-                row.iter()
-                    .map(|numbers| Larger::from_numbers(numbers))
-                    .collect(),
-            )
-        };
-        return model.halves.iter().map(row).collect();
+        let rows = model.halves.iter().cloned();
+        return rows.map(Within::Halves).collect();
     }
     if model.folds.is_empty() {
         let splits = splits_of(model).into_iter().skip(DAY_HALVINGS);
@@ -436,7 +419,9 @@ impl Instants {
     /// Draws the seconds of a day's hours, with those that are set.
     fn seconds(&mut self, mut hours: Vec<(Stretch, usize)>, set: &[Stretch]) -> Vec<Stretch> {
         for row in &self.within {
-            hours = splits::halve(&hours, row, &mut self.random);
+            hours = splits::halve(&hours, |stretch, after, _, slope| {
+                row.draw(stretch.jobs, after, stretch.even(), slope, &mut self.random)
+            });
         }
         let seconds = hours.into_iter().map(|stretch| stretch.0);
         let mut seconds: Vec<Stretch> = seconds.chain(set.iter().copied()).collect();

@@ -76,6 +76,12 @@ pub(super) fn directives(
             }
             let args = words(options);
             let parsed = command_line(called, &args)?;
+            if matches!(
+                parsed.rest.first().map(String::as_str),
+                Some("hetjob" | "packjob")
+            ) {
+                return Err(Refusal::heterogeneous());
+            }
             all.extend(parsed.options);
         } else if !line.trim().is_empty() && !line.trim_start().starts_with('#') {
             break;

@@ -26,6 +26,29 @@ fn the_command_line_wins_over_the_environment_and_that_over_the_script() {
 }
 
 #[test]
+fn a_heterogeneous_job_is_refused_wherever_it_is_asked_for() {
+    let plain = "#!/bin/sh\n#SBATCH -n 2\nsleep 1 : hetjob\n";
+    let divided = "#!/bin/sh\n#SBATCH -n 2\n#SBATCH hetjob\n#SBATCH -n 4\nsleep 1\n";
+    for (args, script) in [
+        (&["-n1", ":", "-n2", "--gres=gpu:1", "job.sh"][..], plain),
+        (&["-n1", "--wrap=true", ":", "-n2"], ""),
+        (&["job.sh"], divided),
+    ] {
+        let Refusal(code, said) = ask(args, script).unwrap_err();
+        assert_eq!(code, 1, "{args:?}");
+        let said: Vec<&str> = said.lines().collect();
+        assert!(said[0].starts_with("sbatch: error: Heterogeneous jobs are not emulated"));
+        let last = "sbatch: error: Batch job submission failed: Requested operation not supported \
+                    on this system";
+        assert_eq!(said[1], last);
+    }
+    // A script's own arguments, and a script of that name.
+    for args in [&["job.sh", ":", "x"][..], &["hetjob"]] {
+        assert!(ask(args, plain).is_ok(), "{args:?}");
+    }
+}
+
+#[test]
 fn the_lines_that_arc_writes_are_taken() {
     let script = "#!/bin/bash -l\n#SBATCH --no-requeue\n#SBATCH --export=NONE\n\
         #SBATCH -e /tmp/x.comment\n#SBATCH -o /tmp/x.comment\n\n#SBATCH -p compute\n\

@@ -149,7 +149,7 @@ impl fmt::Display for Report {
             writeln!(f, "window        {} from {}", human(length), human(start))?;
         }
         if let (Some(share), Some(seed)) = (self.reduction.share, self.reduction.seed) {
-            writeln!(f, "share         {share} with seed {seed}")?;
+            writeln!(f, "share         {} with seed {seed}", share.0)?;
         }
         if !self.steps.is_empty() {
             write!(f, "\n{}", steps(&self.steps, "", 4, "demand left out"))?;

@@ -172,7 +172,7 @@ fn information_is_told_by_whom_to_whom() {
         3,
         Event::new(EventKind::InfoSent, None::<JobId>, from).to(to),
     );
-    assert_eq!((tap.events(), tap.told(a, b)), (0, None));
+    assert_eq!((tap.events(), tap.told(a.into(), b.into())), (0, None));
     let mut log = gridrig_results::EventLog::default();
     log.emit(
         SimTime::ZERO,
@@ -190,7 +190,7 @@ fn information_is_told_by_whom_to_whom() {
         tap.inform(log.last_info_messages());
         assert_eq!(tap.events(), 3, "looking again counts nothing twice");
     }
-    assert_eq!(tap.told(a, b), Some(SimTime::ZERO));
-    assert_eq!(tap.told(b, a), None);
+    assert_eq!(tap.told(a.into(), b.into()), Some(SimTime::ZERO));
+    assert_eq!(tap.told(b.into(), a.into()), None);
     assert_eq!(tap.clusters[0].sampled, Some(SimTime::from_secs(15)));
 }

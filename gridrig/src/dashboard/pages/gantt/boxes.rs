@@ -24,15 +24,15 @@ pub(super) fn draw(timeline: &Timeline, found: &Found, (from, to): (i64, i64)) -
         return None;
     }
     let mut spans = found.spans.clone();
-    spans.sort_by_key(|span| (timeline.start[span.row as usize], span.row, span.first));
+    spans.sort_by_key(|span| (timeline.ran.start[span.row as usize], span.row, span.first));
     let mut boxes = Vec::new();
     // When the processors of a node that jobs share are free again.
     let mut free: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
     for span in &spans {
         let row = span.row as usize;
-        let (start, end) = (timeline.start[row], timeline.end_of[row]);
+        let (start, end) = (timeline.ran.start[row], timeline.ran.end[row]);
         let times = (seconds(start.max(from)), seconds(end.min(to)));
-        let away = u8::from(timeline.away[row]);
+        let away = u8::from(timeline.ran.away[row]);
         let job = timeline.job[row];
         let mut push = |first, processors| {
             boxes.push((job, times.0, times.1, first, processors, away));
@@ -81,20 +81,20 @@ fn take(free_from: &mut [i64], start: i64, end: i64, wanted: u32) -> Vec<(u32, u
 fn lines(timeline: &Timeline, found: &Found) -> Vec<Value> {
     let line = |&row: &u32| {
         let row = row as usize;
-        let start = timeline.start[row];
+        let start = timeline.ran.start[row];
         json!({
             "job": timeline.job[row],
-            "cluster": timeline.cluster.name(row).unwrap_or_default(),
-            "origin": timeline.origin.name(row).unwrap_or_default(),
-            "forwarded": timeline.away[row],
-            "processors": timeline.processors_of[row],
+            "cluster": timeline.ran.cluster.name(row).unwrap_or_default(),
+            "origin": timeline.ran.origin.name(row).unwrap_or_default(),
+            "forwarded": timeline.ran.away[row],
+            "processors": timeline.ran.processors[row],
             "start_s": seconds(start),
-            "end_s": seconds(timeline.end_of[row]),
+            "end_s": seconds(timeline.ran.end[row]),
             "wait_s": seconds(start.saturating_sub(timeline.submit[row])),
         })
     };
     let mut rows = found.rows.clone();
-    rows.sort_by_key(|row| (timeline.start[*row as usize], *row));
+    rows.sort_by_key(|row| (timeline.ran.start[*row as usize], *row));
     rows.iter().take(MOST_LINES).map(line).collect()
 }
 

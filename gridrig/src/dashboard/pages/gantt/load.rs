@@ -1,12 +1,9 @@
 //! The jobs of a run as they lay on its processors.
 
 use super::ClusterUse;
-use gridrig_results::rundir::{self, Codes, GridDoc, Placements, RunDirError, TableColumns, names};
+use gridrig_results::rundir::{self, GridDoc, Placements, Ran, RunDirError, TableColumns, names};
 use std::path::Path;
 use std::thread;
-
-/// No instant: the job did not start, or did not end.
-const NONE: i64 = i64::MIN;
 
 /// Some nodes of a resource: a stretch of the axis of all processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +41,7 @@ pub(in crate::dashboard::pages) struct Timeline {
     end: i64,
     pub(super) job: Vec<u32>,
     pub(super) submit: Vec<i64>,
-    pub(super) start: Vec<i64>,
-    /// What still runs at the end of the run is shown until then.
-    pub(super) end_of: Vec<i64>,
-    pub(super) processors_of: Vec<u32>,
-    pub(super) cluster: Codes,
-    pub(super) origin: Codes,
-    /// By row: the position of the cluster.
-    own: Vec<Option<usize>>,
-    /// By row: whether it ran away from where it was submitted.
-    pub(super) away: Vec<bool>,
+    pub(super) ran: Ran,
     /// By row.
     spans: Vec<Span>,
 }
@@ -109,45 +97,22 @@ impl Timeline {
         thread::scope(|scope| {
             // The placements take about as long as all the rest.
             let placements = scope.spawn(|| rundir::read_placements(dir));
-            let (start, mut end_of) = (table.i64s("start_ns")?, table.i64s("end_ns")?);
-            for (end_of, start) in end_of.iter_mut().zip(&start) {
-                if *end_of == NONE && *start != NONE {
-                    *end_of = end;
-                }
-            }
-            let cluster = table.codes("cluster")?;
-            // The table names clusters by numbers of its own.
-            let known = |name: &String| clusters.iter().position(|own| own.name == *name);
-            let of_code: Vec<Option<usize>> = cluster.names.iter().map(known).collect();
-            let own = |code: &u16| of_code.get(usize::from(*code)).copied().flatten();
-            let own: Vec<Option<usize>> = cluster.rows.iter().map(own).collect();
-            let (origin, exec) = (table.codes("origin_domain")?, table.codes("exec_domain")?);
-            let away = |row| {
-                let domains = origin.name(row).zip(exec.name(row));
-                domains.is_some_and(|(origin, exec)| origin != exec)
-            };
-            let away = (0..start.len()).map(away).collect();
+            let ran = Ran::read(&table, &manifest)?;
             let placements = placements.join();
             let placements = placements.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             Ok(Timeline {
                 job: table.u32s("job_id")?,
                 submit: table.i64s("submit_ns")?,
-                processors_of: table.u32s("processors")?,
-                spans: spans(&groups, &own, &start, &placements),
+                spans: spans(&groups, &ran, &placements),
                 clusters,
                 end,
-                start,
-                end_of,
-                cluster,
-                origin,
-                own,
-                away,
+                ran,
             })
         })
     }
 
     pub(super) fn jobs(&self) -> usize {
-        self.start.len()
+        self.ran.start.len()
     }
 
     pub(super) fn end_s(&self) -> f64 {
@@ -155,7 +120,11 @@ impl Timeline {
     }
 
     pub(super) fn never_ran(&self) -> u64 {
-        self.start.iter().filter(|start| **start == NONE).count() as u64
+        self.ran
+            .start
+            .iter()
+            .filter(|start| **start == Ran::NEVER)
+            .count() as u64
     }
 
     pub(super) fn processors(&self) -> u64 {
@@ -165,10 +134,10 @@ impl Timeline {
     /// The jobs that ran in a part of the run.
     pub(super) fn window(&self, (from, to): (i64, i64)) -> Found {
         let inside = |row: usize| {
-            let (start, end) = (self.start[row], self.end_of[row]);
-            start != NONE && start < to && end > from
+            let (start, end) = (self.ran.start[row], self.ran.end[row]);
+            start != Ran::NEVER && start < to && end > from
         };
-        let rows = (0..self.start.len()).filter(|row| inside(*row));
+        let rows = (0..self.ran.start.len()).filter(|row| inside(*row));
         let spans = self.spans.iter();
         Found {
             rows: rows.map(|row| row as u32).collect(),
@@ -185,11 +154,11 @@ impl Timeline {
         let mut busy = vec![0.0; all.len()];
         for &row in &found.rows {
             let row = row as usize;
-            if let Some(own) = self.own[row] {
-                let inside = self.end_of[row].min(to) - self.start[row].max(from);
+            if let Some(own) = self.ran.on[row] {
+                let inside = self.ran.end[row].min(to) - self.ran.start[row].max(from);
                 all[own].jobs += 1;
-                all[own].forwarded += u64::from(self.away[row]);
-                busy[own] += inside as f64 * f64::from(self.processors_of[row]);
+                all[own].forwarded += u64::from(self.ran.away[row]);
+                busy[own] += inside as f64 * f64::from(self.ran.processors[row]);
             }
         }
         // Past the end of the run nothing was available.
@@ -203,15 +172,10 @@ impl Timeline {
 }
 
 /// Where the jobs lay, row by row.
-fn spans(
-    groups: &[Vec<Group>],
-    own: &[Option<usize>],
-    start: &[i64],
-    placements: &Placements,
-) -> Vec<Span> {
-    let mut spans = Vec::with_capacity(start.len());
-    for (row, (begin, own)) in start.iter().zip(own).enumerate() {
-        let Some(groups) = own.filter(|_| *begin != NONE).map(|own| &groups[own]) else {
+fn spans(groups: &[Vec<Group>], ran: &Ran, placements: &Placements) -> Vec<Span> {
+    let mut spans = Vec::with_capacity(ran.start.len());
+    for (row, (begin, own)) in ran.start.iter().zip(&ran.on).enumerate() {
+        let Some(groups) = own.filter(|_| *begin != Ran::NEVER).map(|own| &groups[own]) else {
             continue;
         };
         for run in placements.of(row) {

@@ -1,10 +1,10 @@
 //! Messages in their envelopes, and what becomes of them.
 
-use crate::event::{MessageKind, Party};
+use crate::event::{EventSink, MessageKind, Party};
 use crate::ids::JobId;
 use crate::job::Reason;
 use crate::message::Target;
-use crate::time::SimTime;
+use crate::time::{SimTime, WallTime};
 use std::sync::Arc;
 
 /// What an agent may send.
@@ -48,6 +48,26 @@ pub struct Envelope<M> {
     pub due: SimTime,
     /// What it says, and to whom.
     pub message: M,
+}
+
+/// What an agent is given while it handles an input: two clocks, the log (it is
+/// an [`EventSink`]) and the outbox.
+pub trait Cx<M>: EventSink {
+    /// The time of the model.
+    fn now(&self) -> SimTime;
+
+    /// The time on the wall.
+    fn wall(&self) -> WallTime;
+
+    /// Sends a message off; it is to arrive when it is due. Of what becomes of
+    /// it the agent learns as a [`Fate`].
+    fn send(&mut self, envelope: Envelope<M>);
+
+    /// Stops the message that carries the data of a job while it is on its way;
+    /// `false` if it is being handed over already.
+    fn recall(&mut self, _job: JobId) -> bool {
+        false
+    }
 }
 
 /// A message as it reaches a broker from a cluster of its own or from a peer.

@@ -4,9 +4,9 @@
 //! `J` is how a job goes along: as a whole [`Arrival`] where it crosses a wire,
 //! or as its number and way ([`Passed`]) where all that is known of it is at
 //! hand. `I` is what is told of load; a [`Broker`](crate::broker::Broker) and an
-//! [`Lrms`](super::Lrms) by themselves tell nothing of it.
+//! [`Lrms`](crate::agent::Lrms) by themselves tell nothing of it.
 
-use super::envelope::Message;
+use crate::envelope::Message;
 use crate::event::{MessageKind, Party};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::{Entry, JobSpec};
@@ -116,7 +116,7 @@ pub struct Passed {
 /// What a [`Broker`](crate::broker::Broker) sends.
 pub type BrokerSends = FromBroker<Passed, Infallible>;
 
-/// What an [`Lrms`](super::Lrms) sends.
+/// What an [`Lrms`](crate::agent::Lrms) sends.
 pub type LrmsSends = FromLrms<Infallible>;
 
 /// A broker to an LRMS of its own.

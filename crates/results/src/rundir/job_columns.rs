@@ -1,0 +1,310 @@
+//! `jobs.parquet`: the list of its columns, each with how it is written from a
+//! job, and how what was submitted is read back from them.
+
+use super::batch::Batch;
+use super::columns::Cell::{Bool, F64, Length, Placement, Text, Time, U32, U64};
+use super::columns::{self, Column};
+use super::{FileDoc, Manifest, RunDirError, RunFiles, names};
+use crate::jobs::JobRow;
+use crate::names::Names;
+use crate::threshold::METRICS;
+use gridrig_core::event::Party;
+use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::job::{
+    Component, Components, Entry, JobLabel, JobSpec, Requirements, Submission,
+};
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_protocol::rest::{JobComponent, more_components};
+use serde_json::json;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A job as it is written.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    row: &'a JobRow,
+    /// What was submitted, and the run of it; both are none where only the row is
+    /// looked at.
+    submission: Option<&'a Submission>,
+    run: Option<&'a RunFiles<'a>>,
+}
+
+impl<'a> Job<'a> {
+    fn names(&self) -> Option<&'a Names> {
+        Some(self.run?.table.names())
+    }
+
+    fn domain(&self, id: Option<DomainId>) -> Option<Cow<'a, str>> {
+        Some(self.names()?.domain(id?).into())
+    }
+
+    fn cluster(&self) -> Option<String> {
+        Some(self.names()?.cluster(self.row.cluster?))
+    }
+
+    fn workload(&self) -> Option<String> {
+        Some(self.run?.table.workload(self.row.label.workload))
+    }
+
+    fn slowdown(&self, of: fn(&JobRow, SimDuration) -> Option<f64>) -> Option<f64> {
+        of(self.row, self.run?.info.measure.tau)
+    }
+
+    fn placement(self) -> Option<(String, &'a [PlacementRun])> {
+        self.row.start?;
+        Some((self.cluster()?, self.row.placement(self.run?.log)))
+    }
+
+    fn entry(&self) -> Option<String> {
+        Some(self.names()?.entry(self.submission?.entry))
+    }
+
+    fn label(&self) -> Option<&'a JobLabel> {
+        Some(&self.submission?.label)
+    }
+
+    fn spec(&self) -> Option<&'a JobSpec> {
+        Some(&self.submission?.spec)
+    }
+
+    fn generic(self) -> Option<Cow<'a, str>> {
+        let generic = &self.wants()?.generic;
+        (!generic.is_empty()).then(|| generic.to_string().into())
+    }
+
+    fn more(self) -> Option<Cow<'a, str>> {
+        let more = self.spec()?.components.more.iter().map(JobComponent::from);
+        let more: Vec<_> = more.collect();
+        (!more.is_empty()).then(|| json!(more).to_string().into())
+    }
+
+    fn wants(&self) -> Option<&'a Requirements> {
+        Some(&self.submission?.spec.components.first.requirements)
+    }
+}
+
+/// The columns that say by a number whose a job is: comparisons group jobs by
+/// them, and the life of a job tells them.
+pub(crate) const OWNERS: [&str; 1] = ["user"];
+
+/// The columns in their order; `docs/run-directory.md` says what they mean.
+fn columns<'a>() -> [Column<'a, Job<'a>>; 39] {
+    [
+        ("job_id", U32(|of| Some(of.row.job.0))),
+        ("workload", Text(|of| of.workload().map(Cow::from))),
+        ("user", U32(|of| of.row.label.user)),
+        ("origin_domain", Text(|of| of.domain(of.row.origin))),
+        ("exec_domain", Text(|of| of.domain(of.row.exec_domain))),
+        ("cluster", Text(|of| of.cluster().map(Cow::from))),
+        ("processors", U32(|of| Some(of.row.processors))),
+        ("hops", U32(|of| Some(of.row.hops))),
+        ("state", Text(|of| Some(of.row.state.name().into()))),
+        ("reason", Text(|of| Some(of.row.reason?.name().into()))),
+        ("intended_ns", Time(|of| Some(of.row.intended))),
+        ("submit_ns", Time(|of| of.row.submit)),
+        ("broker_arrival_ns", Time(|of| of.row.broker_arrival)),
+        ("dispatch_ns", Time(|of| of.row.dispatch)),
+        ("queued_ns", Time(|of| of.row.queued)),
+        ("start_ns", Time(|of| of.row.start)),
+        ("finish_ns", Time(|of| of.row.finish)),
+        ("finish_seen_ns", Time(|of| of.row.finish_seen)),
+        ("run_time_ns", Length(|of| of.row.run_time())),
+        ("delay_s", F64(|of| of.row.delay_s())),
+        ("expansion", F64(|of| of.row.expansion())),
+        ("wait_s", F64(|of| of.row.wait_s())),
+        ("response_s", F64(|of| of.row.response_s())),
+        (
+            "bounded_slowdown",
+            F64(|of| of.slowdown(JobRow::bounded_slowdown)),
+        ),
+        ("placement", Placement(Job::placement)),
+        (
+            "bounded_slowdown_ref",
+            F64(|of| of.slowdown(JobRow::bounded_slowdown_ref)),
+        ),
+        ("forwards", U32(|of| Some(of.row.forwards))),
+        ("end_ns", Time(|of| of.row.end)),
+        ("trace_job", U64(|of| Some(of.label()?.trace_id))),
+        (
+            "failed_in_trace",
+            Bool(|of| Some(of.label()?.failed_in_trace)),
+        ),
+        ("entry", Text(|of| of.entry().map(Cow::from))),
+        ("run_time_ref_ns", Length(|of| Some(of.spec()?.run_time))),
+        ("requested_time_ns", Length(|of| of.spec()?.requested_time)),
+        ("architecture", Text(|of| text(&of.wants()?.architecture))),
+        ("os", Text(|of| text(&of.wants()?.os))),
+        ("memory_kib", U64(|of| Some(of.wants()?.memory_kib))),
+        ("disk_mib", U64(|of| Some(of.wants()?.disk_mib))),
+        (
+            "speed_millionths",
+            U64(|of| Some(of.wants()?.speed_millionths)),
+        ),
+        ("generic_resources", Text(Job::generic)),
+    ]
+}
+
+/// The same of a run: components have a column where a job has several.
+fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
+    let mut columns = Vec::from(columns());
+    let is_one = |job: &Submission| job.spec.components.only().is_some();
+    if !run.submissions.iter().all(is_one) {
+        columns.push(("more_components", Text(Job::more)));
+    }
+    columns
+}
+
+fn text(name: &Option<Arc<str>>) -> Option<Cow<'_, str>> {
+    name.as_deref().map(Cow::from)
+}
+
+/// Whose a job is: the columns with their values.
+#[must_use]
+pub fn owners_of(row: &JobRow) -> Vec<(&'static str, Option<u32>)> {
+    let job = Job {
+        row,
+        submission: None,
+        run: None,
+    };
+    let owner = |(name, cell): Column<'_, _>| match cell {
+        U32(of) if OWNERS.contains(&name) => Some((name, of(job))),
+        _ => None,
+    };
+    columns().into_iter().filter_map(owner).collect()
+}
+
+/// The rows of a run.
+fn rows<'a>(run: &'a RunFiles<'a>) -> impl Fn(usize) -> Job<'a> {
+    |row| Job {
+        row: &run.table.rows()[row],
+        submission: run.submissions.get(row),
+        run: Some(run),
+    }
+}
+
+pub(super) fn write(dir: &Path, run: &RunFiles<'_>) -> Result<FileDoc, RunDirError> {
+    columns::write(
+        dir,
+        names::JOBS,
+        &columns_of(run),
+        run.table.rows().len(),
+        rows(run),
+    )
+}
+
+/// Writes what tells which jobs completed when, and the metrics.
+pub(super) fn write_compared(dir: &Path, run: &RunFiles<'_>) -> Result<(), RunDirError> {
+    let path = dir.join(names::JOBS);
+    let file = File::create(&path).map_err(RunDirError::io("create", &path))?;
+    let compared = |name: &&str| ["job_id", "submit_ns"].contains(name) || METRICS.contains(name);
+    let columns = columns().into_iter();
+    let columns: Vec<_> = columns.filter(|(name, _)| compared(name)).collect();
+    let file = BufWriter::new(file);
+    let written = columns::write_to(file, &columns, run.table.rows().len(), rows(run));
+    let mut file = written.map_err(RunDirError::parquet(&path))?;
+    file.flush().map_err(RunDirError::io("write", &path))
+}
+
+/// Reads what was submitted from a row of the table, whose number is from 1.
+pub(super) fn read(
+    batch: &Batch<'_>,
+    (index, row): (usize, u64),
+    manifest: &Manifest,
+    shown: &Names,
+) -> Result<Submission, RunDirError> {
+    let wrong = |field, value: Option<&str>, expected| RunDirError::Value {
+        path: batch.path.to_owned(),
+        row,
+        field,
+        value: value.unwrap_or_default().to_owned(),
+        expected,
+    };
+    let id = batch.u32("job_id", index)?;
+    let id = JobId(id.ok_or_else(|| wrong("job_id", None, "the number of a job"))?);
+    let workload = batch.text("workload", index)?;
+    let position = |name: &str| manifest.workloads.iter().position(|known| known == name);
+    // A workload without a name is shown by its number.
+    let number = workload.and_then(|name| match position(name) {
+        Some(index) => u16::try_from(index).ok(),
+        None => name.parse().ok(),
+    });
+    let entry = batch.text("entry", index)?;
+    let text = |name| Ok(batch.text(name, index)?.map(Arc::from));
+    // Runs of before do not have these columns.
+    let newer = |name| match batch.has(name) {
+        true => batch.text(name, index),
+        false => Ok(None),
+    };
+    let generic = newer("generic_resources")?;
+    let speed = match batch.has("speed_millionths") {
+        true => batch.u64("speed_millionths", index)?,
+        false => None,
+    };
+    let generic = generic.map(|text| {
+        let wrong = |expected| wrong("generic_resources", Some(text), expected);
+        text.parse().map_err(wrong)
+    });
+    let generic = generic.transpose()?;
+    let processors = batch.u32("processors", index)?;
+    let processors =
+        processors.ok_or_else(|| wrong("processors", None, "a number of processors"))?;
+    let (first, more) = match newer("more_components")? {
+        None => (processors, Box::default()),
+        Some(text) => divided(processors, text).ok_or_else(|| {
+            let expected = "components as over REST, with fewer processors than the job";
+            wrong("more_components", Some(text), expected)
+        })?,
+    };
+    let run_time = batch.time("run_time_ref_ns", index)?;
+    let at = batch.time("intended_ns", index)?;
+    let length = |at: SimTime| SimDuration::from_nanos(at.as_nanos());
+    Ok(Submission {
+        spec: JobSpec {
+            id,
+            components: Components {
+                first: Component {
+                    processors: first,
+                    requirements: Requirements {
+                        architecture: text("architecture")?,
+                        os: text("os")?,
+                        memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
+                        disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
+                        speed_millionths: speed.unwrap_or(0),
+                        generic: generic.unwrap_or_default(),
+                    },
+                },
+                more,
+            },
+            run_time: run_time
+                .map(length)
+                .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
+            requested_time: batch.time("requested_time_ns", index)?.map(length),
+            data_kib: 0,
+        },
+        at: at.ok_or_else(|| wrong("intended_ns", None, "an instant from 0"))?,
+        entry: match entry.and_then(|text| shown.find_party(text)) {
+            Some(Party::Broker(id)) => Entry::Domain(id),
+            Some(Party::Lrms(id)) => Entry::Cluster(id),
+            _ => return Err(wrong("entry", entry, "a broker or an LRMS of the grid")),
+        },
+        label: JobLabel {
+            trace_id: batch.u64("trace_job", index)?.unwrap_or(0),
+            workload: number.ok_or_else(|| wrong("workload", workload, "a known workload"))?,
+            user: batch.u32("user", index)?,
+            failed_in_trace: batch.bool("failed_in_trace", index)?.unwrap_or(false),
+        },
+    })
+}
+
+/// Processors of the first component, and the others; `None` if they are none.
+fn divided(processors: u32, text: &str) -> Option<(u32, Box<[Component]>)> {
+    let more = more_components(serde_json::from_str(text).ok()?).ok()?;
+    let left = more
+        .iter()
+        .try_fold(processors, |left, one| left.checked_sub(one.processors));
+    Some((left.filter(|left| *left > 0)?, more))
+}

@@ -1,0 +1,136 @@
+//! What the reference broker believes about a candidate.
+
+use crate::reference::cluster::{RefLoad, RefMean};
+use gridrig_core::ids::ClusterId;
+use gridrig_core::job::JobSpec;
+use gridrig_core::load::Window;
+use gridrig_core::message::Target;
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use std::cmp::Ordering;
+
+/// What the broker believes about one candidate.
+pub struct RefView {
+    pub(super) target: Target,
+    pub(super) latency: SimDuration,
+    /// MiB of data a second.
+    pub(super) bandwidth: Option<Decimal>,
+    /// The last load received of each of its clusters.
+    pub(super) loads: Vec<(ClusterId, RefLoad)>,
+    /// What was sent there and is in no received sample: arrival instant and job.
+    pub(super) sent: Vec<(SimTime, JobSpec)>,
+    /// What waits in the peer's broker; the full-information bound only.
+    pub(super) waiting: Vec<JobSpec>,
+}
+
+/// `over / under`, `under` above 0.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ratio {
+    over: i128,
+    under: i128,
+}
+
+impl Ratio {
+    fn whole(value: i128) -> Self {
+        Ratio {
+            over: value,
+            under: 1,
+        }
+    }
+
+    fn of(mean: RefMean) -> Self {
+        Ratio {
+            over: mean.sum.cast_signed(),
+            under: mean.weight.cast_signed(),
+        }
+    }
+
+    fn plus(self, other: Ratio) -> Self {
+        if self.under == other.under {
+            return Ratio {
+                over: self.over + other.over,
+                under: self.under,
+            };
+        }
+        Ratio {
+            over: self.over * other.under + other.over * self.under,
+            under: self.under * other.under,
+        }
+    }
+
+    fn divided_by(self, divisor: i128) -> Self {
+        Ratio {
+            over: self.over,
+            under: self.under * divisor,
+        }
+    }
+
+    pub(super) fn compare(self, other: Ratio) -> Ordering {
+        (self.over * other.under).cmp(&(other.over * self.under))
+    }
+}
+
+impl RefView {
+    pub(super) fn processors(&self) -> i128 {
+        let processors = self.loads.iter();
+        processors
+            .map(|(_, load)| i128::from(load.processors))
+            .sum()
+    }
+
+    fn processors_sent(&self) -> i128 {
+        let sent = self.sent.iter();
+        sent.map(|(_, job)| i128::from(job.processors())).sum()
+    }
+
+    /// Sum of the queue lengths; a job that was sent is one more.
+    pub(super) fn queued(&self, window: Window, debited: bool) -> Ratio {
+        let means = self.loads.iter();
+        let means = means.map(|(_, load)| Ratio::of(load.queued_means[window as usize]));
+        let known = means.reduce(Ratio::plus).unwrap_or(Ratio::whole(0));
+        if !debited {
+            return known;
+        }
+        known.plus(Ratio {
+            over: self.sent.len() as i128 * known.under,
+            under: known.under,
+        })
+    }
+
+    /// Busy sum over processor sum; what was sent is busy.
+    pub(super) fn utilization(&self, window: Window, debited: bool) -> Ratio {
+        let means = self.loads.iter();
+        let means = means.map(|(_, load)| Ratio::of(load.busy_means[window as usize]));
+        let mut busy = means.reduce(Ratio::plus).unwrap_or(Ratio::whole(0));
+        if debited {
+            busy.over += self.processors_sent() * busy.under;
+        }
+        busy.divided_by(self.processors().max(1))
+    }
+
+    /// The most free processors in one cluster, less what was sent.
+    pub(super) fn free(&self, debited: bool) -> i128 {
+        let free = |load: &RefLoad| i128::from(load.processors) - i128::from(load.busy);
+        let most = self.loads.iter().map(|(_, load)| free(load)).max();
+        most.unwrap_or(0) - if debited { self.processors_sent() } else { 0 }
+    }
+
+    /// The same, less what queued jobs are waiting for.
+    pub(super) fn free_beyond_queue(&self) -> i128 {
+        let beyond = |load: &RefLoad| {
+            i128::from(load.processors) - i128::from(load.busy) - i128::from(load.queued_processors)
+        };
+        let most = self.loads.iter().map(|(_, load)| beyond(load)).max();
+        let waiting = self.waiting.iter().map(|job| i128::from(job.processors()));
+        most.unwrap_or(0) - self.processors_sent() - waiting.sum::<i128>()
+    }
+
+    /// Processor-nanoseconds left there, on the way and waiting, per processor.
+    pub(super) fn work_per_processor(&self) -> Ratio {
+        let work = |it: &JobSpec| i128::from(it.processors()) * i128::from(it.run_time.as_nanos());
+        let known = self.loads.iter();
+        let known: i128 = known.map(|(_, load)| load.work_left.cast_signed()).sum();
+        let sent: i128 = self.sent.iter().map(|(_, job)| work(job)).sum();
+        let waiting: i128 = self.waiting.iter().map(work).sum();
+        Ratio::whole(known + sent + waiting).divided_by(self.processors().max(1))
+    }
+}
