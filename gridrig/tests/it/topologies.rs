@@ -204,7 +204,7 @@ fn hours_that_cannot_be_are_refused() {
         ),
         (
             PAIR.replace("[run]", "[run]\nstarts_at = \"08:00\""),
-            "starts_at = \"08:00\": expected hours",
+            "starts_at = \"08:00\": expected no such key",
         ),
         (
             with("[\"08:00-18:00\"]").replace("[run]", "[run]\nstarts_at = \"24:00\""),
