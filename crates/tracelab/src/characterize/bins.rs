@@ -100,7 +100,7 @@ mod tests {
                     let Some(end) = begin.checked_add(span) else {
                         continue;
                     };
-                    let count = Bins::new(begin, end, width).count();
+                    let count = Bins::new(begin, end, width).count;
                     assert!(count <= bins + 1, "{span} in {bins}: {count} of {width}");
                 }
             }
