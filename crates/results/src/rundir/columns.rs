@@ -27,6 +27,9 @@ const ROWS_PER_GROUP: usize = 65_536;
 /// Numbers of jobs, which mostly rise from row to row.
 const NUMBERINGS: [&str; 2] = ["job_id", "trace_job"];
 
+/// A placement with the name of its cluster.
+type Placed<'a> = (String, &'a [PlacementRun]);
+
 /// What a column holds in a row, of which `S` has all that there is to know.
 pub(super) enum Cell<'a, S> {
     Text(fn(S) -> Option<Cow<'a, str>>),
@@ -40,7 +43,6 @@ pub(super) enum Cell<'a, S> {
     Time(fn(S) -> Option<SimTime>),
     /// A length of time in nanoseconds.
     Length(fn(S) -> Option<SimDuration>),
-    /// A placement with the name of its cluster.
     Placement(fn(S) -> Option<Placed<'a>>),
 }
 
@@ -154,7 +156,7 @@ fn placement_fields() -> Fields {
     ])
 }
 
-fn placements<'a>(rows: impl Iterator<Item = Option<(String, &'a [PlacementRun])>>) -> ArrayRef {
+fn placements<'a>(rows: impl Iterator<Item = Option<Placed<'a>>>) -> ArrayRef {
     let fields = placement_fields();
     let number = || Box::new(UInt32Builder::new());
     let runs = StructBuilder::new(

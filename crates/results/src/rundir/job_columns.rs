@@ -216,24 +216,55 @@ pub(super) fn read(
     manifest: &Manifest,
     shown: &Names,
 ) -> Result<Submission, RunDirError> {
-    let wrong = wrong(batch, row);
+    let wrong = |field, value: Option<&str>, expected| RunDirError::Value {
+        path: batch.path.to_owned(),
+        row,
+        field,
+        value: value.unwrap_or_default().to_owned(),
+        expected,
+    };
     let id = batch.u32("job_id", index)?;
     let id = JobId(id.ok_or_else(|| wrong("job_id", None, "the number of a job"))?);
     let workload = batch.text("workload", index)?;
-    let position = |name: &str| manifest.workloads.iter().position(|known| known == name);
-    // A workload without a name is shown by its number.
-    let number = workload.and_then(|name| match position(name) {
-        Some(index) => u16::try_from(index).ok(),
-        None => name.parse().ok(),
-    });
+    let number = workload.and_then(|name| workload_number(manifest, name));
     let entry = batch.text("entry", index)?;
+    // Runs of before do not have these columns.
+    let newer = |name| match batch.has(name) {
+        true => batch.text(name, index),
+        false => Ok(None),
+    };
+    let generic = newer("generic_resources")?;
+    let generic = generic.map(|text| {
+        let wrong = |expected| wrong("generic_resources", Some(text), expected);
+        text.parse().map_err(wrong)
+    });
+    let generic = generic.transpose()?;
+    let processors = batch.u32("processors", index)?;
+    let processors =
+        processors.ok_or_else(|| wrong("processors", None, "a number of processors"))?;
+    let (first, more) = match newer("more_components")? {
+        None => (processors, Box::default()),
+        Some(text) => divided(processors, text).ok_or_else(|| {
+            let expected = "components as over REST, with fewer processors than the job";
+            wrong("more_components", Some(text), expected)
+        })?,
+    };
     let run_time = batch.time("run_time_ref_ns", index)?;
     let at = batch.time("intended_ns", index)?;
     let length = |at: SimTime| SimDuration::from_nanos(at.as_nanos());
     Ok(Submission {
         spec: JobSpec {
             id,
-            components: components(batch, (index, row))?,
+            components: Components {
+                first: Component {
+                    processors: first,
+                    requirements: Requirements {
+                        generic: generic.unwrap_or_default(),
+                        ..requirements(batch, index)?
+                    },
+                },
+                more,
+            },
             run_time: run_time
                 .map(length)
                 .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
@@ -255,62 +286,28 @@ pub(super) fn read(
     })
 }
 
-/// What is said of a value of this row that will not do.
-fn wrong(
-    batch: &Batch<'_>,
-    row: u64,
-) -> impl Fn(&'static str, Option<&str>, &'static str) -> RunDirError {
-    move |field, value, expected| RunDirError::Value {
-        path: batch.path.to_owned(),
-        row,
-        field,
-        value: value.unwrap_or_default().to_owned(),
-        expected,
+/// The position of a workload; one without a name is shown by its number.
+fn workload_number(manifest: &Manifest, name: &str) -> Option<u16> {
+    match manifest.workloads.iter().position(|known| known == name) {
+        Some(index) => u16::try_from(index).ok(),
+        None => name.parse().ok(),
     }
 }
 
-/// Reads what a job is made of.
-fn components(batch: &Batch<'_>, (index, row): (usize, u64)) -> Result<Components, RunDirError> {
-    let wrong = wrong(batch, row);
+/// What a job asks of its nodes, but for generic resources.
+fn requirements(batch: &Batch<'_>, index: usize) -> Result<Requirements, RunDirError> {
     let text = |name| Ok(batch.text(name, index)?.map(Arc::from));
-    // Runs of before do not have these columns.
-    let newer = |name| match batch.has(name) {
-        true => batch.text(name, index),
-        false => Ok(None),
-    };
-    let generic = newer("generic_resources")?;
-    let speed = match batch.has("speed_millionths") {
-        true => batch.u64("speed_millionths", index)?,
-        false => None,
-    };
-    let generic = generic.map(|text| {
-        let wrong = |expected| wrong("generic_resources", Some(text), expected);
-        text.parse().map_err(wrong)
-    });
-    let generic = generic.transpose()?;
-    let processors = batch.u32("processors", index)?;
-    let processors =
-        processors.ok_or_else(|| wrong("processors", None, "a number of processors"))?;
-    let (first, more) = match newer("more_components")? {
-        None => (processors, Box::default()),
-        Some(text) => divided(processors, text).ok_or_else(|| {
-            let expected = "components as over REST, with fewer processors than the job";
-            wrong("more_components", Some(text), expected)
-        })?,
-    };
-    Ok(Components {
-        first: Component {
-            processors: first,
-            requirements: Requirements {
-                architecture: text("architecture")?,
-                os: text("os")?,
-                memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
-                disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
-                speed_millionths: speed.unwrap_or(0),
-                generic: generic.unwrap_or_default(),
-            },
+    Ok(Requirements {
+        architecture: text("architecture")?,
+        os: text("os")?,
+        memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
+        disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
+        // Runs of before do not have this column.
+        speed_millionths: match batch.has("speed_millionths") {
+            true => batch.u64("speed_millionths", index)?.unwrap_or(0),
+            false => 0,
         },
-        more,
+        ..Requirements::default()
     })
 }
 
