@@ -129,7 +129,7 @@ impl Link {
     pub(super) fn agreed_form(&self) -> Option<Form> {
         let state = self.state();
         let terms = state.end.session().terms()?;
-        terms::tells_records(terms).then(|| terms.form)
+        terms::tells_records(terms).then_some(terms.form)
     }
 
     fn submission(

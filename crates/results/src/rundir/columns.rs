@@ -27,9 +27,6 @@ const ROWS_PER_GROUP: usize = 65_536;
 /// Numbers of jobs, which mostly rise from row to row.
 const NUMBERINGS: [&str; 2] = ["job_id", "trace_job"];
 
-/// A placement with the name of its cluster.
-type Placed<'a> = (String, &'a [PlacementRun]);
-
 /// What a column holds in a row, of which `S` has all that there is to know.
 pub(super) enum Cell<'a, S> {
     Text(fn(S) -> Option<Cow<'a, str>>),
