@@ -41,7 +41,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How a grid is run in real time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RealOptions {
     /// Seconds of the run per second on the wall.
     pub speed: Decimal,
@@ -82,16 +82,7 @@ impl RealOptions {
             speed,
             seed,
             run_id: run_id.to_owned(),
-            stop_at: None,
-            faults: Vec::new(),
-            slurm: BTreeMap::new(),
-            lrms: BTreeMap::new(),
-            liveness: gridrig_metabroker_stub::Liveness::default(),
-            clusters: Vec::new(),
-            protocols: BTreeMap::new(),
-            monitoring: Monitoring::default(),
-            listener: Listener::default(),
-            external: External::default(),
+            ..RealOptions::default()
         }
     }
 }

@@ -125,15 +125,25 @@ pub struct JobSpec {
 }
 
 impl JobSpec {
-    /// A job that needs nothing but processors.
+    /// A job of which no more is known, not even its name: that is 0.
     #[must_use]
-    pub fn rigid(id: JobId, processors: u32, run_time: SimDuration) -> Self {
+    pub fn of(components: Components, run_time: SimDuration) -> Self {
         JobSpec {
-            id,
-            components: Components::one(processors, Requirements::default()),
+            id: JobId(0),
+            components,
             run_time,
             requested_time: None,
             data_kib: 0,
+        }
+    }
+
+    /// A job that needs nothing but processors.
+    #[must_use]
+    pub fn rigid(id: JobId, processors: u32, run_time: SimDuration) -> Self {
+        let components = Components::one(processors, Requirements::default());
+        JobSpec {
+            id,
+            ..Self::of(components, run_time)
         }
     }
 

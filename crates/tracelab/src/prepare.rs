@@ -143,11 +143,8 @@ fn run_job(
     }
     Ok(Submission {
         spec: JobSpec {
-            id: JobId(0),
-            components: Components::one(job.processors, requirements),
-            run_time: job.run_time,
             requested_time: job.requested_time,
-            data_kib: 0,
+            ..JobSpec::of(Components::one(job.processors, requirements), job.run_time)
         },
         at,
         entry: spec.entry,

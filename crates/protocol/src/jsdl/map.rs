@@ -7,7 +7,6 @@ use super::{
 };
 use crate::jsdl::{Application, Identification};
 use crate::tag::TAG_VARIABLE;
-use gridrig_core::ids::JobId;
 use gridrig_core::job::{Components, JobSpec, Requirements, SeveralComponents};
 use gridrig_core::time::SimDuration;
 
@@ -104,23 +103,18 @@ impl JobDefinition {
             None => self.limit(Limit::WallTime).map(wall_time).transpose()?,
         };
         let least = |quantity| self.least(quantity, 0).map(Option::unwrap_or_default);
+        let requirements = Requirements {
+            architecture: architecture.map(Into::into),
+            os: system.and_then(|s| s.name.as_deref()).map(Into::into),
+            memory_kib: self.memory_kib(processors)?,
+            disk_mib: least(Quantity::IndividualDiskSpace)?.div_ceil(MIB as u64),
+            speed_millionths: least(Quantity::IndividualCpuSpeed)?.div_ceil(KILOHERTZ as u64),
+            generic: self.resources.generic.clone().unwrap_or_default(),
+        };
         Ok(JobSpec {
-            id: JobId(0),
-            components: Components::one(
-                processors,
-                Requirements {
-                    architecture: architecture.map(Into::into),
-                    os: system.and_then(|s| s.name.as_deref()).map(Into::into),
-                    memory_kib: self.memory_kib(processors)?,
-                    disk_mib: least(Quantity::IndividualDiskSpace)?.div_ceil(MIB as u64),
-                    speed_millionths: least(Quantity::IndividualCpuSpeed)?
-                        .div_ceil(KILOHERTZ as u64),
-                    generic: self.resources.generic.clone().unwrap_or_default(),
-                },
-            ),
-            run_time: length,
             requested_time: requested,
             data_kib: self.staged_in_bytes().div_ceil(KIB as u64),
+            ..JobSpec::of(Components::one(processors, requirements), length)
         })
     }
 

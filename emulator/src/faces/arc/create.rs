@@ -6,7 +6,6 @@ use super::look::look_at;
 use super::store::{Job, Stage};
 use gridrig_core::agent::{Arrival, LrmsAgent};
 use gridrig_core::event::MessageKind;
-use gridrig_core::ids::JobId;
 use gridrig_core::job::{Components, JobSpec, Requirements};
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::{CallError, Driven};
@@ -268,22 +267,18 @@ fn arrival(job: &Job) -> Arrival {
     let activity = &job.activity;
     let requested = activity.wall_time_s.filter(|wall| *wall > 0);
     let requested = requested.map(|wall| wall.min(u64::MAX / 1_000_000_000));
+    let requirements = Requirements {
+        architecture: activity.platform.as_deref().map(Arc::from),
+        os: activity.os.as_deref().map(Arc::from),
+        memory_kib: activity.memory_bytes.unwrap_or(0).div_ceil(1024),
+        disk_mib: activity.disk_bytes.unwrap_or(0).div_ceil(1024 * 1024),
+        speed_millionths: 0,
+        generic: activity.coprocessor.clone(),
+    };
+    let components = Components::one(activity.slots, requirements);
     let spec = JobSpec {
-        id: JobId(0),
-        components: Components::one(
-            activity.slots,
-            Requirements {
-                architecture: activity.platform.as_deref().map(Arc::from),
-                os: activity.os.as_deref().map(Arc::from),
-                memory_kib: activity.memory_bytes.unwrap_or(0).div_ceil(1024),
-                disk_mib: activity.disk_bytes.unwrap_or(0).div_ceil(1024 * 1024),
-                speed_millionths: 0,
-                generic: activity.coprocessor.clone(),
-            },
-        ),
-        run_time: job.length.0,
         requested_time: requested.map(SimDuration::from_secs),
-        data_kib: 0,
+        ..JobSpec::of(components, job.length.0)
     };
     Arrival {
         tag: activity.tag().map(Into::into),

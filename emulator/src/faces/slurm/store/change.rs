@@ -33,19 +33,14 @@ impl JobStore {
             true => self.bound(limit.unwrap_or(LONGEST)),
             false => plan.length,
         };
+        let requirements = Requirements {
+            memory_kib: memory.unwrap_or(0),
+            generic: batch.gres.clone(),
+            ..Requirements::default()
+        };
         JobSpec {
-            id: JobId(0),
-            components: Components::one(
-                processors,
-                Requirements {
-                    memory_kib: memory.unwrap_or(0),
-                    generic: batch.gres.clone(),
-                    ..Requirements::default()
-                },
-            ),
-            run_time,
             requested_time: limit,
-            data_kib: 0,
+            ..JobSpec::of(Components::one(processors, requirements), run_time)
         }
     }
 
