@@ -190,6 +190,6 @@ fn what_sessions_need_and_do_not_have_is_said_before_anything_starts() {
         &["--protocol", "soap", "--peer-token", "hunter2"],
         "expected NAME=VALUE",
     );
-    check(&["--peer-identity", "b=/CN=b"], "speaks natively");
+    check(&["--peer-identity", "b=/CN=b"], "has the native protocol");
     check(&["--heartbeat", "0s"], "expected a duration above 0");
 }
