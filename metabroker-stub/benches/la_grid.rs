@@ -34,10 +34,10 @@ use gridrig_metabroker_stub::lagrid::{LinkSetup, Links};
 use gridrig_metabroker_stub::{Config, Liveness, Peer, run};
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::lagrid::{
-    AuthMethod, CancelJob, ClusterReport, Codec, ConnEvent, Heartbeat, JSON_PATH, JobLanguage,
+    Auth, CancelJob, ClusterReport, Codec, ConnEvent, Form, Heartbeat, JSON_PATH, JobLanguage,
     JobNews, JobReport, JobState, NotifyConn, NotifyJob, OpenConn, OpenConnAnswer, Origin,
-    Proposal, QueryJob, Reference, Request, RequestResourceData, ResourceForm, ResourceLanguage,
-    ResourceUpdate, Role, SOAP_PATH, SendResourceData, SubmitJob, UpdateKind, Verdict, envelope,
+    Proposal, QueryJob, Reference, Request, RequestResourceData, ResourceLanguage, ResourceUpdate,
+    Role, SOAP_PATH, SendResourceData, SubmitJob, UpdateKind, Verdict, envelope,
 };
 use gridrig_protocol::rest::LoadReport;
 use gridrig_protocol::soap::{Envelope, Version};
@@ -411,13 +411,13 @@ fn opening(connection: Option<String>) -> OpenConn {
         round: 1,
         max_rounds: 3,
         proposal: Proposal {
-            authentication: vec![AuthMethod::None],
+            authentication: vec![Auth::None],
             initiator_roles: vec![Role::Provider, Role::Consumer],
             responder_roles: vec![Role::Provider, Role::Consumer],
             heartbeat_ms: 60_000,
             job_languages: vec![JobLanguage::Jsdl],
             resource_languages: vec![ResourceLanguage::Clusters],
-            resource_forms: vec![ResourceForm::Flat],
+            resource_forms: vec![Form::Flat],
         },
     }
 }
@@ -433,7 +433,7 @@ fn push(connection: String, sequence: u64) -> SendResourceData {
             kind: UpdateKind::Full,
             sequence,
             from_sequence: None,
-            form: ResourceForm::Flat,
+            form: Form::Flat,
             at_ns: 0,
             clusters: clusters
                 .map(|index| ClusterReport {

@@ -48,9 +48,7 @@ impl HttpTransport {
     async fn to_lrms(&self, cluster: ClusterId, what: &ToLrms) -> Result<(), TransportError> {
         let to = Target::Cluster(cluster);
         match what {
-            ToLrms::Dispatch(job) | ToLrms::Locate(job) => {
-                self.submit(to, JobSubmission::of(job)).await
-            }
+            ToLrms::Dispatch(job) => self.submit(to, JobSubmission::of(job)).await,
             ToLrms::Cancel(job) => self.cancel(to, *job).await,
         }
     }
@@ -63,9 +61,7 @@ impl HttpTransport {
     ) -> Result<(), TransportError> {
         let to = Target::Peer(domain);
         match what {
-            ToPeer::Forward(job) | ToPeer::Locate(job) => {
-                self.submit(to, JobSubmission::forwarded(job)).await
-            }
+            ToPeer::Forward(job) => self.submit(to, JobSubmission::forwarded(job)).await,
             ToPeer::Cancel(job) => self.cancel(to, *job).await,
             ToPeer::News(news) => notify(&self.client, envelope, *news, self.base(to)).await,
             ToPeer::Info(push) => {

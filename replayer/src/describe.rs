@@ -230,7 +230,7 @@ mod tests {
         let text = Form::Jsdl.describe(&job, "gridrig_0j7_90500ms").unwrap();
         let document = JobDefinition::read("t", text.as_bytes()).unwrap();
         assert_eq!(document.tag(), Some("gridrig_0j7_90500ms"));
-        let (length, _) = document.virtual_length().unwrap().unwrap();
+        let length = document.virtual_length().unwrap().unwrap();
         let read = document.to_job(length, &[]).unwrap();
         assert_eq!((read.processors(), read.run_time), (3, job.run_time));
         assert_eq!(read.requested_time, Some(SimDuration::from_secs(121)));

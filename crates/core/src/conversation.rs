@@ -122,13 +122,11 @@ pub type LrmsSends = FromLrms<Infallible>;
 /// A broker to an LRMS of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToLrms<J = Box<Arrival>> {
-    /// A job.
+    /// A job. Of one that is [sought](Arrival::sought) it is asked whether the LRMS
+    /// has it, from an earlier life of the broker: delivered means yes.
     Dispatch(J),
     /// A request to remove a job.
     Cancel(JobId),
-    /// Whether the LRMS has this job, from an earlier life of the broker: one
-    /// that is [sought](Arrival::sought). Delivered means yes.
-    Locate(J),
 }
 
 /// An LRMS to its broker.
@@ -143,7 +141,8 @@ pub enum ToBroker<I = Vec<LoadSample>> {
 /// A broker to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToPeer<J = Box<Arrival>, I = Push> {
-    /// A job.
+    /// A job. Of one that is [sought](Arrival::sought) it is asked whether the peer
+    /// has it, from an earlier life of one of the two: delivered means yes.
     Forward(J),
     /// What has become of a job.
     News(News),
@@ -152,9 +151,6 @@ pub enum ToPeer<J = Box<Arrival>, I = Push> {
     Info(I),
     /// A request to remove a job.
     Cancel(JobId),
-    /// Whether the peer has this job, from an earlier life of one of the two: one
-    /// that is [sought](Arrival::sought). Delivered means yes.
-    Locate(J),
 }
 
 /// All that a broker sends.
@@ -177,16 +173,13 @@ pub enum FromLrms<I = Vec<LoadSample>> {
     Client(JobEnd),
 }
 
-impl FromBroker {
-    /// A job on its way to this target; one that is [sought](Arrival::sought) is
-    /// asked for.
+impl<J, I> FromBroker<J, I> {
+    /// A job on its way to this target.
     #[must_use]
-    pub fn brings(target: Target, job: Box<Arrival>) -> Self {
-        match (target, job.sought) {
-            (Target::Cluster(to), false) => FromBroker::Lrms(to, ToLrms::Dispatch(job)),
-            (Target::Cluster(to), true) => FromBroker::Lrms(to, ToLrms::Locate(job)),
-            (Target::Peer(to), false) => FromBroker::Peer(to, ToPeer::Forward(job)),
-            (Target::Peer(to), true) => FromBroker::Peer(to, ToPeer::Locate(job)),
+    pub fn brings(target: Target, job: J) -> Self {
+        match target {
+            Target::Cluster(to) => FromBroker::Lrms(to, ToLrms::Dispatch(job)),
+            Target::Peer(to) => FromBroker::Peer(to, ToPeer::Forward(job)),
         }
     }
 
@@ -221,10 +214,13 @@ impl Message for FromBroker {
 
     fn kind(&self) -> Option<MessageKind> {
         match self {
-            FromBroker::Lrms(_, ToLrms::Dispatch(_)) => Some(MessageKind::Dispatch),
-            FromBroker::Lrms(_, ToLrms::Cancel(_) | ToLrms::Locate(_))
-            | FromBroker::Peer(_, ToPeer::Cancel(_) | ToPeer::Locate(_)) => None,
-            FromBroker::Peer(_, ToPeer::Forward(_)) => Some(MessageKind::Forward),
+            FromBroker::Lrms(_, ToLrms::Dispatch(job)) => {
+                Some(MessageKind::Dispatch).filter(|_| !job.sought)
+            }
+            FromBroker::Peer(_, ToPeer::Forward(job)) => {
+                Some(MessageKind::Forward).filter(|_| !job.sought)
+            }
+            FromBroker::Lrms(_, ToLrms::Cancel(_)) | FromBroker::Peer(_, ToPeer::Cancel(_)) => None,
             FromBroker::Peer(_, ToPeer::News(news)) => Some(news.kind()),
             FromBroker::Peer(_, ToPeer::Info(_)) => Some(MessageKind::Info),
             FromBroker::Client(_) => Some(MessageKind::Notify),
@@ -233,7 +229,9 @@ impl Message for FromBroker {
 
     fn data_of(&self) -> Option<JobId> {
         match self {
-            FromBroker::Peer(_, ToPeer::Forward(job)) if job.spec.data_kib > 0 => job.id,
+            FromBroker::Peer(_, ToPeer::Forward(job)) if job.spec.data_kib > 0 && !job.sought => {
+                job.id
+            }
             _ => None,
         }
     }

@@ -17,6 +17,7 @@ use crate::placement::Nodes;
 use crate::plan::{Backlog, Waiting};
 use crate::queue::{First, Queue};
 use crate::time::SimTime;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// What a discipline that plans may look at.
 pub struct Outlook<'a> {
@@ -85,17 +86,7 @@ pub(crate) enum Built {
 }
 
 /// The disciplines there are.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum DisciplineKind {
     /// LSAP 3.1: in arrival order, the first job that fits runs.
@@ -114,7 +105,7 @@ pub enum DisciplineKind {
 
 impl DisciplineKind {
     /// All disciplines.
-    pub const ALL: &'static [DisciplineKind] = <DisciplineKind as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [DisciplineKind] = <DisciplineKind as VariantArray>::VARIANTS;
 
     /// The name used in scenarios and results.
     #[must_use]

@@ -34,6 +34,23 @@ pub struct EnvelopeId {
     pub number: u64,
 }
 
+impl EnvelopeId {
+    /// The name before any message of a life.
+    pub(crate) fn first(incarnation: u64) -> Self {
+        EnvelopeId {
+            incarnation,
+            number: 0,
+        }
+    }
+
+    /// This name; the next message has the next one.
+    pub(crate) fn take(&mut self) -> Self {
+        let id = *self;
+        self.number += 1;
+        id
+    }
+}
+
 /// A message with its envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope<M> {

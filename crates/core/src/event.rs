@@ -351,6 +351,9 @@ event_kinds! {
     LostTouch "lost-touch" "The sender of the job does not know what has become of it; if the job ends, the service that has it says so."
         "{by} has lost touch with it at {to}: {reason}"
         { by: Parties::SENDER, to: Parties::ENTRY, has_reason: true }
+    CancelRequested "cancel-requested" "A broker or an LRMS that has the job, or a broker that has sent it on, is asked to cancel it."
+        "{by} is asked to cancel it"
+        { by: Parties::ENTRY }
     Finished "finished" "The job ended by itself."
         "finished at {by}"
         { by: Parties::LRMS, is_terminal: true }

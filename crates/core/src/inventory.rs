@@ -29,13 +29,11 @@
 
 mod aggregate;
 pub mod names;
-mod number;
 mod record;
 mod schema;
 mod site;
 mod value;
 
-pub use number::Number;
 pub use record::{Inventory, InventoryError, Record, Relation};
 pub use schema::{AttributeRule, RelationRule, Schema, SchemaError, Shape, Statistic, TypeRule};
 pub use site::{SiteCluster, of_clusters};
@@ -47,6 +45,8 @@ use std::fmt;
 /// nothing but the pairs of types (LA Grid, Figure 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Form {
     /// Every resource by itself.
     Flat,

@@ -40,6 +40,7 @@ pub mod broker;
 pub mod calendar;
 pub mod cluster;
 mod conversation;
+mod decimal;
 pub mod discipline;
 mod envelope;
 pub mod event;

@@ -8,20 +8,11 @@ use crate::time::{SimDuration, SimTime};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use strum::{EnumString, IntoStaticStr};
 
 /// The windows over which means are reported.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    strum::EnumString,
-    strum::IntoStaticStr,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, EnumString, IntoStaticStr,
 )]
 pub enum Window {
     /// No mean: the value of the instant.

@@ -17,7 +17,7 @@
 //!   </JobDescription>
 //! </JobDefinition>"#;
 //! let job = JobDefinition::read("job.jsdl", text.as_bytes()).unwrap();
-//! let (length, _) = job.virtual_length().unwrap().unwrap();
+//! let length = job.virtual_length().unwrap().unwrap();
 //! let spec = job.to_job(length, &[]).unwrap();
 //! assert_eq!((spec.processors(), spec.run_time.to_string()), (4, "90s".to_owned()));
 //! ```
@@ -34,13 +34,14 @@ mod resources;
 pub use crate::xml::{HPC_PROFILE, JSDL, JSDL_OWN as OWN, POSIX, SPMD};
 pub use error::JsdlError;
 pub use language::Lenient;
-pub use length::{LengthPlace, annotated, sleep_length};
+pub use length::{annotated, sleep_length};
 pub use range::{Bound, Exact, Range, RangeValue};
 pub use records::{architecture_element, operating_system_element};
 pub use resources::{OperatingSystem, Quantity, Resources};
 
 use gridrig_core::time::SimDuration;
 use std::collections::BTreeMap;
+use strum::{Display, EnumString, VariantArray};
 
 /// The document: one job.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -227,17 +228,7 @@ pub struct DataStaging {
 }
 
 /// What to do with a file that is there already.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    strum::Display,
-    strum::EnumString,
-    strum::VariantArray,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantArray)]
 #[strum(serialize_all = "camelCase")]
 pub enum CreationFlag {
     /// Replace it.
@@ -251,7 +242,7 @@ pub enum CreationFlag {
 
 /// A limit of the POSIX application, in the order of its schema, with the name of its element.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, VariantArray,
 )]
 #[strum(suffix = "Limit")]
 pub enum Limit {

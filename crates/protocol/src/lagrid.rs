@@ -3,7 +3,7 @@
 //! and over JSON.
 //!
 //! One model of messages has two codecs. Every operation is a request with an
-//! answer; what goes wrong is a [`PeerFault`], which becomes a SOAP Fault or a
+//! answer; what goes wrong is a [`Problem`](crate::rest::Problem), which becomes a SOAP Fault or a
 //! problem document with the same code. Whoever answers is a [`Handler`]: it is
 //! handed messages that have been read and checked for form, together with who
 //! asks. `docs/la-grid.md` describes the wire.
@@ -43,7 +43,7 @@ pub use connection::{
     Heartbeat, HeartbeatAnswer, NotifyConn, OpenConn, OpenConnAnswer, Proposal, Refusal, Taken,
     Terms, Verdict,
 };
-pub use fault::{PeerFault, codes};
+pub use fault::codes;
 pub use handler::{Answers, Caller, Handler, Token};
 pub use initiator::{Agreed, Initiator, NoConnection};
 pub use job::{CancelJob, JobReport, NotifyJob, Origin, QueryJob, SubmitJob, SubmitJobAnswer};
@@ -52,9 +52,9 @@ pub use reference::{Parameter, Reference};
 pub use resource::{
     ClusterReport, RequestResourceData, ResourceUpdate, SendResourceData, SendResourceDataAnswer,
 };
+use strum::{EnumString, IntoStaticStr, VariantArray};
 pub use words::{
-    AuthMethod, ConnEvent, JobLanguage, JobNews, ResourceForm, ResourceLanguage, Role, UpdateKind,
-    UpdateVerdict,
+    Auth, ConnEvent, Form, JobLanguage, JobNews, ResourceLanguage, Role, UpdateKind, UpdateVerdict,
 };
 
 /// Where a broker takes the messages in SOAP; its WSDL is at `?wsdl`.
@@ -64,16 +64,7 @@ pub const JSON_PATH: &str = "/v1/peers";
 
 /// An operation of the protocol.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantArray,
 )]
 #[strum(serialize_all = "camelCase")]
 pub enum Operation {
@@ -99,7 +90,7 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation, in the order of the paper's Table 1.
-    pub const ALL: &'static [Operation] = <Operation as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Operation] = <Operation as VariantArray>::VARIANTS;
 
     /// Its name: that of the request's element and of the JSON route.
     #[must_use]

@@ -140,12 +140,8 @@ impl Envelope {
                 return Err(Fault::sender("malformed-envelope", reason));
             }
         }
-        let body = body.ok_or_else(|| {
-            Fault::sender(
-                "malformed-envelope",
-                "the Envelope has no Body: expected one",
-            )
-        })?;
+        let none = "the Envelope has no Body: expected one";
+        let body = body.ok_or_else(|| Fault::sender("malformed-envelope", none))?;
         let mut in_body = into_elements(body);
         let (Some(first), None) = (in_body.next(), in_body.next()) else {
             let reason = "expected exactly one element in the Body";

@@ -11,20 +11,11 @@ use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobLabel, Reason};
 use gridrig_core::time::{SimDuration, SimTime};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use strum::{IntoStaticStr, VariantArray};
 
 /// How a job stands when the run is over.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    strum::IntoStaticStr,
-    strum::VariantArray,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray,
 )]
 #[strum(serialize_all = "kebab-case")]
 pub enum JobState {
@@ -43,7 +34,7 @@ pub enum JobState {
 
 impl JobState {
     /// All states, in the order of reports.
-    pub const ALL: &'static [JobState] = <JobState as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [JobState] = <JobState as VariantArray>::VARIANTS;
 
     /// The name used in files and interfaces.
     #[must_use]

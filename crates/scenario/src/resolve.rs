@@ -408,7 +408,7 @@ fn tidy(path: PathBuf) -> PathBuf {
 
 /// The largest of these scales; 1 if there is none.
 pub(super) fn largest(scales: impl Iterator<Item = Decimal>) -> Decimal {
-    scales.max_by(|a, b| a.compare(*b)).unwrap_or(Decimal::ONE)
+    scales.max().unwrap_or(Decimal::ONE)
 }
 
 /// Domains that take submissions and can reach no cluster: every job of

@@ -9,7 +9,7 @@ use crate::nearest::hint;
 use crate::workload::ZeroRunTime;
 use gridrig_core::time::{Decimal, SimDuration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize, Deserializer, Error};
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -160,11 +160,44 @@ impl<'de, T: Text> Deserialize<'de> for Str<T> {
 /// Reads a value that has no parts, or says what was expected in its place.
 fn plain<'de, T, D: Deserializer<'de>>(
     deserializer: D,
-    read: impl FnOnce(&Value) -> Result<T, String>,
+    read: impl Fn(&Value) -> Result<T, String>,
 ) -> Result<T, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    let refuse = |expected| D::Error::custom(format!("{value}, expected {expected}"));
-    read(&value).map_err(refuse)
+    deserializer.deserialize_any(Plain(read))
+}
+
+/// What is refused has to be refused here, while its place is known.
+struct Plain<F>(F);
+
+impl<T, F: Fn(&Value) -> Result<T, String>> Plain<F> {
+    fn read<E: Error>(&self, value: Value) -> Result<T, E> {
+        let refuse = |expected| E::custom(format!("{value}, expected {expected}"));
+        (self.0)(&value).map_err(refuse)
+    }
+}
+
+impl<T, F: Fn(&Value) -> Result<T, String>> Visitor<'_> for Plain<F> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let expected = (self.0)(&Value::Null).err();
+        f.write_str(&expected.unwrap_or_default())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        self.read(text.into())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<T, E> {
+        self.read(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<T, E> {
+        self.read(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<T, E> {
+        self.read(value.into())
+    }
 }
 
 impl<T: Text> Serialize for Str<T> {

@@ -234,7 +234,7 @@ impl EventSink for Trails {
                 let job = event.job.expect("touch is lost with a job");
                 return self.lost.push((at, job, by));
             }
-            EventKind::PromiseWithdrawn => return,
+            EventKind::PromiseWithdrawn | EventKind::CancelRequested => return,
             EventKind::Recovered => Step::Found(broker(), to()),
             EventKind::Started => Step::Started(lrms(), shares(event.placement)),
             EventKind::Finished => Step::Finished(lrms()),

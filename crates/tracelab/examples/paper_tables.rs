@@ -7,7 +7,7 @@ use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_results::stats::Distribution;
 use gridrig_tracelab::characterize::Columns;
-use gridrig_tracelab::characterize::demand::{Peak, peak};
+use gridrig_tracelab::characterize::demand::Demand;
 use gridrig_tracelab::load::load;
 use gridrig_tracelab::prepare::Prepared;
 use gridrig_tracelab::spec::{Keep, SizeFrom, TraceWindow, WorkloadSpec};
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 struct Reduced {
     run_time: Distribution,
     processors: Distribution,
-    peak: Option<Peak>,
+    demand: Demand,
 }
 
 impl Reduced {
@@ -59,7 +59,7 @@ impl Reduced {
         Reduced {
             run_time: Distribution::of(columns.run_times.iter().map(|run| run.as_secs_f64())),
             processors: Distribution::of(columns.sizes.iter().map(|size| f64::from(*size))),
-            peak: peak(&columns),
+            demand: Demand::of(&columns, 1, None),
         }
     }
 }
@@ -116,8 +116,11 @@ pub fn ctc_tables(trace: &Path) -> Result<String, Box<dyn Error>> {
         &columns(|of| &of.processors),
         CTC_PROCESSORS,
     )?;
-    let peaks: Vec<_> = phases.iter().filter_map(|of| of.peak).collect();
-    let values: Vec<f64> = peaks.iter().map(|peak| peak.value as f64).collect();
+    let peaks: Vec<&Demand> = phases.iter().map(|of| &of.demand).collect();
+    let values = peaks
+        .iter()
+        .filter_map(|of| Some(of.peak_processors? as f64));
+    let values: Vec<f64> = values.collect();
     let shown: Vec<String> = values.iter().map(|value| format!("{value:.0}")).collect();
     let verdict = position(&values, 1400.0);
     writeln!(
@@ -127,7 +130,7 @@ pub fn ctc_tables(trace: &Path) -> Result<String, Box<dyn Error>> {
     )?;
     let shown: Vec<String> = peaks
         .iter()
-        .map(|peak| format!("{:.0}", peak.at_s))
+        .filter_map(|of| Some(format!("{:.0}", of.peak_processors_at_s?)))
         .collect();
     writeln!(text, "| at (s) | {} | around 9000 | |\n", shown.join(" | "))?;
     Ok(text)
@@ -191,7 +194,7 @@ pub fn grid5000_tables(trace: &Path) -> Result<String, Box<dyn Error>> {
             writeln!(text, "| {what} {row} | {shown} | {} | {off} % |", paper[at])?;
         }
     }
-    let peak = of.peak.map_or(0, |peak| peak.value);
+    let peak = of.demand.peak_processors.unwrap_or(0);
     writeln!(text, "| peak demand | {peak} | around 700 | |")?;
     Ok(text)
 }

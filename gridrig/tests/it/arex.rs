@@ -19,7 +19,6 @@ fn arcsub_spreads_60_jobs_over_two_real_a_rex_on_our_slurm_commands() {
     if !need::arex("arcsub_spreads_60_jobs_over_two_real_a_rex") {
         return;
     }
-    let _alone = crate::real_time::alone();
     let home = tempfile::tempdir().unwrap();
     let dir = home.path();
     std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755)).unwrap();

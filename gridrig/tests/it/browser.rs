@@ -5,10 +5,11 @@ use crate::command::{Service, gridrig, root, start, stdout, token};
 use crate::need::{browser, duckdb};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A folder of runs: the four policies of the two sites on five days.
+/// A folder of runs, of the study or none.
 struct Rig {
     dir: TempDir,
     /// Where screenshots are left to be looked at.
@@ -25,23 +26,13 @@ impl Rig {
         Rig { dir, shots }
     }
 
+    /// With a copy of the study, which is run once.
     fn with_study(name: &str) -> Self {
+        static STUDY: LazyLock<PathBuf> = LazyLock::new(study);
         let rig = Rig::new(name);
-        let output = gridrig()
-            .args(["run", "resources/scenarios/two-sites.toml", "--out"])
-            .arg(rig.runs())
-            .args(["--set", "workload.window.length=1d"])
-            .args([
-                "--set",
-                "run.replicate={ over = \"window\", step = \"1d\", count = 5 }",
-            ])
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        let mut copy = Command::new("cp");
+        let copied = copy.arg("-r").arg(&*STUDY).arg(rig.runs()).status();
+        assert!(copied.unwrap().success());
         rig
     }
 
@@ -72,6 +63,28 @@ impl Rig {
             String::from_utf8_lossy(&output.stderr)
         );
     }
+}
+
+/// The four policies of the two sites on five days.
+fn study() -> PathBuf {
+    let runs = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser/study");
+    let _ = std::fs::remove_dir_all(&runs);
+    let output = gridrig()
+        .args(["run", "resources/scenarios/two-sites.toml", "--out"])
+        .arg(&runs)
+        .args(["--set", "workload.window.length=1d"])
+        .args([
+            "--set",
+            "run.replicate={ over = \"window\", step = \"1d\", count = 5 }",
+        ])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    runs
 }
 
 /// The output of a command that ends in time; one that does not is ended.

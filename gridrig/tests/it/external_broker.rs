@@ -81,7 +81,6 @@ fn said(run: &Value, code: &str) -> String {
 
 #[test]
 fn a_script_as_broker_is_compared_under_policies_of_its_own() {
-    let _alone = crate::real_time::alone();
     let bench = bench(
         r#"
 start = ["sh", "-c", "printf '#!/bin/sh\nsleep 1\n' | {a1.slurm}/sbatch -J other"]
@@ -125,7 +124,6 @@ stop = [["sh", "-c", "echo stopped"], ["true"]]
 
 #[test]
 fn every_way_in_which_a_command_fails_ends_its_job_once_and_says_why() {
-    let _alone = crate::real_time::alone();
     let bench = bench(
         r#"
 files = { "broker.sh" = '''
@@ -193,7 +191,6 @@ lost_after = "10s"
 
 #[test]
 fn a_broker_that_cannot_be_set_up_fails_the_run_with_what_it_said() {
-    let _alone = crate::real_time::alone();
     let cases = [
         (
             r#"start = ["sh", "-c", "echo no licence >&2; exit 4"]"#,
@@ -221,7 +218,6 @@ start_timeout = "1s""#,
 
 #[test]
 fn bes_arc_and_slurm_outlets_each_drive_a_cluster() {
-    let _alone = crate::real_time::alone();
     for outlet in [
         "bes:{a2.bes}",
         "arc:{a2.arc}",
@@ -244,7 +240,6 @@ fn bes_arc_and_slurm_outlets_each_drive_a_cluster() {
 
 #[test]
 fn the_replayer_finds_jobs_again_that_it_sent_on_another_outlet() {
-    let _alone = crate::real_time::alone();
     let text = "[workload]\ntrace = \"t.swf\"\n[cluster]\nname = \"c\"\nprocessors = 4\n";
     let bench = Bench::new(text, &JOBS);
     let bin = bench.path("bin");
@@ -377,7 +372,6 @@ fn arcs_own_brokers_are_compared_over_three_emulated_clusters() {
     if !crate::need::arc("arcs_own_brokers_are_compared_over_three_emulated_clusters") {
         return;
     }
-    let _alone = crate::real_time::alone();
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().display().to_string();
     let scenario = "resources/scenarios/arc-brokers.toml";

@@ -158,7 +158,6 @@ impl Chain {
 
 #[test]
 fn what_becomes_of_a_job_and_a_cancellation_travel_along_a_chain_of_brokers() {
-    let _alone = crate::real_time::alone();
     let chain = Chain::start();
     chain.submit(1, "5s");
     chain.submit(2, "100h");
@@ -190,6 +189,15 @@ fn what_becomes_of_a_job_and_a_cancellation_travel_along_a_chain_of_brokers() {
     }
     chain.ask("DELETE", "a", "/v1/jobs/2", None);
     chain.wait(2, end.map(|name| (name, "cancelled")));
+    // Each of them was asked once, and says so.
+    for service in end {
+        let events = chain.ask("GET", service, "/v1/events", None);
+        let events = events["events"].as_array().unwrap();
+        let asked = |event: &&Value| event["event"] == "cancel-requested";
+        let asked: Vec<_> = events.iter().filter(asked).collect();
+        assert_eq!(asked.len(), 1, "{service}: {events:?}");
+        assert_eq!(asked[0]["job"], 2, "{service}");
+    }
     // Each broker has tagged the job with its own reference ...
     for (from, to) in [("a", "b"), ("b", "c")] {
         let sent = chain.requests(from, "submitJob");

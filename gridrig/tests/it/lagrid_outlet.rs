@@ -137,7 +137,6 @@ impl Rig {
 
 #[test]
 fn a_trace_leaves_over_soap_and_json_and_is_found_again_in_the_lrmss() {
-    let _alone = crate::real_time::alone();
     let rig = Rig::start(&JOBS);
     for kind in ["lagrid", "lagrid-soap12", "lagrid-json"] {
         let outlet = format!("{kind}:{}#tester", rig.urls[2]);
@@ -193,7 +192,6 @@ fn a_trace_leaves_over_soap_and_json_and_is_found_again_in_the_lrmss() {
 
 #[test]
 fn a_replay_that_is_broken_off_removes_what_it_has_submitted() {
-    let _alone = crate::real_time::alone();
     // Hours of the run, for half a minute of the wall.
     let rig = Rig::start(&[(0, 90_000, 4), (1, 90_000, 4), (2, 90_000, 4)]);
     let outlet = format!("lagrid:{}#tester", rig.urls[2]);

@@ -2,7 +2,6 @@
 
 use crate::command::{Bench, expect_code, gridrig, json};
 use crate::overheard::{heard_of, overheard};
-use crate::real_time::alone;
 use gridrig_core::event::EventKind;
 use gridrig_protocol::lagrid::wsdl;
 use gridrig_protocol::soap::Version;
@@ -45,7 +44,6 @@ fn grid() -> Bench {
 
 #[test]
 fn every_protocol_in_one_grid_carries_a_whole_run() {
-    let _alone = alone();
     let bench = grid();
     let (scenario, out) = (bench.path("s.toml"), bench.path("runs"));
     let mut command = gridrig();

@@ -163,7 +163,6 @@ fn every_query_of_every_dashboard_has_data_in_a_live_run() {
     if !need::program("prometheus", test) {
         return;
     }
-    let _alone = crate::real_time::alone();
     let bench = Bench::new(PAIR, &stream());
     let folder = bench.dir.path().join("monitoring");
     let wrote = gridrig().args(["metrics", "--out"]).arg(&folder).output();
@@ -231,7 +230,6 @@ fn everybody_is_scraped(prometheus: &Prometheus) {
 
 #[test]
 fn a_run_says_where_its_services_are_and_each_has_the_metrics_of_the_table() {
-    let _alone = crate::real_time::alone();
     let bench = Bench::new(PAIR, &stream());
     let folder = bench.dir.path().join("targets");
     std::fs::create_dir(&folder).unwrap();

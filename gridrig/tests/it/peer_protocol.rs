@@ -13,7 +13,6 @@ fn zeep_opens_a_connection_with_a_broker_and_submits_queries_and_cancels() {
     let Some(python) = need::zeep(test) else {
         return;
     };
-    let _alone = crate::real_time::alone();
     let bench = Bench::new(PAIR, &JOBS);
     let scenario = bench.path("s.toml");
     let at = free_ports(1).unwrap()[0];

@@ -48,7 +48,6 @@ fn a_broker_mixes_a_real_and_an_emulated_cluster_and_the_run_is_audited() {
     let Some(slurm) = slurm("a_broker_mixes_a_real_and_an_emulated_cluster") else {
         return;
     };
-    let _alone = crate::real_time::alone();
     let jobs = (0..20).map(|n: u32| (u64::from(n / 2), i64::from(1 + n % 3), 1 + n % 4));
     let bench = Bench::new(&mixed(&slurm.conf()), &jobs.collect::<Vec<_>>());
     let output = bench.run(&["--json"]);
@@ -78,8 +77,10 @@ fn a_broker_mixes_a_real_and_an_emulated_cluster_and_the_run_is_audited() {
 
 #[test]
 fn a_real_lrms_is_refused_where_it_cannot_be() {
-    let conf = Path::new("/nonexistent/slurm.conf");
-    let virtually = Bench::new(&mixed(conf), &[(0, 1, 1)]);
+    // A file that names no cluster. For one that is not there Slurm looks for a
+    // minute.
+    let conf = tempfile::NamedTempFile::new().unwrap();
+    let virtually = Bench::new(&mixed(conf.path()), &[(0, 1, 1)]);
     let output = virtually.run(&["--clock", "virtual"]);
     expect_code(&output, 2);
     assert!(stderr(&output).contains("a real Slurm knows no virtual time"));
@@ -166,7 +167,6 @@ fn the_jobs_of_a_real_lrms_end_once_however_they_end() {
     let Some(slurm) = slurm("the_jobs_of_a_real_lrms_end_once_however_they_end") else {
         return;
     };
-    let _alone = crate::real_time::alone();
     let conf = slurm.conf().display().to_string();
     let face = Face::start(&["--lrms", "slurm", "--lrms-conf", &conf]);
     let url = face.service.url.clone();
@@ -225,7 +225,6 @@ fn a_script_that_fails_is_a_failed_job_and_what_slurm_refuses_is_refused() {
     let Some(slurm) = slurm("a_script_that_fails_is_a_failed_job") else {
         return;
     };
-    let _alone = crate::real_time::alone();
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("job.sh");
     std::fs::write(&script, "#!/bin/sh\nsleep {seconds}\nexit {processors}\n").unwrap();

@@ -27,7 +27,9 @@ const BURST: [(u64, i64, u32); 12] = [
     (41, 6, 1),
 ];
 
-/// One real run at a time in this binary: they share two processors.
+/// One at a time of the tests that look at when things happen, and of those that
+/// keep a processor busy meanwhile. What only waits for real programs needs none
+/// of this: nothing of it depends on how fast the machine is.
 pub fn alone() -> std::sync::MutexGuard<'static, ()> {
     static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     ALONE
@@ -132,7 +134,6 @@ fn a_service_killed_on_the_way_ends_in_named_jobs_and_exit_1() {
 
 #[test]
 fn an_interrupted_run_is_valid_and_marked_partial() {
-    let _alone = alone();
     // A cluster with an interface says where it listens.
     let cluster = "{ name = \"a1\", processors = 4 ";
     let scenario = PAIR.replace(cluster, &format!("{cluster}, faces = [\"bes\"] "));

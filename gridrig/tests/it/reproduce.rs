@@ -8,7 +8,6 @@ fn a_short_study_of_slurm_compares_every_job_and_writes_its_report() {
     if need::slurm("a_short_study_of_slurm_compares_every_job").is_none() {
         return;
     }
-    let _alone = crate::real_time::alone();
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("study").display().to_string();
     let words = [

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 #[test]
 fn a_grid_of_processes_runs_a_workload_and_its_log_passes_the_audit() {
-    let _alone = crate::real_time::alone();
     let bench = Bench::new(PAIR, &JOBS);
     let scenario = bench.path("s.toml");
     let ports = free_ports(4).unwrap();
@@ -103,7 +102,6 @@ fn a_grid_of_processes_runs_a_workload_and_its_log_passes_the_audit() {
 
 #[test]
 fn a_replay_waits_until_the_brokers_know_each_other() {
-    let _alone = crate::real_time::alone();
     let soap = "latency = \"50ms\"\nprotocol = \"soap\"";
     let bench = Bench::new(&PAIR.replace("latency = \"50ms\"", soap), &JOBS);
     let scenario = bench.path("s.toml");
@@ -157,7 +155,6 @@ fn a_replay_waits_until_the_brokers_know_each_other() {
 
 #[test]
 fn a_broker_without_peers_asks_its_clusters_what_they_are() {
-    let _alone = crate::real_time::alone();
     let ports = free_ports(2).unwrap();
     let (emulator, broker) = (ports[0], ports[1]);
     let words = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };

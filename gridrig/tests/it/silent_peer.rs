@@ -184,7 +184,6 @@ impl Rig {
 
 #[test]
 fn a_peer_that_stands_still_is_lost_and_found_with_its_jobs_by_heartbeats_alone() {
-    let _alone = crate::real_time::alone();
     let rig = Rig::start();
     rig.wait("a session", |rig| rig.session() == "open");
     let replay = rig.replay();

@@ -271,7 +271,6 @@ fn a_directory_with_a_file_of_somebody_else_is_refused() {
 
 #[test]
 fn a_cluster_of_a_scenario_answers_during_a_run_in_real_time() {
-    let _alone = crate::real_time::alone();
     let place = tempfile::tempdir().unwrap();
     let bin = place.path().join("bin").display().to_string();
     let scenario = format!(

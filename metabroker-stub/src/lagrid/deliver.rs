@@ -13,8 +13,8 @@ use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::lagrid::terms;
 use gridrig_protocol::lagrid::{
-    CancelJob, ClusterReport, JobNews, JobReport, JobState, NotifyJob, Origin, PeerError, QueryJob,
-    Reference, Request, ResourceForm, ResourceUpdate, SendResourceData, SubmitJob, UpdateKind,
+    CancelJob, ClusterReport, Form, JobNews, JobReport, JobState, NotifyJob, Origin, PeerError,
+    QueryJob, Reference, Request, ResourceUpdate, SendResourceData, SubmitJob, UpdateKind,
     UpdateVerdict,
 };
 use gridrig_protocol::rest::LoadReport;
@@ -54,6 +54,16 @@ impl Link {
             });
         };
         match what {
+            ToPeer::Forward(job) if job.sought => {
+                let request = QueryJob {
+                    connection,
+                    job: self.state().job_names.theirs(job.spec.id),
+                };
+                match self.call(&request).await?.state {
+                    JobState::Rejected => Err(answered(&self.setup.url, 404, TURNED_AWAY)),
+                    _ => Ok(()),
+                }
+            }
             ToPeer::Forward(job) => {
                 let submission = self.submission(connection, job);
                 let unsaid = |why| TransportError::unsaid(&self.setup.url, why);
@@ -78,16 +88,6 @@ impl Link {
                     job: self.state().job_names.theirs(*job),
                 };
                 self.call(&request).await.map(drop)
-            }
-            ToPeer::Locate(job) => {
-                let request = QueryJob {
-                    connection,
-                    job: self.state().job_names.theirs(job.spec.id),
-                };
-                match self.call(&request).await?.state {
-                    JobState::Rejected => Err(answered(&self.setup.url, 404, TURNED_AWAY)),
-                    _ => Ok(()),
-                }
             }
         }
     }
@@ -126,10 +126,10 @@ impl Link {
     }
 
     /// The form in which resources are told as records, if they are.
-    pub(super) fn agreed_form(&self) -> Option<ResourceForm> {
+    pub(super) fn agreed_form(&self) -> Option<Form> {
         let state = self.state();
         let terms = state.end.session().terms()?;
-        terms::tells_records(terms).then(|| terms::wire_form(terms.form))
+        terms::tells_records(terms).then_some(terms.form)
     }
 
     fn submission(
@@ -192,7 +192,7 @@ impl Link {
         let mut update = update_of(push);
         let loads = self.tell(push);
         if let Some(form) = self.agreed_form() {
-            update.inventory = resources::in_form(setup, terms::form(form), &loads).ok();
+            update.inventory = resources::in_form(setup, form, &loads).ok();
             update.form = form;
         }
         let request = SendResourceData {
@@ -226,7 +226,7 @@ pub(super) fn update_of(push: &Push) -> ResourceUpdate {
         },
         sequence: push.sequence,
         from_sequence: (!push.full).then(|| push.sequence.saturating_sub(1)),
-        form: ResourceForm::Flat,
+        form: Form::Flat,
         at_ns: taken.map_or(0, |at| at.as_nanos()),
         clusters: clusters.collect(),
         inventory: None,

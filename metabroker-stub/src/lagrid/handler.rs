@@ -12,7 +12,8 @@ use crate::App;
 use follow::Asking;
 use gridrig_core::session::Roles;
 use gridrig_protocol::client::Client;
-use gridrig_protocol::lagrid::{Caller, Handler, PeerFault, codes};
+use gridrig_protocol::lagrid::{Caller, Handler, codes};
+use gridrig_protocol::rest::Problem;
 use std::sync::Arc;
 
 /// Where the messages of peers arrive.
@@ -46,17 +47,17 @@ impl BrokerHandler {
         connection: &str,
         role: fn(Roles) -> bool,
         otherwise: &str,
-    ) -> Result<Arc<Link>, PeerFault> {
+    ) -> Result<Arc<Link>, Problem> {
         let link = self.admit(caller, connection)?;
         let roles = link.state().end.session().terms().map(|terms| terms.roles);
         if roles.is_some_and(role) {
             return Ok(link);
         }
-        Err(PeerFault::new(codes::WRONG_ROLE, otherwise))
+        Err(Problem::of_code(codes::WRONG_ROLE, otherwise))
     }
 
     /// The session that a message belongs to, if whoever sends it may.
-    fn admit(&self, caller: &Caller, connection: &str) -> Result<Arc<Link>, PeerFault> {
+    fn admit(&self, caller: &Caller, connection: &str) -> Result<Arc<Link>, Problem> {
         self.links().admit(caller, connection).map(Arc::clone)
     }
 }

@@ -10,8 +10,8 @@ use gridrig_core::load::LoadSample;
 use gridrig_core::session::{Auth, Beat, Roles, Stance, Terms, Threshold};
 use gridrig_core::time::{SimDuration, WallTime};
 use gridrig_protocol::inventory::InventoryDocument;
-use gridrig_protocol::lagrid::{Caller, PeerClient, PeerFault, SOAP_PATH, codes};
-use gridrig_protocol::rest::SessionInfo;
+use gridrig_protocol::lagrid::{Caller, PeerClient, SOAP_PATH, codes};
+use gridrig_protocol::rest::{Problem, SessionInfo};
 use gridrig_protocol::tls::{OutgoingTls, TlsError, peer_client};
 use gridrig_service::incarnation;
 use std::collections::{BTreeMap, VecDeque};
@@ -199,7 +199,7 @@ impl Links {
     ///
     /// # Errors
     /// When there is none of this name, or the caller is not who it should be.
-    pub(super) fn admit(&self, caller: &Caller, connection: &str) -> Result<&Arc<Link>, PeerFault> {
+    pub(super) fn admit(&self, caller: &Caller, connection: &str) -> Result<&Arc<Link>, Problem> {
         for link in self.iter() {
             let mut state = link.state();
             if !state.names.iter().any(|name| **name == *connection) {
@@ -207,7 +207,7 @@ impl Links {
             }
             let agreed = state.end.session().terms().map(|terms| terms.auth);
             let agreed = agreed.ok_or_else(|| {
-                PeerFault::new(codes::NOT_ESTABLISHED, "the connection is not open yet")
+                Problem::of_code(codes::NOT_ESTABLISHED, "the connection is not open yet")
             })?;
             if !link.has_shown(caller, agreed) {
                 return Err(not_authenticated(agreed));
@@ -222,19 +222,19 @@ impl Links {
         let may_be = |link: &Arc<Link>| link.state().opening && !link.has_named(connection);
         if self.iter().any(may_be) {
             let reason = "a session is being opened: ask again in a moment";
-            return Err(PeerFault::new("busy", reason));
+            return Err(Problem::of_code("busy", reason));
         }
-        Err(PeerFault::unknown_connection(connection))
+        Err(Problem::unknown_connection(connection))
     }
 }
 
-pub(super) fn not_authenticated(wanted: Auth) -> PeerFault {
+pub(super) fn not_authenticated(wanted: Auth) -> Problem {
     let reason = match wanted {
         Auth::None => "without authentication, peers on this machine only are served",
         Auth::Bearer => "the bearer token of this peer is missing or wrong",
         Auth::MutualTls => "the certificate of this peer is missing or another's",
     };
-    PeerFault::new(codes::NOT_AUTHENTICATED, reason)
+    Problem::of_code(codes::NOT_AUTHENTICATED, reason)
 }
 
 impl Link {

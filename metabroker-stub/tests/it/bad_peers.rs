@@ -1,10 +1,10 @@
 //! Peers that answer late, garbage or without end: the session is lost and
 //! found again as it was, and nothing grows.
 
-use super::sessions::{b, broker, job, open};
+use super::sessions::{b, broker, job, open_with, proposal};
 use super::*;
 use crate::fake::{Fake, Manner};
-use gridrig_protocol::lagrid::{Codec, JobState};
+use gridrig_protocol::lagrid::{Codec, JobState, Proposal};
 
 /// Life of the peer, as the test opens sessions.
 const LIFE: u64 = 7;
@@ -40,7 +40,12 @@ async fn lost_and_found(codec: Codec) {
     })
     .await;
     let (peer, url) = (b(None), broker.url());
-    let connection = open(&peer, &broker).await.connection;
+    // With the five seconds that peers propose otherwise each loss takes fifteen.
+    let often = Proposal {
+        heartbeat_ms: 100,
+        ..proposal()
+    };
+    let connection = open_with(&peer, &broker, often).await.connection;
     wait_until(&broker, "open").await;
     for (round, manner) in [Manner::Garbage, Manner::Endless, Manner::Silent]
         .into_iter()

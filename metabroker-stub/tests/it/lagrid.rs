@@ -13,10 +13,10 @@ use gridrig_metabroker_stub::lagrid::routes;
 use gridrig_protocol::client::ClientError;
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::lagrid::{
-    AuthMethod, CancelJob, Codec, ConnEvent, Heartbeat, JobLanguage, JobNews, JobReport, JobState,
+    Auth, CancelJob, Codec, ConnEvent, Form, Heartbeat, JobLanguage, JobNews, JobReport, JobState,
     NotifyConn, NotifyJob, OpenConn, Operation, Origin, PeerClient, PeerError, Proposal, QueryJob,
-    Reference, RequestResourceData, ResourceForm, ResourceLanguage, Role, SendResourceData,
-    SubmitJob, Token, UpdateVerdict, Verdict,
+    Reference, RequestResourceData, ResourceLanguage, Role, SendResourceData, SubmitJob, Token,
+    UpdateVerdict, Verdict,
 };
 use gridrig_service::http::{self, Door, Faults, Labels, Life, Metrics};
 use recorder::Recorder;
@@ -68,13 +68,13 @@ fn open(heartbeat_ms: u64) -> OpenConn {
         round: 1,
         max_rounds: 3,
         proposal: Proposal {
-            authentication: vec![AuthMethod::None],
+            authentication: vec![Auth::None],
             initiator_roles: vec![Role::Consumer],
             responder_roles: vec![Role::Provider],
             heartbeat_ms,
             job_languages: vec![JobLanguage::Jsdl],
             resource_languages: vec![ResourceLanguage::Clusters],
-            resource_forms: vec![ResourceForm::Flat],
+            resource_forms: vec![Form::Flat],
         },
     }
 }
@@ -139,7 +139,7 @@ async fn every_operation_is_answered_in_every_codec() {
 
         let pull = RequestResourceData {
             connection: connection.to_owned(),
-            form: Some(ResourceForm::Flat),
+            form: Some(Form::Flat),
             since: None,
         };
         let update = peer.call(at, &pull).await.unwrap();
@@ -166,7 +166,7 @@ async fn every_operation_is_answered_in_every_codec() {
         let error = peer.call(at, &query).await.unwrap_err();
         let fault = error.fault().unwrap();
         assert_eq!(fault.code, "unknown-connection", "{codec:?}");
-        assert!(fault.reason.contains(connection), "{fault}");
+        assert!(fault.detail.contains(connection), "{fault}");
     }
     let each = Operation::ALL.iter();
     let both = each.flat_map(|operation| [operation.name().to_owned(), operation.response()]);
@@ -276,7 +276,7 @@ async fn a_job_goes_on_from_one_broker_to_the_next_in_another_codec() {
     }
     let last = served.recorder.submitted(*keys.last().unwrap()).unwrap();
     assert_eq!(last.job, job());
-    let (length, _) = last.job.virtual_length().unwrap().unwrap();
+    let length = last.job.virtual_length().unwrap().unwrap();
     assert_eq!(length.to_string(), "5400s");
     assert_eq!(last.forwarder.unwrap().job(), Some(7));
     wire::holds_at(&served.url, &["submitJob", "submitJobResponse"]).await;

@@ -9,18 +9,13 @@ use gridrig_core::session::Threshold;
 use gridrig_core::time::SimTime;
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{
-    Codec, Proposal, RequestResourceData, ResourceForm, ResourceLanguage, UpdateKind,
+    Codec, Form, Proposal, RequestResourceData, ResourceLanguage, UpdateKind,
 };
 use gridrig_protocol::rest::LoadReport;
 
-const FORMS: [ResourceForm; 4] = [
-    ResourceForm::Flat,
-    ResourceForm::OneToN,
-    ResourceForm::Unique,
-    ResourceForm::NToN,
-];
+const FORMS: [Form; 4] = [Form::Flat, Form::OneToN, Form::Unique, Form::NToN];
 
-fn in_form(form: ResourceForm) -> Proposal {
+fn in_form(form: Form) -> Proposal {
     Proposal {
         resource_languages: vec![ResourceLanguage::Inventory],
         resource_forms: vec![form],
@@ -116,7 +111,7 @@ async fn every_form_is_pushed_in_full_and_as_what_has_changed() {
 async fn who_pulls_gets_everything_or_what_has_changed_since() {
     let broker = broker(|_| ()).await;
     let (peer, url) = (b(None), broker.url());
-    let opened = open_with(&peer, &broker, in_form(ResourceForm::OneToN)).await;
+    let opened = open_with(&peer, &broker, in_form(Form::OneToN)).await;
     report(&broker, 1, 2).await;
     let pull = |since| RequestResourceData {
         connection: opened.connection.clone(),
@@ -126,7 +121,7 @@ async fn who_pulls_gets_everything_or_what_has_changed_since() {
     let first = peer.call(&url, &pull(None)).await.unwrap();
     assert_eq!((first.kind, first.clusters.len()), (UpdateKind::Full, 1));
     // The form is the one that was agreed on.
-    assert_eq!(first.form, ResourceForm::OneToN);
+    assert_eq!(first.form, Form::OneToN);
     assert!(first.inventory.is_some());
     let since = Some(first.sequence);
     let second = peer.call(&url, &pull(since)).await.unwrap();
@@ -147,12 +142,12 @@ async fn what_a_peer_pushes_can_be_looked_at() {
     let broker = broker(|_| ()).await;
     let (peer, url) = (b(None), broker.url());
     let path = "/v1/peers/b/resources";
-    let opened = open_with(&peer, &broker, in_form(ResourceForm::Unique)).await;
+    let opened = open_with(&peer, &broker, in_form(Form::Unique)).await;
     assert_eq!(ask(&broker, "GET", path, None).await.0, 404);
     let (_, own) = ask(&broker, "GET", "/v1/resources?form=unique", None).await;
     let records: InventoryDocument = serde_json::from_value(own.clone()).unwrap();
     let mut told = update(&opened.connection, 1, UpdateKind::Full);
-    told.update.form = ResourceForm::Unique;
+    told.update.form = Form::Unique;
     told.update.inventory = Some(records);
     peer.call(&url, &told).await.unwrap();
     assert_eq!(ask(&broker, "GET", path, None).await, (200, own));
@@ -161,11 +156,11 @@ async fn what_a_peer_pushes_can_be_looked_at() {
 
 #[tokio::test]
 async fn a_broker_that_tells_in_one_form_refuses_others_by_name() {
-    let broker = broker(|link| link.tell_in(vec![gridrig_core::inventory::Form::NToN])).await;
-    let opened = open_with(&b(None), &broker, in_form(ResourceForm::Unique)).await;
+    let broker = broker(|link| link.tell_in(vec![Form::NToN])).await;
+    let opened = open_with(&b(None), &broker, in_form(Form::Unique)).await;
     let said = format!("{:?}", opened.verdict);
     assert!(said.contains("no-common-resource-form"), "{said}");
-    let opened = open_with(&b(None), &broker, in_form(ResourceForm::NToN)).await;
+    let opened = open_with(&b(None), &broker, in_form(Form::NToN)).await;
     assert!(format!("{:?}", opened.verdict).contains("Accepted"));
     wire::holds(&broker, &["openConnResponse"]).await;
 }

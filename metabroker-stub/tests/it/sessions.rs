@@ -10,10 +10,10 @@ use gridrig_core::session::{Auth, Roles};
 use gridrig_metabroker_stub::lagrid::LinkSetup;
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::lagrid::{
-    AuthMethod, CancelJob, ClusterReport, Codec, ConnEvent, Heartbeat, JobLanguage, JobState,
-    NotifyConn, OpenConn, OpenConnAnswer, Origin, PeerClient, PeerError, Proposal, QueryJob,
-    Reference, RequestResourceData, ResourceForm, ResourceLanguage, ResourceUpdate, Role,
-    SendResourceData, SubmitJob, Token, UpdateKind, UpdateVerdict, Verdict,
+    CancelJob, ClusterReport, Codec, ConnEvent, Heartbeat, JobLanguage, JobState, NotifyConn,
+    OpenConn, OpenConnAnswer, Origin, PeerClient, PeerError, Proposal, QueryJob, Reference,
+    RequestResourceData, ResourceLanguage, ResourceUpdate, Role, SendResourceData, SubmitJob,
+    Token, UpdateKind, UpdateVerdict, Verdict,
 };
 use gridrig_protocol::rest::LoadReport;
 use gridrig_protocol::tls::peer_client;
@@ -47,13 +47,13 @@ fn both() -> Vec<Role> {
 
 pub fn proposal() -> Proposal {
     Proposal {
-        authentication: vec![AuthMethod::Bearer, AuthMethod::None],
+        authentication: vec![Auth::Bearer, Auth::None],
         initiator_roles: both(),
         responder_roles: both(),
         heartbeat_ms: 5000,
         job_languages: vec![JobLanguage::Jsdl],
         resource_languages: vec![ResourceLanguage::Clusters],
-        resource_forms: vec![ResourceForm::Flat],
+        resource_forms: vec![Form::Flat],
     }
 }
 
@@ -111,7 +111,7 @@ pub fn update(connection: &str, sequence: u64, kind: UpdateKind) -> SendResource
             kind,
             sequence,
             from_sequence: (kind == UpdateKind::Incremental).then(|| sequence - 1),
-            form: ResourceForm::Flat,
+            form: Form::Flat,
             at_ns: 0,
             clusters: vec![ClusterReport {
                 name: None,
@@ -213,7 +213,7 @@ async fn terms_are_negotiated_in_rounds_over_either_codec() {
         let Verdict::Accepted(terms) = second.verdict else {
             panic!("{second:?}");
         };
-        assert_eq!(terms.authentication, AuthMethod::None);
+        assert_eq!(terms.authentication, Auth::None);
         assert_eq!(second.connection, first.connection);
         let beat = Heartbeat {
             connection: first.connection,
@@ -233,7 +233,7 @@ async fn terms_are_negotiated_in_rounds_over_either_codec() {
 async fn what_can_never_be_agreed_on_is_refused_with_its_reason_over_either_codec() {
     let wants = proposal();
     let no_method = Proposal {
-        authentication: vec![AuthMethod::MutualTls],
+        authentication: vec![Auth::MutualTls],
         ..wants.clone()
     };
     let no_role = Proposal {
@@ -242,7 +242,7 @@ async fn what_can_never_be_agreed_on_is_refused_with_its_reason_over_either_code
         ..wants.clone()
     };
     let no_form = Proposal {
-        resource_forms: vec![ResourceForm::NToN],
+        resource_forms: vec![Form::NToN],
         ..wants.clone()
     };
     for codec in Codec::ALL {
@@ -338,7 +338,7 @@ async fn who_has_not_shown_the_token_is_nobody() {
     let Verdict::Accepted(terms) = &opened.verdict else {
         panic!("{opened:?}");
     };
-    assert_eq!(terms.authentication, AuthMethod::Bearer);
+    assert_eq!(terms.authentication, Auth::Bearer);
     assert!(peer.call(&url, &job(&opened.connection, 1)).await.is_ok());
     // The name of the connection opens nothing.
     let without = b(None).call(&url, &job(&opened.connection, 2)).await;

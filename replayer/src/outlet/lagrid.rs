@@ -12,9 +12,8 @@ use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::ClientError;
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::lagrid::{
-    CancelJob, Codec, Heartbeat, Initiator, JobLanguage, JobReport, JobState, NoConnection,
-    OpenConn, PeerClient, PeerError, QueryJob, Reference, Request, ResourceForm, ResourceLanguage,
-    SubmitJob, terms,
+    CancelJob, Codec, Form, Heartbeat, Initiator, JobLanguage, JobReport, JobState, NoConnection,
+    OpenConn, PeerClient, PeerError, QueryJob, Reference, Request, ResourceLanguage, SubmitJob,
 };
 use gridrig_protocol::rest::reason_of_code;
 use std::collections::BTreeMap;
@@ -301,7 +300,6 @@ impl Beats {
 /// What is agreed to: to consume what the broker provides.
 fn stance() -> Stance {
     let languages = ResourceLanguage::ALL.iter();
-    let forms = ResourceForm::ALL.iter();
     Stance {
         auth: vec![Auth::None],
         roles: Roles::CONSUMER,
@@ -310,7 +308,7 @@ fn stance() -> Stance {
         longest: LONGEST,
         job_languages: vec![JobLanguage::Jsdl.name().into()],
         resource_languages: languages.map(|one| one.name().into()).collect(),
-        forms: forms.map(|one| terms::form(*one)).collect(),
+        forms: vec![Form::Flat, Form::OneToN, Form::Unique, Form::NToN],
         rounds: ROUNDS,
     }
 }

@@ -22,7 +22,7 @@ use super::store::{JobState, JobStore, JobView, Naming};
 use super::{Agent, Cx, Handle, JobHolder, Participant};
 use crate::broker::{Access, Broker, LocalInfo, Neighbour};
 use crate::conversation::{Arrival, FromBroker, ToPeer};
-use crate::envelope::{Tally, Told};
+use crate::envelope::{EnvelopeId, Tally, Told};
 use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::Reason;
@@ -101,8 +101,7 @@ impl BrokerAgent {
                 under_way: BTreeMap::new(),
                 taken_in: BTreeMap::new(),
                 domains: setup.names.domains(),
-                incarnation: setup.incarnation,
-                envelopes_written: 0,
+                next_id: EnvelopeId::first(setup.incarnation),
                 undelivered: Tally::default(),
             },
             next_cycle: None,

@@ -65,7 +65,7 @@ pub struct ClientAgent {
     run: String,
     submitter: Submitter<Arc<[Submission]>>,
     now: SimTime,
-    envelopes_written: u64,
+    next_id: EnvelopeId,
     services: BTreeMap<Entry, Service>,
     patience: Patience,
     elsewhere: Elsewhere,
@@ -106,7 +106,7 @@ impl ClientAgent {
             run: setup.run,
             submitter: Submitter::new(submissions),
             now: SimTime::ZERO,
-            envelopes_written: 0,
+            next_id: EnvelopeId::default(),
             patience: setup.patience,
             open: BTreeMap::new(),
             ends: BTreeMap::new(),
@@ -149,13 +149,8 @@ impl ClientAgent {
     }
 
     fn say(&mut self, cx: &mut impl Cx<FromClient>, to: Entry, due: SimTime, said: ToEntry) {
-        let id = EnvelopeId {
-            incarnation: 0,
-            number: self.envelopes_written,
-        };
-        self.envelopes_written += 1;
         cx.send(Envelope {
-            id,
+            id: self.next_id.take(),
             from: Party::Client,
             address: None,
             due,

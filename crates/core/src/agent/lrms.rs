@@ -78,8 +78,7 @@ struct Notes {
     here: Party,
     store: JobStore,
     now: SimTime,
-    incarnation: u64,
-    envelopes_written: u64,
+    next_id: EnvelopeId,
     undelivered: Tally,
     /// What has become of jobs, where somebody follows them.
     news: Option<Vec<JobNews>>,
@@ -153,8 +152,7 @@ impl LrmsAgent {
                 here: Party::Lrms(setup.cluster.id),
                 store: JobStore::new(setup.keep_ended, Naming { next, step: 1 }),
                 now: SimTime::ZERO,
-                incarnation: setup.incarnation,
-                envelopes_written: 0,
+                next_id: EnvelopeId::first(setup.incarnation),
                 undelivered: Tally::default(),
                 news: None,
             },
@@ -252,13 +250,8 @@ impl Notes {
         message: FromLrms,
     ) {
         let record = job.and_then(|job| self.store.get(job));
-        let (incarnation, number) = (self.incarnation, self.envelopes_written);
-        self.envelopes_written += 1;
         cx.send(Envelope {
-            id: EnvelopeId {
-                incarnation,
-                number,
-            },
+            id: self.next_id.take(),
             from: self.here,
             address: record.and_then(|record| record.notify.clone()),
             due,

@@ -20,6 +20,10 @@ impl Broker {
         let Some(held) = self.jobs.get_mut(&job) else {
             return false;
         };
+        if !held.unwanted {
+            let asked = Event::new(EventKind::CancelRequested, job, self.config.domain);
+            cx.emit(cx.now(), asked);
+        }
         if stopped {
             held.sent = None;
             self.end_unwanted(cx, job);

@@ -101,7 +101,7 @@ impl Layout {
         });
         let usable = groups.filter(|group| group.meets(wanted));
         let is_scarce = usable.clone().any(|group| group.memory_mib.is_some());
-        let slowest = usable.map(|group| group.speed).min_by(|a, b| a.compare(*b));
+        let slowest = usable.map(|group| group.speed).min();
         let shape = Shape {
             per_node: per_node.collect(),
             memory_kib: wanted.memory_kib,
@@ -120,7 +120,7 @@ impl Layout {
             generic: Vec::new(),
         };
         let slowest = parts.iter().map(|part| self.class(part.class).slowest);
-        let slowest = slowest.min_by(|a, b| a.compare(*b));
+        let slowest = slowest.min();
         self.joint = true;
         self.add(shape, slowest, parts);
     }
@@ -176,7 +176,7 @@ impl Layout {
         let speeds = shares
             .iter()
             .map(|share| self.resources[usize::from(share.resource)].speed);
-        let slowest = speeds.min_by(|a, b| a.compare(*b));
+        let slowest = speeds.min();
         let slowest = slowest.unwrap_or(Decimal::ONE);
         SimDuration::from_nanos(slowest.divide(at_full_speed.as_nanos()))
     }

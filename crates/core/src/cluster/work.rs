@@ -54,7 +54,7 @@ pub fn run_time_on(
     let speed_of = |run: &PlacementRun| resources.groups()[usize::from(run.resource)].speed;
     let slowest = match resources.groups() {
         [only] => Some(only.speed),
-        _ => placement.iter().map(speed_of).min_by(|a, b| a.compare(*b)),
+        _ => placement.iter().map(speed_of).min(),
     };
     let nanos = slowest.unwrap_or(Decimal::ONE).divide(run_time.as_nanos());
     SimDuration::from_nanos(nanos)

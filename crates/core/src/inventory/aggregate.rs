@@ -15,8 +15,9 @@
 //! one of `n-to-n`: what matches a form matches every looser one.
 
 use super::schema::{AttributeRule, RelationRule, Shape, Statistic, TypeRule};
-use super::{Attribute, Form, Inventory, InventoryError, Number, Record, Relation, Schema};
+use super::{Attribute, Form, Inventory, InventoryError, Record, Relation, Schema};
 use super::{Value, Values, names};
+use crate::time::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -111,11 +112,11 @@ fn summary(rule: &AttributeRule, values: &[(&Value, u64)]) -> Option<Attribute> 
     if matches!(attribute.values, Values::Single(_)) {
         return Some(attribute);
     }
-    if let Some(mut numbers) = numbers.collect::<Option<Vec<(Number, u64)>>>() {
+    if let Some(mut numbers) = numbers.collect::<Option<Vec<(Decimal, u64)>>>() {
         numbers.sort_unstable();
         let keeps = |statistic| rule.statistics.contains(&statistic);
         let parts = numbers.iter().map(|(number, count)| number.times(*count));
-        let total = parts.fold(Number::ZERO, Number::plus);
+        let total = parts.fold(Decimal::ZERO, Decimal::plus);
         attribute.told_total = keeps(Statistic::Total).then_some(total);
         attribute.told_mean = total.over(count).filter(|_| keeps(Statistic::Mean));
         attribute.told_median = median(&numbers, count).filter(|_| keeps(Statistic::Median));
@@ -124,7 +125,7 @@ fn summary(rule: &AttributeRule, values: &[(&Value, u64)]) -> Option<Attribute> 
 }
 
 /// The median of sorted numbers, each occurring so often, `count` together.
-fn median(numbers: &[(Number, u64)], count: u64) -> Option<Number> {
+fn median(numbers: &[(Decimal, u64)], count: u64) -> Option<Decimal> {
     let at = |position: u64| {
         let mut passed = 0;
         let mut numbers = numbers.iter();

@@ -1,7 +1,7 @@
 //! The inventory of a domain's own clusters: their cluster files and what
 //! they last reported.
 
-use super::{Form, Inventory, InventoryError, Number, Record, Relation, Value, names};
+use super::{Form, Inventory, InventoryError, Record, Relation, Value, names};
 use crate::load::LoadSample;
 use crate::resource::{Resource, Resources};
 
@@ -81,7 +81,7 @@ fn node_records(cluster: &str, number: usize, group: &Resource) -> [Record; 3] {
         .with(names::PROC_NUM, Value::number(u64::from(group.cpu_count)))
         .with(
             names::PROC_SPEED,
-            Value::number(Number::from_decimal(group.speed)),
+            Value::number(group.speed.over(1).unwrap_or_default()),
         );
     let nodes = group.generic.iter().fold(nodes, |nodes, (name, count)| {
         let attribute = format!("{}{name}", names::GENERIC);

@@ -1,6 +1,6 @@
 //! What attributes say: a single value, a range or a list, and statistics.
 
-use super::Number;
+use crate::time::Decimal;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Value {
     /// A number.
-    Number(Number),
+    Number(Decimal),
     /// A text.
     Text(Arc<str>),
 }
@@ -20,7 +20,7 @@ impl Value {
     /// is read as it was written.
     #[must_use]
     pub fn read(text: &str) -> Self {
-        match Number::parse(text) {
+        match Decimal::parse_long(text) {
             Some(number) if number.to_string() == text => Value::Number(number),
             _ => Value::Text(Arc::from(text)),
         }
@@ -34,13 +34,13 @@ impl Value {
 
     /// A number.
     #[must_use]
-    pub fn number(number: impl Into<Number>) -> Self {
+    pub fn number(number: impl Into<Decimal>) -> Self {
         Value::Number(number.into())
     }
 
     /// The number, if it is one.
     #[must_use]
-    pub const fn as_number(&self) -> Option<Number> {
+    pub const fn as_number(&self) -> Option<Decimal> {
         match self {
             Value::Number(number) => Some(*number),
             Value::Text(_) => None,
@@ -64,7 +64,7 @@ pub enum Values {
     /// All have this one.
     Single(Value),
     /// The smallest and the greatest are these; nothing is said of the others.
-    Range(Number, Number),
+    Range(Decimal, Decimal),
     /// These occur and no others. More than one, sorted, each once.
     List(Vec<Value>),
 }
@@ -74,7 +74,7 @@ impl Values {
     /// numbers, as a range. `None` if there are none.
     #[must_use]
     pub fn of(values: BTreeSet<Value>, as_range: bool) -> Option<Self> {
-        let numbers: Option<Vec<Number>> = values.iter().map(Value::as_number).collect();
+        let numbers: Option<Vec<Decimal>> = values.iter().map(Value::as_number).collect();
         if let (true, [min, .., max]) = (as_range, numbers.as_deref().unwrap_or_default()) {
             return Some(Values::Range(*min, *max));
         }
@@ -88,22 +88,22 @@ impl Values {
 
     /// The smallest number; `None` if a text is among the values.
     #[must_use]
-    pub fn min(&self) -> Option<Number> {
+    pub fn min(&self) -> Option<Decimal> {
         self.ends().map(|(min, _)| min)
     }
 
     /// The greatest number; `None` if a text is among the values.
     #[must_use]
-    pub fn max(&self) -> Option<Number> {
+    pub fn max(&self) -> Option<Decimal> {
         self.ends().map(|(_, max)| max)
     }
 
-    fn ends(&self) -> Option<(Number, Number)> {
+    fn ends(&self) -> Option<(Decimal, Decimal)> {
         match self {
             Values::Single(value) => value.as_number().map(|number| (number, number)),
             Values::Range(min, max) => Some((*min, *max)),
             Values::List(values) => {
-                let numbers: Option<Vec<Number>> = values.iter().map(Value::as_number).collect();
+                let numbers: Option<Vec<Decimal>> = values.iter().map(Value::as_number).collect();
                 let numbers = numbers?;
                 Some((*numbers.iter().min()?, *numbers.iter().max()?))
             }
@@ -136,13 +136,13 @@ pub struct Attribute {
     /// How many of the record's resources have it: at least 1, at most all.
     pub count: u64,
     /// Their sum as told; see [`Attribute::total`].
-    pub told_total: Option<Number>,
+    pub told_total: Option<Decimal>,
     /// Their mean, rounded down to nine places, as told; see
     /// [`Attribute::mean`].
-    pub told_mean: Option<Number>,
+    pub told_mean: Option<Decimal>,
     /// Their median (the mean of the two in the middle, rounded down to nine
     /// places) as told; see [`Attribute::median`].
-    pub told_median: Option<Number>,
+    pub told_median: Option<Decimal>,
 }
 
 impl Attribute {
@@ -158,7 +158,7 @@ impl Attribute {
         }
     }
 
-    fn number(&self) -> Option<Number> {
+    fn number(&self) -> Option<Decimal> {
         match &self.values {
             Values::Single(value) => value.as_number(),
             Values::Range(..) | Values::List(_) => None,
@@ -167,33 +167,33 @@ impl Attribute {
 
     /// The sum of the numbers, if it is known.
     #[must_use]
-    pub fn total(&self) -> Option<Number> {
+    pub fn total(&self) -> Option<Decimal> {
         let single = || Some(self.number()?.times(self.count));
         self.told_total.or_else(single)
     }
 
     /// The mean of the numbers, rounded down to nine places, if it is known.
     #[must_use]
-    pub fn mean(&self) -> Option<Number> {
+    pub fn mean(&self) -> Option<Decimal> {
         let by_total = || self.told_total?.over(self.count);
         self.told_mean.or_else(by_total).or_else(|| self.number())
     }
 
     /// The median of the numbers, if it is known.
     #[must_use]
-    pub fn median(&self) -> Option<Number> {
+    pub fn median(&self) -> Option<Decimal> {
         self.told_median.or_else(|| self.number())
     }
 
     /// The smallest number.
     #[must_use]
-    pub fn min(&self) -> Option<Number> {
+    pub fn min(&self) -> Option<Decimal> {
         self.values.min()
     }
 
     /// The greatest number.
     #[must_use]
-    pub fn max(&self) -> Option<Number> {
+    pub fn max(&self) -> Option<Decimal> {
         self.values.max()
     }
 }

@@ -72,7 +72,7 @@ const ALPHA: Parameter = Parameter {
 fn rank(settings: &BrokerSettings, alpha: &str) -> Box<dyn Policy> {
     Box::new(BestBrokerRank {
         aggregated: settings.policy.entry().need == InformationNeed::Aggregated,
-        promotion: Decimal::parse(alpha).expect("a decimal number"),
+        promotion: Decimal::parse(alpha).expect("a decimal number").ratio(),
         tie: Tie::of(settings),
     })
 }
@@ -82,7 +82,7 @@ struct BestBrokerRank {
     /// Whether ranks are computed from domains in aggregated form.
     aggregated: bool,
     /// alpha.
-    promotion: Decimal,
+    promotion: (u64, u64),
     tie: Tie,
 }
 
@@ -151,7 +151,7 @@ impl BestBrokerRank {
             false => Self::flat(request, view, site),
             true => Self::aggregated(request, view, site),
         };
-        let (over, under) = self.promotion.ratio();
+        let (over, under) = self.promotion;
         rank.times(match site.domain == view.route.origin {
             true => over,
             false => under,

@@ -121,8 +121,7 @@ impl Values {
         let number = Decimal::parse(text);
         match self {
             Values::Number(most) => {
-                let within =
-                    |n: Decimal| !n.is_zero() && n.compare(Decimal::from_whole(*most)).is_le();
+                let within = |n: Decimal| !n.is_zero() && n <= Decimal::from_whole(*most);
                 number.filter(|n| within(*n)).map(|n| n.to_string())
             }
             Values::Whole(most) => {

@@ -39,13 +39,11 @@ pub(super) fn place_of_broker<J, I>(
             match said {
                 ToLrms::Dispatch(passed) => (Kind::Arrival, 0, to, job(passed).0),
                 ToLrms::Cancel(job) => (Kind::Cancellation, 0, to, job.0),
-                ToLrms::Locate(passed) => (Kind::Cancellation, 0, to, job(passed).0),
             }
         }
         FromBroker::Peer(domain, said) => match said {
             ToPeer::Forward(passed) => (Kind::Arrival, domain.0, 0, job(passed).0),
             ToPeer::Cancel(job) => (Kind::Cancellation, domain.0, 0, job.0),
-            ToPeer::Locate(passed) => (Kind::Cancellation, domain.0, 0, job(passed).0),
             ToPeer::News(news) => (kind_of(*news), domain.0, 0, news.job().0),
             ToPeer::Info(_) => (Kind::Information, domain.0, 1, u32::from(from.0)),
         },

@@ -124,7 +124,6 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 ToLrms::Cancel(job) => {
                     self.tell_lrms(to, Cancel(job));
                 }
-                ToLrms::Locate(_) => {}
             },
             Message::FromBroker(from, FromBroker::Peer(to, said)) => match said {
                 ToPeer::Forward(Passed { job, .. }) if self.around.is_recalled(job) => {}
@@ -135,7 +134,6 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 ToPeer::Cancel(job) => {
                     self.tell_broker(to, Cancel(job));
                 }
-                ToPeer::Locate(_) => {}
                 ToPeer::Info(never) => match never {},
             },
             Message::FromLrms(from, FromLrms::Broker(to, ToBroker::News(news))) => {

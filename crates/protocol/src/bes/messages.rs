@@ -12,10 +12,8 @@ use gridrig_core::resource::{Resource, Resources};
 /// When it has none.
 pub fn activity_document(request: &Element) -> Result<&Element, BesFault> {
     let document = request.child(FACTORY, "ActivityDocument").ok_or_else(|| {
-        BesFault::invalid(
-            "CreateActivity/ActivityDocument",
-            "element CreateActivity: missing element: expected ActivityDocument",
-        )
+        let message = "element CreateActivity: missing element: expected ActivityDocument";
+        BesFault::invalid("CreateActivity/ActivityDocument", message)
     })?;
     document.child(JSDL, "JobDefinition").ok_or_else(|| {
         let message = format!(

@@ -4,9 +4,8 @@ use super::RelationDocument;
 use super::error::InventoryDocumentError as Error;
 use super::{AttributeDocument, InventoryDocument, RangeDocument, RecordDocument};
 use crate::xml::is_xml;
-use gridrig_core::inventory::{
-    Attribute, Form, Inventory, Number, Record, Relation, Value, Values,
-};
+use gridrig_core::inventory::{Attribute, Form, Inventory, Record, Relation, Value, Values};
+use gridrig_core::time::Decimal;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -44,7 +43,7 @@ impl From<&Inventory> for InventoryDocument {
 
 fn attributes(record: &Record) -> BTreeMap<String, AttributeDocument> {
     let document = |attribute: &Attribute| {
-        let text = |number: Option<Number>| number.map(|number| number.to_string());
+        let text = |number: Option<Decimal>| number.map(|number| number.to_string());
         let mut document = AttributeDocument {
             count: (attribute.count != record.count).then_some(attribute.count),
             total: text(attribute.told_total),
@@ -157,9 +156,9 @@ impl AttributeDocument {
     }
 }
 
-fn decimal(field: &str, value: &str) -> Result<Number, Error> {
+fn decimal(field: &str, value: &str) -> Result<Decimal, Error> {
     let expected = "a decimal number of at least 0 with at most nine places";
-    Number::parse(value).ok_or_else(|| Error::field(field, value, expected))
+    Decimal::parse_long(value).ok_or_else(|| Error::field(field, value, expected))
 }
 
 /// A name or value: neither empty nor endless, without control characters.

@@ -4,23 +4,6 @@
 use super::{JobDefinition, JsdlError, Limit};
 use gridrig_core::time::SimDuration;
 
-/// Where a job's length was found, in the order in which it is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
-pub enum LengthPlace {
-    /// `gridrig:RunTime`.
-    #[strum(to_string = "gridrig:RunTime")]
-    Own,
-    /// `runtime=60s` in the JobName.
-    #[strum(to_string = "JobName")]
-    Name,
-    /// `runtime=60s` in an argument, or the argument of `sleep`.
-    Argument,
-    /// The environment variable `GRIDRIG_RUN_TIME`.
-    Environment,
-    /// `WallTimeLimit`, in seconds.
-    WallTimeLimit,
-}
-
 /// The environment variable that says how long a job runs.
 const VARIABLE: &str = "GRIDRIG_RUN_TIME";
 const EXPECTED: &str = "a length of time such as \"60s\"";
@@ -32,15 +15,14 @@ impl JobDefinition {
     ///
     /// # Errors
     /// When a place says so in words that are no length of time.
-    pub fn virtual_length(&self) -> Result<Option<(SimDuration, LengthPlace)>, JsdlError> {
-        let found = |place| move |length| Some((length, place));
-        if let Some(length) = self.run_time {
-            return Ok(found(LengthPlace::Own)(length));
+    pub fn virtual_length(&self) -> Result<Option<SimDuration>, JsdlError> {
+        if self.run_time.is_some() {
+            return Ok(self.run_time);
         }
         let name = self.identification.name.as_deref().unwrap_or_default();
-        let path = "JobDefinition/JobDescription/JobIdentification/JobName";
-        if let Some(length) = said(path, name, annotated(name))? {
-            return Ok(found(LengthPlace::Name)(length));
+        if let Some(length) = annotated(name) {
+            let path = "JobDefinition/JobDescription/JobIdentification/JobName";
+            return said(path, name, length);
         }
         let Some(program) = self.program() else {
             return Ok(None);
@@ -50,31 +32,22 @@ impl JobDefinition {
             format!("JobDefinition/JobDescription/Application/{application}/{part}")
         };
         for argument in &program.arguments {
-            let text = argument.value.as_str();
-            if let Some(length) = said(&inner("Argument"), text, annotated(text))? {
-                return Ok(found(LengthPlace::Argument)(length));
+            if let Some(length) = annotated(&argument.value) {
+                return said(&inner("Argument"), &argument.value, length);
             }
         }
-        let executable = program.executable.as_ref().map(|file| file.value.as_str());
-        let mut arguments = program.arguments.iter().map(|file| file.value.as_str());
-        if let (Some(executable), Some(argument)) = (executable, arguments.next()) {
-            let length = sleep_length(executable, argument);
-            if let Some(length) = said(&inner("Argument"), argument, length)? {
-                return Ok(found(LengthPlace::Argument)(length));
-            }
+        if let (Some(executable), Some(argument)) = (&program.executable, program.arguments.first())
+            && let Some(length) = sleep_length(&executable.value, &argument.value)
+        {
+            return said(&inner("Argument"), &argument.value, length);
         }
         let variable = program.environment.iter().find(|v| v.name == VARIABLE);
         if let Some(variable) = variable {
             let text = variable.value.value.trim();
-            let length = SimDuration::parse(text)
-                .map_err(|_| JsdlError::value(&inner("Environment"), text, EXPECTED))?;
-            return Ok(found(LengthPlace::Environment)(length));
+            return said(&inner("Environment"), text, SimDuration::parse(text).ok());
         }
         let limit = program.limits.get(&Limit::WallTime);
-        Ok(match limit {
-            Some(seconds) => found(LengthPlace::WallTimeLimit)(wall_time(*seconds)?),
-            None => None,
-        })
+        limit.map(|seconds| wall_time(*seconds)).transpose()
     }
 }
 
@@ -90,13 +63,10 @@ pub(super) fn wall_time(seconds: u64) -> Result<SimDuration, JsdlError> {
 fn said(
     path: &str,
     text: &str,
-    length: Option<Option<SimDuration>>,
+    length: Option<SimDuration>,
 ) -> Result<Option<SimDuration>, JsdlError> {
-    match length {
-        None => Ok(None),
-        Some(Some(length)) => Ok(Some(length)),
-        Some(None) => Err(JsdlError::value(path, text, EXPECTED)),
-    }
+    let wrong = || JsdlError::value(path, text, EXPECTED);
+    length.map(Some).ok_or_else(wrong)
 }
 
 /// The length in a text such as `sweep-7 runtime=60s`: a word `runtime`, an
@@ -188,17 +158,7 @@ mod tests {
                 _ => program.limits.clear(),
             }
         }
-        let places = [
-            LengthPlace::Own,
-            LengthPlace::Name,
-            LengthPlace::Argument,
-            LengthPlace::Environment,
-            LengthPlace::WallTimeLimit,
-        ];
-        let expected = places
-            .into_iter()
-            .zip(1..)
-            .map(|(place, seconds)| Some((SimDuration::from_secs(seconds), place)));
+        let expected = (1..=5).map(|seconds| Some(SimDuration::from_secs(seconds)));
         assert_eq!(seen, expected.chain([None]).collect::<Vec<_>>());
     }
 

@@ -134,10 +134,8 @@ impl JobDefinition {
             return refuse("CandidateHosts", "this cluster is none of them");
         }
         if resources.exclusive == Some(true) {
-            return refuse(
-                "ExclusiveExecution",
-                "processors are exclusive, nodes are shared",
-            );
+            let why = "processors are exclusive, nodes are shared";
+            return refuse("ExclusiveExecution", why);
         }
         let version = resources.operating_system.as_ref();
         if version.is_some_and(|system| system.version.is_some()) {

@@ -1,7 +1,6 @@
 //! What no schema says, and what JSON and XML say alike: bounds on texts and
 //! numbers, checked once for both codecs.
 
-use super::PeerFault;
 use super::connection::{
     Heartbeat, HeartbeatAnswer, NotifyConn, OpenConn, OpenConnAnswer, Proposal, Refusal, Taken,
     Terms, Verdict,
@@ -12,6 +11,7 @@ use super::resource::{
     RequestResourceData, ResourceUpdate, SendResourceData, SendResourceDataAnswer,
 };
 use super::words::UpdateKind;
+use crate::rest::Problem;
 use crate::xml::is_xml;
 use gridrig_core::load::LoadSample;
 use std::collections::BTreeSet;
@@ -32,45 +32,45 @@ const MAX_HEARTBEAT_MS: u64 = 86_400_000;
 /// A message whose fields can be looked at.
 pub(super) trait Check {
     /// Refuses what can be no message of the protocol.
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         Ok(())
     }
 }
 
 /// Refuses a value of which this does not hold.
-fn ensure(holds: bool, field: &str, value: impl ToString, expected: &str) -> Result<(), PeerFault> {
+fn ensure(holds: bool, field: &str, value: impl ToString, expected: &str) -> Result<(), Problem> {
     match holds {
         true => Ok(()),
-        false => Err(PeerFault::field(field, &value.to_string(), expected)),
+        false => Err(Problem::field(field, &value.to_string(), expected)),
     }
 }
 
 /// A text of 1 to `most` characters that XML can carry.
-fn text(field: &str, value: &str, most: usize) -> Result<(), PeerFault> {
+fn text(field: &str, value: &str, most: usize) -> Result<(), Problem> {
     let is_plain = |c: char| is_xml(c) && (c == ' ' || !c.is_control());
     let fits = !value.is_empty() && value.chars().nth(most).is_none();
     if fits && value.chars().all(is_plain) {
         return Ok(());
     }
     let expected = format!("1 to {most} characters, none of them a control character");
-    Err(PeerFault::field(field, value, &expected))
+    Err(Problem::field(field, value, &expected))
 }
 
-fn optional(field: &str, value: &Option<String>, most: usize) -> Result<(), PeerFault> {
+fn optional(field: &str, value: &Option<String>, most: usize) -> Result<(), Problem> {
     let mut given = value.iter();
     given.try_for_each(|value| text(field, value, most))
 }
 
-fn positive(field: &str, value: u64) -> Result<(), PeerFault> {
+fn positive(field: &str, value: u64) -> Result<(), Problem> {
     ensure(value > 0, field, value, "at least 1")
 }
 
-fn connection(name: &str) -> Result<(), PeerFault> {
+fn connection(name: &str) -> Result<(), Problem> {
     text("connection", name, MAX_NAME)
 }
 
 impl Check for Reference {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         text("address", &self.address, MAX_ADDRESS)?;
         let web = ["http://", "https://"];
         let named = web.iter().any(|scheme| self.address.starts_with(scheme));
@@ -81,50 +81,36 @@ impl Check for Reference {
     }
 }
 
-fn parameters(parameters: &[Parameter]) -> Result<(), PeerFault> {
+fn parameters(parameters: &[Parameter]) -> Result<(), Problem> {
     let count = parameters.len();
     let expected = "at most 16 of them";
     ensure(count <= MAX_PARAMETERS, "parameters", count, expected)?;
-    for Parameter {
-        namespace,
-        name,
-        value,
-    } in parameters
-    {
+    for one in parameters {
         let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
-        let is_name = name.starts_with(begins) && name.chars().all(fits);
-        ensure(
-            is_name,
-            "parameters.name",
-            name,
-            "the name of an XML element",
-        )?;
-        text("parameters.namespace", namespace, MAX_ADDRESS)?;
-        text("parameters.value", value, MAX_ADDRESS)?;
+        let is_name = one.name.starts_with(begins) && one.name.chars().all(fits);
+        let expected = "the name of an XML element";
+        ensure(is_name, "parameters.name", &one.name, expected)?;
+        text("parameters.namespace", &one.namespace, MAX_ADDRESS)?;
+        text("parameters.value", &one.value, MAX_ADDRESS)?;
     }
     Ok(())
 }
 
 /// A list with something in it, and nothing twice.
-fn choice<T: Ord>(field: &str, list: &[T], least: usize) -> Result<(), PeerFault> {
+fn choice<T: Ord>(field: &str, list: &[T], least: usize) -> Result<(), Problem> {
     ensure(list.len() >= least, field, "", "at least one")?;
-    let distinct: BTreeSet<&T> = list.iter().collect();
-    ensure(
-        distinct.len() == list.len(),
-        field,
-        list.len(),
-        "nothing twice",
-    )
+    let distinct = list.iter().collect::<BTreeSet<&T>>().len();
+    ensure(distinct == list.len(), field, list.len(), "nothing twice")
 }
 
-fn heartbeat(ms: u64) -> Result<(), PeerFault> {
+fn heartbeat(ms: u64) -> Result<(), Problem> {
     let fits = (1..=MAX_HEARTBEAT_MS).contains(&ms);
     ensure(fits, "heartbeat_ms", ms, "1 to 86400000 milliseconds")
 }
 
 impl Check for Proposal {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         choice("authentication", &self.authentication, 1)?;
         choice("initiator_roles", &self.initiator_roles, 0)?;
         choice("responder_roles", &self.responder_roles, 0)?;
@@ -136,7 +122,7 @@ impl Check for Proposal {
 }
 
 impl Check for Terms {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         choice("initiator_roles", &self.initiator_roles, 0)?;
         choice("responder_roles", &self.responder_roles, 0)?;
         heartbeat(self.heartbeat_ms)
@@ -144,32 +130,28 @@ impl Check for Terms {
 }
 
 impl Check for OpenConn {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         text("initiator", &self.initiator, MAX_NAME)?;
         self.endpoint.check()?;
         optional("connection", &self.connection, MAX_NAME)?;
         positive("round", self.round.into())?;
         positive("max_rounds", self.max_rounds.into())?;
         let expected = format!("at most max_rounds, which is {}", self.max_rounds);
-        ensure(
-            self.round <= self.max_rounds,
-            "round",
-            self.round,
-            &expected,
-        )?;
+        let (round, in_time) = (self.round, self.round <= self.max_rounds);
+        ensure(in_time, "round", round, &expected)?;
         self.proposal.check()
     }
 }
 
 impl Check for Refusal {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         text("code", &self.code, MAX_NAME)?;
         text("reason", &self.reason, MAX_REASON)
     }
 }
 
 impl Check for OpenConnAnswer {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         text("responder", &self.responder, MAX_NAME)?;
         self.endpoint.check()?;
         connection(&self.connection)?;
@@ -183,7 +165,7 @@ impl Check for OpenConnAnswer {
 }
 
 impl Check for NotifyConn {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         connection(&self.connection)?;
         text("code", &self.code, MAX_NAME)?;
         text("reason", &self.reason, MAX_REASON)
@@ -193,27 +175,27 @@ impl Check for NotifyConn {
 impl Check for Taken {}
 
 impl Check for Heartbeat {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         connection(&self.connection)?;
         positive("sequence", self.sequence)
     }
 }
 
 impl Check for HeartbeatAnswer {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         positive("sequence", self.sequence)
     }
 }
 
 impl Check for RequestResourceData {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         connection(&self.connection)?;
         self.since.map_or(Ok(()), |since| positive("since", since))
     }
 }
 
 impl Check for ResourceUpdate {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         positive("sequence", self.sequence)?;
         let from = self.from_sequence;
         let (fits, expected) = match self.kind {
@@ -255,7 +237,7 @@ impl Check for ResourceUpdate {
 }
 
 impl Check for SendResourceData {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         connection(&self.connection)?;
         self.update.check()
     }
@@ -264,7 +246,7 @@ impl Check for SendResourceData {
 impl Check for SendResourceDataAnswer {}
 
 impl<J> Check for SubmitJob<J> {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         connection(&self.connection)?;
         text("key", &self.key, MAX_NAME)?;
         if let Some(origin) = &self.origin {
@@ -274,50 +256,41 @@ impl<J> Check for SubmitJob<J> {
         if let Some(forwarder) = &self.forwarder {
             forwarder.check()?;
         }
+        let (entered, by) = (self.origin.is_some(), self.forwarder.is_some());
         let expected = "the endpoint of whoever forwards the job (hop > 0)";
-        ensure(
-            self.hop == 0 || self.forwarder.is_some(),
-            "forwarder",
-            "",
-            expected,
-        )?;
+        ensure(self.hop == 0 || by, "forwarder", "", expected)?;
         let expected = "where a forwarded job (hop > 0) entered";
-        ensure(
-            self.hop == 0 || self.origin.is_some(),
-            "origin",
-            "",
-            expected,
-        )
+        ensure(self.hop == 0 || entered, "origin", "", expected)
     }
 }
 
 impl Check for SubmitJobAnswer {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         optional("reason", &self.reason, MAX_NAME)?;
         self.endpoint.check()
     }
 }
 
 impl Check for QueryJob {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         connection(&self.connection)
     }
 }
 
 impl Check for CancelJob {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         connection(&self.connection)
     }
 }
 
 impl Check for JobReport {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         optional("reason", &self.reason, MAX_NAME)
     }
 }
 
 impl Check for NotifyJob {
-    fn check(&self) -> Result<(), PeerFault> {
+    fn check(&self) -> Result<(), Problem> {
         connection(&self.connection)?;
         parameters(&self.reference)?;
         self.report.check()

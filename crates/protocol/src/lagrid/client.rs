@@ -2,7 +2,7 @@
 //! time, answers in size.
 
 use super::wire::{self, Way};
-use super::{JSON_PATH, Message, Operation, Parameter, PeerFault, Request, SOAP_PATH, Token};
+use super::{JSON_PATH, Message, Operation, Parameter, Request, SOAP_PATH, Token};
 use crate::client::ClientError;
 use crate::rest::Problem;
 use crate::soap::{Addressing, Envelope, Fault, Version};
@@ -65,7 +65,7 @@ pub enum PeerError {
         /// The address.
         url: String,
         /// What it said.
-        fault: PeerFault,
+        fault: Box<Problem>,
     },
 }
 
@@ -108,7 +108,7 @@ impl PeerError {
 
     /// The fault that the peer told of, if it answered with one.
     #[must_use]
-    pub fn fault(&self) -> Option<&PeerFault> {
+    pub fn fault(&self) -> Option<&Problem> {
         match self {
             PeerError::Fault { fault, .. } => Some(fault),
             _ => None,
@@ -204,7 +204,7 @@ impl PeerClient {
         let envelope = Envelope::read(&answer, version)
             .map_err(|unreadable| garbage(unreadable.fault.reason))?;
         if let Some(fault) = Fault::of(&envelope) {
-            let fault = fault.into();
+            let fault = Box::new(fault.into());
             return Err(PeerError::Fault { url, fault });
         }
         let expected = R::OPERATION.response();
@@ -212,7 +212,7 @@ impl PeerClient {
             let name: String = envelope.body.name.chars().take(80).collect();
             return Err(garbage(format!("element {name}: expected {expected}")));
         }
-        R::Answer::from_element(&envelope.body).map_err(|fault| garbage(fault.reason))
+        R::Answer::from_element(&envelope.body).map_err(|problem| garbage(problem.detail))
     }
 
     async fn json<R: Request>(&self, base: &str, request: &R) -> Result<R::Answer, PeerError> {
@@ -225,11 +225,11 @@ impl PeerClient {
         wire::log(Way::AnswerIn, R::OPERATION, || readable(&answer));
         if status.is_success() {
             let read = R::Answer::from_json(&answer);
-            return read.map_err(|fault| PeerError::garbage(&url, fault.reason));
+            return read.map_err(|problem| PeerError::garbage(&url, problem.detail));
         }
         match serde_json::from_slice::<Problem>(&answer) {
             Ok(problem) => {
-                let fault = problem.into();
+                let fault = Box::new(problem);
                 Err(PeerError::Fault { url, fault })
             }
             Err(_) => {

@@ -1,7 +1,7 @@
 //! Messages about connections: `openConn`, `notifyConn`, `heartbeat`.
 
 use super::reference::Reference;
-use super::words::{AuthMethod, ConnEvent, JobLanguage, ResourceForm, ResourceLanguage, Role};
+use super::words::{Auth, ConnEvent, Form, JobLanguage, ResourceLanguage, Role};
 use serde::{Deserialize, Serialize};
 
 /// A round of a negotiation (section 2.1): what the initiator proposes. One
@@ -34,7 +34,7 @@ pub struct OpenConn {
 #[serde(deny_unknown_fields)]
 pub struct Proposal {
     /// How the parties may show who they are.
-    pub authentication: Vec<AuthMethod>,
+    pub authentication: Vec<Auth>,
     /// What the initiator would be; none is a connection for later.
     pub initiator_roles: Vec<Role>,
     /// What the responder would be.
@@ -46,7 +46,7 @@ pub struct Proposal {
     /// In which languages resources may be described.
     pub resource_languages: Vec<ResourceLanguage>,
     /// How far resource information may be aggregated.
-    pub resource_forms: Vec<ResourceForm>,
+    pub resource_forms: Vec<Form>,
 }
 
 /// What the parties have agreed to.
@@ -54,7 +54,7 @@ pub struct Proposal {
 #[serde(deny_unknown_fields)]
 pub struct Terms {
     /// How they show who they are.
-    pub authentication: AuthMethod,
+    pub authentication: Auth,
     /// What the initiator is.
     pub initiator_roles: Vec<Role>,
     /// What the responder is.
@@ -66,7 +66,7 @@ pub struct Terms {
     /// How resources are described.
     pub resource_language: ResourceLanguage,
     /// How far resource information is aggregated.
-    pub resource_form: ResourceForm,
+    pub resource_form: Form,
 }
 
 /// The answer to a round.

@@ -34,22 +34,11 @@ pub mod codes {
     pub const UNKNOWN_OPERATION: &str = "unknown-operation";
 }
 
-/// What a request is answered with that cannot be done.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{reason} ({code})")]
-pub struct PeerFault {
-    /// A fixed name of what is wrong; [`codes`] has those of the protocol.
-    pub code: String,
-    /// What exactly is wrong.
-    pub reason: String,
-    /// The HTTP status of the problem document.
-    pub status: u16,
-}
-
-impl PeerFault {
-    /// A fault with the status that belongs to the code.
+impl Problem {
+    /// A problem with the status that belongs to the code; [`codes`] has those of
+    /// the protocol.
     #[must_use]
-    pub fn new(code: &str, reason: impl Into<String>) -> Self {
+    pub fn of_code(code: &str, detail: impl Into<String>) -> Self {
         let status = match code {
             codes::NOT_AUTHENTICATED => 401,
             codes::NOT_AUTHORIZED | codes::WRONG_ROLE => 403,
@@ -59,81 +48,45 @@ impl PeerFault {
             "malformed" | "malformed-xml" | "doctype-refused" | "too-complex" => 400,
             _ => 422,
         };
-        PeerFault {
-            code: code.to_owned(),
-            reason: reason.into(),
-            status,
-        }
-    }
-
-    /// A field with a value that will not do.
-    #[must_use]
-    pub fn field(field: &str, value: &str, expected: &str) -> Self {
-        Problem::field(field, value, expected).into()
+        Problem::new(status, code, detail)
     }
 
     /// No connection of this name.
     #[must_use]
     pub fn unknown_connection(name: &str) -> Self {
         let name: String = name.chars().take(80).collect();
-        let reason = format!("no connection \"{name}\" is open here: open one with openConn");
-        PeerFault::new(codes::UNKNOWN_CONNECTION, reason)
-    }
-
-    /// No job of this number.
-    #[must_use]
-    pub fn unknown_job(job: u32) -> Self {
-        Problem::unknown_job(job).into()
+        let detail = format!("no connection \"{name}\" is open here: open one with openConn");
+        Problem::of_code(codes::UNKNOWN_CONNECTION, detail)
     }
 }
 
-impl From<Problem> for PeerFault {
-    fn from(problem: Problem) -> Self {
-        PeerFault {
-            code: problem.code,
-            reason: problem.detail,
-            status: problem.status,
-        }
-    }
-}
-
-impl From<PeerFault> for Problem {
-    fn from(fault: PeerFault) -> Self {
-        Problem::new(fault.status, &fault.code, fault.reason)
-    }
-}
-
-impl From<JsdlError> for PeerFault {
+impl From<JsdlError> for Problem {
     fn from(error: JsdlError) -> Self {
-        PeerFault::new(error.code(), error.to_string())
+        Problem::of_code(error.code(), error.to_string())
     }
 }
 
-impl From<InventoryDocumentError> for PeerFault {
+impl From<InventoryDocumentError> for Problem {
     fn from(error: InventoryDocumentError) -> Self {
-        PeerFault::new(error.code(), error.to_string())
+        Problem::of_code(error.code(), error.to_string())
     }
 }
 
-impl From<PeerFault> for Fault {
-    fn from(fault: PeerFault) -> Self {
-        let kind = match fault.status {
+impl From<Problem> for Fault {
+    fn from(problem: Problem) -> Self {
+        let kind = match problem.status {
             500.. => FaultKind::Receiver,
             _ => FaultKind::Sender,
         };
-        Fault::new(kind, fault.code, fault.reason)
+        Fault::new(kind, problem.code, problem.detail)
     }
 }
 
-impl From<Fault> for PeerFault {
+impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
-        let status = match fault.kind {
-            FaultKind::Receiver => 503,
-            _ => 422,
-        };
-        PeerFault {
-            status,
-            ..PeerFault::new(&fault.code, fault.reason)
+        match fault.kind {
+            FaultKind::Receiver => Problem::new(503, &fault.code, fault.reason),
+            _ => Problem::new(422, &fault.code, fault.reason),
         }
     }
 }

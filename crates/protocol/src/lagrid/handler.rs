@@ -1,9 +1,10 @@
 //! Who answers.
 
 use super::{
-    CancelJob, Heartbeat, NotifyConn, NotifyJob, OpenConn, PeerFault, QueryJob, Request,
-    RequestResourceData, SendResourceData, SubmitJob,
+    CancelJob, Heartbeat, NotifyConn, NotifyJob, OpenConn, QueryJob, Request, RequestResourceData,
+    SendResourceData, SubmitJob,
 };
+use crate::rest::Problem;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -78,7 +79,7 @@ pub trait Answers<R: Request>: Send + Sync + 'static {
         &self,
         caller: &Caller,
         request: R,
-    ) -> impl Future<Output = Result<R::Answer, PeerFault>> + Send;
+    ) -> impl Future<Output = Result<R::Answer, Problem>> + Send;
 }
 
 /// Whoever answers them all.

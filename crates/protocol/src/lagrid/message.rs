@@ -4,10 +4,11 @@ use super::check::Check;
 use super::xml;
 use super::{
     CancelJob, Heartbeat, HeartbeatAnswer, JobReport, NotifyConn, NotifyJob, OpenConn,
-    OpenConnAnswer, Operation, Parameter, PeerFault, QueryJob, RequestResourceData, ResourceUpdate,
+    OpenConnAnswer, Operation, Parameter, QueryJob, RequestResourceData, ResourceUpdate,
     SendResourceData, SendResourceDataAnswer, SubmitJob, SubmitJobAnswer, Taken,
 };
 use crate::jsdl::JobDefinition;
+use crate::rest::Problem;
 use crate::xml::{Element, Name};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -21,7 +22,7 @@ pub trait Message: Sized + Send {
     ///
     /// # Errors
     /// A fault that names the element at fault by its path.
-    fn from_element(element: &Element) -> Result<Self, PeerFault>;
+    fn from_element(element: &Element) -> Result<Self, Problem>;
 
     /// The message as a JSON document.
     fn to_json(&self) -> Vec<u8>;
@@ -30,7 +31,7 @@ pub trait Message: Sized + Send {
     ///
     /// # Errors
     /// A fault that names the field at fault.
-    fn from_json(document: &[u8]) -> Result<Self, PeerFault>;
+    fn from_json(document: &[u8]) -> Result<Self, Problem>;
 
     /// The reference parameters that SOAP carries in the header.
     fn reference(&self) -> &[Parameter] {
@@ -41,7 +42,7 @@ pub trait Message: Sized + Send {
     ///
     /// # Errors
     /// A fault that names the parameter that will not do.
-    fn with_header(self, _header: &[Element]) -> Result<Self, PeerFault> {
+    fn with_header(self, _header: &[Element]) -> Result<Self, Problem> {
         Ok(self)
     }
 }
@@ -60,7 +61,7 @@ fn write_json(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).unwrap_or_default()
 }
 
-fn read_json<T: DeserializeOwned>(document: &[u8]) -> Result<T, PeerFault> {
+fn read_json<T: DeserializeOwned>(document: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(document).map_err(|error| {
         let code = match error.classify() {
             serde_json::error::Category::Data => super::codes::INVALID,
@@ -68,11 +69,11 @@ fn read_json<T: DeserializeOwned>(document: &[u8]) -> Result<T, PeerFault> {
         };
         // What comes in is not echoed at length.
         let reason: String = error.to_string().chars().take(400).collect();
-        PeerFault::new(code, reason)
+        Problem::of_code(code, reason)
     })
 }
 
-fn checked<T: Check>(message: T) -> Result<T, PeerFault> {
+fn checked<T: Check>(message: T) -> Result<T, Problem> {
     message.check()?;
     Ok(message)
 }
@@ -84,7 +85,7 @@ macro_rules! messages {
                 xml::to_element(self, name)
             }
 
-            fn from_element(element: &Element) -> Result<Self, PeerFault> {
+            fn from_element(element: &Element) -> Result<Self, Problem> {
                 checked(xml::from_element(element)?)
             }
 
@@ -92,7 +93,7 @@ macro_rules! messages {
                 write_json(self)
             }
 
-            fn from_json(document: &[u8]) -> Result<Self, PeerFault> {
+            fn from_json(document: &[u8]) -> Result<Self, Problem> {
                 checked(read_json(document)?)
             }
 
@@ -110,7 +111,7 @@ messages! {
             &self.reference
         }
 
-        fn with_header(self, header: &[Element]) -> Result<Self, PeerFault> {
+        fn with_header(self, header: &[Element]) -> Result<Self, Problem> {
             let reference = xml::parameters(header)?;
             checked(NotifyJob { reference, ..self })
         }
@@ -123,16 +124,16 @@ impl Message for SubmitJob {
         xml::to_element(self, name)
     }
 
-    fn from_element(element: &Element) -> Result<Self, PeerFault> {
+    fn from_element(element: &Element) -> Result<Self, Problem> {
         checked(xml::from_element(element)?)
     }
 
     fn to_json(&self) -> Vec<u8> {
-        let text = self.clone().try_map(|job| Ok::<_, PeerFault>(job.write()));
+        let text = self.clone().try_map(|job| Ok::<_, Problem>(job.write()));
         text.map(|text| write_json(&text)).unwrap_or_default()
     }
 
-    fn from_json(document: &[u8]) -> Result<Self, PeerFault> {
+    fn from_json(document: &[u8]) -> Result<Self, Problem> {
         let text: SubmitJob<String> = checked(read_json(document)?)?;
         text.try_map(|text| Ok(JobDefinition::read("jsdl", text.as_bytes())?))
     }

@@ -1,6 +1,6 @@
 //! Messages about resources: `requestResourceData`, `sendResourceData`.
 
-use super::words::{ResourceForm, UpdateKind, UpdateVerdict};
+use super::words::{Form, UpdateKind, UpdateVerdict};
 use crate::inventory::InventoryDocument;
 use crate::rest::{LetterName, LoadReport, NodeGroup};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct RequestResourceData {
     pub connection: String,
     /// How far the information shall be aggregated; absent, as agreed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub form: Option<ResourceForm>,
+    pub form: Option<Form>,
     /// The last update that the consumer has, for an incremental answer;
     /// absent, the answer is full.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ pub struct ResourceUpdate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_sequence: Option<u64>,
     /// How far it is aggregated.
-    pub form: ResourceForm,
+    pub form: Form,
     /// When it was taken, in nanoseconds of the run.
     pub at_ns: u64,
     /// The clusters: all of them, or those that have changed.

@@ -1,51 +1,10 @@
 //! The terms of a session between the core and the wire.
 
 use super::connection as wire;
-use super::words::{AuthMethod, JobLanguage, ResourceForm, ResourceLanguage, Role};
-use gridrig_core::inventory::Form;
-use gridrig_core::session::{Auth, Offer, Roles, Terms};
+use super::words::{JobLanguage, ResourceLanguage, Role};
+use gridrig_core::session::{Offer, Roles, Terms};
 use gridrig_core::time::SimDuration;
 use std::sync::Arc;
-
-/// A method of the core as it is written.
-#[must_use]
-pub fn method(auth: Auth) -> AuthMethod {
-    match auth {
-        Auth::None => AuthMethod::None,
-        Auth::Bearer => AuthMethod::Bearer,
-        Auth::MutualTls => AuthMethod::MutualTls,
-    }
-}
-
-fn auth(method: AuthMethod) -> Auth {
-    match method {
-        AuthMethod::None => Auth::None,
-        AuthMethod::Bearer => Auth::Bearer,
-        AuthMethod::MutualTls => Auth::MutualTls,
-    }
-}
-
-/// A form of the wire in the core.
-#[must_use]
-pub fn form(form: ResourceForm) -> Form {
-    match form {
-        ResourceForm::Flat => Form::Flat,
-        ResourceForm::OneToN => Form::OneToN,
-        ResourceForm::Unique => Form::Unique,
-        ResourceForm::NToN => Form::NToN,
-    }
-}
-
-/// A form of the core as it is written.
-#[must_use]
-pub fn wire_form(form: Form) -> ResourceForm {
-    match form {
-        Form::Flat => ResourceForm::Flat,
-        Form::OneToN => ResourceForm::OneToN,
-        Form::Unique => ResourceForm::Unique,
-        Form::NToN => ResourceForm::NToN,
-    }
-}
 
 /// Whether resources are told as records in this language, besides the load of
 /// clusters.
@@ -86,7 +45,7 @@ pub fn proposal(offer: &Offer, side: Side) -> wire::Proposal {
     let job_languages = offer.job_languages.iter();
     let resource_languages = offer.resource_languages.iter();
     wire::Proposal {
-        authentication: offer.auth.iter().map(|auth| method(*auth)).collect(),
+        authentication: offer.auth.clone(),
         initiator_roles: words(initiator),
         responder_roles: words(responder),
         heartbeat_ms: millis(offer.heartbeat),
@@ -96,7 +55,7 @@ pub fn proposal(offer: &Offer, side: Side) -> wire::Proposal {
         resource_languages: resource_languages
             .filter_map(|name| ResourceLanguage::from_name(name))
             .collect(),
-        resource_forms: offer.forms.iter().map(|form| wire_form(*form)).collect(),
+        resource_forms: offer.forms.clone(),
     }
 }
 
@@ -107,7 +66,7 @@ pub fn offer(proposal: &wire::Proposal, side: Side) -> Offer {
     let initiator = roles(&proposal.initiator_roles);
     let initiator = initiator.and(roles(&proposal.responder_roles).mirrored());
     Offer {
-        auth: proposal.authentication.iter().map(|m| auth(*m)).collect(),
+        auth: proposal.authentication.clone(),
         roles: match side {
             Side::Initiator => initiator,
             Side::Responder => initiator.mirrored(),
@@ -115,11 +74,7 @@ pub fn offer(proposal: &wire::Proposal, side: Side) -> Offer {
         heartbeat: SimDuration::from_millis(proposal.heartbeat_ms),
         job_languages: names(proposal.job_languages.iter().map(|one| one.name())),
         resource_languages: names(proposal.resource_languages.iter().map(|one| one.name())),
-        forms: proposal
-            .resource_forms
-            .iter()
-            .map(|one| form(*one))
-            .collect(),
+        forms: proposal.resource_forms.clone(),
     }
 }
 
@@ -131,13 +86,13 @@ fn names(names: impl Iterator<Item = &'static str>) -> Vec<Arc<str>> {
 #[must_use]
 pub fn written(terms: &Terms) -> Option<wire::Terms> {
     Some(wire::Terms {
-        authentication: method(terms.auth),
+        authentication: terms.auth,
         initiator_roles: words(terms.roles.mirrored()),
         responder_roles: words(terms.roles),
         heartbeat_ms: millis(terms.heartbeat),
         job_language: JobLanguage::from_name(&terms.job_language)?,
         resource_language: ResourceLanguage::from_name(&terms.resource_language)?,
-        resource_form: wire_form(terms.form),
+        resource_form: terms.form,
     })
 }
 
@@ -145,12 +100,12 @@ pub fn written(terms: &Terms) -> Option<wire::Terms> {
 #[must_use]
 pub fn read(terms: &wire::Terms) -> Terms {
     Terms {
-        auth: auth(terms.authentication),
+        auth: terms.authentication,
         roles: roles(&terms.initiator_roles).and(roles(&terms.responder_roles).mirrored()),
         heartbeat: SimDuration::from_millis(terms.heartbeat_ms),
         job_language: terms.job_language.name().into(),
         resource_language: terms.resource_language.name().into(),
-        form: form(terms.resource_form),
+        form: terms.resource_form,
     }
 }
 

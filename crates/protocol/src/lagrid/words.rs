@@ -1,5 +1,7 @@
 //! The words that messages choose from.
 
+pub use gridrig_core::inventory::Form;
+pub use gridrig_core::session::Auth;
 use serde::{Deserialize, Serialize};
 
 /// An enumeration that is written as words: in JSON by serde, in XML by its
@@ -39,16 +41,6 @@ macro_rules! words {
 }
 
 words! {
-    /// How the parties of a connection show who they are (section 2.4).
-    AuthMethod {
-        /// Not at all; on loopback only.
-        None = "none",
-        /// A token in the HTTP header `Authorization: Bearer`.
-        Bearer = "bearer",
-        /// Certificates of both sides.
-        MutualTls = "mutual-tls",
-    }
-
     /// What a broker is on a connection (section 2).
     Role {
         /// It runs jobs of the other one and tells of its resources.
@@ -69,18 +61,6 @@ words! {
         Clusters = "gridrig-clusters-1",
         /// Resource records and their aggregates (section 2.2).
         Inventory = "gridrig-inventory-1",
-    }
-
-    /// How far resource information is aggregated (section 2.2).
-    ResourceForm {
-        /// Not at all.
-        Flat = "flat",
-        /// Parents are aggregated, then the children of each.
-        OneToN = "one-to-n",
-        /// Every distinct pair of parent and child is kept.
-        Unique = "unique",
-        /// Each type by itself, with all pairs that occur.
-        NToN = "n-to-n",
     }
 
     /// What a `notifyConn` is about.

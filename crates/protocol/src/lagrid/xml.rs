@@ -6,8 +6,8 @@ mod values;
 
 pub(super) use values::parameters;
 
-use super::PeerFault;
 use super::fault::codes;
+use crate::rest::Problem;
 use crate::xml::record::{At, Language, Value, Wrong};
 use crate::xml::{Element, Name, SCHEMA_INSTANCE, boolean, excerpt};
 
@@ -15,11 +15,11 @@ use crate::xml::{Element, Name, SCHEMA_INSTANCE, boolean, excerpt};
 pub(super) struct LaGrid;
 
 impl Language for LaGrid {
-    type Error = PeerFault;
+    type Error = Problem;
 
     const IN_ORDER: bool = true;
 
-    fn begin(&self, at: &At<'_>) -> Result<(), PeerFault> {
+    fn begin(&self, at: &At<'_>) -> Result<(), Problem> {
         let nil = at.element.attribute(SCHEMA_INSTANCE, "nil");
         match nil.and_then(|nil| boolean(nil.trim())) {
             Some(true) => Err(fault(at, " is nil: expected a value or no element")),
@@ -27,7 +27,7 @@ impl Language for LaGrid {
         }
     }
 
-    fn error(&self, at: &At<'_>, what: Wrong<'_>) -> PeerFault {
+    fn error(&self, at: &At<'_>, what: Wrong<'_>) -> Problem {
         let elsewhere = |other: &Element, expected: &str| {
             let namespace = excerpt(&other.namespace);
             let what = format!(" in the namespace \"{namespace}\": expected {expected}");
@@ -59,9 +59,9 @@ impl Language for LaGrid {
     }
 }
 
-fn fault(at: &At<'_>, what: &str) -> PeerFault {
+fn fault(at: &At<'_>, what: &str) -> Problem {
     let line = at.element.line;
-    PeerFault::new(codes::INVALID, format!("line {line}: element {at}{what}"))
+    Problem::of_code(codes::INVALID, format!("line {line}: element {at}{what}"))
 }
 
 /// The message as an element of this name.
@@ -72,6 +72,6 @@ pub(super) fn to_element<T: Value<LaGrid>>(message: &T, name: impl Into<Name>) -
 }
 
 /// The message that an element is.
-pub(super) fn from_element<T: Value<LaGrid>>(element: &Element) -> Result<T, PeerFault> {
+pub(super) fn from_element<T: Value<LaGrid>>(element: &Element) -> Result<T, Problem> {
     T::read(&At::root(element), &mut LaGrid)
 }

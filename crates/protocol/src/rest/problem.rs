@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// What went wrong with a request. Programs go by `code`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, thiserror::Error)]
+#[error("{detail} ({code})")]
 pub struct Problem {
     /// Always `about:blank`: the code says more than a page would.
     #[serde(rename = "type")]

@@ -96,7 +96,7 @@ proptest! {
     fn a_job_of_ours_survives_the_way_through_a_document(spec in spec()) {
         let text = JobDefinition::of(&spec, Some("a <name>".to_owned())).unwrap().write();
         let read = read(&text).unwrap();
-        let (length, _) = read.virtual_length().unwrap().unwrap();
+        let length = read.virtual_length().unwrap().unwrap();
         let seen = read.to_job(length, &[]).unwrap();
         prop_assert_eq!(seen, spec);
     }

@@ -26,10 +26,8 @@ pub(super) fn tell(log: &EventLog, grid: &Grid, findings: Vec<Finding>) -> Vec<V
             told.push(line(at, &event, &names));
         }
     }
-    let told: BTreeMap<JobId, Arc<[String]>> = lines
-        .into_iter()
-        .map(|(job, lines)| (job, lines.into()))
-        .collect();
+    let all = lines.into_iter().map(|(job, lines)| (job, lines.into()));
+    let told: BTreeMap<JobId, Arc<[String]>> = all.collect();
     let nothing: Arc<[String]> = Arc::new([]);
     let left_out: Arc<[String]> = Arc::new([format!(
         "history left out: more than {HISTORIES} jobs break a rule"

@@ -169,11 +169,11 @@ impl<'a> Auditor<'a> {
         };
         let (grid, hop) = (self.facts.grid, life.hop);
         if !grid.providers_of(from).any(|link| link.provider == to) {
-            let message = self.on_the_way(from, to, "which are not linked so");
+            let message = self.on_the_way(from, to, "without a link in this direction");
             self.find_about(Rule::Hops, life, message);
         }
         if !self.is_open(life.last, from, to) {
-            let message = self.on_the_way(from, to, "which is closed then");
+            let message = self.on_the_way(from, to, "which is closed at that time");
             self.find_about(Rule::OpenHours, life, message);
         }
         let allowed = grid.domains.get(from.index()).map(|own| own.broker.hops());

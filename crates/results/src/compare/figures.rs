@@ -119,11 +119,8 @@ pub(super) fn measure(
     primary: Figure,
     mut delays: Option<&mut Delays>,
 ) -> Result<Vec<Replication>, CompareError> {
-    let bounds: Vec<bool> = study
-        .variants
-        .iter()
-        .map(|v| v.role == Role::Bound)
-        .collect();
+    let variants = study.variants.iter();
+    let bounds: Vec<bool> = variants.map(|v| v.role == Role::Bound).collect();
     let mut all = Vec::with_capacity(study.keys.len());
     for key in &study.keys {
         let runs = study.runs_of(key);
@@ -392,10 +389,8 @@ pub(crate) fn forwarding(
         }
     }
     let ends = |index: usize| (&origin.names[index / width], &exec.names[index % width]);
-    let counts = counts
-        .into_iter()
-        .enumerate()
-        .filter(|(_, count)| *count > 0);
+    let all = counts.into_iter();
+    let counts = all.enumerate().filter(|(_, count)| *count > 0);
     let named = counts.map(|(index, count)| (ends(index), count));
     named
         .map(|((from, to), count)| ((from.clone(), to.clone()), count))

@@ -89,11 +89,8 @@ impl<'a> Study<'a> {
         let mut keys = Vec::new();
         for key in all {
             let runs = self.variants.iter().map(|v| (v, v.runs.get(key)));
-            let lacking: Vec<&str> = runs
-                .clone()
-                .filter(|(_, run)| run.is_none())
-                .map(|(variant, _)| variant.name.as_str())
-                .collect();
+            let all = runs.clone().filter(|(_, run)| run.is_none());
+            let lacking: Vec<&str> = all.map(|(variant, _)| variant.name.as_str()).collect();
             if !lacking.is_empty() {
                 let text = format!("{} (no run of {})", key.text, lacking.join(", "));
                 self.unpaired.push(text);

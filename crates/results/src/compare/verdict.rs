@@ -37,10 +37,8 @@ pub(super) fn of(document: &Comparison) -> Verdict {
     let Some(&figure) = document.primary.first() else {
         return Verdict::default();
     };
-    let contenders = document
-        .policies
-        .iter()
-        .filter(|p| p.role == Role::Contender);
+    let policies = document.policies.iter();
+    let contenders = policies.filter(|p| p.role == Role::Contender);
     let entries: Vec<Entry<'_>> = contenders
         .filter_map(|policy| {
             let estimate = policy.estimate(figure)?;

@@ -61,11 +61,8 @@ impl Flow {
     pub(super) fn age(&self, latency: SimDuration, end: SimTime) -> Option<InfoAge> {
         let last = self.last?;
         let seconds = |steps: u64| steps as f64 * STEP as f64 / 1e9;
-        let mut gaps: Vec<(f64, f64)> = self
-            .gaps
-            .iter()
-            .map(|(gap, n)| (seconds(*gap), *n as f64))
-            .collect();
+        let all = self.gaps.iter();
+        let mut gaps: Vec<(f64, f64)> = all.map(|(gap, n)| (seconds(*gap), *n as f64)).collect();
         // The last message is known until the run ends.
         let rest = end.since(last).as_nanos();
         let known = rest.checked_sub(latency.as_nanos());

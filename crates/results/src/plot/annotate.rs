@@ -8,6 +8,7 @@ use crate::plot::text;
 
 /// An annotation: a value of one axis, with a label.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Mark {
     place: Place,
     label: String,
@@ -22,19 +23,16 @@ enum Place {
 
 impl Mark {
     /// A vertical line at this x.
-    #[must_use]
     pub fn x(at: f64, label: impl Into<String>) -> Self {
         Mark::of(Place::X(at), label.into())
     }
 
     /// A horizontal line at this y.
-    #[must_use]
     pub fn y(at: f64, label: impl Into<String>) -> Self {
         Mark::of(Place::Y(at), label.into())
     }
 
     /// Its colour; the colour of text if not given.
-    #[must_use]
     pub fn color(mut self, color: Color) -> Self {
         self.color = color;
         self

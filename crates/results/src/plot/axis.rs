@@ -56,6 +56,7 @@ pub(super) enum Kind {
 /// Without a range it spans what is drawn; a linear axis under bars or areas
 /// always includes 0.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[must_use]
 pub struct Axis {
     pub(super) label: String,
     pub(super) unit: Unit,
@@ -67,7 +68,6 @@ pub struct Axis {
 
 impl Axis {
     /// An axis of equal steps.
-    #[must_use]
     pub fn linear(label: impl Into<String>, unit: Unit) -> Self {
         Axis::of(label.into(), unit, Kind::Linear)
     }
@@ -75,14 +75,12 @@ impl Axis {
     /// A logarithmic axis. Values that are not positive cannot be shown on it:
     /// they are left out and counted (in a CDF they count as lying left of the
     /// axis, so that its shares stay right).
-    #[must_use]
     pub fn log(label: impl Into<String>, unit: Unit) -> Self {
         Axis::of(label.into(), unit, Kind::Log)
     }
 
     /// An axis of names, for [`crate::plot::Series::bars`]; the value `i` is
     /// the middle of the i-th name.
-    #[must_use]
     pub fn categories<T: Into<String>>(
         label: impl Into<String>,
         names: impl IntoIterator<Item = T>,
@@ -93,7 +91,6 @@ impl Axis {
 
     /// Fixes both ends; what lies outside is cut. Ends that are not finite,
     /// not apart, or not positive on a log axis are ignored.
-    #[must_use]
     pub fn range(mut self, low: f64, high: f64) -> Self {
         let drawable = low.is_finite() && high.is_finite() && low < high;
         if drawable && (self.kind != Kind::Log || low > 0.0) {
@@ -103,7 +100,6 @@ impl Axis {
     }
 
     /// Extends the axis so that this value can be seen.
-    #[must_use]
     pub fn include(mut self, value: f64) -> Self {
         self.include.push(value);
         self

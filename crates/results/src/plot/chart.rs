@@ -16,6 +16,7 @@ use crate::plot::ticks;
 
 /// A chart on two axes.
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct Chart {
     title: String,
     width: f64,
@@ -30,7 +31,6 @@ pub struct Chart {
 
 impl Chart {
     /// An empty chart, 1000 by 320 pixels.
-    #[must_use]
     pub fn new(title: impl Into<String>) -> Self {
         Chart {
             title: title.into(),
@@ -41,13 +41,11 @@ impl Chart {
     }
 
     /// Half as wide, for two charts side by side ([`crate::plot::Page::pair`]).
-    #[must_use]
     pub fn half(self) -> Self {
         self.size(506, 320)
     }
 
     /// Width and height in pixels, from 200 by 120 to 4000 by 4000.
-    #[must_use]
     pub fn size(mut self, width: u32, height: u32) -> Self {
         self.width = f64::from(width.clamp(200, 4000));
         self.height = f64::from(height.clamp(120, 4000));
@@ -55,35 +53,30 @@ impl Chart {
     }
 
     /// The horizontal axis.
-    #[must_use]
     pub fn x(mut self, axis: Axis) -> Self {
         self.x = axis;
         self
     }
 
     /// The vertical axis.
-    #[must_use]
     pub fn y(mut self, axis: Axis) -> Self {
         self.y = axis;
         self
     }
 
     /// Adds a series; later ones are drawn over earlier ones.
-    #[must_use]
     pub fn series(mut self, series: Series) -> Self {
         self.series.push(series);
         self
     }
 
     /// Adds an annotation.
-    #[must_use]
     pub fn mark(mut self, mark: Mark) -> Self {
         self.marks.push(mark);
         self
     }
 
     /// Adds a note of the caller's to those of the picture.
-    #[must_use]
     pub fn note(mut self, text: impl Into<String>) -> Self {
         self.notes.push(text.into());
         self
@@ -91,7 +84,6 @@ impl Chart {
 
     /// Leaves out the notes on what the picture does not show, where the caller
     /// says it.
-    #[must_use]
     pub fn quiet(mut self) -> Self {
         self.quiet = true;
         self
@@ -138,10 +130,8 @@ impl Chart {
         let height = (self.height - top - below).max(30.0);
         let want = (height / 38.0).clamp(2.0, 10.0) as usize;
         let ticks_y = ticks::ticks(&plan.y, plan.ends_y, want);
-        let widest = ticks_y
-            .iter()
-            .map(|tick| text::width(&tick.label, 11.0))
-            .fold(0.0, f64::max);
+        let all = ticks_y.iter().map(|tick| text::width(&tick.label, 11.0));
+        let widest = all.fold(0.0, f64::max);
         let left = (widest + 10.0).clamp(24.0, self.width / 2.0);
         let width = (self.width - left - 12.0).max(40.0);
         let area = Area {

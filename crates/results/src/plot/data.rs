@@ -161,20 +161,16 @@ fn quantile_table(x: &Axis, series: &[Series]) -> Table {
     let heads = names.map(|one| or(&one.name, &of));
     let mut table = Table::new(std::iter::once(format!("share at most this {of}")).chain(heads));
     for share in [0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0] {
-        let cells = series
-            .iter()
-            .filter_map(as_cdf)
-            .map(|cdf| x.unit.cell(cdf.quantile(share)));
+        let all = series.iter().filter_map(as_cdf);
+        let cells = all.map(|cdf| x.unit.cell(cdf.quantile(share)));
         let name = match share {
             0.0 => "least".to_owned(),
             share => format::percent(share),
         };
         table.push(std::iter::once(Cell::Text(name)).chain(cells));
     }
-    let counts = series
-        .iter()
-        .filter_map(as_cdf)
-        .map(|cdf| Cell::from(cdf.n()));
+    let all = series.iter();
+    let counts = all.filter_map(as_cdf).map(|cdf| Cell::from(cdf.n()));
     table.push(std::iter::once(Cell::from("number of values")).chain(counts));
     table
 }
@@ -225,12 +221,8 @@ pub(super) fn describe(x: &Axis, y: &Axis, series: &[Series]) -> String {
     if !x.title().is_empty() {
         let _ = write!(text, " over {}", x.title());
     }
-    let names: Vec<&str> = series
-        .iter()
-        .map(|one| one.name.as_str())
-        .filter(|name| !name.is_empty())
-        .take(8)
-        .collect();
+    let all = series.iter().map(|one| one.name.as_str());
+    let names: Vec<&str> = all.filter(|name| !name.is_empty()).take(8).collect();
     if !names.is_empty() {
         let _ = write!(text, ": {}", names.join(", "));
     }

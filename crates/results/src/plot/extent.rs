@@ -31,15 +31,11 @@ pub(super) fn resolve(
         (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
         (a, b) => a.or(b),
     };
-    let all_x = series
-        .iter()
-        .map(|one| data::span_x(&x, one))
-        .fold(None, merge);
+    let all = series.iter();
+    let all_x = all.map(|one| data::span_x(&x, one)).fold(None, merge);
     let ends_x = x.ends(all_x)?;
-    let all_y = series
-        .iter()
-        .map(|one| data::span_y(&y, one))
-        .fold(None, merge)?;
+    let all = series.iter();
+    let all_y = all.map(|one| data::span_y(&y, one)).fold(None, merge)?;
     let fixed = y.low.is_some();
     let ends_y = y.ends(Some(all_y))?;
     let ends_y = if fixed {

@@ -39,7 +39,6 @@ impl Drawing {
     }
 
     /// The numbers behind the picture, in short.
-    #[must_use]
     pub fn table(&self) -> &Table {
         &self.table
     }

@@ -22,6 +22,7 @@ const LEVELS: usize = 4;
 
 /// A Gantt chart: boxes from start to end over one or several rows.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Gantt {
     title: String,
     axis: Axis,
@@ -44,7 +45,6 @@ struct Span {
 impl Gantt {
     /// An empty chart with these rows (nodes, processors, clusters), from top
     /// to bottom, over this axis of time.
-    #[must_use]
     pub fn new<T: Into<String>>(
         title: impl Into<String>,
         axis: Axis,
@@ -82,7 +82,6 @@ impl Gantt {
     }
 
     /// Says what a colour means.
-    #[must_use]
     pub fn legend(mut self, color: Color, meaning: impl Into<String>) -> Self {
         self.legend.push((color, meaning.into()));
         self
@@ -126,11 +125,8 @@ impl Figure for Gantt {
     fn draw(&self) -> Drawing {
         let mut canvas = Canvas::default();
         let mut notes = Vec::new();
-        let spans: Vec<&Span> = self
-            .spans
-            .iter()
-            .filter(|span| self.drawable(span))
-            .collect();
+        let all = self.spans.iter();
+        let spans: Vec<&Span> = all.filter(|span| self.drawable(span)).collect();
         let top = head(&mut canvas, &self.title, self.width);
         let names = self.legend.iter().map(|(_, meaning)| meaning.as_str());
         let top = legend(
@@ -256,10 +252,8 @@ fn cells(canvas: &mut Canvas, scale: &Scale, spans: &[&Span], row: f64, area: [f
             cover.add(line, from / CELL.0, to / CELL.0, weight);
         }
     }
-    let covers: Vec<(Color, Vec<Vec<f64>>)> = covers
-        .iter()
-        .map(|(color, cover)| (*color, cover.cells()))
-        .collect();
+    let all = covers.iter().map(|(color, cover)| (*color, cover.cells()));
+    let covers: Vec<(Color, Vec<Vec<f64>>)> = all.collect();
     for (index, (color, _)) in covers.iter().enumerate() {
         let mut paths: Vec<Path> = (0..LEVELS).map(|_| Path::default()).collect();
         for line in 0..lines {

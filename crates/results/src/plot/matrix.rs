@@ -16,6 +16,7 @@ const MOST: usize = 60;
 /// A matrix: rows by columns, the fuller the colour the greater the value, values printed where
 /// they fit. Negative values have the second colour.
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct Matrix {
     title: String,
     rows: Vec<String>,
@@ -29,7 +30,6 @@ pub struct Matrix {
 impl Matrix {
     /// A matrix of these rows of values; values that are missing are empty
     /// cells.
-    #[must_use]
     pub fn new<R: Into<String>, C: Into<String>>(
         title: impl Into<String>,
         rows: impl IntoIterator<Item = R>,
@@ -47,14 +47,12 @@ impl Matrix {
     }
 
     /// What rows and columns are, such as `from` and `to`.
-    #[must_use]
     pub fn axes(mut self, rows: impl Into<String>, columns: impl Into<String>) -> Self {
         (self.row_axis, self.column_axis) = (rows.into(), columns.into());
         self
     }
 
     /// Half as wide.
-    #[must_use]
     pub fn half(mut self) -> Self {
         self.width = 506.0;
         self
@@ -233,10 +231,8 @@ impl Matrix {
         (left, y): (f64, f64),
         width: f64,
     ) {
-        let widest = names
-            .iter()
-            .map(|name| text::width(name, 11.0))
-            .fold(0.0, f64::max);
+        let all = names.iter();
+        let widest = all.map(|name| text::width(name, 11.0)).fold(0.0, f64::max);
         let cut = width >= 44.0;
         let every = match cut {
             true => 1,

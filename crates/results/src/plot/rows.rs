@@ -19,6 +19,7 @@ const ROW: f64 = 24.0;
 /// A forest plot: a row per comparison with low end, estimate and high end on
 /// one axis, the numbers beside it, and a line where there is no difference.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Rows {
     title: String,
     axis: Axis,
@@ -38,7 +39,6 @@ struct Row {
 
 impl Rows {
     /// An empty plot on this axis, 1000 pixels wide, as high as its rows need.
-    #[must_use]
     pub fn new(title: impl Into<String>, axis: Axis) -> Self {
         Rows {
             title: title.into(),
@@ -50,21 +50,18 @@ impl Rows {
     }
 
     /// Half as wide.
-    #[must_use]
     pub fn half(mut self) -> Self {
         self.width = 506.0;
         self
     }
 
     /// A vertical line that rows are read against, with its label.
-    #[must_use]
     pub fn reference(mut self, at: f64, label: impl Into<String>) -> Self {
         self.reference = Some((at, label.into()));
         self
     }
 
     /// Adds a row of this colour.
-    #[must_use]
     pub fn row(
         mut self,
         label: impl Into<String>,

@@ -83,10 +83,8 @@ impl Column {
             out.push(None);
         }
         let first = self.first.map(|point| (0, point));
-        let mut kept: Vec<(u64, (f64, f64))> = [first, self.least, self.greatest, self.last]
-            .into_iter()
-            .flatten()
-            .collect();
+        let all = [first, self.least, self.greatest, self.last].into_iter();
+        let mut kept: Vec<(u64, (f64, f64))> = all.flatten().collect();
         kept.sort_by_key(|(position, _)| *position);
         kept.dedup_by_key(|(position, _)| *position);
         out.extend(kept.into_iter().map(|(_, point)| Some(point)));

@@ -7,6 +7,7 @@ use crate::plot::style::Color;
 /// Values may come in any order and may be anything an `f64` can be; what
 /// cannot be drawn is counted in the picture's notes.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Series {
     pub(super) name: String,
     pub(super) color: Option<Color>,
@@ -90,39 +91,33 @@ impl Cdf {
 impl Series {
     /// Straight lines between points, in the order of x. A point whose y is
     /// not finite makes a gap.
-    #[must_use]
     pub fn line(name: impl Into<String>, points: impl Into<Vec<(f64, f64)>>) -> Self {
         Series::of(name, Data::Line(points.into()))
     }
 
     /// Values that hold until the next one: (from when, value).
-    #[must_use]
     pub fn step(name: impl Into<String>, points: impl Into<Vec<(f64, f64)>>) -> Self {
         Series::stepped(name, points.into(), false)
     }
 
     /// As [`Series::step`], with the area down to 0 filled.
-    #[must_use]
     pub fn area(name: impl Into<String>, points: impl Into<Vec<(f64, f64)>>) -> Self {
         Series::stepped(name, points.into(), true)
     }
 
     /// Single points; above some thousand they are drawn as a density.
-    #[must_use]
     pub fn scatter(name: impl Into<String>, points: impl Into<Vec<(f64, f64)>>) -> Self {
         Series::of(name, Data::Scatter(points.into()))
     }
 
     /// A bar per name of the chart's category axis; several series stand side
     /// by side.
-    #[must_use]
     pub fn bars(name: impl Into<String>, heights: impl Into<Vec<f64>>) -> Self {
         Series::of(name, Data::Bars(heights.into()))
     }
 
     /// A histogram: `heights[i]` stands between `edges[i]` and `edges[i + 1]`.
     /// Edges must ascend; what does not, or has no edge, is left out.
-    #[must_use]
     pub fn bins(
         name: impl Into<String>,
         edges: impl Into<Vec<f64>>,
@@ -134,14 +129,12 @@ impl Series {
 
     /// The empirical distribution of these values: the share of them that is
     /// at most x.
-    #[must_use]
     pub fn cdf(name: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
         Series::cdf_counts(name, values.into_iter().map(|value| (value, 1)))
     }
 
     /// The empirical distribution of counted values (value, how often), for
     /// data that was counted while it streamed by.
-    #[must_use]
     pub fn cdf_counts(
         name: impl Into<String>,
         counted: impl IntoIterator<Item = (f64, u64)>,
@@ -150,7 +143,6 @@ impl Series {
     }
 
     /// Draws in this colour instead of the next of the palette.
-    #[must_use]
     pub fn color(mut self, color: Color) -> Self {
         self.color = Some(color);
         self
@@ -158,14 +150,12 @@ impl Series {
 
     /// Draws lines with this dash pattern (0 is solid; 1 to 3) instead of that
     /// of the series' position.
-    #[must_use]
     pub fn dash(mut self, pattern: usize) -> Self {
         self.dash = Some(pattern);
         self
     }
 
     /// Ends a step line or area at this x instead of at its last value.
-    #[must_use]
     pub fn until(mut self, x: f64) -> Self {
         if let Data::Step { until, .. } = &mut self.data {
             *until = Some(x);

@@ -20,6 +20,7 @@ const ROW: f64 = 26.0;
 /// it has none of its own), so that a dot outside the
 /// band is a value outside the envelope, whatever it counts.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Strips {
     title: String,
     width: f64,
@@ -71,7 +72,6 @@ impl Strip {
 
 impl Strips {
     /// An empty picture, 1000 pixels wide, as high as its rows need.
-    #[must_use]
     pub fn new(title: impl Into<String>) -> Self {
         Strips {
             title: title.into(),
@@ -81,7 +81,6 @@ impl Strips {
     }
 
     /// Adds a statistic with a verdict of the caller's (`None`: not judged).
-    #[must_use]
     pub fn judged_row(
         mut self,
         label: impl Into<String>,
@@ -169,11 +168,8 @@ impl Figure for Strips {
                 self.strip(&mut canvas, row, strip, (end, right), y);
             }
         }
-        let failed = self
-            .rows
-            .iter()
-            .filter(|row| row.passed == Some(false))
-            .count();
+        let rows = self.rows.iter();
+        let failed = rows.filter(|row| row.passed == Some(false)).count();
         Drawing {
             title: self.title.clone(),
             description: format!(

@@ -70,6 +70,7 @@ impl From<u64> for Cell {
 
 /// A table: a head, rows whose first cell names them, and a caption.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
 pub struct Table {
     head: Vec<String>,
     rows: Vec<Vec<Cell>>,
@@ -81,7 +82,6 @@ const MOST_CARDS: usize = 60;
 
 impl Table {
     /// A table with these column heads.
-    #[must_use]
     pub fn new<T: Into<String>>(head: impl IntoIterator<Item = T>) -> Self {
         Table {
             head: head.into_iter().map(Into::into).collect(),
@@ -90,7 +90,6 @@ impl Table {
     }
 
     /// Says what the table shows.
-    #[must_use]
     pub fn caption(mut self, text: impl Into<String>) -> Self {
         self.caption = text.into();
         self
@@ -98,7 +97,6 @@ impl Table {
 
     /// Adds a row. Cells that are missing at its end stay empty, those past
     /// the last column get a column without a head.
-    #[must_use]
     pub fn row<T: Into<Cell>>(mut self, cells: impl IntoIterator<Item = T>) -> Self {
         self.push(cells);
         self
@@ -164,11 +162,8 @@ impl Table {
 
     /// Whether all cells of a column are numbers.
     fn is_numeric(&self, column: usize) -> bool {
-        let mut cells = self
-            .rows
-            .iter()
-            .filter_map(|row| row.get(column))
-            .peekable();
+        let rows = self.rows.iter();
+        let mut cells = rows.filter_map(|row| row.get(column)).peekable();
         cells.peek().is_some() && cells.all(Cell::is_numeric)
     }
 }

@@ -157,10 +157,8 @@ fn decimal(value: f64, step: f64, most: f64) -> String {
 fn category_ticks(names: &[String], want: usize) -> Vec<Tick> {
     let every = (names.len().div_ceil(want)).max(1);
     // Strides that readers can count with.
-    let every = [1, 2, 3, 4, 5, 6, 10, 12, 20, 24, 50, 100]
-        .into_iter()
-        .find(|stride| *stride >= every)
-        .unwrap_or(every);
+    let mut all = [1, 2, 3, 4, 5, 6, 10, 12, 20, 24, 50, 100].into_iter();
+    let every = all.find(|stride| *stride >= every).unwrap_or(every);
     let shown = names.iter().enumerate().step_by(every);
     shown
         .map(|(index, name)| tick(index as f64, name.clone()))
@@ -172,10 +170,8 @@ fn category_ticks(names: &[String], want: usize) -> Vec<Tick> {
 /// than two of those, 1-2-5 marks; else as on a linear axis.
 fn log_ticks(unit: &Unit, low: f64, high: f64, want: usize) -> Vec<Tick> {
     let inside = |value: &f64| *value >= low * (1.0 - 1e-9) && *value <= high * (1.0 + 1e-9);
-    let majors: Vec<f64> = decades(unit, low, high)
-        .into_iter()
-        .filter(inside)
-        .collect();
+    let all = decades(unit, low, high).into_iter();
+    let majors: Vec<f64> = all.filter(inside).collect();
     let fine = |factors: &[f64]| -> Vec<f64> {
         let powers = powers(low, high).map(|power| 10f64.powi(power));
         powers

@@ -72,10 +72,8 @@ fn counted(ascending: &[f64]) -> Vec<(f64, u64)> {
     let named = NAMED.map(|share| (share * n as f64).ceil() as usize);
     // So is the number of zeros, which a caption tells.
     let zeros = ascending.partition_point(|value| *value <= 0.0);
-    let exact = named
-        .into_iter()
-        .chain([zeros])
-        .map(|rank| rank.saturating_sub(1));
+    let all = named.into_iter();
+    let exact = all.chain([zeros]).map(|rank| rank.saturating_sub(1));
     let mut places: Vec<usize> = spread(0).chain(spread(tail)).chain(exact).collect();
     places.sort_unstable();
     places.dedup();

@@ -30,11 +30,8 @@ pub(super) fn draw(
     again(page, material, options)?;
     warnings(page, material);
     list(page, material);
-    let runs: usize = material
-        .columns
-        .iter()
-        .map(|column| column.runs.len())
-        .sum();
+    let columns = material.columns.iter();
+    let runs: usize = columns.map(|column| column.runs.len()).sum();
     page.footer(&format!(
         "Made by gridrig from {}. This page holds everything it shows and loads nothing.",
         count(runs as u64, "run directory").replace("directorys", "directories")

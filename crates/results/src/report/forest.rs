@@ -100,10 +100,8 @@ fn capital(text: &str) -> String {
 
 fn per_replication(page: &mut Page, comparison: &Comparison, figure: Figure) {
     let one = noun(&comparison.pairs.over);
-    let contenders = comparison
-        .policies
-        .iter()
-        .filter(|p| p.role == Role::Contender);
+    let policies = comparison.policies.iter();
+    let contenders = policies.filter(|p| p.role == Role::Contender);
     let mut contenders: Vec<&Policy> = contenders.collect();
     // The policy that the verdict is about comes first, and is drawn in full.
     let about = comparison.verdict.policy.as_deref();
@@ -133,11 +131,8 @@ fn per_replication(page: &mut Page, comparison: &Comparison, figure: Figure) {
         [one] => page.figure(one, &text),
         more => page.figures(more, &text),
     };
-    let rest: Vec<Chart> = contenders
-        .iter()
-        .skip(forests)
-        .map(|policy| bars(comparison, policy, figure))
-        .collect();
+    let all = contenders.iter().skip(forests);
+    let rest: Vec<Chart> = all.map(|policy| bars(comparison, policy, figure)).collect();
     let text =
         format!("A bar per {one}, in their order: below 0 the policy is better. Dashed: the mean.");
     page.figures(&rest, &text);

@@ -95,10 +95,8 @@ fn seconds(nanos: i64) -> f64 {
 /// The baseline and the policy of the verdict one under the other, then the
 /// others.
 fn order(material: &Material) -> Vec<usize> {
-    let about = material
-        .comparison
-        .as_ref()
-        .and_then(|c| c.verdict.policy.as_ref());
+    let comparison = material.comparison.as_ref();
+    let about = comparison.and_then(|c| c.verdict.policy.as_ref());
     let mut order: Vec<usize> = (0..material.columns.len()).collect();
     order.sort_by_key(|&index| match index {
         0 => 0,

@@ -88,11 +88,8 @@ fn decisions(page: &mut Page, material: &Material, comparison: &Comparison) {
 /// A table for each way to group jobs; one group is all jobs, which other
 /// tables are about.
 fn tables(page: &mut Page, comparison: &Comparison) {
-    let mut several = comparison
-        .breakdown
-        .iter()
-        .filter(|b| b.groups.len() > 1)
-        .peekable();
+    let all = comparison.breakdown.iter();
+    let mut several = all.filter(|b| b.groups.len() > 1).peekable();
     if several.peek().is_none() {
         page.paragraph("All jobs are of one kind.");
     }

@@ -142,11 +142,8 @@ impl Material {
     }
 
     pub(super) fn title(&self) -> String {
-        let scenarios: BTreeSet<&str> = self
-            .runs()
-            .map(|run| run.manifest.study.scenario.as_str())
-            .filter(|name| !name.is_empty())
-            .collect();
+        let all = self.runs().map(|run| run.manifest.study.scenario.as_str());
+        let scenarios: BTreeSet<&str> = all.filter(|name| !name.is_empty()).collect();
         let scenarios: Vec<&str> = scenarios.into_iter().take(3).collect();
         let scenarios = match scenarios.is_empty() {
             true => "runs".to_owned(),

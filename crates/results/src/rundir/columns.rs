@@ -40,9 +40,11 @@ pub(super) enum Cell<'a, S> {
     Time(fn(S) -> Option<SimTime>),
     /// A length of time in nanoseconds.
     Length(fn(S) -> Option<SimDuration>),
-    /// A placement with the name of its cluster.
-    Placement(fn(S) -> Option<(String, &'a [PlacementRun])>),
+    Placement(fn(S) -> Option<Placed<'a>>),
 }
+
+/// The name of a cluster, and the nodes there.
+type Placed<'a> = (String, &'a [PlacementRun]);
 
 /// A column by its name.
 pub(super) type Column<'a, S> = (&'static str, Cell<'a, S>);
@@ -151,7 +153,7 @@ fn placement_fields() -> Fields {
     ])
 }
 
-fn placements<'a>(rows: impl Iterator<Item = Option<(String, &'a [PlacementRun])>>) -> ArrayRef {
+fn placements<'a>(rows: impl Iterator<Item = Option<Placed<'a>>>) -> ArrayRef {
     let fields = placement_fields();
     let number = || Box::new(UInt32Builder::new());
     let runs = StructBuilder::new(

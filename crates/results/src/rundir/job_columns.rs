@@ -226,24 +226,14 @@ pub(super) fn read(
     let id = batch.u32("job_id", index)?;
     let id = JobId(id.ok_or_else(|| wrong("job_id", None, "the number of a job"))?);
     let workload = batch.text("workload", index)?;
-    let position = |name: &str| manifest.workloads.iter().position(|known| known == name);
-    // A workload without a name is shown by its number.
-    let number = workload.and_then(|name| match position(name) {
-        Some(index) => u16::try_from(index).ok(),
-        None => name.parse().ok(),
-    });
+    let number = workload.and_then(|name| workload_number(manifest, name));
     let entry = batch.text("entry", index)?;
-    let text = |name| Ok(batch.text(name, index)?.map(Arc::from));
     // Runs of before do not have these columns.
     let newer = |name| match batch.has(name) {
         true => batch.text(name, index),
         false => Ok(None),
     };
     let generic = newer("generic_resources")?;
-    let speed = match batch.has("speed_millionths") {
-        true => batch.u64("speed_millionths", index)?,
-        false => None,
-    };
     let generic = generic.map(|text| {
         let wrong = |expected| wrong("generic_resources", Some(text), expected);
         text.parse().map_err(wrong)
@@ -269,12 +259,8 @@ pub(super) fn read(
                 first: Component {
                     processors: first,
                     requirements: Requirements {
-                        architecture: text("architecture")?,
-                        os: text("os")?,
-                        memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
-                        disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
-                        speed_millionths: speed.unwrap_or(0),
                         generic: generic.unwrap_or_default(),
+                        ..requirements(batch, index)?
                     },
                 },
                 more,
@@ -297,6 +283,31 @@ pub(super) fn read(
             user: batch.u32("user", index)?,
             failed_in_trace: batch.bool("failed_in_trace", index)?.unwrap_or(false),
         },
+    })
+}
+
+/// The position of a workload; one without a name is shown by its number.
+fn workload_number(manifest: &Manifest, name: &str) -> Option<u16> {
+    match manifest.workloads.iter().position(|known| known == name) {
+        Some(index) => u16::try_from(index).ok(),
+        None => name.parse().ok(),
+    }
+}
+
+/// What a job asks of its nodes, but for generic resources.
+fn requirements(batch: &Batch<'_>, index: usize) -> Result<Requirements, RunDirError> {
+    let text = |name| Ok(batch.text(name, index)?.map(Arc::from));
+    Ok(Requirements {
+        architecture: text("architecture")?,
+        os: text("os")?,
+        memory_kib: batch.u64("memory_kib", index)?.unwrap_or(0),
+        disk_mib: batch.u64("disk_mib", index)?.unwrap_or(0),
+        // Runs of before do not have this column.
+        speed_millionths: match batch.has("speed_millionths") {
+            true => batch.u64("speed_millionths", index)?.unwrap_or(0),
+            false => 0,
+        },
+        ..Requirements::default()
     })
 }
 

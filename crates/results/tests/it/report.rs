@@ -275,9 +275,8 @@ fn a_damaged_run_is_refused_or_left_out_and_named() {
     let study = Study::of(&[TWO[0], TWO[1], "queue-length"], 1, usual);
     let broken = study.run_dir("queue-length", 0);
     std::fs::write(broken.join("jobs.parquet"), b"PAR1").unwrap();
-    let error = try_page(&study, &Options::default())
-        .unwrap_err()
-        .to_string();
+    let error = try_page(&study, &Options::default()).unwrap_err();
+    let error = gridrig_results::compare::said(&error);
     assert!(error.contains("jobs.parquet"), "{error}");
     let mut options = Options::default();
     options.compare.skip_damaged = true;

@@ -100,7 +100,7 @@ impl Context<'_> {
         }
         let mut scales = workloads.iter().map(|workload| workload.scale_arrival);
         let scale = scales.next().unwrap_or(Decimal::ONE);
-        let alike = scales.all(|other| other.compare(scale).is_eq());
+        let alike = scales.all(|other| other == scale);
         let expected = "run.day (the length of a day in the run) as well, since the workloads \
                         differ in scale.arrival";
         self.check(alike, hours, expected)?;

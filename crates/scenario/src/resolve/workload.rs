@@ -184,7 +184,7 @@ impl Context<'_> {
             raw.keep = Some(At::new(Str(KeepText::All)));
         }
         match (&raw.share, &mut raw.load) {
-            (Some(share), _) if share.get().0.compare(Decimal::ONE).is_gt() => {
+            (Some(share), _) if share.get().0 > Decimal::ONE => {
                 refuse(share.span(), "a probability above 0 and at most 1")
             }
             (Some(share), _) => Ok(Keep::Share {

@@ -27,8 +27,8 @@ pub(crate) fn nice_width(span: u64, bins: usize) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bins {
     origin: u64,
-    width: u64,
-    count: usize,
+    pub width: u64,
+    pub count: usize,
 }
 
 impl Bins {
@@ -42,14 +42,6 @@ impl Bins {
             width,
             count: usize::try_from(count).unwrap_or(usize::MAX),
         }
-    }
-
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    pub fn width(&self) -> u64 {
-        self.width
     }
 
     /// The same in seconds.
@@ -108,7 +100,7 @@ mod tests {
                     let Some(end) = begin.checked_add(span) else {
                         continue;
                     };
-                    let count = Bins::new(begin, end, width).count();
+                    let count = Bins::new(begin, end, width).count;
                     assert!(count <= bins + 1, "{span} in {bins}: {count} of {width}");
                 }
             }
@@ -119,7 +111,7 @@ mod tests {
     #[test]
     fn every_instant_lies_in_one_bin() {
         let bins = Bins::new(25, 61, 10);
-        assert_eq!((bins.count(), bins.starts_s().len()), (5, 5));
+        assert_eq!((bins.count, bins.starts_s().len()), (5, 5));
         assert_eq!(bins.index(25), 0);
         assert_eq!(bins.index(30), 1);
         assert_eq!(bins.end(0), 30);

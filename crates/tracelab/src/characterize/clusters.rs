@@ -5,7 +5,7 @@ mod walk;
 
 use super::bins::{Bins, nice_width};
 use super::calendar::Clock;
-use super::demand;
+use super::demand::Demand;
 use super::{Columns, Distinct};
 use crate::format::{PARTITION, SITE};
 use crate::load::{Loaded, TraceJob};
@@ -292,8 +292,8 @@ fn sizes(gathered: &Gathered, given: &BTreeMap<u32, u64>) -> Vec<Option<(u64, Cl
         if let Some(size) = given.get(id).filter(|size| **size > 0) {
             return Some((*size, ClusterSizeFrom::Option));
         }
-        let peak = demand::peak(&Columns::of(started.as_ref()?))?;
-        Some((peak.value, ClusterSizeFrom::Observed))
+        let demand = Demand::of(&Columns::of(started.as_ref()?), 1, None);
+        Some((demand.peak_processors?, ClusterSizeFrom::Observed))
     };
     gathered
         .ids
@@ -353,7 +353,7 @@ fn series(grid: &Bins, loads: &[ClusterLoad], shift: u64, gathered: &Gathered) -
     let normalized = loads.iter().all(|load| load.processors.is_some());
     let place = |id: &u32| shown.iter().position(|load| load.cluster == *id);
     let places: Vec<Option<usize>> = gathered.ids.iter().map(place).collect();
-    let mut arrivals = vec![vec![0u64; grid.count()]; shown.len()];
+    let mut arrivals = vec![vec![0u64; grid.count]; shown.len()];
     let mut hourly_max = arrivals.clone();
     let mut hours = vec![Interval::default(); shown.len()];
     for arrival in &gathered.arrivals {

@@ -20,15 +20,6 @@ pub struct Level {
     pub jobs: u64,
 }
 
-/// A largest value and when it is first reached, in seconds of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Peak {
-    /// The value.
-    pub value: u64,
-    /// When.
-    pub at_s: f64,
-}
-
 /// Concurrent jobs and processors over time. Times count from the log's time
 /// 0, so that they can be used as a window's start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -113,17 +104,6 @@ pub fn sweep(jobs: &Columns, mut visit: impl FnMut(Level)) {
     }
 }
 
-/// The largest demand in processors, without the series; `None` without a job
-/// that runs.
-#[must_use]
-pub fn peak(jobs: &Columns) -> Option<Peak> {
-    let demand = Demand::of(jobs, 1, None);
-    Some(Peak {
-        value: demand.peak_processors?,
-        at_s: demand.peak_processors_at_s?,
-    })
-}
-
 impl Demand {
     /// Of these jobs, with a series of at most `bins` bins (at least 1), beside
     /// a machine of so many processors.
@@ -199,8 +179,8 @@ impl Channel {
 impl Gauge {
     fn new(grid: Bins, machine: Option<u64>) -> Self {
         Gauge {
-            processors: Channel::new(grid.count()),
-            jobs: Channel::new(grid.count()),
+            processors: Channel::new(grid.count),
+            jobs: Channel::new(grid.count),
             grid,
             bin: 0,
             machine,
@@ -248,12 +228,12 @@ impl Gauge {
             mean_processors: Some(self.processors.mean(span)),
             mean_jobs: Some(self.jobs.mean(span)),
             above_machine_share: self.machine.map(|_| share),
-            bin_s: Some(seconds(self.grid.width())),
+            bin_s: Some(seconds(self.grid.width)),
             series: Series {
                 at_s: self.grid.starts_s(),
-                processors_mean: self.processors.means(self.grid.width()),
+                processors_mean: self.processors.means(self.grid.width),
                 processors_max: self.processors.max,
-                jobs_mean: self.jobs.means(self.grid.width()),
+                jobs_mean: self.jobs.means(self.grid.width),
                 jobs_max: self.jobs.max,
             },
         }
@@ -290,7 +270,6 @@ mod tests {
         );
         assert_eq!(demand.mean_processors, Some((40.0 + 40.0 + 5.0) / 20.0));
         assert_eq!(demand.above_machine_share, Some(5.0 / 20.0));
-        assert_eq!(peak(&jobs).map(|p| (p.value, p.at_s)), Some((5, 12.0)));
     }
 
     #[test]
@@ -320,7 +299,6 @@ mod tests {
         assert_eq!(Demand::of(&none, 10, None), Demand::default());
         let short = columns(&[(5, 3, 0)]);
         assert_eq!(Demand::of(&short, 10, None), Demand::default());
-        assert_eq!(peak(&none), None);
     }
 
     #[test]

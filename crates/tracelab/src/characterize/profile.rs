@@ -33,7 +33,7 @@ impl Profile {
         let Some(grid) = grid(&jobs.submits, bins) else {
             return Profile::default();
         };
-        let count = grid.count();
+        let count = grid.count;
         let mut profile = Profile {
             bin_s: Some(grid.width_s()),
             at_s: grid.starts_s(),

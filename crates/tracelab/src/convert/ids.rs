@@ -169,7 +169,7 @@ impl InputIds<'_> {
         let Some(key) = key else { return Ok(None) };
         let name = match &self.survey.names {
             Naming::Tables(tables) => {
-                (field == SITE || tables.of(field).any_text()).then(|| key.to_vec())
+                (field == SITE || tables.of(field).any_text).then(|| key.to_vec())
             }
             Naming::Header(tables) => canonical_number(key)
                 .and_then(|id| tables.get(NAMED[field].0)?.get(usize::try_from(id).ok()?))
@@ -222,8 +222,8 @@ impl InputIds<'_> {
             };
             match (&self.survey.names, origin) {
                 (_, Some(_)) if field == PARTITION => {}
-                (Naming::Tables(tables), _) if tables.of(field).any_text() => {
-                    for (name, number) in tables.of(field).in_order().iter().zip(1..) {
+                (Naming::Tables(tables), _) if tables.of(field).any_text => {
+                    for (name, number) in tables.of(field).in_order.iter().zip(1..) {
                         push(number, name);
                     }
                 }

@@ -187,7 +187,7 @@ impl Survey {
     /// has names.
     pub(super) fn number(&self, record: &Record, field: usize) -> Option<u64> {
         match &self.names {
-            Naming::Tables(tables) if tables.of(field).any_text() => {
+            Naming::Tables(tables) if tables.of(field).any_text => {
                 let name = record.column(NAMED[field].1)?;
                 tables.of(field).find(name).map(u64::from)
             }

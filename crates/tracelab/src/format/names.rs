@@ -58,9 +58,12 @@ const NAME_OVERHEAD: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     numbers: HashMap<Vec<u8>, u32>,
-    in_order: Vec<Vec<u8>>,
+    /// All values in order; the first has number 1.
+    pub in_order: Vec<Vec<u8>>,
     bytes: usize,
-    any_text: bool,
+    /// Whether some value is more than a number of 32 bits. If none is, the
+    /// values need no table: they stand for themselves.
+    pub any_text: bool,
 }
 
 /// [`Names::number`] was asked to keep too much.
@@ -91,19 +94,6 @@ impl Names {
     #[must_use]
     pub fn find(&self, name: &[u8]) -> Option<u32> {
         self.numbers.get(name).copied()
-    }
-
-    /// All values in order; the first has number 1.
-    #[must_use]
-    pub fn in_order(&self) -> &[Vec<u8>] {
-        &self.in_order
-    }
-
-    /// Whether some value is more than a number of 32 bits. If none is, the
-    /// values need no table: they stand for themselves.
-    #[must_use]
-    pub fn any_text(&self) -> bool {
-        self.any_text
     }
 }
 

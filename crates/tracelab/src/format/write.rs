@@ -174,7 +174,7 @@ pub(crate) fn push_number(buffer: &mut Vec<u8>, value: Option<Number>) {
 
 /// Whole part, point and billionths without zeros at the end.
 fn push_decimal(buffer: &mut Vec<u8>, whole: u64, billionths: u32) {
-    push_digits(buffer, whole);
+    buffer.extend_from_slice(itoa::Buffer::new().format(whole).as_bytes());
     if billionths == 0 {
         return;
     }
@@ -186,22 +186,6 @@ fn push_decimal(buffer: &mut Vec<u8>, whole: u64, billionths: u32) {
     }
     let last = places.iter().rposition(|b| *b != b'0').unwrap_or(0);
     buffer.extend_from_slice(&places[..=last]);
-}
-
-fn push_digits(buffer: &mut Vec<u8>, mut value: u64) {
-    /// 2^64 - 1 has so many.
-    const MOST: usize = 20;
-    let mut digits = [0u8; MOST];
-    let mut at = MOST;
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    buffer.extend_from_slice(&digits[at..]);
 }
 
 #[cfg(test)]

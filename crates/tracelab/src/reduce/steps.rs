@@ -6,7 +6,7 @@ use super::rank::{MAX_WINDOWS, Unrankable, WindowRanking, rank_windows};
 use super::sample;
 use crate::error::TraceError;
 use crate::load::{Loaded, TraceJob};
-use crate::sanitize::{Rules, Sanitizer};
+use crate::sanitize::{self, Rules};
 use crate::spec::{Keep, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime};
 use gridrig_core::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ pub(crate) fn check(spec: &WorkloadSpec, file: &str) -> Result<(), TraceError> {
         Keep::Systematic { m, n, .. } if m == 0 || m > n => {
             refuse("keep", format!("{m}/{n}"), "m/n with 0 < m <= n")
         }
-        Keep::Share { share, .. } if share.is_zero() || share.compare(Decimal::ONE).is_gt() => {
+        Keep::Share { share, .. } if share.is_zero() || share > Decimal::ONE => {
             refuse("keep", share.to_string(), "a share above 0 and at most 1")
         }
         Keep::Load { offered, .. } if offered.is_zero() => {
@@ -150,9 +150,7 @@ impl Reduced {
 
     fn sanitize(&mut self, rules: &Rules) {
         if !rules.is_empty() {
-            let mut sanitizer = Sanitizer::new(rules);
-            self.trace.jobs.retain(|job| sanitizer.keeps(job));
-            for report in sanitizer.reports() {
+            for report in sanitize::apply(rules, &mut self.trace) {
                 if report.removed > 0 {
                     *self.reduced.entry(report.rule).or_default() += report.removed;
                 }

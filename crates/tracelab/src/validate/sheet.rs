@@ -69,7 +69,8 @@ pub fn sheet(validation: &Validation, original: &str, reduced: &str) -> String {
     page.figure(
         &strips(validation),
         "Every statistic of the reduced trace as a dot on the envelope of honest samples: outside \
-         the band is outside the envelope. A distance has no lower limit, an agreement no upper one.",
+         the band is outside the envelope. A distance has no lower limit, an agreement no upper \
+         one.",
     );
     page.table(&table(validation));
     page.to_html()

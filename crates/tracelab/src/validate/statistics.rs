@@ -1,20 +1,11 @@
 //! The statistics: their names, what they mean and which way is bad.
 
 use serde::Serialize;
+use strum::{IntoStaticStr, VariantArray};
 
 /// What a statistic is about. A whole group is judged or not.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    strum::IntoStaticStr,
-    strum::VariantArray,
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, IntoStaticStr, VariantArray,
 )]
 #[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
@@ -41,7 +32,7 @@ pub enum Group {
 
 impl Group {
     /// All groups, in the order of the report.
-    pub const ALL: &'static [Group] = <Group as strum::VariantArray>::VARIANTS;
+    pub const ALL: &'static [Group] = <Group as VariantArray>::VARIANTS;
 
     /// What a trace that was generated from a model can be held to: its jobs
     /// are nobody's, at no particular time.

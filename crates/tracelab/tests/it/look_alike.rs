@@ -181,28 +181,35 @@ fn the_kth_look_alike_passes_what_generated_traces_are_held_to() {
     }
 }
 
-#[test]
-fn the_ctc_look_alike_passes_on_marginals_batches_and_hours() {
-    let test = "the_ctc_look_alike_passes_on_marginals_batches_and_hours";
+fn passes_on_marginals_batches_and_hours(test: &str, log: &str) {
     if let Some(archive) = archive::need(test) {
         let groups = [Group::Marginals, Group::Batches, Group::Hours];
-        passes(&archive, "CTC-SP2-1996-3.1-cln", &groups);
+        passes(&archive, log, &groups);
     }
 }
 
 #[test]
-fn look_alikes_of_small_logs_pass_on_marginals_batches_and_hours() {
-    let test = "look_alikes_of_small_logs_pass_on_marginals_batches_and_hours";
-    if let Some(archive) = archive::need(test) {
-        let groups = [Group::Marginals, Group::Batches, Group::Hours];
-        for log in [
-            "NASA-iPSC-1993-3.1-cln",
-            "DAS2-fs1-2003-1",
-            "OSC-Clust-2000-3.1-cln",
-        ] {
-            passes(&archive, log, &groups);
-        }
-    }
+fn the_ctc_look_alike_passes_on_marginals_batches_and_hours() {
+    let test = "the_ctc_look_alike_passes_on_marginals_batches_and_hours";
+    passes_on_marginals_batches_and_hours(test, "CTC-SP2-1996-3.1-cln");
+}
+
+#[test]
+fn the_nasa_look_alike_passes_on_marginals_batches_and_hours() {
+    let test = "the_nasa_look_alike_passes_on_marginals_batches_and_hours";
+    passes_on_marginals_batches_and_hours(test, "NASA-iPSC-1993-3.1-cln");
+}
+
+#[test]
+fn the_das2_look_alike_passes_on_marginals_batches_and_hours() {
+    let test = "the_das2_look_alike_passes_on_marginals_batches_and_hours";
+    passes_on_marginals_batches_and_hours(test, "DAS2-fs1-2003-1");
+}
+
+#[test]
+fn the_osc_look_alike_passes_on_marginals_batches_and_hours() {
+    let test = "the_osc_look_alike_passes_on_marginals_batches_and_hours";
+    passes_on_marginals_batches_and_hours(test, "OSC-Clust-2000-3.1-cln");
 }
 
 /// A small source without any file: two users, one of them in batches.

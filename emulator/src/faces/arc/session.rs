@@ -195,10 +195,8 @@ async fn put(face: &Arc<Face>, call: &Call, number: u64, path: &str, body: Body)
         let store = face.store();
         let job = store.job(number)?;
         if !matches!(job.stage, Stage::Uploading { .. }) {
-            return Err(Fault::new(
-                500,
-                "Error creating file: the job takes no files any more",
-            ));
+            let why = "Error creating file: the job takes no files any more";
+            return Err(Fault::new(500, why));
         }
         if path.is_empty() || job.uploads.len() >= MOST_UPLOADS && !job.uploads.contains_key(path) {
             return Err(Fault::new(500, "Error creating file"));

@@ -35,21 +35,17 @@ pub(super) async fn soap(
             Ok(enveloped(StatusCode::OK, answer))
         }
         Some(other) => {
+            let name = &other.name;
+            let why = format!("{name} is not offered: use ARC REST below /arex/rest");
             let fault = Element::new("", "soap-env:Fault")
                 .field("faultcode", "soap-env:Client")
-                .field(
-                    "faultstring",
-                    format!(
-                        "{} is not offered: use ARC REST below /arex/rest",
-                        other.name
-                    ),
-                );
+                .field("faultstring", why);
             Ok(enveloped(StatusCode::INTERNAL_SERVER_ERROR, fault))
         }
-        None => Err(Fault::new(
-            400,
-            "no SOAP 1.1 envelope with an operation in its body",
-        )),
+        None => {
+            let why = "no SOAP 1.1 envelope with an operation in its body";
+            Err(Fault::new(400, why))
+        }
     }
 }
 

@@ -71,7 +71,7 @@ async fn create(
     let document = bes::activity_document(&request.envelope.body)?;
     let read = JobDefinition::read_lenient("request", document)?;
     let length = read.job.virtual_length()?;
-    let length = length.map_or(face.setup.default_run_time, |(length, _)| length);
+    let length = length.unwrap_or(face.setup.default_run_time);
     let spec = read.job.to_job(length, &face.names(address))?;
     let arrival = Arrival {
         key: key(request, client.as_deref()),

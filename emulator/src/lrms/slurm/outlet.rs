@@ -164,15 +164,13 @@ impl Outlet {
             let minutes = self.clock.wall(limit).as_secs_f64() / 60.0;
             option("time", &(minutes.ceil().max(1.0) as u64).to_string());
         }
-        if spec.components.first.requirements.memory_kib > 0 {
-            let mib = spec.components.first.requirements.memory_kib.div_ceil(1024);
+        let wanted = &spec.components.first.requirements;
+        if wanted.memory_kib > 0 {
+            let mib = wanted.memory_kib.div_ceil(1024);
             option("mem-per-cpu", &mib.to_string());
         }
-        if !spec.components.first.requirements.generic.is_empty() {
-            option(
-                "gres",
-                &spec.components.first.requirements.generic.to_string(),
-            );
+        if !wanted.generic.is_empty() {
+            option("gres", &wanted.generic.to_string());
         }
         let seconds = self.clock.wall(spec.run_time);
         let seconds = format!("{}.{:03}", seconds.as_secs(), seconds.subsec_millis());

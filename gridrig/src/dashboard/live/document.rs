@@ -280,6 +280,9 @@ fn forwards(tap: &Tap, grid: &Grid) -> (Vec<(u16, u16, u64)>, u64) {
     (pairs, more)
 }
 
+/// What its own broker has, what each peer has, and the larger of all peers'.
+type ByReceiver<T> = (Option<T>, Vec<(u16, Option<T>)>, Option<T>);
+
 /// What `of` says of the information on a domain's clusters, by who sends it, who
 /// is told, and how long that takes: the larger of all that its own broker has,
 /// what each peer has, and the larger of all of these.
@@ -288,7 +291,7 @@ pub fn by_receiver<T: Copy>(
     id: DomainId,
     of: impl Fn(Party, Party, SimDuration) -> Option<T>,
     larger: fn(T, T) -> T,
-) -> (Option<T>, Vec<(u16, Option<T>)>, Option<T>) {
+) -> ByReceiver<T> {
     let (domain, here) = (&grid.domains[id.index()], Party::Broker(id));
     let way = domain.broker.lrms_latency;
     let own = domain.clusters.iter().map(|id| Party::Lrms(*id));

@@ -66,6 +66,7 @@ fn life<'e>(
             EventKind::Recovered
             | EventKind::Promised
             | EventKind::PromiseWithdrawn
+            | EventKind::CancelRequested
             | EventKind::Notified
             | EventKind::FinishSeen
             | EventKind::InfoSent => state,

@@ -79,10 +79,8 @@ impl Series {
     /// seconds.
     #[must_use]
     pub fn rows(&self, from: usize) -> Vec<Vec<f64>> {
-        let rows = self
-            .times
-            .iter()
-            .zip(self.figures.chunks(self.width.max(1)));
+        let times = self.times.iter();
+        let rows = times.zip(self.figures.chunks(self.width.max(1)));
         rows.skip(from)
             .map(|(at, row)| {
                 let figures = row.iter().map(|figure| f64::from(*figure));

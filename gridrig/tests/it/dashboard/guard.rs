@@ -138,7 +138,7 @@ fn whoever_says_the_token_is_let_in_by_a_cookie() {
         send(&dashboard.url, "POST", "/login", headers, &body)
     };
     let wrong = enter(&[form], "wrong").expect(401);
-    assert!(wrong.body.contains("That is not the token"));
+    assert!(wrong.body.contains("This is not the token"));
     assert!(!wrong.headers.contains_key("set-cookie"));
     let entered = enter(&[form], token).expect(303);
     // Cookies go to all ports of a name.

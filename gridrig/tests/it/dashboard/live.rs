@@ -336,7 +336,6 @@ impl Drop for Ending {
 
 #[test]
 fn jobs_behind_a_broker_that_is_not_ours_are_seen_to_be_placed_and_to_end() {
-    let _alone = crate::real_time::alone();
     let scenario = r#"
 [workload]
 trace = "t.swf"

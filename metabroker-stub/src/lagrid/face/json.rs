@@ -8,7 +8,7 @@ use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use gridrig_protocol::lagrid::wire::{self, Way};
-use gridrig_protocol::lagrid::{Answers, Message as _, PeerFault, Request};
+use gridrig_protocol::lagrid::{Answers, Message as _, Request};
 use gridrig_protocol::rest::Problem;
 use gridrig_service::http::ProblemResponse;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) async fn serve<H: Answers<R>, R: Request>(
     let read = read::<R>(request).await;
     let answer = match read {
         Ok(request) => handler.answer(&caller, request).await,
-        Err(fault) => Err(fault),
+        Err(problem) => Err(problem),
     };
     match answer {
         Ok(answer) => {
@@ -29,10 +29,10 @@ pub(super) async fn serve<H: Answers<R>, R: Request>(
             wire::log(Way::AnswerOut, R::OPERATION, || readable(&text));
             ([(CONTENT_TYPE, "application/json")], text).into_response()
         }
-        Err(fault) => {
-            let said = || format!("fault {}: {}", fault.code, fault.reason);
+        Err(problem) => {
+            let said = || format!("fault {}: {}", problem.code, problem.detail);
             wire::log(Way::AnswerOut, R::OPERATION, said);
-            refuse(fault)
+            refuse(problem)
         }
     }
 }
@@ -41,23 +41,23 @@ fn readable(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-async fn read<R: Request>(request: HttpRequest) -> Result<R, PeerFault> {
+async fn read<R: Request>(request: HttpRequest) -> Result<R, Problem> {
     is_json(request.headers())?;
     let body = Bytes::from_request(request, &()).await.map_err(unread)?;
     wire::log(Way::RequestIn, R::OPERATION, || readable(&body));
     R::from_json(&body)
 }
 
-fn unread(error: BytesRejection) -> PeerFault {
+fn unread(error: BytesRejection) -> Problem {
     let status = error.status();
     let code = match status {
         StatusCode::PAYLOAD_TOO_LARGE => "too-large",
         _ => "unreadable",
     };
-    Problem::new(status.as_u16(), code, error.body_text()).into()
+    Problem::new(status.as_u16(), code, error.body_text())
 }
 
-fn is_json(headers: &HeaderMap) -> Result<(), PeerFault> {
+fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
     let media = headers.get(CONTENT_TYPE);
     let media = media.and_then(|media| media.to_str().ok()).unwrap_or("");
     let essence = media.split(';').next().unwrap_or("").trim();
@@ -65,11 +65,11 @@ fn is_json(headers: &HeaderMap) -> Result<(), PeerFault> {
         return Ok(());
     }
     let detail = "header Content-Type: expected application/json";
-    Err(Problem::new(415, "unsupported-media-type", detail).into())
+    Err(Problem::new(415, "unsupported-media-type", detail))
 }
 
-fn refuse(fault: PeerFault) -> Response {
-    let mut response = ProblemResponse(Problem::from(fault)).into_response();
+fn refuse(problem: Problem) -> Response {
+    let mut response = ProblemResponse(problem).into_response();
     if response.status() == StatusCode::UNAUTHORIZED {
         // RFC 9110, section 11.6.1: a 401 says how.
         let challenge = HeaderValue::from_static("Bearer");

@@ -4,9 +4,8 @@ use super::BrokerHandler;
 use crate::resources;
 use gridrig_core::ids::ClusterId;
 use gridrig_protocol::inventory::InventoryDocument;
-use gridrig_protocol::lagrid::terms;
-use gridrig_protocol::lagrid::{PeerFault, ResourceForm, ResourceUpdate};
-use gridrig_protocol::rest::NodeGroup;
+use gridrig_protocol::lagrid::{Form, ResourceUpdate};
+use gridrig_protocol::rest::{NodeGroup, Problem};
 
 impl BrokerHandler {
     /// The same update with the names and nodes of its clusters, and, where a
@@ -14,8 +13,8 @@ impl BrokerHandler {
     pub(super) async fn described(
         &self,
         mut update: ResourceUpdate,
-        form: Option<ResourceForm>,
-    ) -> Result<ResourceUpdate, PeerFault> {
+        form: Option<Form>,
+    ) -> Result<ResourceUpdate, Problem> {
         let setup = &self.app.config.setup;
         for report in &mut update.clusters {
             let id = ClusterId(report.load.cluster);
@@ -27,7 +26,7 @@ impl BrokerHandler {
         }
         if let Some(form) = form {
             let flat = resources::inventory(&self.app).await?;
-            let wanted = flat.in_form(terms::form(form), &setup.resource_schema);
+            let wanted = flat.in_form(form, &setup.resource_schema);
             let wanted = wanted.map_err(resources::contradiction)?;
             update.inventory = Some(InventoryDocument::from(&wanted));
             update.form = form;

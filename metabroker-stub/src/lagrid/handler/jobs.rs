@@ -16,11 +16,11 @@ use gridrig_core::session::{Push, Taken as Counted};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, Driven};
 use gridrig_protocol::lagrid::{
-    Answers, Caller, CancelJob, JobNews, JobReport, JobState, NotifyJob, PeerFault, QueryJob,
-    Reference, RequestResourceData, ResourceUpdate, SOAP_PATH, SendResourceData,
-    SendResourceDataAnswer, SubmitJob, SubmitJobAnswer, Taken, UpdateKind, UpdateVerdict, codes,
+    Answers, Caller, CancelJob, JobNews, JobReport, JobState, NotifyJob, QueryJob, Reference,
+    RequestResourceData, ResourceUpdate, SOAP_PATH, SendResourceData, SendResourceDataAnswer,
+    SubmitJob, SubmitJobAnswer, Taken, UpdateKind, UpdateVerdict, codes,
 };
-use gridrig_protocol::rest::{LetterName, reason_of_code};
+use gridrig_protocol::rest::{LetterName, Problem, reason_of_code};
 use gridrig_service::{conflict, gone};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Answers<SubmitJob> for BrokerHandler {
         &self,
         caller: &Caller,
         request: SubmitJob,
-    ) -> Result<SubmitJobAnswer, PeerFault> {
+    ) -> Result<SubmitJobAnswer, Problem> {
         let no = "this broker takes no jobs on this connection";
         let link = self.admit_as(caller, &request.connection, |r| r.provider, no)?;
         let forwarder = request.forwarder.clone();
@@ -65,12 +65,12 @@ impl Answers<SubmitJob> for BrokerHandler {
 
 /// `queryJob`.
 impl Answers<QueryJob> for BrokerHandler {
-    async fn answer(&self, caller: &Caller, request: QueryJob) -> Result<JobReport, PeerFault> {
+    async fn answer(&self, caller: &Caller, request: QueryJob) -> Result<JobReport, Problem> {
         let link = self.admit(caller, &request.connection)?;
         let (domain, job) = (link.domain, JobId(request.job));
         let look = move |broker: &mut Driven<BrokerAgent>, _| broker.view_for(domain, job);
         let view = self.app.call(look).await?;
-        let view = view.ok_or_else(|| PeerFault::unknown_job(request.job))?;
+        let view = view.ok_or_else(|| Problem::unknown_job(request.job))?;
         if let Stands::Sent { to } = view.state
             && let Some(said) = self.follow(job, to).await
         {
@@ -82,7 +82,7 @@ impl Answers<QueryJob> for BrokerHandler {
 
 /// `cancelJob`.
 impl Answers<CancelJob> for BrokerHandler {
-    async fn answer(&self, caller: &Caller, request: CancelJob) -> Result<JobReport, PeerFault> {
+    async fn answer(&self, caller: &Caller, request: CancelJob) -> Result<JobReport, Problem> {
         let link = self.admit(caller, &request.connection)?;
         let (domain, job) = (link.domain, JobId(request.job));
         let call = self.app.call(move |broker, now| {
@@ -91,13 +91,13 @@ impl Answers<CancelJob> for BrokerHandler {
             broker.view_for(domain, job)
         });
         let view = call.await?;
-        let view = view.ok_or_else(|| PeerFault::unknown_job(request.job))?;
+        let view = view.ok_or_else(|| Problem::unknown_job(request.job))?;
         let report = report(&view);
         match report.state {
             JobState::Cancelled => Ok(report),
             state if state.is_end() => {
                 let reason = format!("job {} is {}", request.job, state.name());
-                Err(PeerFault::new(codes::JOB_ENDED, reason))
+                Err(Problem::of_code(codes::JOB_ENDED, reason))
             }
             _ => Ok(report),
         }
@@ -106,7 +106,7 @@ impl Answers<CancelJob> for BrokerHandler {
 
 /// `notifyJob`: news of a job that was forwarded to the peer.
 impl Answers<NotifyJob> for BrokerHandler {
-    async fn answer(&self, caller: &Caller, request: NotifyJob) -> Result<Taken, PeerFault> {
+    async fn answer(&self, caller: &Caller, request: NotifyJob) -> Result<Taken, Problem> {
         let link = self.admit(caller, &request.connection)?;
         let own = Reference {
             parameters: request.reference,
@@ -149,7 +149,7 @@ impl Answers<RequestResourceData> for BrokerHandler {
         &self,
         caller: &Caller,
         request: RequestResourceData,
-    ) -> Result<ResourceUpdate, PeerFault> {
+    ) -> Result<ResourceUpdate, Problem> {
         let no = "this broker tells of no resources on this connection";
         let link = self.admit_as(caller, &request.connection, |r| r.provider, no)?;
         let (peer, since) = (link.domain, request.since);
@@ -158,7 +158,7 @@ impl Answers<RequestResourceData> for BrokerHandler {
             .app
             .call(move |broker, now| broker.handle(now, pull))
             .await?;
-        let push = push.ok_or_else(|| PeerFault::unknown_connection(&request.connection))?;
+        let push = push.ok_or_else(|| Problem::unknown_connection(&request.connection))?;
         link.tell(&push);
         let form = request.form.or_else(|| link.agreed_form());
         self.described(update_of(&push), form).await
@@ -171,7 +171,7 @@ impl Answers<SendResourceData> for BrokerHandler {
         &self,
         caller: &Caller,
         request: SendResourceData,
-    ) -> Result<SendResourceDataAnswer, PeerFault> {
+    ) -> Result<SendResourceDataAnswer, Problem> {
         let no = "this broker uses no resources of the sender's on this connection";
         let link = self.admit_as(caller, &request.connection, |r| r.consumer, no)?;
         let meant = request.meant_ns.map(SimTime::from_nanos);
@@ -201,10 +201,10 @@ pub(in crate::lagrid) async fn take_update(
     update: &ResourceUpdate,
     meant: Option<SimTime>,
     letter: Option<LetterName>,
-) -> Result<Updated, PeerFault> {
+) -> Result<Updated, Problem> {
     let samples = update.clusters.iter().map(|cluster| &cluster.load);
     let samples: Vec<LoadSample> = samples
-        .map(|load| LoadSample::try_from(load).map_err(PeerFault::from))
+        .map(LoadSample::try_from)
         .collect::<Result<_, _>>()?;
     let received = Received {
         from: Target::Peer(link.domain),
@@ -225,65 +225,44 @@ pub(in crate::lagrid) async fn take_update(
         }
         Ok(updated)
     });
-    let updated = call.await.map_err(|error| PeerFault::from(gone(error)))?;
+    let updated = call.await.map_err(gone)?;
     updated.map_err(|Unexpected| {
-        PeerFault::new(
-            "unexpected-samples",
-            "field clusters: expected clusters of the sender's, sampled no later than now",
-        )
+        let detail = "field clusters: expected clusters of the sender's, sampled no later than now";
+        Problem::of_code("unexpected-samples", detail)
     })
 }
 
-fn arrival(link: &Link, request: SubmitJob) -> Result<Arrival, PeerFault> {
-    let length = match request.job.run_time {
-        Some(length) => length,
-        None => {
-            let said = request.job.virtual_length()?;
-            let (length, _place) = said.ok_or_else(|| {
-                PeerFault::field(
-                    "RunTime",
-                    "",
-                    "how long the job runs on a node of speed 1.0",
-                )
-            })?;
-            length
-        }
-    };
+fn arrival(link: &Link, request: SubmitJob) -> Result<Arrival, Problem> {
+    let length = request.job.virtual_length()?.ok_or_else(|| {
+        let expected = "how long the job runs on a node of speed 1.0";
+        Problem::field("RunTime", "", expected)
+    })?;
     let spec = request.job.to_job(length, &[])?;
     let name = request.job.identification.name.as_deref();
     // A broker that was given no name for a job writes its number.
-    let number = request
-        .origin
-        .as_ref()
-        .map(|origin| format!("job-{}", origin.job));
+    let origin = request.origin.as_ref();
+    let number = origin.map(|origin| format!("job-{}", origin.job));
     let tag = name.filter(|name| Some(*name) != number.as_deref());
-    let tag = tag.map(Arc::from);
-    if request.hop == 0 && request.origin.is_some() {
-        return Err(PeerFault::field(
-            "hop",
-            "0",
-            "at least 1 for a job that entered elsewhere",
-        ));
+    if request.hop == 0 && origin.is_some() {
+        let expected = "at least 1 for a job that entered elsewhere";
+        return Err(Problem::field("hop", "0", expected));
     }
     Ok(Arrival {
-        sought: false,
         key: Some(request.key),
         // A job has one number in the whole run.
-        id: request.origin.as_ref().map(|origin| JobId(origin.job)),
+        id: origin.map(|origin| JobId(origin.job)),
         route: Some(Route {
             from: Some(link.domain),
             hop: request.hop,
-            origin: request
-                .origin
+            origin: origin
                 .and_then(|origin| link.names.find_domain(&origin.domain))
                 .unwrap_or(link.domain),
             settled: request.ttl == Some(0),
         }),
-        tag,
-        spec,
+        tag: tag.map(Arc::from),
         identity: link.setup.local_identity.clone(),
         meant: request.meant_ns.map(SimTime::from_nanos),
-        notify: None,
+        ..Arrival::of(spec)
     })
 }
 

@@ -8,21 +8,18 @@ use gridrig_protocol::lagrid::Verdict as Said;
 use gridrig_protocol::lagrid::terms::{self, Side};
 use gridrig_protocol::lagrid::{
     Answers, Caller, ConnEvent, Heartbeat, HeartbeatAnswer, NotifyConn, OpenConn, OpenConnAnswer,
-    PeerFault, Reference, Refusal, SOAP_PATH, Taken, codes,
+    Reference, Refusal, SOAP_PATH, Taken, codes,
 };
+use gridrig_protocol::rest::Problem;
 use std::sync::Arc;
 
 /// A round of a negotiation.
 impl Answers<OpenConn> for BrokerHandler {
-    async fn answer(
-        &self,
-        caller: &Caller,
-        request: OpenConn,
-    ) -> Result<OpenConnAnswer, PeerFault> {
+    async fn answer(&self, caller: &Caller, request: OpenConn) -> Result<OpenConnAnswer, Problem> {
         let link = self.links().named(&request.initiator).map(Arc::clone);
         // An unknown peer is told no more than that it is one.
         let nobody = "no peer of this name has a link here";
-        let link = link.ok_or_else(|| PeerFault::new(codes::NOT_AUTHORIZED, nobody))?;
+        let link = link.ok_or_else(|| Problem::of_code(codes::NOT_AUTHORIZED, nobody))?;
         let mut stance = link.stance();
         let wanted = stance.auth.first().copied().unwrap_or(Auth::None);
         // Only what has been shown can be agreed on.
@@ -34,7 +31,7 @@ impl Answers<OpenConn> for BrokerHandler {
         let offer = terms::offer(&request.proposal, Side::Initiator);
         let verdict = match stance.answer(&offer, request.round, request.max_rounds) {
             Verdict::Accepted(agreed) => {
-                let nameless = || PeerFault::new(codes::INVALID, "the terms have unknown names");
+                let nameless = || Problem::of_code(codes::INVALID, "the terms have unknown names");
                 let written = terms::written(&agreed).ok_or_else(nameless)?;
                 self.establish(&link, &connection, agreed, request.incarnation)
                     .await?;
@@ -69,7 +66,7 @@ impl BrokerHandler {
         connection: &Arc<str>,
         agreed: Terms,
         life: u64,
-    ) -> Result<(), PeerFault> {
+    ) -> Result<(), Problem> {
         let roles = agreed.roles;
         let auth = agreed.auth.name();
         link.state().talks = None;
@@ -97,7 +94,7 @@ impl BrokerHandler {
     }
 
     /// Tells the machine of a session, and its task that there is news of it.
-    async fn tell_machine(&self, link: &Link, change: SessionChange) -> Result<usize, PeerFault> {
+    async fn tell_machine(&self, link: &Link, change: SessionChange) -> Result<usize, Problem> {
         let peer = link.domain;
         let session = PeerSession { peer, change };
         let told = self
@@ -111,7 +108,7 @@ impl BrokerHandler {
 
 /// A peer tells of an error, or ends the session.
 impl Answers<NotifyConn> for BrokerHandler {
-    async fn answer(&self, caller: &Caller, request: NotifyConn) -> Result<Taken, PeerFault> {
+    async fn answer(&self, caller: &Caller, request: NotifyConn) -> Result<Taken, Problem> {
         let link = self.admit(caller, &request.connection)?;
         let (peer, code, reason) = (link.name(), &request.code, &request.reason);
         match request.event {
@@ -132,7 +129,7 @@ impl Answers<Heartbeat> for BrokerHandler {
         &self,
         caller: &Caller,
         request: Heartbeat,
-    ) -> Result<HeartbeatAnswer, PeerFault> {
+    ) -> Result<HeartbeatAnswer, Problem> {
         let link = self.admit(caller, &request.connection)?;
         Ok(HeartbeatAnswer {
             sequence: request.sequence,
@@ -143,7 +140,7 @@ impl Answers<Heartbeat> for BrokerHandler {
 
 /// Checks that a round is the next one of its negotiation, and gives it the
 /// name of its connection.
-fn next_round(link: &Link, request: &OpenConn) -> Result<Arc<str>, PeerFault> {
+fn next_round(link: &Link, request: &OpenConn) -> Result<Arc<str>, Problem> {
     let mut state = link.state();
     let (connection, before) = match (&request.connection, &state.talks) {
         (None, _) => {
@@ -158,12 +155,12 @@ fn next_round(link: &Link, request: &OpenConn) -> Result<Arc<str>, PeerFault> {
         (Some(name), _) if state.names.iter().any(|known| **known == **name) => {
             (name.as_str().into(), 0)
         }
-        (Some(name), _) => return Err(PeerFault::unknown_connection(name)),
+        (Some(name), _) => return Err(Problem::unknown_connection(name)),
     };
     let (round, expected) = (request.round, before + 1);
     if round != expected {
         let reason = format!("field round = \"{round}\": expected {expected}");
-        return Err(PeerFault::new(codes::WRONG_ROUND, reason));
+        return Err(Problem::of_code(codes::WRONG_ROUND, reason));
     }
     state.talks = Some(Talks {
         connection: Arc::clone(&connection),

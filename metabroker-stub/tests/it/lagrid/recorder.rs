@@ -4,12 +4,13 @@ use gridrig_core::ids::ClusterId;
 use gridrig_core::load::LoadSample;
 use gridrig_core::resource::Resources;
 use gridrig_protocol::lagrid::{
-    Answers, Caller, CancelJob, ClusterReport, ConnEvent, Handler, Heartbeat, HeartbeatAnswer,
-    JobLanguage, JobReport, JobState, NotifyConn, NotifyJob, OpenConn, OpenConnAnswer, PeerFault,
-    QueryJob, Reference, RequestResourceData, ResourceForm, ResourceLanguage, ResourceUpdate,
+    Answers, Caller, CancelJob, ClusterReport, ConnEvent, Form, Handler, Heartbeat,
+    HeartbeatAnswer, JobLanguage, JobReport, JobState, NotifyConn, NotifyJob, OpenConn,
+    OpenConnAnswer, QueryJob, Reference, RequestResourceData, ResourceLanguage, ResourceUpdate,
     SendResourceData, SendResourceDataAnswer, SubmitJob, SubmitJobAnswer, Taken, Terms, UpdateKind,
     UpdateVerdict, Verdict,
 };
+use gridrig_protocol::rest::Problem;
 use gridrig_protocol::rest::{LoadReport, NodeGroup};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
@@ -37,7 +38,7 @@ pub fn update() -> ResourceUpdate {
         kind: UpdateKind::Full,
         sequence: 1,
         from_sequence: None,
-        form: ResourceForm::Flat,
+        form: Form::Flat,
         at_ns: 0,
         clusters: vec![ClusterReport {
             name: Some("c0".to_owned()),
@@ -55,12 +56,12 @@ impl Recorder {
     }
 
     /// A page of this connection, if it stands.
-    fn on(&self, connection: &str) -> Result<MutexGuard<'_, Pages>, PeerFault> {
+    fn on(&self, connection: &str) -> Result<MutexGuard<'_, Pages>, Problem> {
         let mut pages = self.pages();
         pages.asked += 1;
         match pages.connections.contains_key(connection) {
             true => Ok(pages),
-            false => Err(PeerFault::unknown_connection(connection)),
+            false => Err(Problem::unknown_connection(connection)),
         }
     }
 
@@ -90,12 +91,12 @@ impl Recorder {
         self.pages().caller.clone()
     }
 
-    fn report(&self, connection: &str, job: u32, cancel: bool) -> Result<JobReport, PeerFault> {
+    fn report(&self, connection: &str, job: u32, cancel: bool) -> Result<JobReport, Problem> {
         let mut pages = self.on(connection)?;
         let (_, state) = pages
             .jobs
             .get_mut(job as usize)
-            .ok_or_else(|| PeerFault::unknown_job(job))?;
+            .ok_or_else(|| Problem::unknown_job(job))?;
         if cancel {
             *state = JobState::Cancelled;
         }
@@ -113,11 +114,7 @@ impl Recorder {
 impl Handler for Recorder {}
 
 impl Answers<OpenConn> for Recorder {
-    async fn answer(
-        &self,
-        caller: &Caller,
-        request: OpenConn,
-    ) -> Result<OpenConnAnswer, PeerFault> {
+    async fn answer(&self, caller: &Caller, request: OpenConn) -> Result<OpenConnAnswer, Problem> {
         let mut pages = self.pages();
         pages.asked += 1;
         pages.caller = Some(caller.clone());
@@ -140,7 +137,7 @@ impl Answers<OpenConn> for Recorder {
                 heartbeat_ms: wanted.heartbeat_ms,
                 job_language: JobLanguage::Jsdl,
                 resource_language: ResourceLanguage::Clusters,
-                resource_form: ResourceForm::Flat,
+                resource_form: Form::Flat,
             })
         };
         Ok(OpenConnAnswer {
@@ -155,7 +152,7 @@ impl Answers<OpenConn> for Recorder {
 }
 
 impl Answers<NotifyConn> for Recorder {
-    async fn answer(&self, _caller: &Caller, request: NotifyConn) -> Result<Taken, PeerFault> {
+    async fn answer(&self, _caller: &Caller, request: NotifyConn) -> Result<Taken, Problem> {
         let mut pages = self.on(&request.connection)?;
         if request.event == ConnEvent::End {
             pages.connections.remove(&request.connection);
@@ -169,7 +166,7 @@ impl Answers<Heartbeat> for Recorder {
         &self,
         _caller: &Caller,
         request: Heartbeat,
-    ) -> Result<HeartbeatAnswer, PeerFault> {
+    ) -> Result<HeartbeatAnswer, Problem> {
         drop(self.on(&request.connection)?);
         Ok(HeartbeatAnswer {
             sequence: request.sequence,
@@ -183,7 +180,7 @@ impl Answers<RequestResourceData> for Recorder {
         &self,
         _caller: &Caller,
         request: RequestResourceData,
-    ) -> Result<ResourceUpdate, PeerFault> {
+    ) -> Result<ResourceUpdate, Problem> {
         drop(self.on(&request.connection)?);
         Ok(update())
     }
@@ -194,7 +191,7 @@ impl Answers<SendResourceData> for Recorder {
         &self,
         _caller: &Caller,
         request: SendResourceData,
-    ) -> Result<SendResourceDataAnswer, PeerFault> {
+    ) -> Result<SendResourceDataAnswer, Problem> {
         let mut pages = self.on(&request.connection)?;
         let have = pages.connections.entry(request.connection).or_default();
         let update = request.update;
@@ -218,7 +215,7 @@ impl Answers<SubmitJob> for Recorder {
         &self,
         caller: &Caller,
         request: SubmitJob,
-    ) -> Result<SubmitJobAnswer, PeerFault> {
+    ) -> Result<SubmitJobAnswer, Problem> {
         let mut pages = self.on(&request.connection)?;
         let known = pages
             .jobs
@@ -241,13 +238,13 @@ impl Answers<SubmitJob> for Recorder {
 }
 
 impl Answers<QueryJob> for Recorder {
-    async fn answer(&self, _caller: &Caller, request: QueryJob) -> Result<JobReport, PeerFault> {
+    async fn answer(&self, _caller: &Caller, request: QueryJob) -> Result<JobReport, Problem> {
         self.report(&request.connection, request.job, false)
     }
 }
 
 impl Answers<NotifyJob> for Recorder {
-    async fn answer(&self, _caller: &Caller, request: NotifyJob) -> Result<Taken, PeerFault> {
+    async fn answer(&self, _caller: &Caller, request: NotifyJob) -> Result<Taken, Problem> {
         let mut pages = self.on(&request.connection)?;
         pages.news = Some(request);
         Ok(Taken::default())
@@ -255,7 +252,7 @@ impl Answers<NotifyJob> for Recorder {
 }
 
 impl Answers<CancelJob> for Recorder {
-    async fn answer(&self, _caller: &Caller, request: CancelJob) -> Result<JobReport, PeerFault> {
+    async fn answer(&self, _caller: &Caller, request: CancelJob) -> Result<JobReport, Problem> {
         self.report(&request.connection, request.job, true)
     }
 }

@@ -8,7 +8,6 @@ use crate::agent::{Cx, Handle};
 use crate::conversation::{Arrival, FromBroker, ToLrms, ToPeer};
 use crate::envelope::{Fate, Message, Undelivered};
 use crate::event::{Event, EventKind, MessageKind};
-use crate::ids::JobId;
 use crate::job::Reason;
 use crate::message::Target;
 
@@ -54,45 +53,23 @@ impl BrokerAgent {
             self.notes.undelivered.count(kind);
         }
         match envelope.message {
-            FromBroker::Lrms(cluster, what) => {
-                let target = Target::Cluster(cluster);
-                match what {
-                    ToLrms::Dispatch(job) => self.note_job_sent(cx, job, target, result),
-                    ToLrms::Cancel(job) => self.note_asked_to_remove(cx, job, target, result),
-                    ToLrms::Locate(job) => self.note_answer(cx, job, target, result),
-                }
+            FromBroker::Lrms(to, ToLrms::Dispatch(job)) => {
+                self.note_job_sent(cx, job, Target::Cluster(to), result);
             }
-            FromBroker::Peer(peer, what) => {
-                let target = Target::Peer(peer);
-                match what {
-                    ToPeer::Forward(job) => self.note_job_sent(cx, job, target, result),
-                    ToPeer::Cancel(job) => self.note_asked_to_remove(cx, job, target, result),
-                    ToPeer::Locate(job) => self.note_answer(cx, job, target, result),
-                    ToPeer::Info(_) if result.is_err() => self.partners.want_full(peer),
-                    ToPeer::News(news) if result.is_err() => self.partners.miss(peer, news),
-                    ToPeer::News(_) | ToPeer::Info(_) => {}
-                }
+            FromBroker::Peer(to, ToPeer::Forward(job)) => {
+                self.note_job_sent(cx, job, Target::Peer(to), result);
             }
-            FromBroker::Client(_) => {}
-        }
-    }
-
-    /// Who answers a request to remove a job has the job no more, or never had
-    /// it; others are asked again.
-    fn note_asked_to_remove(
-        &mut self,
-        cx: &mut impl Cx<FromBroker>,
-        job: JobId,
-        target: Target,
-        result: Result<(), Undelivered>,
-    ) {
-        match result {
-            Ok(()) | Err(Undelivered::Declined(_)) => {
-                if let Some(sent) = self.notes.sent_to(job, target) {
-                    sent.perhaps_removed = true;
-                }
+            FromBroker::Lrms(to, ToLrms::Cancel(job)) => {
+                self.note_asked_to_remove(cx, job, Target::Cluster(to), result);
             }
-            Err(error) => self.note_not_asked(cx, job, target, error),
+            FromBroker::Peer(to, ToPeer::Cancel(job)) => {
+                self.note_asked_to_remove(cx, job, Target::Peer(to), result);
+            }
+            FromBroker::Peer(to, ToPeer::Info(_)) if result.is_err() => self.partners.want_full(to),
+            FromBroker::Peer(to, ToPeer::News(news)) if result.is_err() => {
+                self.partners.miss(to, news);
+            }
+            FromBroker::Peer(..) | FromBroker::Client(_) => {}
         }
     }
 
@@ -105,6 +82,9 @@ impl BrokerAgent {
         target: Target,
         result: Result<(), Undelivered>,
     ) {
+        if job.sought {
+            return self.note_answer(cx, job, target, result);
+        }
         // Touch with it may be lost, or it may be over.
         let Some(sent) = self.notes.sent_as(&job, target) else {
             return;

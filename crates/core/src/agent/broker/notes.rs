@@ -30,8 +30,7 @@ pub(super) struct Notes {
     pub taken_in: BTreeMap<Option<DomainId>, u64>,
     /// How many domains the grid has.
     pub domains: usize,
-    pub incarnation: u64,
-    pub envelopes_written: u64,
+    pub next_id: EnvelopeId,
     pub undelivered: Tally,
 }
 
@@ -91,7 +90,7 @@ impl Notes {
     }
 
     /// A job is sent on: what the receiver gets is noted.
-    fn send_on(&mut self, passed: Passed, target: Target, due: SimTime) -> Option<Box<Arrival>> {
+    fn send_on(&mut self, passed: Passed, target: Target, due: SimTime) -> Option<FromBroker> {
         let Passed {
             job,
             route,
@@ -102,7 +101,7 @@ impl Notes {
         let base = record.visit(hop).and_then(Visit::base_key);
         let origin = base.and_then(|base| self.origin(base));
         // For a job without such a key, one of this broker's own.
-        let own = || format!("{}/{}/{}", self.incarnation, self.domain.0, job.0);
+        let own = || format!("{}/{}/{}", self.next_id.incarnation, self.domain.0, job.0);
         let base = base.map_or_else(own, str::to_owned);
         let mut sent = self.on_its_way(record.spec.clone(), &base, route, target, Some(due));
         sent.tag.clone_from(&record.tag);
@@ -110,7 +109,7 @@ impl Notes {
             *self.taken_in.entry(origin).or_default() += 1;
         }
         self.note_sent(target, sent.clone(), has_data);
-        Some(sent)
+        Some(FromBroker::brings(target, sent))
     }
 
     /// A job is with this target, or on its way there.
@@ -181,16 +180,17 @@ impl Notes {
         domain.filter(|domain| domain.index() < self.domains)
     }
 
-    /// A receiver is to be asked to remove a job: not while the job may still
-    /// be on its way there, then it is asked when it has confirmed to have it.
-    pub fn may_ask_to_remove(&mut self, job: JobId, target: Target) -> bool {
-        let Some(sent) = self.sent_to(job, target) else {
-            return true;
-        };
-        // This message would overtake one that carries data.
-        let may = sent.confirmed || !(sent.perhaps || sent.has_data);
-        sent.told |= may;
-        may
+    /// A request to a receiver to remove a job: not while the job may still be on
+    /// its way there, then it is asked when it has confirmed to have it.
+    pub fn removes(&mut self, job: JobId, target: Target) -> Option<FromBroker> {
+        if let Some(sent) = self.sent_to(job, target) {
+            // This message would overtake one that carries data.
+            if !sent.confirmed && (sent.perhaps || sent.has_data) {
+                return None;
+            }
+            sent.told = true;
+        }
+        Some(FromBroker::removes(target, job))
     }
 
     pub fn post(
@@ -200,13 +200,8 @@ impl Notes {
         due: SimTime,
         message: FromBroker,
     ) {
-        let (incarnation, number) = (self.incarnation, self.envelopes_written);
-        self.envelopes_written += 1;
         cx.send(Envelope {
-            id: EnvelopeId {
-                incarnation,
-                number,
-            },
+            id: self.next_id.take(),
             from: self.domain.into(),
             address,
             due,
@@ -248,42 +243,24 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
 
     fn send(&mut self, envelope: Envelope<BrokerSends>) {
         let due = envelope.due;
+        let notes = &mut *self.notes;
         let message = match envelope.message {
-            FromBroker::Lrms(cluster, said) => {
-                let target = Target::Cluster(cluster);
-                let said = match said {
-                    ToLrms::Dispatch(passed) => {
-                        let Some(job) = self.notes.send_on(passed, target, due) else {
-                            return;
-                        };
-                        ToLrms::Dispatch(job)
-                    }
-                    ToLrms::Cancel(job) if !self.notes.may_ask_to_remove(job, target) => return,
-                    ToLrms::Cancel(job) => ToLrms::Cancel(job),
-                    ToLrms::Locate(_) => return,
-                };
-                FromBroker::Lrms(cluster, said)
+            FromBroker::Lrms(to, ToLrms::Dispatch(job)) => {
+                notes.send_on(job, Target::Cluster(to), due)
             }
-            FromBroker::Peer(peer, said) => {
-                let target = Target::Peer(peer);
-                let said = match said {
-                    ToPeer::Forward(passed) => {
-                        let Some(job) = self.notes.send_on(passed, target, due) else {
-                            return;
-                        };
-                        ToPeer::Forward(job)
-                    }
-                    ToPeer::News(news) => ToPeer::News(self.notes.store.tell(peer.into(), news)),
-                    ToPeer::Cancel(job) if !self.notes.may_ask_to_remove(job, target) => return,
-                    ToPeer::Cancel(job) => ToPeer::Cancel(job),
-                    ToPeer::Info(never) => match never {},
-                    ToPeer::Locate(_) => return,
-                };
-                FromBroker::Peer(peer, said)
+            FromBroker::Peer(to, ToPeer::Forward(job)) => notes.send_on(job, Target::Peer(to), due),
+            FromBroker::Lrms(to, ToLrms::Cancel(job)) => notes.removes(job, Target::Cluster(to)),
+            FromBroker::Peer(to, ToPeer::Cancel(job)) => notes.removes(job, Target::Peer(to)),
+            FromBroker::Peer(to, ToPeer::News(news)) => {
+                let news = notes.store.tell(to.into(), news);
+                Some(FromBroker::Peer(to, ToPeer::News(news)))
             }
+            FromBroker::Peer(_, ToPeer::Info(never)) => match never {},
             FromBroker::Client(end) => return self.seen(end, due),
         };
-        self.notes.post(self.cx, None, due, message);
+        if let Some(message) = message {
+            self.notes.post(self.cx, None, due, message);
+        }
     }
 
     fn recall(&mut self, job: JobId) -> bool {

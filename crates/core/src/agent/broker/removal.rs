@@ -40,11 +40,10 @@ impl BrokerAgent {
         self.note_end(JobEnd::without_run(job, EndState::Cancelled));
     }
 
-    /// Asks a receiver to remove a job, unless the job may still be on its way
-    /// there: then it is asked when it has confirmed to have the job.
+    /// Asks a receiver to remove a job, unless the job may still be on its way.
     fn ask_to_remove(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, target: Target) {
-        if self.notes.may_ask_to_remove(job, target) {
-            self.write_to(cx, target, FromBroker::removes(target, job));
+        if let Some(request) = self.notes.removes(job, target) {
+            self.write_to(cx, target, request);
         }
     }
 
@@ -66,21 +65,25 @@ impl BrokerAgent {
         }
     }
 
-    /// A request to remove a job did not get there. A peer with a session is
-    /// asked again when it shows that it lives, others after a while, for as
-    /// long as the job is there.
-    pub(super) fn note_not_asked(
+    /// What has become of a request to remove a job. Who answers it has the job no
+    /// more, or never had it. A peer with a session that did not is asked again when
+    /// it shows that it lives, others after a while, for as long as the job is there.
+    pub(super) fn note_asked_to_remove(
         &mut self,
         cx: &impl Cx<FromBroker>,
         job: JobId,
         target: Target,
-        error: Undelivered,
+        result: Result<(), Undelivered>,
     ) {
+        use Undelivered::{Declined, NoAnswer};
         let is_partner = self.partners.has(target);
         let Some(sent) = self.notes.sent_to(job, target) else {
             return;
         };
-        sent.perhaps_removed |= error == Undelivered::NoAnswer;
+        sent.perhaps_removed |= matches!(result, Ok(()) | Err(NoAnswer | Declined(_)));
+        if matches!(result, Ok(()) | Err(Declined(_))) {
+            return;
+        }
         sent.told = !is_partner;
         if !is_partner {
             self.remind_of(cx, Reminder::Remove(target, job));

@@ -177,6 +177,10 @@ impl Handle<Cancel> for Lrms {
     fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, Cancel(job): Cancel) -> bool {
         let now = cx.now();
         let end = self.cut_short(job, EndState::Cancelled, now);
+        if self.cluster.query(job).is_some() {
+            let asked = Event::new(EventKind::CancelRequested, job, self.id);
+            cx.emit(now, asked);
+        }
         let cancelled = self.cluster.cancel(now, job, cx);
         if cancelled {
             self.end(cx, end);

@@ -2,8 +2,9 @@
 //! that a looser form never misses what a closer one has (LA Grid 2.3): the
 //! measure of what each form forgets.
 
-use gridrig_core::inventory::{Attribute, Inventory, Number, Record, Value, Values, names};
+use gridrig_core::inventory::{Attribute, Inventory, Record, Value, Values, names};
 use gridrig_core::job::JobSpec;
+use gridrig_core::time::Decimal;
 use std::sync::Arc;
 
 /// What a job wants of a computer system and of what that is related to.
@@ -36,9 +37,9 @@ pub enum Test {
     /// This value, but for ASCII case. Who has none does not meet it.
     Is(Arc<str>),
     /// At least so much. Who has none does not meet it.
-    AtLeast(Number),
+    AtLeast(Decimal),
     /// At least so much, if it is bounded at all: none given is no limit.
-    AtLeastIfBounded(Number),
+    AtLeastIfBounded(Decimal),
 }
 
 /// A place where the job could run as far as the inventory tells.
@@ -80,7 +81,7 @@ impl Query {
                 wanted.speed_millionths / 1_000_000,
                 wanted.speed_millionths % 1_000_000,
             );
-            let speed = Number::parse(&format!("{whole}.{rest:06}")).unwrap();
+            let speed = Decimal::parse(&format!("{whole}.{rest:06}")).unwrap();
             let test = Test::AtLeast(speed);
             query = query.with(names::COMPUTER_SYSTEM, names::PROC_SPEED, test);
         }
@@ -114,7 +115,7 @@ impl Query {
 impl Test {
     fn may_be_met(&self, record: &Record, attribute: &str) -> bool {
         let found = record.attribute(attribute);
-        let reaches = |least: &Number| {
+        let reaches = |least: &Decimal| {
             let most = found.and_then(|attribute| attribute.max());
             most.is_some_and(|most| most >= *least)
         };
@@ -216,7 +217,7 @@ fn capacity(inventory: &Inventory, index: usize, query: &Query) -> Option<u64> {
         related().filter(|child| &*child.kind == names::OPERATING_SYSTEM && query.admits(child));
     let per_system = admitted.map(|os| match os.attribute(names::TOTAL_MEM) {
         Some(memory) if !is_open(os, names::TOTAL_MEM) => {
-            let kib = memory.max().map_or(Number::ZERO, |mib| mib.times(1024));
+            let kib = memory.max().map_or(Decimal::ZERO, |mib| mib.times(1024));
             floor(kib) / u128::from(query.memory_kib)
         }
         _ => u128::MAX,
@@ -226,17 +227,17 @@ fn capacity(inventory: &Inventory, index: usize, query: &Query) -> Option<u64> {
     (most > 0).then_some(most)
 }
 
-fn whole(number: Number) -> u64 {
+fn whole(number: Decimal) -> u64 {
     u64::try_from(floor(number)).unwrap_or(u64::MAX)
 }
 
-fn floor(number: Number) -> u128 {
+fn floor(number: Decimal) -> u128 {
     number.billionths() / 1_000_000_000
 }
 
 /// The sum if it is known, else the most that it can be; `None` if it is not
 /// about numbers.
-fn at_most_in_total(attribute: &Attribute) -> Option<Number> {
+fn at_most_in_total(attribute: &Attribute) -> Option<Decimal> {
     let most = || Some(attribute.max()?.times(attribute.count));
     attribute.total().or_else(most)
 }
@@ -251,7 +252,7 @@ fn may_be(values: &Values, text: &str) -> bool {
         Values::Single(value) => is(value),
         Values::List(values) => values.iter().any(is),
         Values::Range(min, max) => {
-            Number::parse(text).is_some_and(|number| (*min..=*max).contains(&number))
+            Decimal::parse(text).is_some_and(|number| (*min..=*max).contains(&number))
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::matching::{Matching as _, Query};
 use super::*;
 use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::inventory::{InventoryError, Number, SiteCluster, of_clusters};
+use gridrig_core::inventory::{InventoryError, SiteCluster, of_clusters};
 use gridrig_core::job::{JobSpec, Requirements};
 use gridrig_core::load::{FreeSpace, LoadSample};
 use gridrig_core::resource::{Resource, Resources};
@@ -73,7 +73,7 @@ fn a_cluster_is_told_with_its_nodes_and_its_load() {
     let memory = all.attribute(names::TOTAL_MEM).unwrap();
     assert_eq!(
         (memory.count, memory.total()),
-        (4, Some(Number::from(4096)))
+        (4, Some(Decimal::from(4096)))
     );
 }
 

@@ -2,7 +2,8 @@
 
 use super::matching::{Matching as _, Query, Test};
 use super::*;
-use gridrig_core::inventory::{InventoryError, Number, Relation, Value};
+use gridrig_core::inventory::{InventoryError, Relation, Value};
+use gridrig_core::time::Decimal;
 
 /// Table 2: five computer systems.
 fn table_2() -> Inventory {
@@ -52,8 +53,8 @@ fn sizes(inventory: &Inventory) -> [usize; 3] {
     .map(|kind| count(inventory, kind))
 }
 
-fn number(text: &str) -> Option<Number> {
-    Some(Number::parse(text).unwrap())
+fn number(text: &str) -> Option<Decimal> {
+    Some(Decimal::parse(text).unwrap())
 }
 
 #[test]

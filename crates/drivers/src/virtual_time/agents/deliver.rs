@@ -142,7 +142,7 @@ impl<S: EventSink> Agents<'_, S> {
             FromBroker::Lrms(cluster, what) => {
                 let to = Party::Lrms(*cluster);
                 match what {
-                    ToLrms::Dispatch(job) | ToLrms::Locate(job) => self.bring(to, (**job).clone()),
+                    ToLrms::Dispatch(job) => self.bring(to, (**job).clone()),
                     ToLrms::Cancel(job) => {
                         self.remove(to, *job);
                         Ok(())
@@ -152,7 +152,7 @@ impl<S: EventSink> Agents<'_, S> {
             FromBroker::Peer(peer, what) => {
                 let (by, to) = (Target::Peer(from), Party::Broker(*peer));
                 match what {
-                    ToPeer::Forward(job) | ToPeer::Locate(job) => self.bring(to, (**job).clone()),
+                    ToPeer::Forward(job) => self.bring(to, (**job).clone()),
                     ToPeer::Cancel(job) => {
                         self.remove(to, *job);
                         Ok(())

@@ -204,7 +204,7 @@ where
         self.send_off(sent, Tries::default());
     }
 
-    /// A message has left with its first try.
+    /// A message has left with its first try. Only brokers send data.
     fn recall(&mut self, job: JobId) -> bool {
         for parcel in self.agenda.under_way() {
             if let Parcel::FromBroker(sent, tries) = parcel

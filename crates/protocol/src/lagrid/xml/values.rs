@@ -3,21 +3,20 @@
 use super::LaGrid;
 use crate::inventory::{InventoryDocument, NAMESPACE};
 use crate::jsdl::{JSDL, JobDefinition};
+use crate::lagrid::LAGRID;
 use crate::lagrid::connection::Verdict;
 use crate::lagrid::reference::{Parameter, Reference};
 use crate::lagrid::words::{
-    AuthMethod, ConnEvent, JobLanguage, JobNews, ResourceForm, ResourceLanguage, Role, UpdateKind,
-    UpdateVerdict,
+    Auth, ConnEvent, Form, JobLanguage, JobNews, ResourceLanguage, Role, UpdateKind, UpdateVerdict,
 };
-use crate::lagrid::{LAGRID, PeerFault};
-use crate::rest::{GenericCounts, JobState};
+use crate::rest::{GenericCounts, JobState, Problem};
 use crate::soap::EndpointReference;
 use crate::xml::record::{
     At, Field, Fields, Language as _, Tag, Value, Wrong, required, texts, values,
 };
 use crate::xml::{ADDRESSING, Element, Name};
 
-type Read<T> = Result<T, PeerFault>;
+type Read<T> = Result<T, Problem>;
 
 // The standard parser lets a plus sign pass, and so does the schema.
 values! { LaGrid:
@@ -49,7 +48,7 @@ macro_rules! words {
 }
 
 words! {
-    AuthMethod, ConnEvent, JobLanguage, JobNews, JobState, ResourceForm, ResourceLanguage, Role,
+    Auth, ConnEvent, JobLanguage, JobNews, JobState, Form, ResourceLanguage, Role,
     UpdateKind, UpdateVerdict,
 }
 

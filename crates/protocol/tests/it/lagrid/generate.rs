@@ -4,11 +4,11 @@ use crate::jsdl::generate::definition;
 use gridrig_core::inventory::{Form, Schema};
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{
-    AuthMethod, CancelJob, ClusterReport, ConnEvent, Heartbeat, HeartbeatAnswer, JobLanguage,
-    JobNews, JobReport, JobState, LAGRID, NotifyConn, NotifyJob, OpenConn, OpenConnAnswer, Origin,
-    Parameter, Proposal, QueryJob, Reference, Refusal, RequestResourceData, ResourceForm,
-    ResourceLanguage, ResourceUpdate, Role, SendResourceData, SendResourceDataAnswer, SubmitJob,
-    SubmitJobAnswer, Taken, Terms, UpdateKind, UpdateVerdict, Verdict,
+    Auth, CancelJob, ClusterReport, ConnEvent, Heartbeat, HeartbeatAnswer, JobLanguage, JobNews,
+    JobReport, JobState, LAGRID, NotifyConn, NotifyJob, OpenConn, OpenConnAnswer, Origin,
+    Parameter, Proposal, QueryJob, Reference, Refusal, RequestResourceData, ResourceLanguage,
+    ResourceUpdate, Role, SendResourceData, SendResourceDataAnswer, SubmitJob, SubmitJobAnswer,
+    Taken, Terms, UpdateKind, UpdateVerdict, Verdict,
 };
 use gridrig_protocol::rest::{GenericCounts, LetterName, LoadReport, MeanReport, NodeGroup};
 use proptest::collection::vec;
@@ -50,12 +50,12 @@ fn reference() -> impl Strategy<Value = Reference> {
 
 fn proposal() -> impl Strategy<Value = Proposal> {
     (
-        words(AuthMethod::ALL, 1),
+        words(&Auth::ALL, 1),
         (words(Role::ALL, 0), words(Role::ALL, 0)),
         1..=86_400_000_u64,
         words(JobLanguage::ALL, 1),
         words(ResourceLanguage::ALL, 1),
-        words(ResourceForm::ALL, 1),
+        words(&Form::ALL, 1),
     )
         .prop_map(
             |(authentication, roles, heartbeat_ms, jobs, resources, forms)| Proposal {
@@ -72,11 +72,11 @@ fn proposal() -> impl Strategy<Value = Proposal> {
 
 fn terms() -> impl Strategy<Value = Terms> {
     (
-        word(AuthMethod::ALL),
+        word(&Auth::ALL),
         (words(Role::ALL, 0), words(Role::ALL, 0)),
         1..=86_400_000_u64,
         word(ResourceLanguage::ALL),
-        word(ResourceForm::ALL),
+        word(&Form::ALL),
     )
         .prop_map(
             |(authentication, roles, heartbeat_ms, language, form)| Terms {
@@ -174,7 +174,7 @@ pub fn heartbeat_answer() -> impl Strategy<Value = HeartbeatAnswer> {
 }
 
 pub fn request_resource_data() -> impl Strategy<Value = RequestResourceData> {
-    (name(), of(word(ResourceForm::ALL)), of(1..=u64::MAX)).prop_map(|(connection, form, since)| {
+    (name(), of(word(&Form::ALL)), of(1..=u64::MAX)).prop_map(|(connection, form, since)| {
         RequestResourceData {
             connection,
             form,
@@ -268,7 +268,7 @@ fn cluster(number: u16) -> impl Strategy<Value = ClusterReport> {
 }
 
 /// LA Grid's Table 2, which ships, in this form.
-fn inventory(form: ResourceForm) -> InventoryDocument {
+fn inventory(form: Form) -> InventoryDocument {
     let shipped = "../../resources/inventory/table-2.xml";
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(shipped);
     let flat = InventoryDocument::parse(&std::fs::read(file).unwrap()).unwrap();
@@ -284,7 +284,7 @@ pub fn update() -> impl Strategy<Value = ResourceUpdate> {
     let full = (1..=u64::MAX).prop_map(|sequence| (UpdateKind::Full, sequence, None));
     let clusters = (0..4_u16).prop_flat_map(|n| (0..n).map(cluster).collect::<Vec<_>>());
     let removed = proptest::collection::btree_set(10..20_u16, 0..3);
-    let form = word(ResourceForm::ALL);
+    let form = word(&Form::ALL);
     let form = form.prop_flat_map(|form| (Just(form), of(Just(inventory(form)))));
     let parts = (any::<u64>(), form, clusters, removed);
     (prop_oneof![full, incremental], parts).prop_map(

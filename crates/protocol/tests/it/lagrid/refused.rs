@@ -38,9 +38,9 @@ fn an_element_that_is_none_of_the_schema_is_refused_by_its_path() {
             "{wrong}"
         );
         assert!(
-            fault.reason.contains("queryJob") || fault.reason.contains("field connection"),
+            fault.detail.contains("queryJob") || fault.detail.contains("field connection"),
             "{}",
-            fault.reason
+            fault.detail
         );
     }
 }
@@ -83,7 +83,7 @@ fn spoiled<M: Message>(good: &serde_json::Value, pointer: &str, value: serde_jso
     );
     let field = pointer.split('/').rfind(|part| part.parse::<u8>().is_err());
     let field = field.unwrap().trim_end_matches('s');
-    assert!(fault.reason.contains(field), "{pointer}: {}", fault.reason);
+    assert!(fault.detail.contains(field), "{pointer}: {}", fault.detail);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn an_update_that_contradicts_itself_is_refused_by_its_field() {
     let mut bad = good.clone();
     *bad.pointer_mut(full).unwrap() = json!("full");
     let fault = SendResourceData::from_json(bad.to_string().as_bytes()).unwrap_err();
-    assert!(fault.reason.contains("from_sequence"), "{fault}");
+    assert!(fault.detail.contains("from_sequence"), "{fault}");
 }
 
 fn submission(jsdl: &str) -> serde_json::Value {
@@ -181,7 +181,7 @@ fn both_codecs_give_a_job_description_the_same_code() {
         let in_xml = SubmitJob::from_element(&element).unwrap_err();
         for fault in [in_json, in_xml] {
             assert_eq!(fault.code, code, "{fault}");
-            assert!(fault.reason.contains(path), "{fault}");
+            assert!(fault.detail.contains(path), "{fault}");
         }
     }
     let bomb = format!("<!DOCTYPE a [<!ENTITY x \"x\">]>{JSDL}");
@@ -212,7 +212,7 @@ fn a_reference_parameter_with_elements_in_it_is_refused_by_its_name() {
         </submitJobResponse>"#;
     let element = Element::parse(text.as_bytes()).unwrap();
     let fault = SubmitJobAnswer::from_element(&element).unwrap_err();
-    assert!(fault.reason.contains("endpoint/Handle"), "{fault}");
+    assert!(fault.detail.contains("endpoint/Handle"), "{fault}");
 }
 
 #[test]

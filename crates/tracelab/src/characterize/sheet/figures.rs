@@ -122,10 +122,7 @@ pub(super) fn daily(trace: &Characterization) -> Chart {
             "day of the log, modulo 7",
             (0..7).map(|day| day.to_string()).collect(),
         ),
-        _ => (
-            "day of the week",
-            WEEKDAYS.iter().map(|day| day[..3].to_owned()).collect(),
-        ),
+        _ => ("day of the week", WEEKDAYS.map(str::to_owned).to_vec()),
     };
     Chart::new("Arrivals by day")
         .half()

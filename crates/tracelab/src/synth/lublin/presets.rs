@@ -27,86 +27,59 @@ const PUBLISHED_HIGH: f64 = 7.0;
 const BATCH_QUEUE: u32 = 1;
 const INTERACTIVE_QUEUE: u32 = 0;
 
-const ALL: JobClass = JobClass {
-    queue: BATCH_QUEUE,
-    size: SizeLaw {
-        serial: 0.244,
-        power2: 0.576,
-        low: 0.8,
-        med: 4.5,
-        high: 7.0,
-        prob: 0.86,
-    },
-    run_time: RunTimeLaw {
-        a1: 4.2,
-        b1: 0.94,
-        a2: 312.0,
-        b2: 0.03,
-        pa: -0.0054,
-        pb: 0.78,
-    },
-    arrival: ArrivalLaw {
-        aarr: 10.2303,
-        barr: 0.4871,
-        arar: 1.0225,
-        anum: 8.1737,
-        bnum: 3.9631,
-    },
-};
+/// A class by its parameters in the order of its laws: size, run time, arrival.
+const fn class(queue: u32, size: [f64; 6], run_time: [f64; 6], arrival: [f64; 5]) -> JobClass {
+    let [serial, power2, low, med, high, prob] = size;
+    let [a1, b1, a2, b2, pa, pb] = run_time;
+    let [aarr, barr, arar, anum, bnum] = arrival;
+    JobClass {
+        queue,
+        size: SizeLaw {
+            serial,
+            power2,
+            low,
+            med,
+            high,
+            prob,
+        },
+        run_time: RunTimeLaw {
+            a1,
+            b1,
+            a2,
+            b2,
+            pa,
+            pb,
+        },
+        arrival: ArrivalLaw {
+            aarr,
+            barr,
+            arar,
+            anum,
+            bnum,
+        },
+    }
+}
 
-const BATCH: JobClass = JobClass {
-    queue: BATCH_QUEUE,
-    size: SizeLaw {
-        serial: 0.2927,
-        power2: 0.6686,
-        low: 1.2,
-        med: 5.0,
-        high: 7.0,
-        prob: 0.875,
-    },
-    run_time: RunTimeLaw {
-        a1: 6.57,
-        b1: 0.823,
-        a2: 639.1,
-        b2: 0.0156,
-        pa: -0.003,
-        pb: 0.6986,
-    },
-    arrival: ArrivalLaw {
-        aarr: 6.0415,
-        barr: 0.8531,
-        arar: 1.0519,
-        anum: 6.1271,
-        bnum: 5.2740,
-    },
-};
+const ALL: JobClass = class(
+    BATCH_QUEUE,
+    [0.244, 0.576, 0.8, 4.5, 7.0, 0.86],
+    [4.2, 0.94, 312.0, 0.03, -0.0054, 0.78],
+    [10.2303, 0.4871, 1.0225, 8.1737, 3.9631],
+);
 
-const INTERACTIVE: JobClass = JobClass {
-    queue: INTERACTIVE_QUEUE,
-    size: SizeLaw {
-        serial: 0.1541,
-        power2: 0.625,
-        low: 1.0,
-        med: 3.0,
-        high: 5.5,
-        prob: 0.705,
-    },
-    run_time: RunTimeLaw {
-        a1: 3.8351,
-        b1: 0.6605,
-        a2: 7.073,
-        b2: 0.6856,
-        pa: -0.0118,
-        pb: 0.9156,
-    },
-    arrival: ArrivalLaw {
-        aarr: 6.5510,
-        barr: 0.6621,
-        arar: 0.9797,
-        anum: 8.9186,
-        bnum: 3.6680,
-    },
-};
+const BATCH: JobClass = class(
+    BATCH_QUEUE,
+    [0.2927, 0.6686, 1.2, 5.0, 7.0, 0.875],
+    [6.57, 0.823, 639.1, 0.0156, -0.003, 0.6986],
+    [6.0415, 0.8531, 1.0519, 6.1271, 5.2740],
+);
+
+const INTERACTIVE: JobClass = class(
+    INTERACTIVE_QUEUE,
+    [0.1541, 0.625, 1.0, 3.0, 5.5, 0.705],
+    [3.8351, 0.6605, 7.073, 0.6856, -0.0118, 0.9156],
+    [6.5510, 0.6621, 0.9797, 8.9186, 3.6680],
+);
 
 impl Preset {
     /// The model of these parameters on a machine. On another than one of 128

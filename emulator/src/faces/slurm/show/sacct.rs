@@ -265,14 +265,11 @@ impl Span {
             Some(text) => {
                 // Slurm counts from the past where times come without a date.
                 let unix = times::moment(text, store.site.unix(now));
-                let bad = || {
-                    Answer::failed(
-                        1,
-                        format!("sacct: error: Invalid time specification (pos=0): {text}\n"),
-                    )
+                let Some(unix) = unix else {
+                    let said = format!("Invalid time specification (pos=0): {text}");
+                    return refuse(format!("sacct: error: {said}\n"));
                 };
-                unix.map(|unix| Some(store.site.instant(unix)))
-                    .ok_or_else(bad)
+                Ok(Some(store.site.instant(unix)))
             }
         };
         Ok(Span {

@@ -113,10 +113,8 @@ fn no_moment(option: &str, text: &str) -> Refusal {
         Some(_) => "now+".len(),
         None => text.bytes().take_while(u8::is_ascii_digit).count(),
     };
-    let Refusal(code, said) = Refusal::error(
-        batch::BAD_OPTION,
-        &format!("Invalid --{option} specification"),
-    );
+    let what = format!("Invalid --{option} specification");
+    let Refusal(code, said) = Refusal::error(batch::BAD_OPTION, &what);
     let what = format!("Invalid time specification (pos={read}): {text}\n{said}");
     Refusal(code, what)
 }

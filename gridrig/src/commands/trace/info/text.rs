@@ -175,7 +175,7 @@ fn arrivals(text: &mut String, trace: &Characterization) {
     let rates = profile.per_day();
     let names: Vec<String> = match profile.clock {
         ClockSource::Trace => (0..7).map(|day| format!("day {day}")).collect(),
-        _ => WEEKDAYS.iter().map(|day| day[..3].to_owned()).collect(),
+        _ => WEEKDAYS.map(str::to_owned).to_vec(),
     };
     let days: Vec<String> = names
         .iter()

@@ -254,6 +254,7 @@ fn windows(f: &mut fmt::Formatter<'_>, ranking: &WindowRanking, most: usize) -> 
     writeln!(
         f,
         "distances from 0 (alike) to 1 with their ranks; score: root mean square of the ranks, \
-         0 the best in everything, 1 the worst; wanted: mean demand in processors; all: the trace without warm-up and wrap-up, jobs per window"
+         0 the best in everything, 1 the worst; wanted: mean demand in processors; all: the \
+         trace without warm-up and wrap-up, jobs per window"
     )
 }

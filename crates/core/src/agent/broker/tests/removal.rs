@@ -157,11 +157,12 @@ fn a_lost_peer_is_asked_to_remove_a_job_when_it_is_found() {
     };
     assert_eq!(broker.handle(millis(7000), session(found)), 1);
     let question = broker.envelopes().remove(0);
-    let locate = matches!(question.message, FromBroker::Peer(_, ToPeer::Locate(_)));
-    assert!(locate, "{question:?}");
+    let asks = matches!(&question.message, FromBroker::Peer(_, ToPeer::Forward(job)) if job.sought);
+    assert!(asks, "{question:?}");
     deliver(&mut broker, question, Ok(()));
     let again = broker.envelopes().remove(0);
-    let forward = matches!(again.message, FromBroker::Peer(_, ToPeer::Forward(_)));
+    let forward =
+        matches!(&again.message, FromBroker::Peer(_, ToPeer::Forward(job)) if !job.sought);
     assert!(forward, "{again:?}");
     deliver(&mut broker, again, Ok(()));
     assert_eq!(cancels(&mut broker), 1);
@@ -173,7 +174,8 @@ fn a_job_that_is_looked_for_is_removed_where_it_is_found() {
     let is_question = |envelope: &Sent| {
         matches!(
             &envelope.message,
-            FromBroker::Lrms(_, ToLrms::Locate(_)) | FromBroker::Peer(_, ToPeer::Locate(_))
+            FromBroker::Lrms(_, ToLrms::Dispatch(job)) | FromBroker::Peer(_, ToPeer::Forward(job))
+            if job.sought
         )
     };
     assert!(questions.iter().all(is_question));

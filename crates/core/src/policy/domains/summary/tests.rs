@@ -5,7 +5,7 @@ use super::super::{Kinds, Site, UNSAID};
 use super::*;
 use crate::ids::{ClusterId, DomainId};
 use crate::inventory::{
-    Attribute, Form, Inventory, Number, Record, Schema, SiteCluster, names, of_clusters,
+    Attribute, Form, Inventory, Record, Schema, SiteCluster, names, of_clusters,
 };
 use crate::job::{Components, Requirements};
 use crate::load::LoadSample;
@@ -95,7 +95,7 @@ fn kind(kinds: &Kinds, record: &Record, attribute: &str) -> Kind {
     named.map_or(UNSAID, |name| kinds.find(&name.values.to_string()))
 }
 
-fn floor(number: Number) -> u64 {
+fn floor(number: Decimal) -> u64 {
     narrow(number.billionths() / 1_000_000_000)
 }
 
@@ -157,7 +157,7 @@ fn a_policy_goes_by_the_totals_and_means_that_a_domain_tells_of_its_systems() {
             // There a node counts once, here each of its processors does.
             let per_node = system.attribute(names::PROC_NUM).unwrap();
             if per_node.min() == per_node.max() {
-                let told = speed.mean().map(Number::billionths);
+                let told = speed.mean().map(Decimal::billionths);
                 assert_eq!(told, Some(mean), "seed {seed}");
                 means += 1;
             }

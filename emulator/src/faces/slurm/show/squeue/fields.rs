@@ -196,8 +196,12 @@ fn place(record: &Record<'_>, _: &View<'_>) -> String {
 fn host(record: &Record<'_>, view: &View<'_>) -> String {
     match record.job.placement.is_empty() {
         true => "n/a".to_owned(),
-        false => view.site.first_node(&record.job.placement),
+        false => first_node(record, view),
     }
+}
+
+fn first_node(record: &Record<'_>, view: &View<'_>) -> String {
+    view.site.first_node(&record.job.placement)
 }
 
 fn input(record: &Record<'_>, _: &View<'_>) -> String {
@@ -229,23 +233,8 @@ fn error(record: &Record<'_>, view: &View<'_>) -> String {
 pub(super) static STEP_FIELDS: [Field<Show>; 6] = [
     field('i', "", "STEPID", Value(|r, _| format!("{}.batch", r.id()))),
     field('j', "", "NAME", Always("batch")),
-    field(
-        'P',
-        "",
-        "PARTITION",
-        Value(|_, view| view.site.partition.clone()),
-    ),
+    field('P', "", "PARTITION", Value(|_, v| v.site.partition.clone())),
     field('u', "", "USER", Value(|r, _| r.job.batch.user.to_string())),
-    field(
-        'M',
-        "",
-        "TIME",
-        Value(|r, view| short(r.run_seconds(view.now))),
-    ),
-    field(
-        'N',
-        "",
-        "NODELIST",
-        Value(|r, view| view.site.first_node(&r.job.placement)),
-    ),
+    field('M', "", "TIME", Value(|r, v| short(r.run_seconds(v.now)))),
+    field('N', "", "NODELIST", Value(first_node)),
 ];
