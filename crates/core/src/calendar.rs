@@ -37,7 +37,7 @@ pub struct Demand {
     pub class: ClassId,
     /// Processors.
     pub processors: u32,
-    /// For how long; above 0.
+    /// For how long; above 0 where a calendar is asked.
     pub length: SimDuration,
 }
 

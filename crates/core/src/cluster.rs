@@ -8,6 +8,7 @@ mod work;
 pub use outside::{ProcessorIds, Started};
 pub use work::run_time_on;
 
+use crate::calendar::Demand;
 use crate::discipline::{DisciplineKind, SlurmBackfillSettings};
 use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::{ClusterId, JobId};
@@ -230,8 +231,12 @@ impl Cluster {
         let class = known.unwrap_or_else(|| self.know(&job.components));
         let now = self.not_before_the_latest(now);
         let slot = self.jobs.insert(Job {
-            spec: job.clone(),
-            class,
+            id: job.id,
+            demand: Demand {
+                class,
+                processors,
+                length: job.run_time,
+            },
             arrival: 0,
             queued: now,
             running: None,
@@ -365,8 +370,8 @@ impl Cluster {
             self.scheduler.end(finish, id);
             let running = job.running.expect("only running jobs have an end");
             let start = running.start;
-            self.nodes.give_back(job.class, running.placement);
-            self.work.end(job.spec.processors(), finish);
+            self.nodes.give_back(job.demand.class, running.placement);
+            self.work.end(job.demand.processors, finish);
             events.emit(finish, Event::new(EventKind::Finished, id, self.config.id));
             finished.push(Finished {
                 job: id,
@@ -382,11 +387,15 @@ impl Cluster {
             return false;
         };
         let known = self.jobs.remove(slot);
-        let (class, processors) = (known.class, known.spec.processors());
+        let Demand {
+            class,
+            processors,
+            length,
+        } = known.demand;
         match known.running {
             None => {
                 self.scheduler.withdraw(&known, &mut self.nodes);
-                self.work.unqueue(processors, known.spec.run_time);
+                self.work.unqueue(processors, length);
             }
             Some(running) => {
                 self.scheduler.end(now, job);

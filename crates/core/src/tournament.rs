@@ -43,6 +43,7 @@ impl<T: Copy + Ord> Tournament<T> {
     }
 
     /// Sets the value at a place.
+    #[inline]
     pub fn set(&mut self, place: usize, value: T) {
         let mut node = self.places() + place;
         self.tree[node] = value;
@@ -83,6 +84,7 @@ impl<T: Copy + Ord> Tournament<T> {
     }
 
     /// The first place, from `from` on, whose value is at most this.
+    #[inline]
     #[must_use]
     pub fn first(&self, from: usize, most: T) -> Option<usize> {
         let leaves = self.places();

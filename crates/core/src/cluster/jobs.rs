@@ -1,16 +1,18 @@
 //! The jobs of a cluster, and the classes they are of.
 
+use crate::calendar::Demand;
 use crate::ids::{IdMap, JobId};
-use crate::job::{Components, JobSpec, Requirements};
+use crate::job::{Components, Requirements};
 use crate::placement::{ClassId, Part, PlacementRun};
 use crate::queue::Slot;
 use crate::time::SimTime;
 use std::collections::HashMap;
 
-/// A job that waits or runs, and what only the cluster knows of it.
+/// A job that waits or runs.
 pub(super) struct Job {
-    pub spec: JobSpec,
-    pub class: ClassId,
+    pub id: JobId,
+    /// For its run time at speed 1.0. Its class says what it requires.
+    pub demand: Demand,
     pub arrival: u64,
     pub queued: SimTime,
     pub running: Option<Running>,
@@ -33,7 +35,7 @@ pub(super) struct JobTable {
 
 impl JobTable {
     pub fn insert(&mut self, job: Job) -> Slot {
-        let id = job.spec.id;
+        let id = job.id;
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = Some(job);
@@ -59,7 +61,7 @@ impl JobTable {
 
     pub fn remove(&mut self, slot: Slot) -> Job {
         let job = self.slots[slot as usize].take().expect("a slot in use");
-        self.by_id.remove(&job.spec.id);
+        self.by_id.remove(&job.id);
         self.free.push(slot);
         job
     }
@@ -68,7 +70,7 @@ impl JobTable {
         let jobs = self.slots.iter().flatten();
         jobs.filter_map(|job| {
             let running = job.running.as_ref()?;
-            Some((job.spec.id, job.class, running.placement.as_slice()))
+            Some((job.id, job.demand.class, running.placement.as_slice()))
         })
     }
 }

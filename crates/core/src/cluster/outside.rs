@@ -46,7 +46,7 @@ impl Cluster {
             return Started::Unknown;
         };
         let job = self.jobs.get(slot);
-        let (class, processors) = (job.class, job.spec.processors());
+        let (class, processors) = (job.demand.class, job.demand.processors);
         let Some(shares) = self.shares_on(processors, on) else {
             return Started::NoRoom;
         };

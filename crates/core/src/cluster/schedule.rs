@@ -101,8 +101,8 @@ impl Scheduler {
     pub fn withdraw(&mut self, job: &Job, nodes: &mut Nodes) {
         match self {
             Scheduler::Instant { queue, .. } => {
-                if queue.remove(job.class, job.spec.processors(), job.arrival) {
-                    nodes.unwatch(job.class);
+                if queue.remove(job.demand.class, job.demand.processors, job.arrival) {
+                    nodes.unwatch(job.demand.class);
                 }
             }
             Scheduler::Planning { backlog, .. } => backlog.withdraw(job.arrival),
@@ -213,7 +213,7 @@ impl Cluster {
             if self.config.interval > SimDuration::ZERO {
                 continue;
             }
-            let (job, lrms) = (self.jobs.get(slot).spec.id, self.config.id);
+            let (job, lrms) = (self.jobs.get(slot).id, self.config.id);
             events.emit(
                 now,
                 match start {
@@ -245,12 +245,12 @@ impl Cluster {
         events: &mut impl EventSink,
     ) -> (JobId, SimTime) {
         let known = self.jobs.get_mut(slot);
-        let (job, run_time) = (known.spec.id, known.spec.run_time);
+        let (job, run_time) = (known.id, known.demand.length);
         let finish = now + run_time_on(&self.config.resources, &placement, run_time);
         self.scheduler.start(now, (job, known.arrival), &placement);
         let started = Event::new(EventKind::Started, job, self.config.id);
         events.emit(now, started.on(&placement));
-        self.work.start(known.spec.processors(), run_time, finish);
+        self.work.start(known.demand.processors, run_time, finish);
         known.running = Some(Running {
             start: now,
             finish,
