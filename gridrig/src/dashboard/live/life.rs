@@ -40,8 +40,9 @@ pub fn finished(job: &OneJob) -> Value {
 
 /// From its own events, each with its position in the log. `job` is its number
 /// in the run, as in `jobs.parquet`; `state` says in one word what became of it
-/// so far; `owners` names the fields that say whose it is; `cluster` is where it runs or ran; `exchanges`, what was said about
-/// it over HTTP, is for the caller to add.
+/// so far; `owners` names the fields that say whose it is; `cluster` is where it
+/// runs or ran; `exchanges`, what was said about it over HTTP, is for the caller
+/// to add.
 fn life<'e>(
     submission: &Submission,
     events: impl Iterator<Item = (usize, (SimTime, Event<'e>))>,
