@@ -1,4 +1,5 @@
-//! GPUs from the cluster file to the results.
+//! GPUs, and whatever else nodes have, from the cluster file to the results: the
+//! program knows no resource by its name.
 
 use crate::command::{Bench, expect_code, run, stderr};
 use crate::slurm_bench::Emulated;
@@ -20,8 +21,19 @@ discipline = \"easy-backfill\"
 
 #[test]
 fn jobs_wait_for_gpus_where_processors_are_free() {
-    let bench = Bench::new(SCENARIO, &[(0, 10, 1), (0, 10, 1), (0, 10, 1)]);
-    std::fs::write(bench.path("c.xml"), CLUSTER).unwrap();
+    jobs_wait_for("gpu");
+}
+
+#[test]
+fn jobs_wait_for_a_resource_that_no_source_file_names() {
+    jobs_wait_for("fpga");
+}
+
+/// Nodes have four of this resource, and each job asks for two.
+fn jobs_wait_for(name: &str) {
+    let scenario = SCENARIO.replace("gpu", name);
+    let bench = Bench::new(&scenario, &[(0, 10, 1), (0, 10, 1), (0, 10, 1)]);
+    std::fs::write(bench.path("c.xml"), CLUSTER.replace("gpu", name)).unwrap();
     expect_code(&bench.run(&[]), 0);
     let directory = Path::new(&bench.path("runs/s-1")).join("no-broker/r000");
     expect_code(&run(&["audit", &directory.display().to_string()]), 0);
@@ -30,12 +42,13 @@ fn jobs_wait_for_gpus_where_processors_are_free() {
         .submissions
         .iter()
         .map(|job| job.spec.components.first.requirements.generic.to_string());
-    assert_eq!(wanted.collect::<Vec<_>>(), ["gpu:2"; 3]);
+    let two = format!("{name}:2");
+    assert_eq!(wanted.collect::<Vec<_>>(), vec![two.clone(); 3]);
     let group = &read.grid.clusters[0].config.resources.groups()[0];
-    assert_eq!(group.generic.count("gpu"), 4);
+    assert_eq!(group.generic.count(name), 4);
     let table = rundir::TableColumns::open(&directory, "jobs.parquet").unwrap();
     let column = table.codes("generic_resources").unwrap();
-    assert_eq!(column.name(2), Some("gpu:2"));
+    assert_eq!(column.name(2), Some(two.as_str()));
     let starts = read.log.records();
     let starts = starts.filter(|(_, event)| event.kind.name() == "started");
     let seconds = starts.map(|(at, _)| at.as_nanos() / 1_000_000_000);
@@ -57,7 +70,7 @@ fn a_wish_that_is_none_is_refused_with_its_line() {
 
 #[test]
 fn sbatch_takes_gpus_of_nodes_that_show_them() {
-    let cluster = Emulated::start_with("gpu:2", 1, 4, &[]);
+    let cluster = Emulated::start_with("fpga:1,gpu:2", 1, 4, &[]);
     let submit = |gres: &str| cluster.run("sbatch", &[gres, "-n1", "--wrap", "sleep 600"]);
     let state = |id: &str| cluster.run("squeue", &["-h", "-j", id, "-o", "%T"]).stdout;
     for gres in ["--gres=gpu:1", "--gres=gpu", "--gres=gpu:1", "--gres=none"] {
@@ -75,7 +88,12 @@ fn sbatch_takes_gpus_of_nodes_that_show_them() {
         kind.stderr
     );
     assert_ne!(submit("--gres=gpu:3").code, 0);
-    assert_eq!(cluster.run("sinfo", &["-h", "-o", "%G"]).stdout, "gpu:2\n");
+    assert_eq!(submit("--gres=fpga:1").code, 0);
+    assert_eq!(submit("--gres=fpga").code, 0);
+    assert_eq!(state("5"), "RUNNING\n");
+    assert_eq!(state("6"), "PENDING\n");
+    let shown = cluster.run("sinfo", &["-h", "-o", "%G"]).stdout;
+    assert_eq!(shown, "fpga:1,gpu:2\n");
     let nodes = cluster.run("scontrol", &["show", "node"]).stdout;
-    assert!(nodes.contains("Gres=gpu:2\n"), "{nodes}");
+    assert!(nodes.contains("Gres=fpga:1,gpu:2\n"), "{nodes}");
 }
