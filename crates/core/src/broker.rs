@@ -257,9 +257,9 @@ impl Broker {
         }
     }
 
-    /// The same for samples that go to several brokers at once.
-    pub(crate) fn share_info(&mut self, from: Target, samples: &Arc<[LoadSample]>) {
-        if let Some(known) = self.known_mut(from) {
+    /// Takes in samples of a peer's clusters that go to several brokers at once.
+    pub(crate) fn share_info(&mut self, peer: DomainId, samples: &Arc<[LoadSample]>) {
+        if let Some(known) = self.known_mut(Target::Peer(peer)) {
             known.share(samples);
             self.informed = true;
         }

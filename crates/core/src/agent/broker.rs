@@ -14,7 +14,7 @@ mod tests;
 
 pub use delivery::Lost;
 pub use inputs::{Unexpected, Updated};
-pub use links::PeerState;
+pub use links::{PeerState, Sampled};
 pub use sessions::{PeerSession, Pull, SessionChange};
 pub use setup::{BrokerSetup, GridNames, SetupError};
 
