@@ -81,6 +81,8 @@ struct Held {
     sent_at: SimTime,
     /// It is to be removed, wherever it is.
     unwanted: bool,
+    /// Whoever it was sent to has been asked so, since touch was last lost with it.
+    followed: bool,
     refused_by: Vec<Target>,
 }
 
@@ -230,6 +232,7 @@ impl Broker {
             sent,
             sent_at: SimTime::ZERO,
             unwanted: false,
+            followed: false,
             refused_by: Vec::new(),
         };
         if let Some(mut before) = self.jobs.remove(&job) {
@@ -343,6 +346,9 @@ impl Broker {
         let Some(from) = self.with(job, target).map(|held| held.route.from) else {
             return false;
         };
+        if let Some(held) = self.jobs.get_mut(&job) {
+            held.followed = false;
+        }
         let lost = Event::new(EventKind::LostTouch, job, self.config.domain);
         cx.emit(cx.now(), lost.to(target).because(Reason::Lost));
         self.pass_back(cx, from, JobEnd::without_run(job, EndState::LOST));
