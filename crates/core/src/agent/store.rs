@@ -126,6 +126,14 @@ impl Visit {
         base_of(self.key.as_deref()?, self.hop)
     }
 
+    /// The first answer, given again.
+    fn receipt_again(&self) -> Receipt {
+        Receipt {
+            repeated: true,
+            ..self.receipt.clone()
+        }
+    }
+
     /// Whether whoever brought the job knows what became of it.
     fn is_over(&self) -> bool {
         match self.told {
@@ -226,10 +234,7 @@ impl JobStore {
                 }
                 && arrival.id.is_none_or(|wanted| wanted == id);
             return match same {
-                true => Ok(Opened::Repeated(Receipt {
-                    repeated: true,
-                    ..visit.receipt.clone()
-                })),
+                true => Ok(Opened::Repeated(visit.receipt_again())),
                 false => Err(SubmitError::KeyReused(
                     arrival.key.clone().unwrap_or_default(),
                 )),
@@ -263,10 +268,7 @@ impl JobStore {
         let (_, visit) = self.under(key)?;
         Some(match visit.told {
             Some(News::Refused { .. }) => Err(SubmitError::NotHere),
-            _ => Ok(Receipt {
-                repeated: true,
-                ..visit.receipt.clone()
-            }),
+            _ => Ok(visit.receipt_again()),
         })
     }
 

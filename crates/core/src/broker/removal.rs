@@ -2,7 +2,7 @@
 //! wherever they were sent.
 
 use super::Broker;
-use crate::agent::{BrokerSends, Cx, FromBroker, ToLrms, ToPeer};
+use crate::agent::{BrokerSends, Cx, FromBroker};
 use crate::event::{Event, EventKind};
 use crate::ids::{DomainId, JobId};
 use crate::message::{EndState, JobEnd, Target};
@@ -44,11 +44,8 @@ impl Broker {
         if followed {
             return true;
         }
-        let request = match to {
-            Target::Cluster(cluster) => FromBroker::Lrms(cluster, ToLrms::Cancel(job)),
-            Target::Peer(peer) => FromBroker::Peer(peer, ToPeer::Cancel(job)),
-        };
-        self.post(cx, cx.now() + self.config.latency(to), request);
+        let due = cx.now() + self.config.latency(to);
+        self.post(cx, due, FromBroker::removes(to, job));
         true
     }
 
