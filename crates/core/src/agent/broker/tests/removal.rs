@@ -173,7 +173,7 @@ fn a_lost_peer_is_asked_to_remove_a_job_when_it_is_found() {
         roles: None,
         found: true,
     };
-    assert_eq!(broker.handle(millis(7000), session(found)), 1);
+    assert_eq!(broker.handle(millis(7000), session(found)).0, 1);
     let question = broker.envelopes().remove(0);
     let asks = matches!(&question.message, FromBroker::Peer(_, ToPeer::Forward(job)) if job.sought);
     assert!(asks, "{question:?}");
