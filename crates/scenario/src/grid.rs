@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Domains, clusters and links by name.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct GridDoc {
     /// Domains in file order.
     pub domains: Vec<DomainDoc>,
