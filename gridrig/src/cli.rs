@@ -135,7 +135,7 @@ pub struct ComparisonArgs {
     pub primary: Vec<Figure>,
     /// A bound that every run has to keep, as in "delay_s.p95 < 60"; may be
     /// repeated
-    #[arg(long, value_name = "BOUND", value_parser = values::bound)]
+    #[arg(long, value_name = "BOUND", value_parser = values::text::<Threshold>)]
     pub require: Vec<Threshold>,
     /// Seed of the bootstrap
     #[arg(long, default_value = "1")]

@@ -279,7 +279,7 @@ fn races(facts: &Facts<'_>, add: Add<'_>) {
 fn margin(from: &BrokerSettings, to: &BrokerSettings, link: &Link) -> SimDuration {
     // Both cycle on the grid of the greatest common divisor of their
     // intervals; the margin is the distance to its nearest point.
-    let step = gcd(from.interval.as_nanos(), to.interval.as_nanos());
+    let step = crate::realtime::gcd(from.interval.as_nanos(), to.interval.as_nanos());
     if step == 0 {
         return SimDuration::ZERO;
     }
@@ -287,10 +287,6 @@ fn margin(from: &BrokerSettings, to: &BrokerSettings, link: &Link) -> SimDuratio
     let cycle = to.phase.as_nanos() % step;
     let apart = arrival.abs_diff(cycle);
     SimDuration::from_nanos(apart.min(step - apart))
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub struct ServiceArgs {
     #[arg(long, default_value = "127.0.0.1:0")]
     pub listen: std::net::SocketAddr,
     /// How many times faster than the wall clock the run goes
-    #[arg(long, default_value = "1", value_parser = values::speed)]
+    #[arg(long, default_value = "1", value_parser = values::text::<Decimal>)]
     pub speed: Decimal,
     /// Time 0 of the run, in Unix nanoseconds as of `date +%s%N`; the same for all
     /// services of one run [default: when the service starts]
@@ -83,7 +83,7 @@ pub struct EmulatorArgs {
           value_parser = values::one_of(DisciplineKind::ALL, DisciplineKind::name))]
     pub discipline: DisciplineKind,
     /// Time between scheduling passes; with 0s a pass follows every change
-    #[arg(long, default_value = "0s", value_parser = values::duration)]
+    #[arg(long, default_value = "0s", value_parser = values::text::<SimDuration>)]
     pub interval: SimDuration,
     /// Position among the clusters of its broker, from 0 (without --scenario)
     #[arg(long, default_value = "0", conflicts_with = "scenario")]
@@ -103,7 +103,7 @@ pub struct EmulatorArgs {
     /// With the face arc: how long each of a computing element's own steps
     /// takes, on the wall clock: four before the LRMS, three after it, one to
     /// kill a job [default: the scenario's, else 0s]
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", value_parser = values::text::<SimDuration>)]
     pub arc_step: Option<SimDuration>,
     /// Speak TLS with this certificate, in PEM
     #[arg(
@@ -193,7 +193,7 @@ pub struct BrokerArgs {
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "scenario")]
     pub set: Vec<String>,
     /// Forwarding policy [default: the first of the scenario]
-    #[arg(long, value_parser = values::policy)]
+    #[arg(long, value_parser = values::text::<PolicySpec>)]
     pub policy: Option<PolicySpec>,
     /// The address of a cluster of its own; without --scenario, in the order
     /// of their --index
@@ -285,7 +285,7 @@ pub struct SessionArgs {
     pub heartbeat: SimDuration,
     /// A peer that has been lost for so long is given up, and touch with the
     /// jobs there is lost
-    #[arg(long, value_name = "DURATION", default_value = "5min", value_parser = values::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "5min", value_parser = values::text::<SimDuration>)]
     pub give_up: SimDuration,
     /// Send peers the load of a cluster only when it has changed by more than this
     /// share of the processors, such as 0.1 [default: at each exchange]

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 /// A job that is handed over, by a client or by a broker. Only `processors`
 /// and `run_time` are needed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"processors": 2, "run_time": "60s"}))]
 pub struct JobSubmission {

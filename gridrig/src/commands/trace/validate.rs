@@ -3,6 +3,7 @@
 mod report;
 
 use super::values::{self, name};
+use crate::cli::values::text;
 use crate::commands::{answer, refuse_existing};
 use crate::exit::Failure;
 use anyhow::{Context as _, anyhow};
@@ -42,10 +43,10 @@ pub struct ValidateArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_processors: Option<u32>,
     /// What became of run times of 0, before scaling: a duration, drop or keep
-    #[arg(long, value_name = "RULE", value_parser = values::zero_run_time)]
+    #[arg(long, value_name = "RULE", value_parser = text::<ZeroRunTime>)]
     zero_run_time: Option<ZeroRunTime>,
     /// No run of the reduced trace is shorter
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", value_parser = text::<SimDuration>)]
     min_run_time: Option<SimDuration>,
     /// The field of the original that gives the size of a job: allocated or
     /// requested
