@@ -1,6 +1,6 @@
 //! What is measured: part of the scenario, never implied.
 
-use crate::value::{Named, name_of, named};
+use crate::value::{Name, Named, Text, name_of, named};
 use gridrig_core::time::{SimDuration, SimTime};
 
 /// When a run stops.
@@ -26,10 +26,7 @@ impl Stop {
     /// The rule with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        let mut names = Stop::names().into_iter();
-        names
-            .find(|(known, _)| *known == name)
-            .map(|(_, stop)| stop)
+        Name::read(name).ok().map(|Name(stop)| stop)
     }
 }
 

@@ -6,7 +6,7 @@ mod lrms;
 mod provides;
 mod workload;
 
-use super::document::{self, Cluster, Document, List, PolicyText, Run};
+use super::document::{self, Cluster, Document, PolicyText, Run};
 use super::external::{External, THE_ONLY_POLICY};
 use super::source::Tables;
 use super::value::{At, Identifier, Str, UntilText, Written, fill};
@@ -116,7 +116,7 @@ impl Scenario {
         let names = names.map(|name| At::new(PolicyText(name))).collect();
         let broker = self.grid.domains.first().map(|domain| &domain.broker);
         let told = self.external.policies != [THE_ONLY_POLICY];
-        run.policies = (broker.is_some() && told).then(|| At::new(List(names)));
+        run.policies = (broker.is_some() && told).then(|| At::new(names));
         let ours = broker.is_some() && self.external.brokers.is_empty();
         run.bounds = ours.then(|| At::new(self.bounds));
         run.tie = broker.map(|broker| Written::of(broker.tie));

@@ -45,7 +45,7 @@ impl Broker {
 impl Context<'_> {
     /// Whether the brokers are somebody else's: all of them, or none.
     pub(super) fn is_external(&self, raw: &Document) -> Result<bool, ScenarioError> {
-        let domains = raw.domain.iter().flat_map(|domains| &domains.get().0);
+        let domains = raw.domain.iter().flat_map(At::get);
         let mut found = false;
         for domain in domains.clone() {
             let Some(broker) = &domain.get().broker else {
@@ -94,7 +94,7 @@ impl Context<'_> {
         };
         external.policy = external.policies[0].clone();
         let domains = raw.domain.iter_mut();
-        let domains = domains.flat_map(|domains| &mut domains.get_mut().0);
+        let domains = domains.flat_map(At::get_mut);
         for (index, domain) in domains.enumerate() {
             let id = DomainId(u16::try_from(index).unwrap_or(u16::MAX));
             let (span, domain) = (domain.span(), domain.get_mut());
@@ -119,7 +119,7 @@ impl Context<'_> {
                     Access::Bes => FaceKind::Bes,
                     Access::Native | Access::Slurm => continue,
                 };
-                let clusters = domain.clusters.iter_mut().flat_map(|all| &mut all.0);
+                let clusters = domain.clusters.iter_mut().flatten();
                 if let Some(cluster) = clusters.into_iter().nth(cluster.index() - first) {
                     cluster.get_mut().show(face);
                 }
@@ -218,7 +218,7 @@ impl Context<'_> {
     ) -> Result<Vec<T>, ScenarioError> {
         let mut directories = BTreeSet::new();
         let mut policies = Vec::new();
-        for written in &list.get().0 {
+        for written in list.get() {
             let policy = read(written)?;
             let name = policy.to_string();
             let own = !name.is_empty() && directories.insert(as_directory(&name));
