@@ -432,11 +432,11 @@ fn clusters(ruler: &Ruler<'_>, observed: &Measured) -> Clusters {
         adjusted_rand_index: observed.values.get("clusters.ari").copied(),
         matched: matched
             .iter()
-            .map(|pair| MatchedCluster {
-                original_centre_s: original.shape[pair.original].0 * seconds,
-                reduced_centre_s: reduced.shape[pair.reduced].0 * seconds,
-                original_share: original.shape[pair.original].1,
-                reduced_share: reduced.shape[pair.reduced].1,
+            .map(|(a, b)| MatchedCluster {
+                original_centre_s: original.shape[*a].0 * seconds,
+                reduced_centre_s: reduced.shape[*b].0 * seconds,
+                original_share: original.shape[*a].1,
+                reduced_share: reduced.shape[*b].1,
             })
             .collect(),
     }
