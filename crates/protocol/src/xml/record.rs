@@ -6,7 +6,9 @@
 
 mod tables;
 
-pub(crate) use tables::{attribute, attributes, put, records, required, tag, take, texts, values};
+pub(crate) use tables::{
+    attribute, attributes, put, records, required, structs, tag, take, texts, values,
+};
 
 use super::{Element, SCHEMA_INSTANCE};
 use std::collections::VecDeque;
