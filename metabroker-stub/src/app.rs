@@ -8,9 +8,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use gridrig_core::agent::{BrokerAgent, Cancel, EnvelopeId, JobHolder as _, Received, Unexpected};
+use gridrig_core::agent::{BrokerAgent, EnvelopeId, Received, Unexpected};
 use gridrig_core::event::{MessageKind, Party};
-use gridrig_core::ids::JobId;
 use gridrig_core::session::Roles;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
@@ -94,22 +93,13 @@ async fn submit(
     )
 )]
 async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response, ProblemResponse> {
-    let job = JobId(id);
-    let call = app.call(move |broker, now| {
-        broker.handle(now, Cancel(job));
-        broker.view(job)
-    });
-    let view = call.await?.ok_or_else(|| Problem::unknown_job(id))?;
-    let status = common::status(&view);
-    match status.state.as_str() {
-        "cancelled" => Ok(Json(status).into_response()),
+    let status = common::cancel(&app, id).await?;
+    let code = match status.is_over() {
+        true => StatusCode::OK,
         // It is where it was sent, or it is being looked for.
-        "sent" | "queued" => Ok((StatusCode::ACCEPTED, Json(status)).into_response()),
-        other => {
-            let detail = format!("job {id} is {other}, so it cannot be cancelled");
-            Err(Problem::new(409, "job-ended", detail).into())
-        }
-    }
+        false => StatusCode::ACCEPTED,
+    };
+    Ok((code, Json(status)).into_response())
 }
 
 /// What the broker holds, and how old its knowledge of its candidates is.

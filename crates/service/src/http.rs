@@ -15,7 +15,7 @@ mod thread;
 pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
 pub use door::{Door, Io, Peer, Stream};
 pub use exchanges::{Capture, Exchange, Exchanges, capture};
-pub use extract::{Body, Path, Query};
+pub use extract::{Body, Path, Query, bytes, json_bytes, media_type};
 pub use listener::BoundedListener;
 pub use metrics::{Labels, Metrics, Monitoring, Samples};
 pub use notify::NotifyHosts;
