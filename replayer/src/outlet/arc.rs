@@ -32,12 +32,7 @@ impl ArcRest {
         let text = text.map_err(|why| TransportError::unsaid(&self.url, why))?;
         let request = self.client.post_text(&url, "application/xml", text);
         let (status, text) = request.await.map_err(TransportError::from)?;
-        let refused = |status: u16, why: &str| TransportError::Answered {
-            to: self.url.clone(),
-            status,
-            reason: None,
-            why: shown(why),
-        };
+        let refused = |status, why: &str| TransportError::declined(&self.url, status, shown(why));
         let root = Element::parse(text.as_bytes()).ok();
         let root = root.filter(|root| status < 300 && root.name == "jobs");
         let job = root

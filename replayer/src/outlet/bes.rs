@@ -36,12 +36,7 @@ impl Bes {
         let message = message(request).map_err(unsaid)?;
         let request = self.client.post_text(&self.url, media_type, message);
         let (status, text) = request.await.map_err(TransportError::from)?;
-        let refused = |why: String| TransportError::Answered {
-            to: self.url.clone(),
-            status,
-            reason: None,
-            why,
-        };
+        let refused = |why: String| TransportError::declined(&self.url, status, why);
         let Ok(envelope) = Envelope::read(text.as_bytes(), Version::Soap11) else {
             return Err(refused(format!("no SOAP message: {}", shown(&text))));
         };

@@ -135,10 +135,7 @@ impl Command {
 
     async fn call(&self, request: &SubmitRequest) -> Result<(), TransportError> {
         let to = self.name();
-        let not_reached = |error: io::Error| TransportError::NotReached {
-            to: to.clone(),
-            why: error.to_string(),
-        };
+        let not_reached = |error: io::Error| TransportError::not_reached(&to, error.to_string());
         // Placeholders have no words for several components either.
         let only = request.job.only_component();
         only.map_err(|why| TransportError::unsaid(&to, why))?;
@@ -160,11 +157,8 @@ impl Command {
             "" => shown(&ran.stdout),
             said => shown(said),
         };
-        let refused = |status: i32, why: String| TransportError::Answered {
-            to: to.clone(),
-            status: u16::try_from(status).unwrap_or(u16::MAX),
-            reason: None,
-            why,
+        let refused = |code: i32, why: String| {
+            TransportError::declined(&to, u16::try_from(code).unwrap_or(u16::MAX), why)
         };
         match ran.exit {
             Exit::Code(0) => match &self.expect {

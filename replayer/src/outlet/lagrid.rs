@@ -16,6 +16,7 @@ use gridrig_protocol::lagrid::{
     OpenConn, PeerClient, PeerError, QueryJob, Reference, Request, ResourceLanguage, SubmitJob,
 };
 use gridrig_protocol::rest::reason_of_code;
+use gridrig_protocol::soap::ANONYMOUS;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -55,8 +56,6 @@ const TRIES: u32 = 40;
 const BREATH: Duration = Duration::from_millis(250);
 /// When a broker that is away is given up: jobs are, sessions are not.
 const NEVER: SimDuration = SimDuration::from_nanos(u64::MAX);
-/// WS-Addressing's address of somebody who cannot be called.
-const ANONYMOUS: &str = "http://www.w3.org/2005/08/addressing/anonymous";
 
 /// The heartbeats of a session, which end with it.
 #[derive(Debug)]
@@ -78,6 +77,7 @@ impl LaGrid {
             url: url.trim_end_matches('/').to_owned(),
             initiator: Initiator {
                 name: name.to_owned(),
+                // It cannot be called.
                 endpoint: Reference::of(ANONYMOUS),
                 incarnation: life,
                 stance: stance(),
@@ -226,12 +226,7 @@ impl LaGrid {
     }
 
     fn refused(&self, why: &str) -> TransportError {
-        TransportError::Answered {
-            to: self.url.clone(),
-            status: 409,
-            reason: None,
-            why: why.to_owned(),
-        }
+        TransportError::declined(&self.url, 409, why)
     }
 }
 

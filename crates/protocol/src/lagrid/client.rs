@@ -3,14 +3,14 @@
 
 use super::wire::{self, Way};
 use super::{JSON_PATH, Message, Operation, Parameter, Request, SOAP_PATH, Token};
-use crate::client::ClientError;
+use crate::client::{ClientError, body_of};
 use crate::rest::Problem;
 use crate::soap::{Addressing, Envelope, Fault, Version};
 use crate::xml::Element;
 use gridrig_core::job::Reason;
 use gridrig_core::transport::TransportError;
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{RequestBuilder, Response, StatusCode};
+use reqwest::{RequestBuilder, StatusCode};
 use std::time::Duration;
 
 /// How messages are written.
@@ -251,31 +251,17 @@ impl PeerClient {
         let sent = post.timeout(self.timeout).send().await;
         let answer = sent.map_err(|source| ClientError::of(url, source))?;
         let status = answer.status();
-        Ok((status, read(answer, url).await?))
+        let body = body_of(answer, url.to_owned(), MAX_ANSWER).await?;
+        if body.len() > MAX_ANSWER {
+            let why = format!("it has more than {MAX_ANSWER} bytes");
+            return Err(PeerError::garbage(url, why));
+        }
+        Ok((status, body))
     }
 }
 
 fn readable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-async fn read(mut answer: Response, url: &str) -> Result<Vec<u8>, PeerError> {
-    let mut body = Vec::new();
-    loop {
-        let chunk = answer.chunk().await;
-        let lost = |source| ClientError::NoAnswer {
-            url: url.to_owned(),
-            source,
-        };
-        match chunk.map_err(lost)? {
-            None => return Ok(body),
-            Some(chunk) if body.len() + chunk.len() <= MAX_ANSWER => body.extend_from_slice(&chunk),
-            Some(_) => {
-                let why = format!("it has more than {MAX_ANSWER} bytes");
-                return Err(PeerError::garbage(url, why));
-            }
-        }
-    }
 }
 
 /// A request in its envelope, with the WS-Addressing properties of its
