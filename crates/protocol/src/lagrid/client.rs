@@ -2,46 +2,29 @@
 //! time, answers in size.
 
 use super::wire::{self, Way};
-use super::{JSON_PATH, Message, Operation, Parameter, Request, SOAP_PATH, Token};
+use super::{JSON_PATH, Message, Operation, Request, SOAP_PATH, Token};
 use crate::client::{ClientError, body_of};
 use crate::rest::Problem;
 use crate::soap::{Addressing, Envelope, Fault, Version};
-use crate::xml::Element;
+use crate::words::words;
+use crate::xml::{Element, excerpt};
 use gridrig_core::job::Reason;
 use gridrig_core::transport::TransportError;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{RequestBuilder, StatusCode};
 use std::time::Duration;
 
-/// How messages are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-pub enum Codec {
-    /// SOAP 1.1.
-    #[default]
-    #[strum(to_string = "soap-1.1")]
-    Soap11,
-    /// SOAP 1.2.
-    #[strum(to_string = "soap-1.2")]
-    Soap12,
-    /// JSON.
-    Json,
-}
-
-impl Codec {
-    /// Every codec.
-    pub const ALL: [Codec; 3] = [Codec::Soap11, Codec::Soap12, Codec::Json];
-
-    /// The name used in flags and files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// The codec with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|codec| codec.name() == name)
+words! {
+    /// How messages are written.
+    #[derive(Default)]
+    Codec {
+        /// SOAP 1.1.
+        #[default]
+        Soap11 = "soap-1.1",
+        /// SOAP 1.2.
+        Soap12 = "soap-1.2",
+        /// JSON.
+        Json = "json",
     }
 }
 
@@ -209,7 +192,7 @@ impl PeerClient {
         }
         let expected = R::OPERATION.response();
         if !envelope.body.is(super::LAGRID, &expected) {
-            let name: String = envelope.body.name.chars().take(80).collect();
+            let name = excerpt(&envelope.body.name);
             return Err(garbage(format!("element {name}: expected {expected}")));
         }
         R::Answer::from_element(&envelope.body).map_err(|problem| garbage(problem.detail))
@@ -273,16 +256,12 @@ pub fn envelope<R: Request>(request: &R, version: Version, to: &str) -> Envelope
         action: Some(R::OPERATION.action()),
         ..Addressing::default()
     };
-    let parameters: Vec<Element> = request.reference().iter().map(parameter).collect();
+    let parameters: Vec<Element> = request.reference().iter().map(Element::from).collect();
     Envelope {
         version,
         header: addressing.write(&parameters),
         body: request.to_element(R::OPERATION.name()),
     }
-}
-
-fn parameter(parameter: &Parameter) -> Element {
-    parameter.into()
 }
 
 impl Operation {
