@@ -3,7 +3,6 @@
 use super::program::{Exit, Ran, run};
 use super::{Answer, Outlet, SubmitRequest, Template, TemplateError, shown};
 use crate::describe::{Form, whole_seconds};
-use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{RunClock, TransportError};
 use gridrig_scenario::external::{OF_A_JOB, places_of_a_job};
 use serde_json::json;
@@ -230,10 +229,8 @@ impl CommandLog {
             Exit::Signal(signal) => (None, Some(signal)),
             Exit::TimedOut => (None, None),
         };
-        let since = self.clock.now().since(SimTime::ZERO);
-        let wall = self.clock.wall(since).as_secs_f64();
         let line = json!({
-            "unix_s": self.clock.epoch_unix_ns() as f64 / 1e9 + wall,
+            "unix_s": self.clock.unix_ns(self.clock.now()) as f64 / 1e9,
             "step": step,
             "tag": tag,
             "code": code,

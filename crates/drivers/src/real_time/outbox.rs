@@ -252,10 +252,6 @@ mod tests {
                 why: "a test".to_owned(),
             })
         }
-
-        async fn sample(&self, _cluster: ClusterId) -> Result<LoadSample, TransportError> {
-            Err(TransportError::CalledBack)
-        }
     }
 
     #[test]
@@ -290,10 +286,6 @@ mod tests {
         async fn deliver(&self, _envelope: &Envelope<FromBroker>) -> Result<(), TransportError> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Ok(())
-        }
-
-        async fn sample(&self, _cluster: ClusterId) -> Result<LoadSample, TransportError> {
-            Err(TransportError::CalledBack)
         }
     }
 
