@@ -18,6 +18,7 @@ use gridrig_protocol::rest::{
     BrokerInfo, CandidateInfo, InfoReport, JobNotice, JobReceipt, JobStatus, JobSubmission,
     PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
 };
+use gridrig_protocol::xml::excerpt;
 use gridrig_service::http::{
     BadBody, Body, Path, ProblemResponse, Unavailable, UnknownJob, base_of,
 };
@@ -152,8 +153,7 @@ async fn inform(
     let info = received(&app, report.from, id, report.meant_ns, samples)?;
     let call = app.message(info.meant, move |broker, now| broker.handle(now, info));
     match call.await? {
-        Ok(true) => app.metrics.count_message(MessageKind::Info),
-        Ok(false) => app.metrics.count_repeated(),
+        Ok(is_new) => app.metrics.count_received(MessageKind::Info, is_new),
         Err(Unexpected) => {
             let detail = "field samples: expected clusters that this broker may send jobs to, \
                           reported by the domain that has them, sampled no later than now";
@@ -253,8 +253,7 @@ async fn set_role(
     let roles = Roles::from_name(&change.role)
         .ok_or_else(|| Problem::field("role", &change.role, "provider, consumer, both or none"))?;
     let link = app.config.links.named(&name).ok_or_else(|| {
-        let name: String = name.chars().take(80).collect();
-        let detail = format!("there is no session with a peer {name}");
+        let detail = format!("there is no session with a peer {}", excerpt(&name));
         Problem::new(404, "unknown-peer", detail)
     })?;
     link.set_roles(roles);
@@ -278,7 +277,7 @@ async fn peer_resources(
 ) -> Result<Response, ProblemResponse> {
     let link = app.config.links.named(&name);
     let records = link.and_then(|link| link.records()).ok_or_else(|| {
-        let name: String = name.chars().take(80).collect();
+        let name = excerpt(&name);
         let detail = format!("no peer {name} has told of its resources as records");
         Problem::new(404, "unknown-peer", detail)
     })?;

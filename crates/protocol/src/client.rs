@@ -4,8 +4,8 @@
 use crate::rest::{
     BrokerInfo, ClockInfo, ClusterInfo, EndPage, EventPage, InfoReport, JobList, JobNotice,
     JobReceipt, JobStatus, JobSubmission, PeerList, Problem, RoleChange, SessionInfo,
-    reason_of_code,
 };
+use gridrig_core::job::Reason;
 use gridrig_core::transport::TransportError;
 use reqwest::{ClientBuilder, Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
@@ -88,7 +88,7 @@ impl From<ClientError> for TransportError {
             ClientError::Problem { url, problem } => TransportError::Answered {
                 to: url,
                 status: problem.status,
-                reason: reason_of_code(&problem.code),
+                reason: Reason::from_name(&problem.code),
                 why: problem.detail,
             },
             ClientError::Setup(source) => {

@@ -82,8 +82,9 @@ impl<S: Send + Sync> FromRequest<S> for Request {
     }
 }
 
-/// The action of faults about WS-Addressing itself (SOAP Binding, section 6).
-const FAULT_ACTION: &str = "http://www.w3.org/2005/08/addressing/fault";
+/// The action of faults about WS-Addressing itself (SOAP Binding, section 6), and of
+/// what is no operation's fault.
+pub const FAULT_ACTION: &str = "http://www.w3.org/2005/08/addressing/fault";
 
 /// The version that the media type speaks of; one that is not XML is refused.
 /// A request without one is taken for SOAP 1.1.

@@ -14,9 +14,6 @@ pub struct ArcRest {
     url: String,
 }
 
-/// Requests under way at a time.
-const AT_ONCE: usize = 8;
-
 impl ArcRest {
     /// The computing element at this URL, such as
     /// `http://127.0.0.1:8101/arex`.
@@ -54,9 +51,5 @@ impl ArcRest {
 impl Outlet for ArcRest {
     fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a> {
         Box::pin(self.create(request))
-    }
-
-    fn at_once(&self) -> usize {
-        AT_ONCE
     }
 }

@@ -16,9 +16,6 @@ pub struct Bes {
     url: String,
 }
 
-/// Requests under way at a time.
-const AT_ONCE: usize = 8;
-
 impl Bes {
     /// The service at this endpoint, such as
     /// `http://127.0.0.1:8101/services/bes`.
@@ -76,9 +73,5 @@ fn texts(element: &Element) -> String {
 impl Outlet for Bes {
     fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a> {
         Box::pin(self.create(request))
-    }
-
-    fn at_once(&self) -> usize {
-        AT_ONCE
     }
 }

@@ -15,7 +15,6 @@ use gridrig_protocol::lagrid::{
     CancelJob, Codec, Form, Heartbeat, Initiator, JobLanguage, JobReport, JobState, NoConnection,
     OpenConn, PeerClient, PeerError, QueryJob, Reference, Request, ResourceLanguage, SubmitJob,
 };
-use gridrig_protocol::rest::reason_of_code;
 use gridrig_protocol::soap::ANONYMOUS;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
@@ -182,7 +181,7 @@ impl LaGrid {
             return Err(TransportError::Answered {
                 to: self.url.clone(),
                 status: 200,
-                reason: reason.and_then(reason_of_code),
+                reason: reason.and_then(Reason::from_name),
                 why: format!("rejected: {}", reason.unwrap_or("no reason is given")),
             });
         }
@@ -310,7 +309,7 @@ fn stance() -> Stance {
 
 /// The end that a report tells of, if it tells of one.
 fn end_of(job: JobId, report: &JobReport) -> Option<JobEnd> {
-    let reason = report.reason.as_deref().and_then(reason_of_code);
+    let reason = report.reason.as_deref().and_then(Reason::from_name);
     let state = match report.state {
         JobState::Completed => EndState::Completed,
         JobState::Cancelled => EndState::Cancelled,

@@ -2,7 +2,7 @@
 //!
 //! A [`Language`] says in its own words what is wrong with an element, and what
 //! of it may be left out. [`records!`] is the table: each field with the name
-//! of its element, in the order of the schema.
+//! of its element, in the order of the schema; [`structs!`] makes the struct of it, too.
 
 mod tables;
 

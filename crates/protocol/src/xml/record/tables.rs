@@ -63,8 +63,8 @@ macro_rules! put {
     };
 }
 
-/// Structs of a language together with their records: behind each field what a
-/// line of [`records!`] has behind its name.
+/// Structs of a language together with their records: behind the type of each
+/// field stands what a line of [`records!`] has behind its name.
 macro_rules! structs {
     ($language:ident in $namespace:ident: $(
         $(#[$outer:meta])*
@@ -91,10 +91,10 @@ macro_rules! structs {
 /// Records of a language, each with the namespace of its elements: first its
 /// attributes, each after an `@`, then its elements in the order of the schema,
 /// those of another namespace with its name before theirs. `demanded` says that
-/// an optional one is in every document, `or` what a missing one stands for, `as` in which other type the value of an optional
-/// one is written, `if_any` that the default is not written, `..` what the other
-/// fields are. `some` after the namespace says what is missing in a record without
-/// anything in it.
+/// an optional one is in every document, `or` what a missing one stands for, `as`
+/// in which other type the value of an optional one is written, `if_any` that the
+/// default is not written, `..` what the other fields are. `some` after the
+/// namespace says what is missing in a record without anything in it.
 macro_rules! records {
     ($language:ident: $($kind:ident in $namespace:ident $([some $what:literal])? {
         $(@ $attribute:ident = $text:literal $(or $absent:expr)?,)*
