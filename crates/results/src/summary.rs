@@ -282,8 +282,8 @@ impl RunSummary {
 fn bias_warning(measure: &Measure, jobs: &JobCounts) -> Option<String> {
     (measure.stop == Stop::LastArrival && jobs.unfinished > 0).then(|| {
         format!(
-            "stopped at the last arrival with {} of {} jobs unfinished: waits and delays are \
-             biased low",
+            "the run stopped at the last arrival with {} of {} jobs unfinished: mean wait times \
+             and delays are too low",
             jobs.unfinished, jobs.submitted
         )
     })

@@ -9,8 +9,8 @@ pub enum Stop {
     /// When every job has ended.
     #[default]
     Drained,
-    /// With the last arrival, leaving the rest unfinished. Waits are then
-    /// biased low, and the summary warns of it.
+    /// With the last arrival, leaving the rest unfinished. Mean wait
+    /// times are then too low, and the summary warns of it.
     LastArrival,
 }
 

@@ -270,8 +270,8 @@ impl Context<'_> {
             warnings.push(Warning {
                 code: "mixed-run-time-scales",
                 message: format!(
-                    "the workloads have different run-time scales: one measure.tau, {tau}, is \
-                     applied to all of them"
+                    "the workloads have different values of scale.run_time, but one measure.tau, \
+                     {tau}, is used for all of them"
                 ),
             });
         }
