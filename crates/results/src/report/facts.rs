@@ -57,7 +57,9 @@ fn facts(page: &mut Page, material: &Material) {
         let until = measure.until.as_deref().unwrap_or("the last finish");
         vec![format!(
             "submitted from {} until {until}, {}, tau {}",
-            measure.from, measure.stop, measure.tau
+            measure.from,
+            measure.stop,
+            measure.tau_in_seconds()
         )]
     };
     let mut facts = vec![

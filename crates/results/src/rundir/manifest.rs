@@ -372,6 +372,13 @@ impl MeasureDoc {
         }
     }
 
+    /// Tau as people read it, such as `0.167 s`.
+    #[must_use]
+    pub fn tau_in_seconds(&self) -> String {
+        let tau = SimDuration::parse(&self.tau).unwrap_or_default();
+        format!("{:.3} s", tau.as_secs_f64())
+    }
+
     /// The measure it stands for; `None` if a field is out of place.
     #[must_use]
     pub fn read(&self) -> Option<Measure> {
