@@ -78,6 +78,12 @@ fn settings(text: &mut String, scenario: &Scenario) {
         let all: Vec<_> = grid.clusters.iter().map(|c| c.config.id).collect();
         let _ = writeln!(text, "  no broker; {}", clusters(grid, &all));
     }
+    for workload in &scenario.workloads {
+        if let Some(draw) = &workload.draw {
+            let (trace, drawn) = (workload.trace.display(), list(draw.keys()));
+            let _ = writeln!(text, "  workload {trace}: drawn at random by draw: {drawn}");
+        }
+    }
 }
 
 fn clusters(grid: &Grid, ids: &[gridrig_core::ids::ClusterId]) -> String {

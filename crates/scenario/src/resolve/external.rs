@@ -202,6 +202,34 @@ impl Context<'_> {
         }
     }
 
+    /// Refuses several components where a place of the scenario takes one only.
+    pub(super) fn check_components(
+        &self,
+        raw: &mut Document,
+        grid: &Grid,
+        external: &External,
+    ) -> Result<(), ScenarioError> {
+        let mut brokers = external.brokers.iter();
+        let broker = brokers.find(|(_, broker)| !broker.takes_components());
+        let domain = broker.map(|(id, _)| &grid.domains[id.index()].name);
+        let cluster = grid.clusters.iter().find(|it| it.config.is_real);
+        let place = match (domain, cluster) {
+            (Some(name), _) => format!("the external broker of domain {name}"),
+            (None, Some(cluster)) => format!("the real LRMS of cluster {}", cluster.name),
+            (None, None) => return Ok(()),
+        };
+        let expected = format!("{{ 1 = 1 }}, since {place} takes jobs of one component only");
+        for (_, workload) in raw.workload.iter_mut() {
+            let draw = workload.draw.as_ref().map(At::get);
+            if let Some(written) = draw.and_then(|draw| draw.components.as_ref()) {
+                let mut drawn = written.get().iter().filter(|(_, weight)| weight.0 > 0);
+                let one = drawn.all(|(components, _)| components == "1");
+                self.check(one, &written.span(), &*expected)?;
+            }
+        }
+        Ok(())
+    }
+
     fn their_policies(&self, run: &Run) -> Result<Vec<String>, ScenarioError> {
         let Some(list) = &run.policies else {
             return Ok(vec![THE_ONLY_POLICY.to_owned()]);
