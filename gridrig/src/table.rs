@@ -225,7 +225,7 @@ fn bounds(text: &mut String, runs: &[PolicyRun]) {
     if !names.is_empty() && runs.len() - names.len() > 1 {
         let _ = writeln!(
             text,
-            "bounds, for comparison only (jobs that they did not complete are compared all the same): {}",
+            "bounds, for comparison only (the jobs compared need not have completed under them): {}",
             names.join(", ")
         );
     }

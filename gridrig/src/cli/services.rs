@@ -144,9 +144,9 @@ pub struct EmulatorArgs {
         requires = "slurm_execute"
     )]
     pub slurm_at_once: usize,
-    /// What runs the jobs: emulated, or slurm, a real Slurm that is used by its
-    /// commands; the cluster then has its nodes [default: the scenario's, else
-    /// emulated]
+    /// What runs the jobs: emulated, or slurm (a real Slurm, called by its commands;
+    /// the nodes of the cluster are then those of Slurm) [default: the scenario's,
+    /// else emulated]
     #[arg(long, value_name = "LRMS", conflicts_with_all = ["all", "slurm_bin"])]
     pub lrms: Option<String>,
     /// The slurm.conf of the real Slurm [default: SLURM_CONF, else Slurm's default]
@@ -204,8 +204,8 @@ pub struct BrokerArgs {
     #[arg(long = "peer", value_name = "NAME=URL", requires = "scenario",
           value_parser = values::named_url)]
     pub peers: Vec<(String, String)>,
-    /// Admit a program that is no broker and submits by the protocol of LA Grid, as
-    /// the initiator of this name; it is sent no requests
+    /// Accept jobs by the protocol of LA Grid from a program that is no broker and
+    /// that names itself so as the initiator; it is sent no requests
     #[arg(long = "client", value_name = "NAME")]
     pub clients: Vec<String>,
     /// The protocol to peers, instead of the scenario's: native, json, soap (1.1)
@@ -221,8 +221,8 @@ pub struct BrokerArgs {
     /// stopped
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
-    /// What a restarted broker knows: journal, all that the file says, or none; it
-    /// serves the events from before in both cases
+    /// What a restarted broker remembers: journal (all that the file says) or none;
+    /// in both cases it still serves its earlier events
     #[arg(long, value_name = "MEMORY", requires = "journal",
           default_value = "journal",
           value_parser = values::one_of(&Memory::ALL, Memory::name))]
@@ -283,8 +283,8 @@ pub struct SessionArgs {
     /// heartbeat
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::positive)]
     pub heartbeat: SimDuration,
-    /// A peer that has been lost for so long is given up, and touch with the
-    /// jobs there is lost
+    /// Give a peer up that has been lost for this long: touch with the jobs there is
+    /// lost, others are decided without it
     #[arg(long, value_name = "DURATION", default_value = "5min", value_parser = values::duration)]
     pub give_up: SimDuration,
     /// Send peers the load of a cluster only when it has changed by more than this
@@ -352,8 +352,8 @@ pub struct ReplayArgs {
     /// How many commands of --outlet run at a time
     #[arg(long, value_name = "N", default_value = "4")]
     pub outlet_at_once: usize,
-    /// Wall time without an event of any job after which jobs that an outlet has
-    /// accepted and no LRMS has received are given up
+    /// Give jobs up that an outlet has accepted and no LRMS has received, once no
+    /// event of any job has come for this long, in wall time
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = values::wall)]
     pub lost_after: Duration,
     /// A service whose events belong to the run; give all of them
