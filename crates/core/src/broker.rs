@@ -33,7 +33,7 @@ use view::Known;
 ///   [`pending`](Self::pending), [`need`](Self::need),
 ///   [`information_age`](Self::information_age).
 /// - Commands: [`set_access`](Self::set_access), [`take_back`](Self::take_back).
-/// - For a broker that was started anew: [`restore`](Self::restore).
+/// - For a broker that was restarted: [`restore`](Self::restore).
 /// - Inputs, each [handled](crate::agent::Handle) with what it sets off: a job that
 ///   is [brought](crate::agent::Brought), a request to [remove](crate::agent::Cancel)
 ///   one, [news](News) of one, samples, and timers that are
@@ -233,7 +233,7 @@ impl Broker {
             refused_by: Vec::new(),
         };
         if let Some(mut before) = self.jobs.remove(&job) {
-            // A broker that was started anew may be brought an earlier visit last.
+            // A broker that was restarted may be brought an earlier visit last.
             if before.route.hop > route.hop {
                 std::mem::swap(&mut before, &mut latest);
             }

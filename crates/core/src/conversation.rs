@@ -67,7 +67,7 @@ pub struct Arrival {
     /// Under whose name it is to run here, if its sender's identity is mapped.
     pub identity: Option<Arc<str>>,
     /// Its sender looks for it: it is taken only if it is here under its key, or
-    /// is found further on by a broker that was started anew.
+    /// is found further on by a broker that was restarted.
     pub sought: bool,
 }
 

@@ -200,7 +200,7 @@ impl LaGrid {
         };
         match self.in_session(query).await {
             Ok(report) => Ok(end_of(job, &report)),
-            // It was started anew: nobody there will ever tell.
+            // It was restarted: nobody there will ever tell.
             Err(TransportError::Answered { status: 404, .. }) => Ok(Some(lost(job))),
             Err(error) => Err(error),
         }

@@ -20,7 +20,7 @@ use crate::time::{SimTime, WallTime};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What a participant that is started anew knows.
+/// What a participant that is restarted knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[strum(serialize_all = "kebab-case")]
@@ -294,7 +294,7 @@ inputs!(
 
 inputs!(
     ///
-    /// No client is started anew: these are written nowhere.
+    /// No client is restarted: these are written nowhere.
     ClientInput of ClientAgent, FromClient:
     Cancel(Cancel),
     Due(Due),

@@ -115,7 +115,7 @@ impl PeerLink {
         (changes, ask)
     }
 
-    /// This end was started anew and has no session any more, but knows what is
+    /// This end was restarted and has no session any more, but knows what is
     /// with the peer: to open one is to find it again.
     pub fn lose(&mut self, now: WallTime) {
         self.session.lose(now);

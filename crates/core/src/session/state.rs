@@ -50,8 +50,8 @@ pub enum Beat {
     Answered,
     /// Nobody answered.
     Silence,
-    /// Somebody answered who does not know the connection: the peer was
-    /// started anew and has forgotten everything.
+    /// Somebody answered who does not know the connection: the peer
+    /// was restarted and has forgotten everything.
     Forgotten,
 }
 
@@ -60,8 +60,8 @@ pub enum Beat {
 pub enum Change {
     /// The session is open, for the first time or after its end.
     Opened,
-    /// The peer is there again after it was lost, or after it was started
-    /// anew: what was with it has to be asked for.
+    /// The peer is there again after it was lost, or after it was restarted:
+    /// what was with it has to be asked for.
     Found,
     /// The peer does not answer.
     Suspected,

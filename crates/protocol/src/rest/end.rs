@@ -181,7 +181,7 @@ pub struct EndPage {
     /// What to give as `after` for the following ones.
     pub next: u64,
     /// Which life of the service this is, by when it began, in Unix
-    /// nanoseconds: one that was started anew counts its ends from 0 again and
+    /// nanoseconds: one that was restarted counts its ends from 0 again and
     /// may have forgotten jobs.
     #[serde(default)]
     pub life: u64,

@@ -80,7 +80,7 @@ pub struct JobSubmission {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meant_ns: Option<u64>,
     /// A broker looks for the job: it is taken only if it is here under its key,
-    /// or is found further on by a broker that was started anew.
+    /// or is found further on by a broker that was restarted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sought: bool,
 }

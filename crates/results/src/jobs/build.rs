@@ -129,7 +129,7 @@ impl Builder {
         self.show_visit(index);
     }
 
-    /// A broker that was started anew has the job: it has come, or has never
+    /// A broker that was restarted has the job: it has come, or has never
     /// left.
     fn find_here(&mut self, at: SimTime, index: usize, domain: DomainId, hop: u32) {
         let visit = self.at_visit[index].map(|visit| &self.table.hops[visit]);

@@ -1,4 +1,4 @@
-//! Values in their envelopes: what was measured against what honest sampling
+//! Values in their envelopes: what was measured against what random sampling
 //! gives.
 
 use crate::plot::axis::Unit;

@@ -130,7 +130,7 @@ fn is_seen(step: &Step) -> bool {
     matches!(step, Step::Seen(_))
 }
 
-/// How often a job has ended, and was seen to end. A broker that was started anew and
+/// How often a job has ended, and was seen to end. A broker that was restarted and
 /// has found a job with itself that it had turned away has forgotten so before its
 /// client knew: that was no end. The end of a job that it has found it may see again.
 fn ends(steps: &[(SimTime, Step)]) -> (usize, usize) {

@@ -34,7 +34,7 @@ pub enum SessionChange {
         /// What this broker is to the peer; `None` leaves that as it is. Jobs
         /// already taken are finished, whatever it was.
         roles: Option<Roles>,
-        /// The peer had been lost, or has been started anew: it is told the
+        /// The peer had been lost, or has been restarted: it is told the
         /// news that it has missed, and every job that is with it, or may be,
         /// is sent once more under its key. Whoever has it answers as before
         /// and tells its end again; whoever has forgotten it takes it in anew.
@@ -268,7 +268,7 @@ impl BrokerAgent {
     }
 
     /// Sends a job once more, or asks for it. It was meant to arrive when it was
-    /// first sent: a receiver that was started anew sees by it that the job may
+    /// first sent: a receiver that was restarted sees by it that the job may
     /// have been there before.
     pub(super) fn bring_again(
         &mut self,

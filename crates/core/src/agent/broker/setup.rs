@@ -73,7 +73,7 @@ pub struct BrokerSetup {
     pub grace: SimDuration,
     /// Seed of the run.
     pub seed: u64,
-    /// Distinguishes the lives of a service that is started anew.
+    /// Distinguishes the lives of a service that is restarted.
     pub incarnation: u64,
     /// Ended jobs that are still known.
     pub keep_ended: usize,
