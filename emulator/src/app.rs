@@ -4,9 +4,7 @@ use crate::Config;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use gridrig_core::agent::{Cancel, JobHolder as _};
 use gridrig_core::event::MessageKind;
-use gridrig_core::ids::JobId;
 use gridrig_protocol::rest::{
     ClusterInfo, JobReceipt, JobStatus, JobSubmission, LoadReport, NodeGroup, Problem,
 };
@@ -72,20 +70,7 @@ async fn cancel(
     State(app): State<App>,
     Path(id): Path<u32>,
 ) -> Result<Json<JobStatus>, ProblemResponse> {
-    let job = JobId(id);
-    let call = app.call(move |lrms, now| {
-        lrms.handle(now, Cancel(job));
-        lrms.view(job)
-    });
-    let view = call.await?.ok_or_else(|| Problem::unknown_job(id))?;
-    let status = common::status(&view);
-    match status.state.as_str() {
-        "cancelled" => Ok(Json(status)),
-        other => {
-            let detail = format!("job {id} is {other}, so it cannot be cancelled");
-            Err(Problem::new(409, "job-ended", detail).into())
-        }
-    }
+    common::cancel(&app, id).await.map(Json)
 }
 
 /// What the cluster is made of, its load and its clock.

@@ -10,7 +10,6 @@ use axum::Router;
 use gridrig_scenario::document::Cluster;
 pub use gridrig_scenario::interface::FaceKind;
 use gridrig_service::App;
-use std::time::Duration;
 
 /// Which faces an emulated cluster shows; none by default.
 #[derive(Clone, Debug, Default)]
@@ -37,20 +36,15 @@ impl Faces {
         faces
     }
 
-    /// The same where each step of a computing element around the LRMS takes
-    /// so long on the wall clock; without the face of ARC it means nothing.
-    #[must_use]
-    pub fn with_arc_step(mut self, step: Duration) -> Self {
-        if let Some(arc) = &mut self.arc {
-            arc.step = step;
-        }
-        self
-    }
-
-    /// Those that a scenario gives a cluster.
+    /// Those that a scenario gives a cluster, with the time that each step of a
+    /// computing element around the LRMS takes on the wall clock.
     #[must_use]
     pub fn written(cluster: &Cluster) -> Self {
-        Faces::of(&cluster.faces()).with_arc_step(cluster.arc_step())
+        let mut faces = Faces::of(&cluster.faces());
+        if let Some(arc) = &mut faces.arc {
+            arc.step = cluster.arc_step();
+        }
+        faces
     }
 
     /// Which of them are on.

@@ -1,8 +1,6 @@
 //! What an LRMS sends, over HTTP.
 
 use gridrig_core::agent::{Envelope, FromLrms, ToBroker};
-use gridrig_core::ids::ClusterId;
-use gridrig_core::load::LoadSample;
 use gridrig_core::message::News;
 use gridrig_drivers::real_time::{Transport, TransportError};
 use gridrig_protocol::client::Client;
@@ -20,12 +18,8 @@ impl HttpTransport {
     }
 
     fn broker(&self) -> Result<&str, TransportError> {
-        self.broker
-            .as_deref()
-            .ok_or_else(|| TransportError::NotReached {
-                to: "the broker".to_owned(),
-                why: "none is configured".to_owned(),
-            })
+        let none = || TransportError::not_reached("the broker", "none is configured");
+        self.broker.as_deref().ok_or_else(none)
     }
 }
 
@@ -44,13 +38,5 @@ impl Transport for HttpTransport {
                 notify(&self.client, envelope, News::Ended(*end), self.broker()).await
             }
         }
-    }
-
-    async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
-        let to = cluster.to_string();
-        Err(TransportError::NotReached {
-            to,
-            why: "an LRMS reads no load of others".to_owned(),
-        })
     }
 }

@@ -20,7 +20,7 @@ use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::virtual_time::{Options, run};
-use gridrig_results::{EventLog, JobTable, Measure, RunHeader, RunSummary};
+use gridrig_results::{EventLog, JobTable, Measure, RunSummary};
 use rand::{Rng, RngExt};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -103,7 +103,8 @@ fn report(name: &str, submissions: &[Submission], grid: &Grid) -> f64 {
 
 fn summarize(log: &EventLog, submissions: &[Submission], grid: &Grid) -> RunSummary {
     let table = JobTable::build(log, submissions, grid, &[]);
-    RunSummary::compute(&table, &Measure::default(), &RunHeader::default())
+    let known = RunSummary::default();
+    RunSummary::compute(&table, &Measure::default(), SimDuration::ZERO, known)
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

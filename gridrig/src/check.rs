@@ -15,7 +15,7 @@ use gridrig_core::resource::Resources;
 use gridrig_core::time::NANOS_PER_SEC;
 use gridrig_tracelab::prepare::Prepared;
 use gridrig_tracelab::reduce::{COMPONENTS, StepReport as Step};
-use gridrig_tracelab::spec::Keep;
+use gridrig_tracelab::spec::{Draw, Keep};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -67,6 +67,8 @@ pub struct WorkloadReport {
     pub trace: String,
     /// Where it enters, such as `domain a`.
     pub entry: String,
+    /// The keys of `draw` in the scenario that add something to the jobs.
+    pub drawn: Vec<&'static str>,
     /// Jobs after reduction.
     pub jobs: u64,
     /// Lines that are no usable job, by reason.
@@ -351,6 +353,7 @@ impl<'a> Facts<'a> {
                     Entry::Domain(id) => format!("domain {}", grid.domains[id.index()].name),
                     Entry::Cluster(id) => format!("cluster {}", grid.clusters[id.index()].name),
                 },
+                drawn: spec.draw.iter().flat_map(Draw::keys).collect(),
                 jobs: prepared.jobs.len() as u64,
                 skipped: prepared.reduction.trace.skipped.iter().map(count).collect(),
                 reduced: prepared.reduction.reduced.iter().map(count).collect(),

@@ -45,11 +45,11 @@ pub struct ScenarioArgs {
 
 /// The two clocks.
 const CLOCKS: &[(&str, &str, &str)] = &[
-    ("virtual", "virtual", "An event queue"),
+    ("virtual", "virtual", "Simulated, from event to event"),
     (
         "real",
         "real",
-        "The wall clock, real services and real sockets",
+        "Run by real services on the wall clock, over real sockets",
     ),
 ];
 
@@ -135,7 +135,7 @@ pub struct ComparisonArgs {
     pub primary: Vec<Figure>,
     /// A bound that every run has to keep, as in "delay_s.p95 < 60"; may be
     /// repeated
-    #[arg(long, value_name = "BOUND", value_parser = values::bound)]
+    #[arg(long, value_name = "BOUND", value_parser = values::text::<Threshold>)]
     pub require: Vec<Threshold>,
     /// Seed of the bootstrap
     #[arg(long, default_value = "1")]
@@ -219,8 +219,8 @@ pub struct DashboardArgs {
     /// Also answer to this name, as behind a proxy; may be repeated
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
-    /// Scenarios from the page may name programs, directories, any file and
-    /// real LRMSs: whoever has the token runs commands as you
+    /// Let scenarios from the page name programs, directories, any file and real
+    /// LRMSs: whoever has the token can then run commands as you
     #[arg(long)]
     pub allow_commands: bool,
 }

@@ -242,13 +242,7 @@ impl<'a> Begin<'a> {
         };
         let clusters = grid.clusters.iter();
         let periods = clusters.flat_map(|it| [it.config.interval, plans(&it.config)]);
-        let periods = periods
-            .map(SimDuration::as_nanos)
-            .filter(|period| *period > 0);
-        let period = periods.reduce(least_common_multiple).unwrap_or(0);
-        let now = clock.now() + clock.run(LEAD);
-        let begin = now.next_on_grid(SimDuration::ZERO, SimDuration::from_nanos(period));
-        let shift = begin.since(SimTime::ZERO);
+        let shift = in_step(clock, periods);
         let mut submissions = submissions.to_vec();
         for submission in &mut submissions {
             submission.at += shift;
@@ -260,13 +254,22 @@ impl<'a> Begin<'a> {
     }
 }
 
-/// Saturates, as would a wait of 584 years.
-pub(crate) fn least_common_multiple(a: u64, b: u64) -> u64 {
-    let (mut x, mut y) = (a, b);
-    while y > 0 {
-        (x, y) = (y, x % y);
-    }
-    a.checked_div(x).map_or(0, |share| share.saturating_mul(b))
+/// How long after time 0 it is in a moment, at an instant at which timers of these
+/// periods stand as at time 0.
+pub(crate) fn in_step(clock: RunClock, periods: impl Iterator<Item = SimDuration>) -> SimDuration {
+    let periods = periods.map(SimDuration::as_nanos);
+    // Saturates, as would a wait of 584 years.
+    let common = |a: u64, b: u64| (a / gcd(a, b)).saturating_mul(b);
+    let period = periods.filter(|period| *period > 0).reduce(common);
+    let period = SimDuration::from_nanos(period.unwrap_or(0));
+    let now = clock.now() + clock.run(LEAD);
+    now.next_on_grid(SimDuration::ZERO, period)
+        .since(SimTime::ZERO)
+}
+
+/// The greatest common divisor.
+pub(crate) fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Time to time 0 of the run when everyone listens, for who submits to get

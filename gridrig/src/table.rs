@@ -78,6 +78,12 @@ fn settings(text: &mut String, scenario: &Scenario) {
         let all: Vec<_> = grid.clusters.iter().map(|c| c.config.id).collect();
         let _ = writeln!(text, "  no broker; {}", clusters(grid, &all));
     }
+    for workload in &scenario.workloads {
+        if let Some(draw) = &workload.draw {
+            let (trace, drawn) = (workload.trace.display(), list(draw.keys()));
+            let _ = writeln!(text, "  workload {trace}: drawn at random by draw: {drawn}");
+        }
+    }
 }
 
 fn clusters(grid: &Grid, ids: &[gridrig_core::ids::ClusterId]) -> String {
@@ -219,7 +225,7 @@ fn bounds(text: &mut String, runs: &[PolicyRun]) {
     if !names.is_empty() && runs.len() - names.len() > 1 {
         let _ = writeln!(
             text,
-            "bounds, for comparison only (jobs that they did not complete are compared all the same): {}",
+            "bounds, for comparison only (the jobs compared need not have completed under them): {}",
             names.join(", ")
         );
     }

@@ -8,9 +8,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use gridrig_core::agent::{BrokerAgent, Cancel, EnvelopeId, JobHolder as _, Received, Unexpected};
+use gridrig_core::agent::{BrokerAgent, EnvelopeId, Received, Unexpected};
 use gridrig_core::event::{MessageKind, Party};
-use gridrig_core::ids::JobId;
 use gridrig_core::session::Roles;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
@@ -19,6 +18,7 @@ use gridrig_protocol::rest::{
     BrokerInfo, CandidateInfo, InfoReport, JobNotice, JobReceipt, JobStatus, JobSubmission,
     PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
 };
+use gridrig_protocol::xml::excerpt;
 use gridrig_service::http::{
     BadBody, Body, Path, ProblemResponse, Unavailable, UnknownJob, base_of,
 };
@@ -94,22 +94,13 @@ async fn submit(
     )
 )]
 async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response, ProblemResponse> {
-    let job = JobId(id);
-    let call = app.call(move |broker, now| {
-        broker.handle(now, Cancel(job));
-        broker.view(job)
-    });
-    let view = call.await?.ok_or_else(|| Problem::unknown_job(id))?;
-    let status = common::status(&view);
-    match status.state.as_str() {
-        "cancelled" => Ok(Json(status).into_response()),
+    let status = common::cancel(&app, id).await?;
+    let code = match status.is_over() {
+        true => StatusCode::OK,
         // It is where it was sent, or it is being looked for.
-        "sent" | "queued" => Ok((StatusCode::ACCEPTED, Json(status)).into_response()),
-        other => {
-            let detail = format!("job {id} is {other}, so it cannot be cancelled");
-            Err(Problem::new(409, "job-ended", detail).into())
-        }
-    }
+        false => StatusCode::ACCEPTED,
+    };
+    Ok((code, Json(status)).into_response())
 }
 
 /// What the broker holds, and how old its knowledge of its candidates is.
@@ -162,8 +153,7 @@ async fn inform(
     let info = received(&app, report.from, id, report.meant_ns, samples)?;
     let call = app.message(info.meant, move |broker, now| broker.handle(now, info));
     match call.await? {
-        Ok(true) => app.metrics.count_message(MessageKind::Info),
-        Ok(false) => app.metrics.count_repeated(),
+        Ok(is_new) => app.metrics.count_received(MessageKind::Info, is_new),
         Err(Unexpected) => {
             let detail = "field samples: expected clusters that this broker may send jobs to, \
                           reported by the domain that has them, sampled no later than now";
@@ -263,8 +253,7 @@ async fn set_role(
     let roles = Roles::from_name(&change.role)
         .ok_or_else(|| Problem::field("role", &change.role, "provider, consumer, both or none"))?;
     let link = app.config.links.named(&name).ok_or_else(|| {
-        let name: String = name.chars().take(80).collect();
-        let detail = format!("there is no session with a peer {name}");
+        let detail = format!("there is no session with a peer {}", excerpt(&name));
         Problem::new(404, "unknown-peer", detail)
     })?;
     link.set_roles(roles);
@@ -288,7 +277,7 @@ async fn peer_resources(
 ) -> Result<Response, ProblemResponse> {
     let link = app.config.links.named(&name);
     let records = link.and_then(|link| link.records()).ok_or_else(|| {
-        let name: String = name.chars().take(80).collect();
+        let name = excerpt(&name);
         let detail = format!("no peer {name} has told of its resources as records");
         Problem::new(404, "unknown-peer", detail)
     })?;

@@ -5,8 +5,7 @@ use crate::App;
 use gridrig_core::agent::BrokerAgent;
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::Target;
-use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::{Driven, RunClock};
+use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::glue2::instant;
 use gridrig_protocol::glue2::ogf::{Cluster, Domain};
 use gridrig_protocol::rest::Problem;
@@ -19,12 +18,13 @@ pub(crate) async fn document(app: &App, base: &str) -> Result<Element, Problem> 
         (broker.broker().queued() as u64, samples, now)
     };
     let (waiting, samples, now) = app.call(look).await?;
-    let (setup, clock) = (&app.config.setup, &app.config.clock);
+    let setup = &app.config.setup;
+    let wall = |at| instant(app.config.clock.unix_ns(at) / 1_000_000_000);
     let clusters = setup.config.clusters.iter().filter_map(|(id, resources)| {
         let sample = samples.iter().find(|sample| sample.cluster == *id)?;
         Some(Cluster {
             name: setup.names.cluster(*id).into_owned(),
-            created: wall(clock, sample.at),
+            created: wall(sample.at),
             resources,
             sample,
         })
@@ -32,7 +32,7 @@ pub(crate) async fn document(app: &App, base: &str) -> Result<Element, Problem> 
     let peers = setup.config.peers.iter();
     let domain = Domain {
         name: &setup.name,
-        created: wall(clock, now),
+        created: wall(now),
         base,
         waiting,
         clusters: clusters.collect(),
@@ -48,10 +48,4 @@ pub(crate) fn own_samples(broker: &BrokerAgent) -> Vec<LoadSample> {
     let all = broker.broker().samples();
     let own = all.filter(|(target, _)| matches!(target, Target::Cluster(_)));
     own.flat_map(|(_, samples)| samples.to_vec()).collect()
-}
-
-fn wall(clock: &RunClock, at: SimTime) -> String {
-    let since = clock.wall(at.since(SimTime::ZERO));
-    let epoch = clock.epoch_unix_ns() / 1_000_000_000;
-    instant(epoch.saturating_add(since.as_secs()))
 }

@@ -9,7 +9,6 @@ mod links;
 mod session_task;
 mod setup;
 
-pub(crate) use deliver::answered;
 pub use face::routes;
 pub use gridrig_scenario::interface::LinkProtocol;
 pub use handler::BrokerHandler;

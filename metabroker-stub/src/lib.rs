@@ -58,7 +58,7 @@ pub struct Config {
     /// A door of its own for these; without, they come in by the same one as
     /// everybody.
     pub peer_door: Option<PeerDoor>,
-    /// Its journal, for one that may die and be started anew.
+    /// Its journal, for one that may die and be restarted.
     pub journal: Option<JournalSetup>,
     /// The clock it runs on, shared by all participants of a run.
     pub clock: RunClock,

@@ -17,9 +17,6 @@ pub(crate) async fn take_news(app: &App, news: Received<News>) -> Result<bool, P
         News::Ended(_) => app.call(hear).await?,
         News::Refused { .. } => app.message(meant, hear).await?,
     };
-    match new {
-        true => app.metrics.count_message(said.kind()),
-        false => app.metrics.count_repeated(),
-    }
+    app.metrics.count_received(said.kind(), new);
     Ok(new)
 }

@@ -13,7 +13,9 @@ use gridrig_core::load::LoadSample;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::inventory::{InventoryDocument, InventorySize, schema_element};
 use gridrig_protocol::rest::Problem;
-use gridrig_service::http::{BadQuery, ProblemResponse, Query, ResourcesQuery, Unavailable};
+use gridrig_service::http::{
+    BadQuery, ProblemResponse, Query, ResourcesQuery, Unavailable, header_text,
+};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -56,7 +58,7 @@ async fn resources(
 
 /// A document as its reader wants it.
 pub(crate) fn respond(document: &InventoryDocument, headers: &HeaderMap) -> Response {
-    let accepted = headers.get(header::ACCEPT).and_then(|a| a.to_str().ok());
+    let accepted = header_text(headers, header::ACCEPT);
     match accepted.is_some_and(|accepted| accepted.contains("/xml")) {
         true => xml(document.to_xml()),
         false => Json(document).into_response(),

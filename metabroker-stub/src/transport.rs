@@ -1,7 +1,7 @@
 //! What a broker sends, over HTTP.
 
 use crate::Peer;
-use crate::lagrid::{Links, answered};
+use crate::lagrid::Links;
 use gridrig_core::agent::{BrokerSetup, Envelope, FromBroker, ToLrms, ToPeer};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::load::LoadSample;
@@ -29,10 +29,8 @@ impl HttpTransport {
             Target::Cluster(cluster) => self.lrms.get(&cluster).map(String::as_str),
             Target::Peer(domain) => self.peers.get(&domain).map(|peer| peer.url.as_str()),
         };
-        url.ok_or_else(|| TransportError::NotReached {
-            to: format!("{to:?}"),
-            why: "its address is not configured".to_owned(),
-        })
+        let why = "its address is not configured";
+        url.ok_or_else(|| TransportError::not_reached(format!("{to:?}"), why))
     }
 
     async fn submit(&self, to: Target, job: JobSubmission) -> Result<(), TransportError> {
@@ -82,12 +80,9 @@ impl Transport for HttpTransport {
                 None => self.to_peer(*domain, what, envelope).await,
             },
             FromBroker::Client(end) => {
-                let nowhere = TransportError::NotReached {
-                    to: "the client".to_owned(),
-                    why: "it has given no address".to_owned(),
-                };
-                let news = News::Ended(*end);
-                notify(&self.client, envelope, news, Err(nowhere)).await
+                let why = "it has given no address";
+                let nowhere = Err(TransportError::not_reached("the client", why));
+                notify(&self.client, envelope, News::Ended(*end), nowhere).await
             }
         }
     }
@@ -96,7 +91,8 @@ impl Transport for HttpTransport {
         let base = self.base(Target::Cluster(cluster))?;
         let info = self.client.cluster(base).await?;
         let sample = LoadSample::try_from(&info.load);
-        let sample = sample.map_err(|problem| answered(base, 200, &problem.detail))?;
+        let sample =
+            sample.map_err(|problem| TransportError::declined(base, 200, problem.detail))?;
         // Whatever number the LRMS gives itself, here it has this one.
         Ok(LoadSample { cluster, ..sample })
     }

@@ -60,7 +60,9 @@ pub trait Outlet: Debug + Send + Sync {
     fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a>;
 
     /// Submissions that may be under way at a time, at least 1; others wait.
-    fn at_once(&self) -> usize;
+    fn at_once(&self) -> usize {
+        8
+    }
 
     /// Whether it can be asked how a job stands, and can have one removed.
     fn follows(&self) -> bool {

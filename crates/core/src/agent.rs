@@ -33,8 +33,8 @@ pub use crate::envelope::{
     Cx, Envelope, EnvelopeId, Fate, Message, Received, Tally, Told, Undelivered,
 };
 pub use broker::{
-    BrokerAgent, BrokerSetup, GridNames, Lost, PeerSession, PeerState, Pull, SessionChange,
-    SetupError, Unexpected, Updated,
+    BrokerAgent, BrokerSetup, GridNames, Lost, PeerSession, PeerState, Pull, Sampled,
+    SessionChange, SetupError, Unexpected, Updated,
 };
 pub use client::{
     Attempt, Attempts, ClientAgent, ClientSetup, GivenUp, LogsRead, Observation, Patience, Place,

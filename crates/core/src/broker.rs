@@ -33,7 +33,7 @@ use view::Known;
 ///   [`pending`](Self::pending), [`need`](Self::need),
 ///   [`information_age`](Self::information_age).
 /// - Commands: [`set_access`](Self::set_access), [`take_back`](Self::take_back).
-/// - For a broker that was started anew: [`restore`](Self::restore).
+/// - For a broker that was restarted: [`restore`](Self::restore).
 /// - Inputs, each [handled](crate::agent::Handle) with what it sets off: a job that
 ///   is [brought](crate::agent::Brought), a request to [remove](crate::agent::Cancel)
 ///   one, [news](News) of one, samples, and timers that are
@@ -81,6 +81,8 @@ struct Held {
     sent_at: SimTime,
     /// It is to be removed, wherever it is.
     unwanted: bool,
+    /// Whoever it was sent to has been asked so, since touch was last lost with it.
+    followed: bool,
     refused_by: Vec<Target>,
 }
 
@@ -230,10 +232,11 @@ impl Broker {
             sent,
             sent_at: SimTime::ZERO,
             unwanted: false,
+            followed: false,
             refused_by: Vec::new(),
         };
         if let Some(mut before) = self.jobs.remove(&job) {
-            // A broker that was started anew may be brought an earlier visit last.
+            // A broker that was restarted may be brought an earlier visit last.
             if before.route.hop > route.hop {
                 std::mem::swap(&mut before, &mut latest);
             }
@@ -257,9 +260,9 @@ impl Broker {
         }
     }
 
-    /// The same for samples that go to several brokers at once.
-    pub(crate) fn share_info(&mut self, from: Target, samples: &Arc<[LoadSample]>) {
-        if let Some(known) = self.known_mut(from) {
+    /// Takes in samples of a peer's clusters that go to several brokers at once.
+    pub(crate) fn share_info(&mut self, peer: DomainId, samples: &Arc<[LoadSample]>) {
+        if let Some(known) = self.known_mut(Target::Peer(peer)) {
             known.share(samples);
             self.informed = true;
         }
@@ -343,6 +346,9 @@ impl Broker {
         let Some(from) = self.with(job, target).map(|held| held.route.from) else {
             return false;
         };
+        if let Some(held) = self.jobs.get_mut(&job) {
+            held.followed = false;
+        }
         let lost = Event::new(EventKind::LostTouch, job, self.config.domain);
         cx.emit(cx.now(), lost.to(target).because(Reason::Lost));
         self.pass_back(cx, from, JobEnd::without_run(job, EndState::LOST));

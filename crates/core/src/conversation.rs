@@ -67,7 +67,7 @@ pub struct Arrival {
     /// Under whose name it is to run here, if its sender's identity is mapped.
     pub identity: Option<Arc<str>>,
     /// Its sender looks for it: it is taken only if it is here under its key, or
-    /// is found further on by a broker that was started anew.
+    /// is found further on by a broker that was restarted.
     pub sought: bool,
 }
 
@@ -183,6 +183,16 @@ impl<J, I> FromBroker<J, I> {
         }
     }
 
+    /// The LRMS or the peer that it goes to.
+    #[must_use]
+    pub fn target(&self) -> Option<Target> {
+        match self {
+            FromBroker::Lrms(cluster, _) => Some(Target::Cluster(*cluster)),
+            FromBroker::Peer(domain, _) => Some(Target::Peer(*domain)),
+            FromBroker::Client(_) => None,
+        }
+    }
+
     /// A request to this target to remove a job.
     #[must_use]
     pub fn removes(target: Target, job: JobId) -> Self {
@@ -205,11 +215,7 @@ impl Message for FromClient {
 
 impl Message for FromBroker {
     fn to(&self) -> Party {
-        match self {
-            FromBroker::Lrms(cluster, _) => Party::Lrms(*cluster),
-            FromBroker::Peer(domain, _) => Party::Broker(*domain),
-            FromBroker::Client(_) => Party::Client,
-        }
+        self.target().map_or(Party::Client, Party::from)
     }
 
     fn kind(&self) -> Option<MessageKind> {

@@ -59,6 +59,11 @@ impl Decimal {
         Decimal(billionths as u128 * BILLIONTH)
     }
 
+    /// So many millionths.
+    pub(crate) const fn from_millionths(millionths: u64) -> Self {
+        Decimal(millionths as u128 * (ONE / 1_000_000))
+    }
+
     /// Whether the value is zero.
     #[must_use]
     pub const fn is_zero(self) -> bool {

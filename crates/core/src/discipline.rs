@@ -7,6 +7,7 @@ mod first_in_first_fit;
 mod lines;
 mod promises;
 mod reservations;
+mod shortest_job_first;
 mod slurm_backfill;
 
 pub use promises::Promises;
@@ -93,6 +94,8 @@ pub enum DisciplineKind {
     FirstInFirstFit,
     /// First come, first served: nobody passes the head of the queue.
     Fcfs,
+    /// The job with the shortest estimate is the next; nobody passes it.
+    ShortestJobFirst,
     /// The head of the queue has a reservation; others may pass it if they do
     /// not delay it (Lifka 1995; Mu'alem and Feitelson 2001).
     EasyBackfill,
@@ -127,6 +130,9 @@ impl DisciplineKind {
                 Built::Instant(Box::new(first_in_first_fit::FirstInFirstFit))
             }
             DisciplineKind::Fcfs => Built::Instant(Box::new(fcfs::Fcfs)),
+            DisciplineKind::ShortestJobFirst => {
+                Built::Planning(Box::new(shortest_job_first::ShortestJobFirst::default()))
+            }
             DisciplineKind::EasyBackfill => {
                 Built::Planning(Box::new(easy_backfill::EasyBackfill::default()))
             }

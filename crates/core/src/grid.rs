@@ -147,23 +147,20 @@ impl Grid {
 
     fn reach(&self, from: DomainId, hops: u32, takes: impl Fn(&Link) -> bool) -> Vec<ClusterId> {
         let mut domains = vec![from];
-        let mut frontier = vec![from];
+        let mut hop_before = 0;
         for _ in 0..hops {
-            let mut next = Vec::new();
-            for link in frontier
-                .iter()
-                .flat_map(|domain| self.providers_of(*domain))
-                .filter(|link| takes(link))
-            {
-                if !domains.contains(&link.provider) {
-                    domains.push(link.provider);
-                    next.push(link.provider);
-                }
-            }
-            if next.is_empty() {
+            let frontier = hop_before..domains.len();
+            if frontier.is_empty() {
                 break;
             }
-            frontier = next;
+            hop_before = domains.len();
+            for index in frontier {
+                for link in self.providers_of(domains[index]).filter(|link| takes(link)) {
+                    if !domains.contains(&link.provider) {
+                        domains.push(link.provider);
+                    }
+                }
+            }
         }
         let mut clusters: Vec<ClusterId> = domains
             .iter()

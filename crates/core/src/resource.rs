@@ -139,7 +139,7 @@ impl Resource {
         same(&self.architecture, &wanted.architecture)
             && same(&self.os, &wanted.os)
             && self.disk_mib.is_none_or(|disk| disk >= wanted.disk_mib)
-            && self.speed_millionths() >= wanted.speed_millionths
+            && self.speed >= Decimal::from_millionths(wanted.speed_millionths)
             && self.generic.cover(&wanted.generic)
     }
 

@@ -12,5 +12,5 @@ mod state;
 mod updates;
 
 pub use negotiation::{Auth, Offer, Refusal, Roles, Stance, Terms, Verdict};
-pub use state::{Beat, Change, Phase, Session, Vigilance};
+pub use state::{Beat, Change, Phase, Session};
 pub use updates::{Publisher, Push, Subscriber, Taken, Threshold};

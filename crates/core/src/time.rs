@@ -218,36 +218,27 @@ impl SimDuration {
 }
 
 /// Why a text is no duration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
     /// A bare number.
+    #[error("it has no unit")]
     NoUnit,
     /// A unit that is not one of ours.
+    #[error("its unit is not one of ns, us, ms, s, min, h, d, w")]
     BadUnit,
     /// The part before the unit is no decimal number.
+    #[error("it does not begin with a decimal number")]
     NotANumber,
     /// Below zero.
+    #[error("it is below zero")]
     Negative,
     /// Not a whole number of nanoseconds.
+    #[error("it is finer than a nanosecond")]
     TooFine,
     /// More than 584 years.
+    #[error("it is longer than 584 years")]
     TooLong,
 }
-
-impl fmt::Display for DurationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoUnit => "it has no unit",
-            Self::BadUnit => "its unit is not one of ns, us, ms, s, min, h, d, w",
-            Self::NotANumber => "it does not begin with a decimal number",
-            Self::Negative => "it is below zero",
-            Self::TooFine => "it is finer than a nanosecond",
-            Self::TooLong => "it is longer than 584 years",
-        })
-    }
-}
-
-impl std::error::Error for DurationError {}
 
 impl Add<SimDuration> for SimTime {
     type Output = SimTime;

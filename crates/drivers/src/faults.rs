@@ -75,7 +75,7 @@ pub struct Restart {
     pub at: SimTime,
     /// When it is there again.
     pub back: SimTime,
-    /// What it then knows, started anew. `None`: it has only stood still, as a
+    /// What it then knows, restarted. `None`: it has only stood still, as a
     /// process does that is stopped and goes on.
     pub anew: Option<Memory>,
 }

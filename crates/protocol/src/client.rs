@@ -4,8 +4,8 @@
 use crate::rest::{
     BrokerInfo, ClockInfo, ClusterInfo, EndPage, EventPage, InfoReport, JobList, JobNotice,
     JobReceipt, JobStatus, JobSubmission, PeerList, Problem, RoleChange, SessionInfo,
-    reason_of_code,
 };
+use gridrig_core::job::Reason;
 use gridrig_core::transport::TransportError;
 use reqwest::{ClientBuilder, Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
@@ -77,9 +77,8 @@ impl ClientError {
 impl From<ClientError> for TransportError {
     fn from(error: ClientError) -> Self {
         match error {
-            ClientError::NotReached { url: to, source } => {
-                let why = source.to_string();
-                TransportError::NotReached { to, why }
+            ClientError::NotReached { url, source } => {
+                TransportError::not_reached(url, source.to_string())
             }
             ClientError::NoAnswer { url: to, source } => {
                 let why = source.to_string();
@@ -89,13 +88,12 @@ impl From<ClientError> for TransportError {
             ClientError::Problem { url, problem } => TransportError::Answered {
                 to: url,
                 status: problem.status,
-                reason: reason_of_code(&problem.code),
+                reason: Reason::from_name(&problem.code),
                 why: problem.detail,
             },
-            ClientError::Setup(source) => TransportError::NotReached {
-                to: "anybody".to_owned(),
-                why: source.to_string(),
-            },
+            ClientError::Setup(source) => {
+                TransportError::not_reached("anybody", source.to_string())
+            }
         }
     }
 }
@@ -286,16 +284,9 @@ impl Client {
         let request = request.body(text).timeout(self.timeout);
         let url = url.to_owned();
         let sent = request.send().await;
-        let mut response = sent.map_err(|source| ClientError::of(&url, source))?;
+        let response = sent.map_err(|source| ClientError::of(&url, source))?;
         let status = response.status().as_u16();
-        let mut body = Vec::new();
-        loop {
-            match response.chunk().await {
-                Ok(Some(chunk)) if body.len() < MOST_ANSWER => body.extend_from_slice(&chunk),
-                Ok(_) => break,
-                Err(source) => return Err(ClientError::NoAnswer { url, source }),
-            }
-        }
+        let body = body_of(response, url, MOST_ANSWER).await?;
         Ok((status, String::from_utf8_lossy(&body).into_owned()))
     }
 
@@ -330,6 +321,22 @@ impl Client {
         match problem.code.as_str() {
             "busy" | "stopped" | "timeout" => Err(ClientError::Busy { url }),
             _ => Err(ClientError::Problem { url, problem }),
+        }
+    }
+}
+
+/// The body of an answer, which is read no further once it has more than `most` bytes.
+pub(crate) async fn body_of(
+    mut response: Response,
+    url: String,
+    most: usize,
+) -> Result<Vec<u8>, ClientError> {
+    let mut body = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) if body.len() <= most => body.extend_from_slice(&chunk),
+            Ok(_) => return Ok(body),
+            Err(source) => return Err(ClientError::NoAnswer { url, source }),
         }
     }
 }

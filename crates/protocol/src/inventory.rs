@@ -27,41 +27,45 @@ mod xml;
 pub use error::InventoryDocumentError;
 pub use schema::{read_schema, schema_element};
 
+use crate::xml::record::structs;
 use gridrig_core::inventory::Inventory;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
+use xml::Documents;
 
 /// The namespace of inventories and of their schema documents.
 pub const NAMESPACE: &str = "urn:gridrig:inventory:1";
 
-/// An inventory as it is written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct InventoryDocument {
-    /// `flat`, `unique`, `one-to-n` or `n-to-n`.
-    pub form: String,
-    /// Its records.
-    pub records: Vec<RecordDocument>,
-}
+structs! { Documents in NAMESPACE:
+    /// An inventory as it is written.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct InventoryDocument {
+        /// `flat`, `unique`, `one-to-n` or `n-to-n`.
+        pub form: String = @"form",
+        /// Its records.
+        pub records: Vec<RecordDocument> = "Record",
+    }
 
-/// A record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RecordDocument {
-    /// Unlike that of any other record.
-    pub id: String,
-    /// Its type; after `Aggregate` in any form but the flat one.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// How many resources it stands for.
-    pub count: u64,
-    /// What is known of them, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub attributes: BTreeMap<String, AttributeDocument>,
-    /// What it is related to.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub relations: Vec<RelationDocument>,
+    /// A record.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct RecordDocument {
+        /// Unlike that of any other record.
+        pub id: String = @"id",
+        /// Its type; after `Aggregate` in any form but the flat one.
+        #[serde(rename = "type")]
+        pub kind: String = @"type",
+        /// How many resources it stands for.
+        pub count: u64 = @"count",
+        /// What is known of them, by name.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        pub attributes: BTreeMap<String, AttributeDocument> = "Attribute",
+        /// What it is related to.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub relations: Vec<RelationDocument> = "Relation",
+    }
 }
 
 /// An attribute: exactly one of a value, a range and a list.
@@ -91,24 +95,26 @@ pub struct AttributeDocument {
     pub median: Option<String>,
 }
 
-/// A range of numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RangeDocument {
-    /// The least.
-    pub min: String,
-    /// The greatest.
-    pub max: String,
-}
+structs! { Documents in NAMESPACE:
+    /// A range of numbers.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct RangeDocument {
+        /// The least.
+        pub min: String = @"min",
+        /// The greatest.
+        pub max: String = @"max",
+    }
 
-/// A relation to another record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RelationDocument {
-    /// How, such as `contains` or `uses`.
-    pub name: String,
-    /// Id of the other record.
-    pub to: String,
+    /// A relation to another record.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct RelationDocument {
+        /// How, such as `contains` or `uses`.
+        pub name: String = @"name",
+        /// Id of the other record.
+        pub to: String = @"to",
+    }
 }
 
 /// How large an inventory is.

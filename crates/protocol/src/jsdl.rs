@@ -36,10 +36,14 @@ pub use error::JsdlError;
 pub use language::Lenient;
 pub use length::{annotated, sleep_length};
 pub use range::{Bound, Exact, Range, RangeValue};
-pub use records::{architecture_element, operating_system_element};
-pub use resources::{OperatingSystem, Quantity, Resources};
+pub use resources::{
+    OperatingSystem, Quantity, Resources, architecture_element, operating_system_element,
+};
 
+use crate::xml::record::structs;
 use gridrig_core::time::SimDuration;
+use language::Jsdl;
+use records::{NcName, Place};
 use std::collections::BTreeMap;
 use strum::{Display, EnumString, VariantArray};
 
@@ -63,30 +67,32 @@ pub struct JobDefinition {
     pub requested_time: Option<SimDuration>,
 }
 
-/// `JobIdentification`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Identification {
-    /// `JobName`.
-    pub name: Option<String>,
-    /// `Description`.
-    pub description: Option<String>,
-    /// `JobAnnotation`, any number.
-    pub annotations: Vec<String>,
-    /// `JobProject`, any number.
-    pub projects: Vec<String>,
-}
+structs! { Jsdl in JSDL:
+    /// `JobIdentification`.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Identification {
+        /// `JobName`.
+        pub name: Option<String> = "JobName",
+        /// `Description`.
+        pub description: Option<String> = "Description",
+        /// `JobAnnotation`, any number.
+        pub annotations: Vec<String> = "JobAnnotation",
+        /// `JobProject`, any number.
+        pub projects: Vec<String> = "JobProject",
+    }
 
-/// `Application`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Application {
-    /// `ApplicationName`.
-    pub name: Option<String>,
-    /// `ApplicationVersion`.
-    pub version: Option<String>,
-    /// `Description`.
-    pub description: Option<String>,
-    /// The program, in one of three forms.
-    pub program: Option<Program>,
+    /// `Application`.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Application {
+        /// `ApplicationName`.
+        pub name: Option<String> = "ApplicationName",
+        /// `ApplicationVersion`.
+        pub version: Option<String> = "ApplicationVersion",
+        /// `Description`.
+        pub description: Option<String> = "Description",
+        /// The program, in one of three forms.
+        pub program: Option<Program> = "",
+    }
 }
 
 /// The form of a program.
@@ -183,17 +189,19 @@ pub struct Variable {
     pub value: FileName,
 }
 
-/// What only the SPMD application has (GFD.115).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spmd {
-    /// `NumberOfProcesses`.
-    pub processes: Option<Processes>,
-    /// `ProcessesPerHost`.
-    pub per_host: Option<u32>,
-    /// `ThreadsPerProcess`.
-    pub threads: Option<Processes>,
-    /// `SPMDVariation`: which kind of parallel environment, as a URI.
-    pub variation: String,
+structs! { Jsdl in SPMD:
+    /// What only the SPMD application has (GFD.115).
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Spmd {
+        /// `NumberOfProcesses`.
+        pub processes: Option<Processes> = "NumberOfProcesses",
+        /// `ProcessesPerHost`.
+        pub per_host: Option<u32> = "ProcessesPerHost",
+        /// `ThreadsPerProcess`.
+        pub threads: Option<Processes> = "ThreadsPerProcess",
+        /// `SPMDVariation`: which kind of parallel environment, as a URI.
+        pub variation: String = "SPMDVariation",
+    }
 }
 
 /// A number of processes or threads.
@@ -206,25 +214,27 @@ pub enum Processes {
     Actual,
 }
 
-/// `DataStaging`: a file that is brought before the job or taken after it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DataStaging {
-    /// The attribute `name`.
-    pub name: Option<String>,
-    /// `FileName`.
-    pub file: String,
-    /// `FilesystemName`.
-    pub filesystem: Option<String>,
-    /// `CreationFlag`.
-    pub creation: CreationFlag,
-    /// `DeleteOnTermination`.
-    pub delete: Option<bool>,
-    /// `Source/URI`; the inner `None` is a `Source` that names none.
-    pub source: Option<Option<String>>,
-    /// `Target/URI`; the inner `None` is a `Target` that names none.
-    pub target: Option<Option<String>>,
-    /// Its size in bytes (`gridrig:Size`); JSDL has no word for it.
-    pub size: Option<u64>,
+structs! { Jsdl in JSDL:
+    /// `DataStaging`: a file that is brought before the job or taken after it.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct DataStaging {
+        /// The attribute `name`.
+        pub name: Option<String> = @"name",
+        /// `FileName`.
+        pub file: String = "FileName",
+        /// `FilesystemName`.
+        pub filesystem: Option<String> = "FilesystemName" [as NcName],
+        /// `CreationFlag`.
+        pub creation: CreationFlag = "CreationFlag",
+        /// `DeleteOnTermination`.
+        pub delete: Option<bool> = "DeleteOnTermination",
+        /// `Source/URI`; the inner `None` is a `Source` that names none.
+        pub source: Option<Option<String>> = "Source" [as Place],
+        /// `Target/URI`; the inner `None` is a `Target` that names none.
+        pub target: Option<Option<String>> = "Target" [as Place],
+        /// Its size in bytes (`gridrig:Size`); JSDL has no word for it.
+        pub size: Option<u64> = OWN "Size",
+    }
 }
 
 /// What to do with a file that is there already.

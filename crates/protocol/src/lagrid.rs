@@ -52,61 +52,46 @@ pub use reference::{Parameter, Reference};
 pub use resource::{
     ClusterReport, RequestResourceData, ResourceUpdate, SendResourceData, SendResourceDataAnswer,
 };
-use strum::{EnumString, IntoStaticStr, VariantArray};
 pub use words::{
     Auth, ConnEvent, Form, JobLanguage, JobNews, ResourceLanguage, Role, UpdateKind, UpdateVerdict,
 };
+
+use crate::words::words;
 
 /// Where a broker takes the messages in SOAP; its WSDL is at `?wsdl`.
 pub const SOAP_PATH: &str = "/lagrid";
 /// Under it a broker takes them in JSON: `POST /v1/peers/openConn` and so on.
 pub const JSON_PATH: &str = "/v1/peers";
 
-/// An operation of the protocol.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantArray,
-)]
-#[strum(serialize_all = "camelCase")]
-pub enum Operation {
-    /// Negotiates a connection, or its terms anew.
-    OpenConn,
-    /// Tells of an error or ends a connection.
-    NotifyConn,
-    /// Shows that the sender is alive.
-    Heartbeat,
-    /// Asks for resource information (pull).
-    RequestResourceData,
-    /// Sends resource information (push).
-    SendResourceData,
-    /// Submits or forwards a job.
-    SubmitJob,
-    /// Asks where a job stands.
-    QueryJob,
-    /// Tells of a job's end or of its refusal.
-    NotifyJob,
-    /// Asks for a job to be removed.
-    CancelJob,
+words! {
+    /// An operation of the protocol, in the order of the paper's Table 1, by the name
+    /// of the request's element and of the JSON route.
+    Operation {
+        /// Negotiates a connection, or its terms anew.
+        OpenConn = "openConn",
+        /// Tells of an error or ends a connection.
+        NotifyConn = "notifyConn",
+        /// Shows that the sender is alive.
+        Heartbeat = "heartbeat",
+        /// Asks for resource information (pull).
+        RequestResourceData = "requestResourceData",
+        /// Sends resource information (push).
+        SendResourceData = "sendResourceData",
+        /// Submits or forwards a job.
+        SubmitJob = "submitJob",
+        /// Asks where a job stands.
+        QueryJob = "queryJob",
+        /// Tells of a job's end or of its refusal.
+        NotifyJob = "notifyJob",
+        /// Asks for a job to be removed.
+        CancelJob = "cancelJob",
+    }
 }
 
 impl Operation {
-    /// Every operation, in the order of the paper's Table 1.
-    pub const ALL: &'static [Operation] = <Operation as VariantArray>::VARIANTS;
-
-    /// Its name: that of the request's element and of the JSON route.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
     /// The name of the answer's element.
     #[must_use]
     pub fn response(self) -> String {
         format!("{}Response", self.name())
-    }
-
-    /// The operation of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
     }
 }

@@ -15,4 +15,5 @@ pub mod rest;
 pub mod soap;
 pub mod tag;
 pub mod tls;
+mod words;
 pub mod xml;

@@ -112,15 +112,7 @@ pub fn read(path: &Path) -> Result<Resources, ResourceError> {
     if taken.map_err(failed)? as u64 > MAX_BYTES {
         return Err(ResourceError::TooLarge { file });
     }
-    match String::from_utf8(bytes) {
-        Ok(text) => parse(&file, &text),
-        Err(error) => {
-            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-            let problem = "the text is not UTF-8: expected a cluster file in UTF-8";
-            Err(ResourceError::at(&file, line, problem))
-        }
-    }
+    parse_bytes(&file, &bytes)
 }
 
 /// Reads the text of a cluster file; `file` names it in messages.
@@ -132,7 +124,11 @@ pub fn parse(file: &str, text: &str) -> Result<Resources, ResourceError> {
         let file = file.to_owned();
         return Err(ResourceError::TooLarge { file });
     }
-    let root = Element::parse_at_most(text.as_bytes(), MAX_NODES)
+    parse_bytes(file, text.as_bytes())
+}
+
+fn parse_bytes(file: &str, text: &[u8]) -> Result<Resources, ResourceError> {
+    let root = Element::parse_at_most(text, MAX_NODES)
         .map_err(|error| ResourceError::at(file, error.line, error.problem))?;
     let file = file.to_owned();
     let (mut language, at) = (Cluster { file }, At::root(&root));

@@ -26,4 +26,4 @@ pub use info::{
 pub use job::{JobList, JobReceipt, JobStatus, JobSubmission};
 pub use notice::{JobNotice, LetterName, NoticeKind};
 pub use place::{Place, PlaceKind, PlacementReport};
-pub use problem::{Problem, reason_of_code};
+pub use problem::Problem;

@@ -28,7 +28,7 @@ use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_results::compare::{self, Options, Outcome};
 use gridrig_results::report;
-use gridrig_results::rundir::{self, RunFiles, RunInfo, StudyDoc};
+use gridrig_results::rundir::{self, Manifest, RunFiles, StudyDoc};
 use gridrig_results::{EventLog, JobTable};
 use rand::RngExt;
 use sha2::{Digest, Sha256};
@@ -252,7 +252,7 @@ fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
         log.emit(*at, *event);
     }
     let table = JobTable::build(&log, &submissions, &grid, &["drawn".to_owned()]);
-    let info = RunInfo {
+    let info = Manifest {
         policy: Some(policy.to_owned()),
         seed: 1,
         replication,
@@ -262,7 +262,7 @@ fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
             key: format!("shake={replication}"),
             ..StudyDoc::default()
         },
-        ..RunInfo::default()
+        ..Manifest::default()
     };
     let files = RunFiles {
         document: None,

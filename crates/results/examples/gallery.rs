@@ -97,7 +97,7 @@ fn forest() -> Rows {
 
 fn strips() -> Strips {
     let (plain, inf) = (|| Unit::Plain, f64::INFINITY);
-    Strips::new("The reduction against 200 honest samples of its size")
+    Strips::new("The reduction against 200 random samples of its size")
         .judged_row(
             "processors: KS distance",
             plain(),
@@ -301,11 +301,11 @@ pub fn page(figures: &[Named]) -> String {
     let mut page = Page::new("Gallery of pictures");
     page.verdict(
         Verdict::Pass,
-        "All 14 statistics lie inside the envelope of 200 honest samples.",
+        "All 14 statistics lie inside the envelope of 200 random samples.",
     );
     page.verdict(
         Verdict::Fail,
-        "2 of 14 statistics lie outside the envelope of 200 honest samples.",
+        "2 of 14 statistics lie outside the envelope of 200 random samples.",
     );
     page.verdict(Verdict::Warning, "The runs differ by 12 % in offered load.");
     page.facts([
@@ -316,7 +316,7 @@ pub fn page(figures: &[Named]) -> String {
     page.heading("Table");
     page.table(
         &Table::new(["statistic", "original", "reduced", "verdict"])
-            .caption("What honest sampling would give")
+            .caption("What random sampling would give")
             .row([
                 "processors, KS distance".into(),
                 Cell::from(0.0),

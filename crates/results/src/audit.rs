@@ -158,6 +158,24 @@ pub struct Violation {
 /// for each of a million jobs needs no more to be understood.
 pub const HISTORIES: usize = 1_000;
 
+impl Violation {
+    /// Without the history of its job.
+    pub(crate) fn new(
+        rule: Rule,
+        job: Option<JobId>,
+        at: Option<SimTime>,
+        message: impl Into<String>,
+    ) -> Self {
+        Violation {
+            rule,
+            job,
+            at,
+            message: message.into(),
+            history: Arc::default(),
+        }
+    }
+}
+
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.rule.name())?;
@@ -175,14 +193,6 @@ impl fmt::Display for Violation {
     }
 }
 
-/// A violation whose history is still to be told.
-pub(crate) struct Finding {
-    pub(crate) rule: Rule,
-    pub(crate) job: Option<JobId>,
-    pub(crate) at: Option<SimTime>,
-    pub(crate) message: String,
-}
-
 /// Holds a log against the facts, in time linear in events and placed nodes.
 ///
 /// # Errors
@@ -196,31 +206,28 @@ pub fn audit(log: &EventLog, facts: &AuditFacts<'_>) -> Result<AuditReport, Vec<
 pub(crate) fn audit_with(
     log: &EventLog,
     facts: &AuditFacts<'_>,
-    mut findings: Vec<Finding>,
+    mut findings: Vec<Violation>,
 ) -> Result<AuditReport, Vec<Violation>> {
     findings.extend(out_of_order(log));
     let mut auditor = life::Auditor::new(facts, findings);
     for (at, event) in log.records() {
         auditor.take(at, event);
     }
-    let (report, findings) = auditor.finish(log);
+    let (report, mut findings) = auditor.finish(log);
     if findings.is_empty() {
         return Ok(report);
     }
-    Err(history::tell(log, facts.grid, findings))
+    history::tell(log, facts.grid, &mut findings);
+    Err(findings)
 }
 
-fn out_of_order(log: &EventLog) -> Option<Finding> {
+fn out_of_order(log: &EventLog) -> Option<Violation> {
     if log.is_sorted() {
         return None;
     }
     let times = log.records().map(|(at, _)| at);
     let pairs = times.clone().zip(times.skip(1));
     let (number, (before, at)) = (2..).zip(pairs).find(|(_, (before, at))| at < before)?;
-    Some(Finding {
-        rule: Rule::LogOrder,
-        job: None,
-        at: Some(at),
-        message: format!("event {number} lies before its predecessor, which is at {before}"),
-    })
+    let message = format!("event {number} lies before its predecessor, which is at {before}");
+    Some(Violation::new(Rule::LogOrder, None, Some(at), message))
 }

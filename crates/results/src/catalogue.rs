@@ -128,12 +128,6 @@ impl Catalogue {
         })
     }
 
-    /// The folder of runs, as it was given.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     /// Why the catalogue is not kept on the disk, if it is not.
     #[must_use]
     pub fn notice(&self) -> Option<&str> {

@@ -9,7 +9,7 @@
 mod age;
 mod breakdown;
 mod classes;
-mod common;
+pub(crate) mod common;
 mod document;
 mod error;
 mod estimate;

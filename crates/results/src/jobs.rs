@@ -45,7 +45,7 @@ impl JobState {
 
 /// What became of one job. Instants count from the run's start and are
 /// `None` where the thing did not happen.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct JobRow {
     /// Its name in this run.
     pub job: JobId,
@@ -163,7 +163,7 @@ impl JobRow {
 }
 
 /// One visit of a job to a broker.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HopRow {
     /// The job.
     pub job: JobId,
@@ -210,7 +210,6 @@ pub struct JobTable {
     messages: [u64; MessageKind::ALL.len()],
     end: SimTime,
     last_finish: Option<SimTime>,
-    strays: u64,
 }
 
 impl JobTable {
@@ -276,12 +275,6 @@ impl JobTable {
     #[must_use]
     pub fn last_finish(&self) -> Option<SimTime> {
         self.last_finish
-    }
-
-    /// Events about jobs that are not of this workload. The audit names them.
-    #[must_use]
-    pub fn strays(&self) -> u64 {
-        self.strays
     }
 
     /// Queue length and busy processors of every cluster over time: see

@@ -28,5 +28,5 @@ pub use gridrig_scenario::{measure, threshold};
 pub use jobs::JobTable;
 pub use log::EventLog;
 pub use measure::{Measure, Stop};
-pub use summary::{RunHeader, RunSummary};
+pub use summary::RunSummary;
 pub use words::short;

@@ -23,8 +23,8 @@ use std::collections::BTreeMap;
 /// - Getters: [`records`](Self::records), [`len`](Self::len),
 ///   [`messages`](Self::messages), [`info_messages`](Self::info_messages),
 ///   [`end`](Self::end), [`is_sorted`](Self::is_sorted).
-/// - A real-time run brings the logs of its services together with
-///   [`merge`](Self::merge) and then calls [`sort`](Self::sort) once.
+/// - A real-time run takes in the events of all its services and then calls
+///   [`sort`](Self::sort) once.
 #[derive(Clone, Debug, Default)]
 pub struct EventLog {
     records: Vec<Record>,
@@ -83,20 +83,11 @@ impl EventLog {
     }
 
     /// How many information messages went from whom to whom, ordered by
-    /// (sender, receiver).
-    pub fn info_messages(&self) -> impl Iterator<Item = (Party, Party, u64)> + '_ {
-        self.info
-            .iter()
-            .map(|(&(from, to), flow)| (from, to, flow.count))
-    }
-
-    /// As [`info_messages`](Self::info_messages), with the instant of the last
-    /// one; `None` in a log that was read from a file.
-    pub fn last_info_messages(
-        &self,
-    ) -> impl Iterator<Item = (Party, Party, u64, Option<SimTime>)> + '_ {
+    /// (sender, receiver), and the instant of the last one; `None` in a log that
+    /// was read from a file.
+    pub fn info_messages(&self) -> impl Iterator<Item = (Party, Party, u64, Option<SimTime>)> + '_ {
         let flows = self.info.iter();
-        flows.map(|(&(from, to), flow)| (from, to, flow.count, flow.last()))
+        flows.map(|(&(from, to), flow)| (from, to, flow.count, flow.last))
     }
 
     /// How old what `to` knew of `from` was, where its messages take so long;
@@ -126,21 +117,6 @@ impl EventLog {
     /// an information message, which a reader of a finished run does not have.
     pub(crate) fn extend_end(&mut self, end: SimTime) {
         self.end = self.end.max(end);
-    }
-
-    /// Takes in the events of another log, behind its own. Call
-    /// [`sort`](Self::sort) when all are in.
-    pub fn merge(&mut self, other: EventLog) {
-        let moved = other.records.iter().map(|it| it.moved(&self.beside));
-        self.records.extend(moved);
-        self.beside.append(&other.beside);
-        for (sum, count) in self.messages.iter_mut().zip(other.messages) {
-            *sum += count;
-        }
-        for ((from, to), flow) in other.info {
-            self.info.entry((from, to)).or_default().merge(flow);
-        }
-        self.end = self.end.max(other.end);
     }
 
     /// Puts the events in the order of time, and those of one job at one
@@ -259,25 +235,26 @@ mod tests {
         }
         let counts = MessageKind::ALL.map(|kind| log.messages(kind));
         assert_eq!(counts, [2, 1, 1, 1, 1, 3]);
-        assert_eq!(log.info_messages().collect::<Vec<_>>(), [(from, to, 3)]);
+        assert_eq!(
+            log.info_messages().collect::<Vec<_>>(),
+            [(from, to, 3, Some(SimTime::from_secs(2)))]
+        );
         assert_eq!(log.end(), SimTime::from_secs(2));
         assert_eq!(log.len(), 14);
     }
 
     #[test]
-    fn merged_logs_keep_their_placements() {
+    fn sorted_events_keep_their_placements() {
         let (a, b) = ([run(0)], [run(4), run(9)]);
         let started =
             |job, placement| Event::new(EventKind::Started, JobId(job), ClusterId(0)).on(placement);
-        let mut left = EventLog::default();
-        left.emit(SimTime::from_secs(5), started(0, &a));
-        let mut right = EventLog::default();
-        right.emit(SimTime::from_secs(1), started(1, &b));
-        right.emit(SimTime::from_secs(9), started(2, &[]));
-        left.merge(right);
-        assert!(!left.is_sorted());
-        left.sort();
-        let events: Vec<_> = left.records().map(|(_, event)| event).collect();
+        let mut log = EventLog::default();
+        log.emit(SimTime::from_secs(5), started(0, &a));
+        log.emit(SimTime::from_secs(1), started(1, &b));
+        log.emit(SimTime::from_secs(9), started(2, &[]));
+        assert!(!log.is_sorted());
+        log.sort();
+        let events: Vec<_> = log.records().map(|(_, event)| event).collect();
         assert_eq!(events, [started(1, &b), started(0, &a), started(2, &[])]);
     }
 }

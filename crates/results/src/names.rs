@@ -28,21 +28,16 @@ impl Names {
             let long = domain.map(|domain| format!("{domain}/{}", cluster.name));
             (cluster.name.clone(), long)
         }));
-        let mut names = Names {
+        let brokers = (0..).map(|n| Party::Broker(DomainId(n))).zip(&domains);
+        let lrmss = (0..).map(|n| Party::Lrms(ClusterId(n))).zip(&clusters);
+        let brokers = brokers.map(|(party, name)| (format!("broker:{name}"), party));
+        let lrmss = lrmss.map(|(party, name)| (format!("lrms:{name}"), party));
+        let client = ("client".to_owned(), Party::Client);
+        Names {
+            by_text: brokers.chain(lrmss).chain([client]).collect(),
             domains,
             clusters,
-            by_text: BTreeMap::new(),
-        };
-        let brokers = (0..).map(|n| Party::Broker(DomainId(n)));
-        let lrmss = (0..).map(|n| Party::Lrms(ClusterId(n)));
-        let parties: Vec<Party> = std::iter::once(Party::Client)
-            .chain(brokers.take(names.domains.len()))
-            .chain(lrmss.take(names.clusters.len()))
-            .collect();
-        for party in parties {
-            names.by_text.insert(names.party(party), party);
         }
-        names
     }
 
     /// A domain's name; `domain N` if it is not of this grid.
@@ -107,19 +102,13 @@ impl Names {
     /// The domain of this name.
     #[must_use]
     pub fn find_domain(&self, name: &str) -> Option<DomainId> {
-        match self.find_party(&format!("broker:{name}"))? {
-            Party::Broker(id) => Some(id),
-            _ => None,
-        }
+        self.find_party(&format!("broker:{name}"))?.domain()
     }
 
     /// The cluster of this name.
     #[must_use]
     pub fn find_cluster(&self, name: &str) -> Option<ClusterId> {
-        match self.find_party(&format!("lrms:{name}"))? {
-            Party::Lrms(id) => Some(id),
-            _ => None,
-        }
+        self.find_party(&format!("lrms:{name}"))?.cluster()
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) use job_columns::OWNERS;
 pub use job_columns::owners_of;
 pub use manifest::{
     ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc,
-    RunInfo, ScaleDoc, StudyDoc, VariesDoc,
+    ScaleDoc, StudyDoc, VariesDoc,
 };
 pub use placements::{Placements, read_placements};
 pub use ran::Ran;
@@ -198,8 +198,8 @@ pub type AuditOutcome = Result<AuditReport, Vec<Violation>>;
 /// Everything that goes into a run directory.
 #[derive(Clone, Copy, Debug)]
 pub struct RunFiles<'a> {
-    /// What the caller knows of the run.
-    pub info: &'a RunInfo,
+    /// What the caller knows of the run; the rest of it is added.
+    pub info: &'a Manifest,
     /// Text of the resolved scenario.
     pub scenario: &'a str,
     /// Domains, clusters and links.

@@ -14,30 +14,6 @@ use gridrig_core::time::{SimDuration, SimTime};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the caller knows of a run and the job table does not.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RunHeader {
-    /// The policy; `None` without a broker.
-    pub policy: Option<String>,
-    /// The seed.
-    pub seed: u64,
-    /// Which replication, from 0.
-    pub replication: u32,
-    /// `virtual` or `real`.
-    pub clock: String,
-    /// `ok`, or what the audit found.
-    pub audit: String,
-    /// Jobs of the trace that were left out, by reason.
-    pub skipped: BTreeMap<String, u64>,
-    /// Whether the run may be relied on.
-    pub valid: bool,
-    /// What the reader must know.
-    pub warnings: Vec<String>,
-    /// How late a start may be without having waited: 0 in virtual time, the
-    /// lateness of timers in real time.
-    pub timer_tolerance: SimDuration,
-}
-
 /// Jobs by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -57,14 +33,6 @@ pub struct JobCounts {
 }
 
 impl JobCounts {
-    /// Counts the rows of jobs that were submitted.
-    #[must_use]
-    pub fn of<'a>(rows: impl IntoIterator<Item = &'a JobRow>) -> Self {
-        let mut counts = JobCounts::default();
-        rows.into_iter().for_each(|row| counts.add(row));
-        counts
-    }
-
     fn add(&mut self, row: &JobRow) {
         if row.submit.is_none() {
             return;
@@ -131,6 +99,7 @@ impl Metrics {
 }
 
 /// The values of the six metrics, one list each.
+#[derive(Default)]
 struct MetricColumns([Vec<f64>; 6]);
 
 impl MetricColumns {
@@ -159,7 +128,7 @@ impl MetricColumns {
 
 /// One element of `runs` in `run --json`: the fields of design 7 in its
 /// order, then ours. Undefined figures are null.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RunSummary {
     /// The policy; null without a broker.
     pub policy: Option<String>,
@@ -217,7 +186,7 @@ pub struct RunSummary {
     /// The largest.
     pub submission_lag_ns_max: Option<i64>,
     /// What the decisions of brokers were worth; null without brokers, or where
-    /// it was not computed. [`RunSummary::compute`] leaves it null.
+    /// it was not computed. [`RunSummary::compute`] leaves it as it is.
     pub regret: Option<Regret>,
     /// Load by domain.
     pub domains: Vec<DomainLoad>,
@@ -226,11 +195,18 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// The figures of a run.
+    /// The figures of a run, beside what the caller knows and the job table does
+    /// not. `tolerance` is how late a start may be without having waited: 0 in
+    /// virtual time, the lateness of timers in real time.
     #[must_use]
-    pub fn compute(table: &JobTable, measure: &Measure, header: &RunHeader) -> Self {
+    pub fn compute(
+        table: &JobTable,
+        measure: &Measure,
+        tolerance: SimDuration,
+        mut known: RunSummary,
+    ) -> Self {
         let mut load = load::Load::new(table, measure);
-        let mut tally = tally::Tally::new(table, measure, header.timer_tolerance);
+        let mut tally = tally::Tally::new(table, measure, tolerance);
         // One pass over the rows: they do not fit a cache.
         for row in table.rows() {
             load.add(row);
@@ -238,18 +214,9 @@ impl RunSummary {
         }
         let tally::Tally { jobs, measured, .. } = tally;
         let makespan_s = tally.makespan().map(SimDuration::as_secs_f64);
-        let mut warnings = header.warnings.clone();
-        warnings.extend(bias_warning(measure, &jobs));
+        known.warnings.extend(bias_warning(measure, &jobs));
         RunSummary {
-            policy: header.policy.clone(),
-            seed: header.seed,
-            replication: header.replication,
-            clock: header.clock.clone(),
-            audit: header.audit.clone(),
             jobs,
-            skipped: header.skipped.clone(),
-            valid: header.valid,
-            warnings,
             forwarding_ratio: share(tally.forwarded, measured.submitted),
             makespan_s,
             utilization: load.utilization(),
@@ -272,9 +239,9 @@ impl RunSummary {
                 tally.lags.into_iter().map(|lag| lag as f64).collect(),
                 0.99,
             ),
-            regret: None,
             domains: load.domains(table),
             clusters: load.clusters(table),
+            ..known
         }
     }
 }
@@ -282,8 +249,8 @@ impl RunSummary {
 fn bias_warning(measure: &Measure, jobs: &JobCounts) -> Option<String> {
     (measure.stop == Stop::LastArrival && jobs.unfinished > 0).then(|| {
         format!(
-            "stopped at the last arrival with {} of {} jobs unfinished: waits and delays are \
-             biased low",
+            "the run stopped at the last arrival with {} of {} jobs unfinished: mean wait times \
+             and delays are too low",
             jobs.unfinished, jobs.submitted
         )
     })

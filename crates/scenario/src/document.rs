@@ -14,7 +14,7 @@ use crate::provides::TimeOfDay;
 use crate::threshold::{Figure, Threshold};
 use crate::value::{
     AboveZero, At, Count, Duration, Identifier, KeepText, Name, Named, PathText, Positive, Str,
-    UntilText, Whole, named,
+    UntilText, Whole, inline_schema, named,
 };
 use crate::workload::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
 use crate::{ClockName, Over, Stop};
@@ -51,47 +51,7 @@ pub struct Document {
 }
 
 /// A list whose elements know where they stand.
-#[derive(Clone, Debug, Default, Serialize)]
-#[serde(transparent)]
-pub struct List<T>(pub Vec<At<T>>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ListVisitor<T>(std::marker::PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
-            type Value = List<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<List<T>, A::Error> {
-                let mut all = Vec::new();
-                while let Some(one) = list.next_element()? {
-                    all.push(one);
-                }
-                Ok(List(all))
-            }
-        }
-
-        deserializer.deserialize_any(ListVisitor(std::marker::PhantomData))
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for List<T> {
-    fn schema_name() -> Cow<'static, str> {
-        Cow::Owned(format!("ListOf{}", T::schema_name()))
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "array", "items": generator.subschema_for::<T>() })
-    }
-}
+pub type List<T> = Vec<At<T>>;
 
 /// `[workload]`, or `[[workload]]` where there are several.
 #[derive(Clone, Debug, Serialize)]
@@ -125,8 +85,8 @@ impl<'de> Deserialize<'de> for Workloads {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Workloads, A::Error> {
-                let list = List::deserialize(value::SeqAccessDeserializer::new(list))?;
-                Ok(Workloads(list.0))
+                let list = Vec::deserialize(value::SeqAccessDeserializer::new(list))?;
+                Ok(Workloads(list))
             }
         }
 
@@ -134,20 +94,10 @@ impl<'de> Deserialize<'de> for Workloads {
     }
 }
 
-impl JsonSchema for Workloads {
-    fn schema_name() -> Cow<'static, str> {
-        Cow::Borrowed("Workloads")
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let one = generator.subschema_for::<Workload>();
-        json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
-    }
-}
+inline_schema!([] Workloads, "Workloads", |generator| {
+    let one = generator.subschema_for::<Workload>();
+    json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+});
 
 /// A trace, how it is reduced, and where its jobs enter. The steps apply in
 /// this order: size, sanitize, max_processors, window, keep or share or load,
@@ -371,23 +321,23 @@ pub struct Measure {
 impl Document {
     /// Its domains in file order.
     pub(crate) fn domains(&self) -> impl Iterator<Item = &Domain> {
-        let domains = self.domain.iter().flat_map(|domains| &domains.get().0);
+        let domains = self.domain.iter().flat_map(At::get);
         domains.map(At::get)
     }
 
     /// Its clusters in the order of their ids.
     pub fn clusters(&self) -> impl Iterator<Item = &Cluster> {
         let of_domains = self.domains().flat_map(|domain| &domain.clusters);
-        let of_domains = of_domains.flat_map(|clusters| &clusters.0);
+        let of_domains = of_domains.flatten();
         self.cluster.iter().chain(of_domains).map(At::get)
     }
 
     /// The same.
     pub(crate) fn clusters_mut(&mut self) -> impl Iterator<Item = &mut Cluster> {
         let domains = self.domain.iter_mut();
-        let domains = domains.flat_map(|domains| &mut domains.get_mut().0);
+        let domains = domains.flat_map(At::get_mut);
         let of_domains = domains.flat_map(|domain| &mut domain.get_mut().clusters);
-        let of_domains = of_domains.flat_map(|clusters| &mut clusters.0);
+        let of_domains = of_domains.flatten();
         self.cluster.iter_mut().chain(of_domains).map(At::get_mut)
     }
 

@@ -194,6 +194,13 @@ impl ExternalBroker {
             .any(|place| place == "policy")
     }
 
+    /// Whether jobs of several components can be told it: in our own interface
+    /// alone.
+    #[must_use]
+    pub fn takes_components(&self) -> bool {
+        matches!(&self.submit, Submit::Outlet(text) if text.starts_with("json:") || text.starts_with("http:"))
+    }
+
     /// Whether its outlet is one, once its places are filled in.
     pub(super) fn check_outlet(&self) -> Result<(), String> {
         match &self.submit {

@@ -7,7 +7,6 @@ use crate::POOLED;
 use crate::document::{Broker, Cluster, Document};
 use crate::interface::LinkProtocol;
 use crate::value::{At, Duration, Name, Str, Written};
-use gridrig_core::broker::LocalInfo;
 use gridrig_core::generic::{EXPECTED, Generics};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -20,7 +19,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Domains, clusters and links by name.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct GridDoc {
     /// Domains in file order.
     pub domains: Vec<DomainDoc>,
@@ -171,16 +170,11 @@ impl GridDoc {
         terms
     }
 
-    /// How information of this domain is made; `None` if there is none such.
+    /// What the broker of this domain is set to; `None` if there is none such.
     #[must_use]
-    pub fn information(&self, domain: &str) -> Option<InformationRule> {
+    pub fn broker(&self, domain: &str) -> Option<BrokerSettings> {
         let doc = self.domains.iter().find(|doc| doc.name == domain)?;
-        let settings = doc.settings();
-        Some(InformationRule {
-            exchange: settings.exchange,
-            lrms_latency: settings.lrms_latency,
-            fresh: settings.local_info == LocalInfo::Fresh,
-        })
+        Some(doc.settings())
     }
 
     /// One way between two domains; `None` without a link.
@@ -201,17 +195,6 @@ impl GridDoc {
         let pairs = self.clusters.iter().zip(&other.clusters);
         self.clusters.len() == other.clusters.len() && pairs.into_iter().all(same)
     }
-}
-
-/// How a domain's information is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InformationRule {
-    /// Time between samples.
-    pub exchange: SimDuration,
-    /// From an LRMS to its broker.
-    pub lrms_latency: SimDuration,
-    /// Whether its broker reads its own clusters live.
-    pub fresh: bool,
 }
 
 impl ClusterDoc {
@@ -368,9 +351,9 @@ impl GridDoc {
 fn protocol(document: &Document, grid: &Grid, link: &Link) -> Option<Str<Name<LinkProtocol>>> {
     let name = |id: DomainId| grid.domains[id.index()].name.as_str();
     let ends = [name(link.consumer), name(link.provider)];
-    let mut links = document.link.iter().flat_map(|links| &links.get().0);
+    let mut links = document.link.iter().flat_map(At::get);
     let joins = |link: &&At<crate::document::Link>| {
-        let between = link.get().between.iter().flat_map(|ends| &ends.get().0);
+        let between = link.get().between.iter().flat_map(At::get);
         let mut between = between.map(|end| end.get().0.0.as_str());
         between.all(|end| ends.contains(&end))
     };

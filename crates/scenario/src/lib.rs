@@ -255,7 +255,7 @@ impl Scenario {
     pub fn written(&self) -> Document {
         let mut document = self.document.clone();
         let domains = document.domain.iter_mut();
-        let domains = domains.flat_map(|domains| &mut domains.get_mut().0);
+        let domains = domains.flat_map(At::get_mut);
         for (domain, settings) in domains.zip(self.grid.domains.iter().map(|it| &it.broker)) {
             if !settings.external {
                 let broker = Broker::of(settings, Broker::default());

@@ -1,6 +1,6 @@
 //! What is measured: part of the scenario, never implied.
 
-use crate::value::{Named, name_of, named};
+use crate::value::{Name, Named, Text, name_of, named};
 use gridrig_core::time::{SimDuration, SimTime};
 
 /// When a run stops.
@@ -9,8 +9,8 @@ pub enum Stop {
     /// When every job has ended.
     #[default]
     Drained,
-    /// With the last arrival, leaving the rest unfinished. Waits are then
-    /// biased low, and the summary warns of it.
+    /// With the last arrival, leaving the rest unfinished. Mean wait
+    /// times are then too low, and the summary warns of it.
     LastArrival,
 }
 
@@ -26,10 +26,7 @@ impl Stop {
     /// The rule with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        let mut names = Stop::names().into_iter();
-        names
-            .find(|(known, _)| *known == name)
-            .map(|(_, stop)| stop)
+        Name::read(name).ok().map(|Name(stop)| stop)
     }
 }
 

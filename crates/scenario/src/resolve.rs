@@ -6,7 +6,7 @@ mod lrms;
 mod provides;
 mod workload;
 
-use super::document::{self, Cluster, Document, List, PolicyText, Run};
+use super::document::{self, Cluster, Document, PolicyText, Run};
 use super::external::{External, THE_ONLY_POLICY};
 use super::source::Tables;
 use super::value::{At, Identifier, Str, UntilText, Written, fill};
@@ -73,6 +73,7 @@ pub(super) fn resolve(
     }
     let seed = fill(&mut run.seed, 1);
     let workloads = context.workloads(&mut document, &grid, seed)?;
+    context.check_components(&mut document, &grid, &external)?;
     let mut warnings = unreachable_domains(&grid, &workloads);
     let (measure, regret) = context.measure(&mut document, &workloads, &mut warnings)?;
     let replicate = context.replicate(&run, &workloads, !grid.domains.is_empty())?;
@@ -116,7 +117,7 @@ impl Scenario {
         let names = names.map(|name| At::new(PolicyText(name))).collect();
         let broker = self.grid.domains.first().map(|domain| &domain.broker);
         let told = self.external.policies != [THE_ONLY_POLICY];
-        run.policies = (broker.is_some() && told).then(|| At::new(List(names)));
+        run.policies = (broker.is_some() && told).then(|| At::new(names));
         let ours = broker.is_some() && self.external.brokers.is_empty();
         run.bounds = ours.then(|| At::new(self.bounds));
         run.tie = broker.map(|broker| Written::of(broker.tie));
@@ -270,8 +271,8 @@ impl Context<'_> {
             warnings.push(Warning {
                 code: "mixed-run-time-scales",
                 message: format!(
-                    "the workloads have different run-time scales: one measure.tau, {tau}, is \
-                     applied to all of them"
+                    "the workloads have different values of scale.run_time, but one measure.tau, \
+                     {tau}, is used for all of them"
                 ),
             });
         }

@@ -154,7 +154,10 @@ impl<'a> Tables<'a> {
             return self.missing(&span, key, "it to be set");
         }
         match message.rfind(", expected ") {
-            Some(at) => self.refuse(&span, &message[at + ", expected ".len()..]),
+            Some(at) => {
+                let expected = &message[at + ", expected ".len()..];
+                self.refuse(&span, expected.replace("a sequence", "a list"))
+            }
             None => ScenarioError::Syntax {
                 at: self.source.place(&span),
                 problem: message.to_owned(),

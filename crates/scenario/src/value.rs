@@ -18,7 +18,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// A value and where it stands in the file.
-#[derive(Clone, serde::Deserialize)]
+#[derive(Clone, serde::Deserialize, serde::Serialize)]
 #[serde(transparent)]
 pub struct At<T>(Spanned<T>);
 
@@ -53,12 +53,6 @@ impl<T> At<T> {
 impl<T: fmt::Debug> fmt::Debug for At<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.get().fmt(f)
-    }
-}
-
-impl<T: Serialize> Serialize for At<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.get().serialize(serializer)
     }
 }
 
@@ -125,6 +119,26 @@ impl<T: JsonSchema> JsonSchema for At<T> {
         T::json_schema(generator)
     }
 }
+
+/// The schema of a type that has no name of its own in the whole one.
+macro_rules! inline_schema {
+    ([$($generics:tt)*] $type:ty, $name:literal, |$generator:tt| $schema:expr) => {
+        impl<$($generics)*> JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                Cow::Borrowed($name)
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema($generator: &mut SchemaGenerator) -> Schema {
+                $schema
+            }
+        }
+    };
+}
+pub(crate) use inline_schema;
 
 /// Something that is written as a string.
 pub trait Text: Sized {
@@ -206,19 +220,7 @@ impl<T: Text> Serialize for Str<T> {
     }
 }
 
-impl<T: Text> JsonSchema for Str<T> {
-    fn schema_name() -> Cow<'static, str> {
-        Cow::Borrowed("Text")
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        T::schema()
-    }
-}
+inline_schema!([T: Text] Str<T>, "Text", |_| T::schema());
 
 /// Things that have a fixed list of names.
 pub trait Named: Copy + PartialEq + 'static {
@@ -312,19 +314,9 @@ impl<const MIN: u64, const MAX: u64> Serialize for Whole<MIN, MAX> {
     }
 }
 
-impl<const MIN: u64, const MAX: u64> JsonSchema for Whole<MIN, MAX> {
-    fn schema_name() -> Cow<'static, str> {
-        Cow::Borrowed("Whole")
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
-    }
-}
+inline_schema!([const MIN: u64, const MAX: u64] Whole<MIN, MAX>, "Whole", |_| json_schema!({
+    "type": "integer", "minimum": MIN, "maximum": MAX
+}));
 
 /// A decimal number above 0, kept exactly as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -354,16 +346,6 @@ impl Serialize for Positive {
     }
 }
 
-impl JsonSchema for Positive {
-    fn schema_name() -> Cow<'static, str> {
-        Cow::Borrowed("Positive")
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "number", "exclusiveMinimum": 0 })
-    }
-}
+inline_schema!([] Positive, "Positive", |_| json_schema!({
+    "type": "number", "exclusiveMinimum": 0
+}));

@@ -224,6 +224,23 @@ pub struct Draw {
     pub components: Vec<(u32, u64)>,
 }
 
+impl Draw {
+    /// What is drawn, by the names of the keys.
+    #[must_use]
+    pub fn keys(&self) -> Vec<&'static str> {
+        let all = [
+            ("architecture", self.architecture.is_empty()),
+            ("os", self.os.is_empty()),
+            ("memory_mib", self.memory_mib.is_empty()),
+            ("disk_rate_mib", self.disk.is_none()),
+            ("generic_resources", self.generic.is_empty()),
+            ("components", self.components.is_empty()),
+        ];
+        let drawn = all.into_iter().filter(|(_, absent)| !absent);
+        drawn.map(|(key, _)| key).collect()
+    }
+}
+
 /// Disk that a job wants: `rate x hours of run time x processors x GiB of
 /// memory per processor`, times a factor between 1/2 and 3/2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

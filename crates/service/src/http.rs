@@ -15,8 +15,7 @@ mod thread;
 pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
 pub use door::{Door, Io, Peer, Stream};
 pub use exchanges::{Capture, Exchange, Exchanges, capture};
-pub use extract::{Body, Path, Query};
-pub use listener::BoundedListener;
+pub use extract::{Body, Path, Query, bytes, json_bytes, media_type};
 pub use metrics::{Labels, Metrics, Monitoring, Samples};
 pub use notify::NotifyHosts;
 pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, ResourcesQuery};
@@ -164,8 +163,7 @@ pub fn metrics_text(text: String) -> Response {
 ///
 /// # Errors
 /// When the listener cannot be used.
-pub async fn serve(door: impl Into<Door>, router: Router, life: Life) -> std::io::Result<()> {
-    let door: Door = door.into();
+pub async fn serve(door: Door, router: Router, life: Life) -> std::io::Result<()> {
     let ending = life.clone();
     let router = router.into_make_service_with_connect_info::<Peer>();
     let server =

@@ -22,7 +22,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct JournalSetup {
     /// The file.
     pub path: PathBuf,
-    /// What the service knows when it is started anew. Either way it still tells
+    /// What the service knows when it is restarted. Either way it still tells
     /// the events of its earlier lives.
     pub memory: Memory,
     /// What the service and its settings are called: a journal of another one is

@@ -10,7 +10,7 @@ use crate::{App, Service, clock_samples, count_samples};
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use gridrig_core::agent::{Agent as _, JobHolder, JobState, JobView};
+use gridrig_core::agent::{Agent as _, Cancel, JobHolder, JobState, JobView};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
 use gridrig_drivers::real_time::Driven;
@@ -106,6 +106,26 @@ pub async fn show<S: Service>(
     let view = app.call(move |machine, _| machine.view(JobId(id))).await?;
     let view = view.ok_or_else(|| Problem::unknown_job(id))?;
     Ok(Json(status(&view)))
+}
+
+/// Cancels a job. Whoever has one that is elsewhere is told to.
+///
+/// # Errors
+/// A problem document when nobody here knows it, it has ended otherwise, or the machine
+/// cannot be called.
+pub async fn cancel<S: Service>(app: &App<S>, id: u32) -> Result<JobStatus, ProblemResponse> {
+    let job = JobId(id);
+    let call = app.call(move |machine, now| {
+        machine.handle(now, Cancel(job));
+        machine.view(job)
+    });
+    let view = call.await?.ok_or_else(|| Problem::unknown_job(id))?;
+    let status = status(&view);
+    if status.is_over() && status.state != "cancelled" {
+        let detail = format!("job {id} is {}, so it cannot be cancelled", status.state);
+        return Err(Problem::new(409, "job-ended", detail).into());
+    }
+    Ok(status)
 }
 
 /// Ends of clients' jobs in the order in which they happened, for following

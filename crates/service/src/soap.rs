@@ -1,8 +1,7 @@
 //! SOAP over HTTP: requests as an axum handler takes them, answers as it gives
 //! them.
 
-use crate::http::ProblemResponse;
-use axum::body::Bytes;
+use crate::http::{self, ProblemResponse};
 use axum::extract::{FromRequest, Request as HttpRequest};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
@@ -59,12 +58,8 @@ impl<S: Send + Sync> FromRequest<S> for Request {
     async fn from_request(request: HttpRequest, state: &S) -> Result<Self, Reply> {
         let headers = request.headers().clone();
         let version = assumed(&headers).map_err(Reply::from)?;
-        let body = Bytes::from_request(request, state).await.map_err(|error| {
-            let (code, status) = match error.status() {
-                StatusCode::PAYLOAD_TOO_LARGE => ("too-large", 413),
-                _ => ("unreadable", 400),
-            };
-            let fault = Fault::sender(code, error.body_text()).with_status(status);
+        let body = http::bytes(request, state).await.map_err(|problem| {
+            let fault = Fault::sender(problem.code, problem.detail).with_status(problem.status);
             Reply::fault(&fault, version, Vec::new())
         })?;
         let envelope = Envelope::read(&body, version)?;
@@ -87,24 +82,23 @@ impl<S: Send + Sync> FromRequest<S> for Request {
     }
 }
 
-/// The action of faults about WS-Addressing itself (SOAP Binding, section 6).
-const FAULT_ACTION: &str = "http://www.w3.org/2005/08/addressing/fault";
+/// The action of faults about WS-Addressing itself (SOAP Binding, section 6), and of
+/// what is no operation's fault.
+pub const FAULT_ACTION: &str = "http://www.w3.org/2005/08/addressing/fault";
 
 /// The version that the media type speaks of; one that is not XML is refused.
 /// A request without one is taken for SOAP 1.1.
 fn assumed(headers: &HeaderMap) -> Result<Version, Unreadable> {
-    let Some(media) = headers.get(header::CONTENT_TYPE) else {
+    if !headers.contains_key(header::CONTENT_TYPE) {
         return Ok(Version::Soap11);
-    };
-    let media = media.to_str().unwrap_or("");
-    let essence = media.split(';').next().unwrap_or("").trim();
-    match essence.to_ascii_lowercase().as_str() {
+    }
+    match http::media_type(headers).as_str() {
         "text/xml" | "application/xml" => Ok(Version::Soap11),
         "application/soap+xml" => Ok(Version::Soap12),
         _ => {
             let reason = format!(
                 "header Content-Type = \"{}\": expected text/xml or application/soap+xml",
-                excerpt(media)
+                excerpt(http::header_text(headers, header::CONTENT_TYPE).unwrap_or_default())
             );
             Err(Unreadable {
                 version: Version::Soap11,

@@ -11,6 +11,7 @@ use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::message::Route;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
+use gridrig_protocol::lagrid::codes;
 use gridrig_protocol::rest::{JobReceipt, JobSubmission, Problem};
 
 /// The job as the machine takes it in.
@@ -44,7 +45,7 @@ pub fn arrival(job: JobSubmission, hosts: NotifyHosts) -> Result<Arrival, Proble
 pub fn conflict(error: SubmitError) -> Problem {
     match error {
         SubmitError::IdTaken(_) => Problem::new(409, "job-id-taken", error.to_string()),
-        SubmitError::KeyReused(_) => Problem::new(422, "key-reused", error.to_string()),
+        SubmitError::KeyReused(_) => Problem::new(422, codes::KEY_REUSED, error.to_string()),
         SubmitError::NotHere => Problem::new(404, "not-here", error.to_string()),
         SubmitError::NotFoundYet => Problem::new(503, "not-found-yet", error.to_string()),
     }
@@ -63,11 +64,11 @@ pub async fn submit<S: Service>(
     let (meant, from) = (arrival.meant, arrival.from());
     let call = |machine: &mut Driven<S::Machine>, now| machine.handle(now, arrival);
     let receipt = app.message(meant, call).await?.map_err(conflict)?;
-    match (receipt.repeated, from) {
-        (true, _) => app.metrics.count_repeated(),
-        (false, Party::Broker(_)) => app.metrics.count_message(from_broker),
-        (false, _) => app.metrics.count_message(MessageKind::Submit),
-    }
+    let kind = match from {
+        Party::Broker(_) => from_broker,
+        _ => MessageKind::Submit,
+    };
+    app.metrics.count_received(kind, !receipt.repeated);
     answer(&receipt, from)
 }
 

@@ -40,12 +40,12 @@ impl<'a> Draw<'a> {
         self.outage(plan, of, None, true);
     }
 
-    /// Brokers are started anew and have forgotten everything, so many times in all.
+    /// Brokers are restarted and have forgotten everything, so many times in all.
     pub fn restarts(&mut self, plan: &mut FaultPlan, times: u32) {
         self.stops(plan, times, Some(Memory::None));
     }
 
-    /// Brokers stop, so many times, and go on: started anew with this memory, or,
+    /// Brokers stop, so many times, and go on: restarted with this memory, or,
     /// without one, because they only stood still.
     pub fn stops(&mut self, plan: &mut FaultPlan, times: u32, anew: Option<Memory>) {
         for _ in 0..times {

@@ -27,6 +27,16 @@ use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
 use std::sync::Arc;
 
+/// The disciplines that scenarios draw, those that promise starts last. A list of
+/// its own, as that of policies.
+const DISCIPLINES: [DisciplineKind; 5] = [
+    DisciplineKind::FirstInFirstFit,
+    DisciplineKind::Fcfs,
+    DisciplineKind::EasyBackfill,
+    DisciplineKind::ConservativeBackfill,
+    DisciplineKind::SlurmBackfill,
+];
+
 /// The policies that the reference models itself. A list of its own: a policy
 /// that is added to the table shifts no scenario.
 const POLICIES: [&str; 15] = [
@@ -92,6 +102,15 @@ pub fn exact_scenario(seed: u64) -> Scenario {
     let mut scenario = lone_cluster(seed);
     tight::tighten(&mut rng, &mut scenario, true);
     scenario.grid.clusters[0].config.slurm.bf_resolution = SimDuration::ZERO;
+    scenario
+}
+
+/// The same with every cluster under this discipline.
+#[must_use]
+pub fn under(discipline: DisciplineKind, mut scenario: Scenario) -> Scenario {
+    for cluster in &mut scenario.grid.clusters {
+        cluster.config.discipline = discipline;
+    }
     scenario
 }
 
@@ -306,7 +325,7 @@ fn links(rng: &mut ChaCha8Rng, grid: &mut Grid, domains: u16) {
 }
 
 fn cluster(rng: &mut ChaCha8Rng, id: ClusterId) -> ClusterConfig {
-    let discipline = pick(rng, DisciplineKind::ALL);
+    let discipline = pick(rng, &DISCIPLINES);
     let mut config = ClusterConfig::new(id, resources(rng), discipline);
     config.interval = millis(pick(rng, &[0, 0, 0, 5, 500, 750]));
     config.slurm = SlurmBackfillSettings {

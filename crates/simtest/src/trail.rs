@@ -45,7 +45,7 @@ pub enum Step {
     Notified(Party, Party),
     /// News of the end has arrived where the job came in.
     Seen(Party),
-    /// Found by the first, which was started anew, with the second: with itself, if
+    /// Found by the first, which was restarted, with the second: with itself, if
     /// nobody else has it.
     Found(DomainId, Party),
     /// Turned away for good.

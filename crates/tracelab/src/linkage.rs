@@ -16,7 +16,7 @@
 mod agreement;
 mod elbow;
 
-pub use agreement::{Matched, adjusted_rand_index, match_clusters};
+pub use agreement::{adjusted_rand_index, match_clusters};
 pub use elbow::elbow;
 
 use std::cmp::Ordering;
@@ -99,29 +99,15 @@ pub fn average_linkage(points: &[u64]) -> Result<Dendrogram, LinkageError> {
     if last - first > MAX_SPAN {
         return Err(LinkageError::TooWide(last - first));
     }
-    let (points, weights) = collapse(sorted);
+    let same = sorted.chunk_by(|a, b| a == b);
+    let (points, weights): (Vec<u64>, Vec<u32>) =
+        same.map(|same| (same[0], same.len() as u32)).unzip();
     let merges = merge_all(&points, &weights);
     Ok(Dendrogram {
         points,
         weights,
         merges,
     })
-}
-
-/// Equal points become one point with their number as its weight.
-fn collapse(mut sorted: Vec<u64>) -> (Vec<u64>, Vec<u32>) {
-    let mut weights: Vec<u32> = Vec::with_capacity(sorted.len());
-    let mut previous = None;
-    for point in &sorted {
-        match weights.last_mut() {
-            Some(weight) if previous == Some(*point) => *weight += 1,
-            _ => weights.push(1),
-        }
-        previous = Some(*point);
-    }
-    sorted.dedup();
-    weights.shrink_to_fit();
-    (sorted, weights)
 }
 
 /// The difference of two means, as whole part and remainder over divisor.

@@ -1,9 +1,9 @@
 //! Whether a reduced trace still behaves like its original (LSAP 3.2 and its
-//! Figures 3 and 4), judged by what honest sampling would have given.
+//! Figures 3 and 4), judged by what random sampling would have given.
 //!
 //! [`validate`] measures some thirty statistics of the reduced trace against
 //! the part of the original it was made from, measures the same of a few
-//! hundred honest samples of that part, and passes the reduction where all its
+//! hundred random samples of that part, and passes the reduction where all its
 //! statistics lie within their common 99 % envelope. `docs/validate.md` has
 //! every statistic with its formula.
 
@@ -42,7 +42,7 @@ pub struct Options {
     /// The part of the original that the reduced trace was made from, and how
     /// its times were scaled.
     pub selection: Selection,
-    /// Honest samples of each design; at least [`MIN_SAMPLES`].
+    /// Random samples of each design; at least [`MIN_SAMPLES`].
     pub samples: u32,
     /// Seed of the samples.
     pub seed: u64,
@@ -64,7 +64,7 @@ pub struct Options {
 /// are the most extreme 1 %.
 pub const MIN_SAMPLES: u32 = 200;
 
-/// The share of honest samples that may lie outside the common envelope.
+/// The share of random samples that may lie outside the common envelope.
 pub const LEVEL: f64 = 0.01;
 
 impl Default for Options {

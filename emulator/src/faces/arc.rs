@@ -123,16 +123,14 @@ impl Face {
         (number.to_string() == digits).then_some(number)
     }
 
-    /// The present on the wall, in nanoseconds since 1970.
-    fn unix_ns(&self, at: SimTime) -> u64 {
-        let clock = self.app.config.clock;
-        let since = clock.wall(at.since(SimTime::ZERO));
-        let since = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
-        clock.epoch_unix_ns().saturating_add(since)
+    fn unix_s(&self, at: SimTime) -> u64 {
+        self.app.config.clock.unix_ns(at) / 1_000_000_000
     }
 
-    fn unix_s(&self, at: SimTime) -> u64 {
-        self.unix_ns(at) / 1_000_000_000
+    /// The present in Unix seconds, as certificates count.
+    fn unix_now(&self) -> i64 {
+        let now = self.app.config.clock.now();
+        i64::try_from(self.unix_s(now)).unwrap_or(i64::MAX)
     }
 }
 

@@ -15,7 +15,7 @@ mod wsdl;
 use crate::Config;
 use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, Uri};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::post;
 use axum::{Extension, Router};
 use documents::Documents;
@@ -23,7 +23,7 @@ use gridrig_core::time::SimDuration;
 use gridrig_protocol::bes::Operation;
 use gridrig_protocol::soap::Fault;
 use gridrig_service::http::{Peer, ProblemResponse, base_of};
-use gridrig_service::soap::{self, Reply, Request};
+use gridrig_service::soap::{self, FAULT_ACTION, Request};
 use gridrig_service::{App, incarnation};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -91,22 +91,15 @@ const SECURITY: (&str, &str) = (
     "Security",
 );
 
-/// The WS-Addressing action of what is no operation's fault.
-const FAULT: &str = "http://www.w3.org/2005/08/addressing/fault";
-
 async fn serve(
     State(face): State<Arc<Face>>,
     uri: Uri,
     peer: Option<Extension<ConnectInfo<Peer>>>,
-    request: Result<Request, Reply>,
+    request: Request,
 ) -> Response {
-    let request = match request {
-        Ok(request) => request,
-        Err(reply) => return reply.into_response(),
-    };
     let Some(operation) = Operation::of(&request.envelope.body) else {
         let fault = Fault::unknown_operation(&request.envelope.body);
-        return soap::answer(&request, (FAULT, FAULT), Err(fault));
+        return soap::answer(&request, (FAULT_ACTION, FAULT_ACTION), Err(fault));
     };
     let actions = (operation.response_action(), operation.fault_action());
     let result = match request.envelope.check_understood(&[SECURITY]) {

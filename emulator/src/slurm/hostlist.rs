@@ -96,6 +96,18 @@ pub(crate) fn compress<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     groups.join(",")
 }
 
+/// Numbers of at least so many digits in their order, `01-03,07`: a range where
+/// neighbours follow each other.
+pub(crate) fn ranges(numbers: &[u64], width: usize) -> String {
+    let run = |run: &[u64]| match run {
+        [first, .., last] => format!("{first:0width$}-{last:0width$}"),
+        one => one.iter().map(|only| format!("{only:0width$}")).collect(),
+    };
+    let runs = numbers.chunk_by(|one, next| one + 1 == *next);
+    let runs: Vec<String> = runs.map(run).collect();
+    runs.join(",")
+}
+
 /// Names of one prefix with numbers of one width.
 struct Group<'a> {
     prefix: &'a str,
@@ -119,16 +131,10 @@ impl Group<'_> {
 
 impl fmt::Display for Group<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = self.width;
-        let run = |run: &[u64]| match run {
-            [first, .., last] => format!("{first:0width$}-{last:0width$}"),
-            one => one.iter().map(|only| format!("{only:0width$}")).collect(),
-        };
-        let runs = self.numbers.chunk_by(|one, next| one + 1 == *next);
-        let runs: Vec<String> = runs.map(run).collect();
+        let numbers = ranges(&self.numbers, self.width);
         match self.numbers.len() {
-            0 | 1 => write!(f, "{}{}", self.prefix, runs.concat()),
-            _ => write!(f, "{}[{}]", self.prefix, runs.join(",")),
+            0 | 1 => write!(f, "{}{numbers}", self.prefix),
+            _ => write!(f, "{}[{numbers}]", self.prefix),
         }
     }
 }

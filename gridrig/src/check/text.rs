@@ -30,6 +30,9 @@ impl fmt::Display for CheckReport {
             if let Some(window) = &workload.window {
                 writeln!(f, "  {}", window.sentence())?;
             }
+            if !workload.drawn.is_empty() {
+                writeln!(f, "  drawn at random by draw: {}", list(&workload.drawn))?;
+            }
             if let Some(share) = workload.share {
                 writeln!(f, "  share: {share:.4}, chosen by its load")?;
             }

@@ -50,7 +50,7 @@ fn jobs(report: &CheckReport, add: Add<'_>) {
     } else if report.impossible_jobs == report.jobs {
         add(
             "nothing-can-run",
-            "no cluster in reach could ever run any of the jobs".to_owned(),
+            "no job fits any cluster in its reach: all will be rejected".to_owned(),
         );
     } else if report.impossible_jobs > 0 {
         let message = format!(
@@ -61,8 +61,8 @@ fn jobs(report: &CheckReport, add: Add<'_>) {
     }
     if let Some(load) = report.offered_load.filter(|load| *load > 1.0) {
         let message = format!(
-            "the offered load is {load:.2}: more is asked than all clusters can do, queues grow to \
-             the end, and every mean depends on the length of the run"
+            "the offered load is {load:.2}, more than the clusters can process: queues grow until \
+             the last arrival, and every mean depends on the length of the run"
         );
         add("overload", message);
     }
@@ -93,8 +93,8 @@ fn compression(facts: &Facts<'_>, report: &CheckReport, add: Add<'_>) {
         part("scheduling pass", cluster.config.interval);
     }
     if ours(facts).next().is_some() {
-        part("mean over", SimDuration::from_secs(30));
-        part("mean over", SimDuration::from_secs(300));
+        part("mean load over", SimDuration::from_secs(30));
+        part("mean load over", SimDuration::from_secs(300));
     }
     if let Clock::Real { speed } = facts.scenario.clock {
         let lag = SimDuration::from_millis(1).as_secs_f64() * speed.as_f64() * factor;
@@ -104,7 +104,8 @@ fn compression(facts: &Facts<'_>, report: &CheckReport, add: Add<'_>) {
         return;
     }
     let message = format!(
-        "arrivals are compressed {factor} times and intervals are not; in trace time: {}",
+        "jobs arrive {factor} times as fast as in the trace, but intervals and latencies are not \
+         shortened; in the time of the trace, {}",
         parts.join(", ")
     );
     add("compressed-intervals", message);
@@ -122,8 +123,8 @@ fn external(facts: &Facts<'_>, add: Add<'_>) {
     };
     if !facts.scenario.external.brokers.is_empty() && speed != Decimal::ONE {
         let message = format!(
-            "the rig runs {speed} times faster than the wall and a broker that is not ours does \
-             not: each second that it takes is {speed} s of the run"
+            "the run is {speed} times as fast as the wall clock and an external broker is not: \
+             each second that it takes is {speed} s of the run"
         );
         add("external-speed", message);
     }
@@ -144,8 +145,8 @@ fn run_times(facts: &Facts<'_>, add: Add<'_>) {
     let wanted_s = interval.as_secs_f64() * INTERVALS_PER_RUN;
     if median_s < wanted_s {
         let message = format!(
-            "the median run takes {}, less than {INTERVALS_PER_RUN} broker intervals ({}): delay \
-             and expansion show the interval more than the queue",
+            "the median run time is {}, less than {INTERVALS_PER_RUN} broker intervals ({}): delay \
+             and expansion depend more on the broker interval than on the queues",
             human(median_s),
             human(wanted_s)
         );
@@ -155,8 +156,8 @@ fn run_times(facts: &Facts<'_>, add: Add<'_>) {
     let share = short as f64 / runs.len() as f64;
     if share > SHORT_RUNS {
         let message = format!(
-            "{:.1} % of the runs are shorter than one broker interval ({}): they start and end \
-             between two looks of the broker",
+            "{:.1} % of the jobs run for less than one broker interval ({}): they can start and \
+             end between two cycles of the broker",
             share * 100.0,
             human(interval.as_secs_f64())
         );
@@ -178,7 +179,7 @@ fn herding(facts: &Facts<'_>, report: &CheckReport, add: Add<'_>) {
             || seen.busiest_exchange >= BURST;
         if domain.broker.own_dispatch == OwnDispatch::Ignored && crowded {
             crowds.push(format!(
-                "{}: {:.2} jobs per cycle, {:.2} per exchange, up to {} in one",
+                "{}: {:.2} jobs arrive per cycle and {:.2} per exchange, at most {}",
                 domain.name, seen.jobs_per_cycle, seen.jobs_per_exchange, seen.busiest_exchange,
             ));
         }
@@ -196,8 +197,8 @@ fn herding(facts: &Facts<'_>, report: &CheckReport, add: Add<'_>) {
         }
     };
     let message = format!(
-        "{where_to}: with own_dispatch = \"ignored\" all jobs between two exchanges follow the \
-         same information to the same place ({})",
+        "{where_to}. With own_dispatch = \"ignored\" a broker does not count the jobs that it has \
+         sent since the last exchange, and can send all of them to the same place (under {})",
         stale.join(", ")
     );
     add("herding", message);
@@ -208,8 +209,8 @@ fn reduction(report: &CheckReport, add: Add<'_>) {
         for step in &workload.steps {
             if step.name == "width-limit" && step.work_lost > 0.0 {
                 let message = format!(
-                    "{}: {} jobs wider than max_processors are left out, and with them {:.1} % \
-                     of the demand",
+                    "{}: {} jobs ask for more than max_processors and are left out, which are \
+                     {:.1} % of the processor-seconds",
                     workload.trace,
                     step.jobs_before - step.jobs_after,
                     step.work_lost * 100.0
@@ -221,8 +222,8 @@ fn reduction(report: &CheckReport, add: Add<'_>) {
             };
             if before > 0.0 && (after / before - 1.0).abs() > LOAD_CHANGE {
                 let message = format!(
-                    "{}: step {} takes the offered load from {before:.3} to {after:.3}: what comes \
-                     after it cannot be compared with what was before",
+                    "{}: step {} changes the offered load from {before:.3} to {after:.3}: results \
+                     with and without this step cannot be compared",
                     workload.trace, step.name
                 );
                 add("load-changed", message);
@@ -237,15 +238,15 @@ fn edges(facts: &Facts<'_>, add: Add<'_>) {
     let count = windows.count();
     if count > 0 {
         let message = format!(
-            "{count} of {} workloads are windows of their traces: the clusters start empty, jobs \
-             that began before the window are missing from its load, and nothing arrives after it",
+            "{count} of {} workloads use only a window of their trace: the clusters are empty when \
+             it begins, jobs submitted before it are missing, and no job arrives after it",
             facts.scenario.workloads.len()
         );
         add("cut-edges", message);
     }
     if facts.scenario.measure.stop == Stop::LastArrival {
-        let message = "measure.stop = \"last-arrival\" leaves jobs unfinished: waits and delays \
-                       are biased low";
+        let message = "measure.stop = \"last-arrival\" leaves jobs unfinished: mean wait times and \
+                       delays are too low";
         add("no-cool-down", message.to_owned());
     }
 }
@@ -261,9 +262,9 @@ fn races(facts: &Facts<'_>, add: Add<'_>) {
         let margin = margin(&from.broker, &to.broker, link).as_secs_f64();
         if margin < lateness {
             let message = format!(
-                "jobs forwarded from {} reach {} within {} of one of its cycles, less than the \
-                 {} (of the run) by which timers may be late: whether they are in time for the \
-                 cycle is a race",
+                "jobs that {} forwards arrive at {} within {} of a cycle there, and timers may be \
+                 late by {} (in time of the run): chance decides whether a job is in time for the \
+                 cycle",
                 from.name,
                 to.name,
                 human(margin),
@@ -279,7 +280,7 @@ fn races(facts: &Facts<'_>, add: Add<'_>) {
 fn margin(from: &BrokerSettings, to: &BrokerSettings, link: &Link) -> SimDuration {
     // Both cycle on the grid of the greatest common divisor of their
     // intervals; the margin is the distance to its nearest point.
-    let step = gcd(from.interval.as_nanos(), to.interval.as_nanos());
+    let step = crate::realtime::gcd(from.interval.as_nanos(), to.interval.as_nanos());
     if step == 0 {
         return SimDuration::ZERO;
     }
@@ -287,10 +288,6 @@ fn margin(from: &BrokerSettings, to: &BrokerSettings, link: &Link) -> SimDuratio
     let cycle = to.phase.as_nanos() % step;
     let apart = arrival.abs_diff(cycle);
     SimDuration::from_nanos(apart.min(step - apart))
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub struct ServiceArgs {
     #[arg(long, default_value = "127.0.0.1:0")]
     pub listen: std::net::SocketAddr,
     /// How many times faster than the wall clock the run goes
-    #[arg(long, default_value = "1", value_parser = values::speed)]
+    #[arg(long, default_value = "1", value_parser = values::text::<Decimal>)]
     pub speed: Decimal,
     /// Time 0 of the run, in Unix nanoseconds as of `date +%s%N`; the same for all
     /// services of one run [default: when the service starts]
@@ -83,7 +83,7 @@ pub struct EmulatorArgs {
           value_parser = values::one_of(DisciplineKind::ALL, DisciplineKind::name))]
     pub discipline: DisciplineKind,
     /// Time between scheduling passes; with 0s a pass follows every change
-    #[arg(long, default_value = "0s", value_parser = values::duration)]
+    #[arg(long, default_value = "0s", value_parser = values::text::<SimDuration>)]
     pub interval: SimDuration,
     /// Position among the clusters of its broker, from 0 (without --scenario)
     #[arg(long, default_value = "0", conflicts_with = "scenario")]
@@ -103,7 +103,7 @@ pub struct EmulatorArgs {
     /// With the face arc: how long each of a computing element's own steps
     /// takes, on the wall clock: four before the LRMS, three after it, one to
     /// kill a job [default: the scenario's, else 0s]
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", value_parser = values::text::<SimDuration>)]
     pub arc_step: Option<SimDuration>,
     /// Speak TLS with this certificate, in PEM
     #[arg(
@@ -144,9 +144,9 @@ pub struct EmulatorArgs {
         requires = "slurm_execute"
     )]
     pub slurm_at_once: usize,
-    /// What runs the jobs: emulated, or slurm, a real Slurm that is used by its
-    /// commands; the cluster then has its nodes [default: the scenario's, else
-    /// emulated]
+    /// What runs the jobs: emulated, or slurm (a real Slurm, called by its commands;
+    /// the nodes of the cluster are then those of Slurm) [default: the scenario's,
+    /// else emulated]
     #[arg(long, value_name = "LRMS", conflicts_with_all = ["all", "slurm_bin"])]
     pub lrms: Option<String>,
     /// The slurm.conf of the real Slurm [default: SLURM_CONF, else Slurm's default]
@@ -193,7 +193,7 @@ pub struct BrokerArgs {
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "scenario")]
     pub set: Vec<String>,
     /// Forwarding policy [default: the first of the scenario]
-    #[arg(long, value_parser = values::policy)]
+    #[arg(long, value_parser = values::text::<PolicySpec>)]
     pub policy: Option<PolicySpec>,
     /// The address of a cluster of its own; without --scenario, in the order
     /// of their --index
@@ -204,8 +204,8 @@ pub struct BrokerArgs {
     #[arg(long = "peer", value_name = "NAME=URL", requires = "scenario",
           value_parser = values::named_url)]
     pub peers: Vec<(String, String)>,
-    /// Admit a program that is no broker and submits by the protocol of LA Grid, as
-    /// the initiator of this name; it is sent no requests
+    /// Accept jobs by the protocol of LA Grid from a program that is no broker and
+    /// that names itself so as the initiator; it is sent no requests
     #[arg(long = "client", value_name = "NAME")]
     pub clients: Vec<String>,
     /// The protocol to peers, instead of the scenario's: native, json, soap (1.1)
@@ -221,8 +221,8 @@ pub struct BrokerArgs {
     /// stopped
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
-    /// What a restarted broker knows: journal, all that the file says, or none; it
-    /// serves the events from before in both cases
+    /// What a restarted broker remembers: journal (all that the file says) or none;
+    /// in both cases it still serves its earlier events
     #[arg(long, value_name = "MEMORY", requires = "journal",
           default_value = "journal",
           value_parser = values::one_of(&Memory::ALL, Memory::name))]
@@ -283,9 +283,9 @@ pub struct SessionArgs {
     /// heartbeat
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::positive)]
     pub heartbeat: SimDuration,
-    /// A peer that has been lost for so long is given up, and touch with the
-    /// jobs there is lost
-    #[arg(long, value_name = "DURATION", default_value = "5min", value_parser = values::duration)]
+    /// Give a peer up that has been lost for this long: touch with the jobs there is
+    /// lost, others are decided without it
+    #[arg(long, value_name = "DURATION", default_value = "5min", value_parser = values::text::<SimDuration>)]
     pub give_up: SimDuration,
     /// Send peers the load of a cluster only when it has changed by more than this
     /// share of the processors, such as 0.1 [default: at each exchange]
@@ -352,8 +352,8 @@ pub struct ReplayArgs {
     /// How many commands of --outlet run at a time
     #[arg(long, value_name = "N", default_value = "4")]
     pub outlet_at_once: usize,
-    /// Wall time without an event of any job after which jobs that an outlet has
-    /// accepted and no LRMS has received are given up
+    /// Give jobs up that an outlet has accepted and no LRMS has received, once no
+    /// event of any job has come for this long, in wall time
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = values::wall)]
     pub lost_after: Duration,
     /// A service whose events belong to the run; give all of them

@@ -2,34 +2,24 @@
 
 use crate::words::list;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use gridrig_core::policy::PolicySpec;
 use gridrig_core::session::{Roles, Threshold};
-use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_scenario::threshold;
+use gridrig_core::time::SimDuration;
+use gridrig_scenario::value::{AboveZero, Text};
 use std::time::Duration;
 
-/// A length of time of the run.
-pub fn duration(text: &str) -> Result<SimDuration, String> {
-    let length = SimDuration::parse(text);
-    length.map_err(|why| format!("{why} (expected a duration such as 5s)"))
+/// A value that is read, and refused, as in a scenario.
+pub fn text<T: Text>(text: &str) -> Result<T, String> {
+    T::read(text).map_err(|why| format!("expected {why}"))
 }
 
 /// A length of time of the run that is not 0.
-pub fn positive(text: &str) -> Result<SimDuration, String> {
-    let length = duration(text)?;
-    let some = (!length.is_zero()).then_some(length);
-    some.ok_or_else(|| "expected a duration above 0".to_owned())
+pub fn positive(given: &str) -> Result<SimDuration, String> {
+    text(given).map(|AboveZero(length)| length)
 }
 
 /// A length of wall-clock time.
-pub fn wall(text: &str) -> Result<Duration, String> {
-    duration(text).map(|length| Duration::from_nanos(length.as_nanos()))
-}
-
-/// By how much a clock is faster than the wall.
-pub fn speed(text: &str) -> Result<Decimal, String> {
-    let speed = Decimal::parse(text).filter(|speed| !speed.is_zero());
-    speed.ok_or_else(|| "expected a number above 0, such as 10".to_owned())
+pub fn wall(given: &str) -> Result<Duration, String> {
+    text::<SimDuration>(given).map(|length| Duration::from_nanos(length.as_nanos()))
 }
 
 /// A share, exactly to a millionth.
@@ -38,17 +28,6 @@ pub fn share(text: &str) -> Result<Threshold, String> {
     let share = share.filter(|share| (0.0..=1.0).contains(share));
     let share = share.ok_or("expected a share from 0 to 1, such as 0.1")?;
     Ok(Threshold::of_millionths((share * 1e6).round() as u32))
-}
-
-/// A bound on a figure of a run.
-pub fn bound(text: &str) -> Result<threshold::Threshold, String> {
-    threshold::Threshold::parse(text)
-        .map_err(|why| format!("expected a threshold such as \"delay_s.p95 < 60\" ({why})"))
-}
-
-/// A policy with its parameters.
-pub fn policy(text: &str) -> Result<PolicySpec, String> {
-    text.parse().map_err(|what| format!("expected {what}"))
 }
 
 /// What a broker is to a peer.

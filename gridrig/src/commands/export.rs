@@ -45,8 +45,8 @@ pub struct ExportArgs {
 }
 
 /// What a run can be exported as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 enum Form {
     /// The job table, column by column.
     Csv,
@@ -58,10 +58,6 @@ enum Form {
 }
 
 impl Form {
-    fn name(self) -> &'static str {
-        self.into()
-    }
-
     /// Behind the name of a run.
     const fn ending(self) -> &'static str {
         match self {
@@ -120,7 +116,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     }
     match args.json {
         true => print_json(&json!({
-            "format": args.format.name(),
+            "format": args.format,
             "files": files,
             "skipped": skipped,
         })),

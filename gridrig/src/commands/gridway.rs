@@ -49,7 +49,7 @@ struct EmArgs {
     #[command(flatten)]
     clusters: ClusterArgs,
     /// Run time of jobs that do not give one
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = values::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = values::text::<SimDuration>)]
     default_run_time: SimDuration,
     /// Wall time between two queries of the jobs that have not ended
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = values::wall)]

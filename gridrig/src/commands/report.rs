@@ -6,7 +6,7 @@ use crate::cli::ReportArgs;
 use crate::exit::Failure;
 use anyhow::Context as _;
 use gridrig_results::report::{self, Options, Report};
-use std::fs::File;
+use gridrig_tracelab::format::create;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -39,18 +39,10 @@ pub(super) fn report(args: &ReportArgs) -> Result<(), Failure> {
 /// page, and a page that could not be written leaves the one before it.
 fn write(out: &Path, force: bool, html: &str) -> anyhow::Result<()> {
     refuse_existing(out, force)?;
-    let mut name = out.file_name().unwrap_or(out.as_os_str()).to_owned();
-    name.push(".partial");
-    let partial = out.with_file_name(name);
-    let written = File::create(&partial)
-        .and_then(|mut file| {
-            file.write_all(html.as_bytes())
-                .and_then(|()| file.sync_all())
-        })
-        .and_then(|()| std::fs::rename(&partial, out));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&partial);
-    }
+    let written = create(out).and_then(|mut file| {
+        file.write_all(html.as_bytes())?;
+        file.commit()
+    });
     written.with_context(|| format!("{}: cannot be written", out.display()))
 }
 

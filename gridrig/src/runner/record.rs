@@ -6,7 +6,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::policy::PolicySpec;
 use gridrig_results::audit::{AuditFacts, AuditReport, Violation, audit};
 use gridrig_results::regret::Regret;
-use gridrig_results::{JobTable, RunHeader, RunSummary};
+use gridrig_results::{JobTable, RunSummary};
 use std::path::PathBuf;
 
 /// One policy on one replication.
@@ -96,9 +96,10 @@ impl PolicyRun {
         let note = audited.as_ref().ok().and_then(AuditReport::note);
         let violations = audited.err().unwrap_or_default();
         let mut failures = executed.faults.clone();
-        let mut header = header(cell, load, executed, &violations);
-        header.warnings.extend(note);
-        let mut summary = RunSummary::compute(table, &measure, &header);
+        let mut known = known(cell, load, executed, &violations);
+        known.warnings.extend(note);
+        let tolerance = executed.timer_tolerance;
+        let mut summary = RunSummary::compute(table, &measure, tolerance, known);
         if scenario.regret {
             summary.regret = Regret::of(table, grid, &load.submissions, &measure);
         }
@@ -147,7 +148,8 @@ impl PolicyRun {
     }
 }
 
-fn header(cell: &Cell, load: &Load, executed: &Executed, violations: &[Violation]) -> RunHeader {
+/// What the job table does not have.
+fn known(cell: &Cell, load: &Load, executed: &Executed, violations: &[Violation]) -> RunSummary {
     let replication = &cell.replication;
     let scenario = &replication.scenario;
     let mut warnings = load.warnings.clone();
@@ -155,7 +157,7 @@ fn header(cell: &Cell, load: &Load, executed: &Executed, violations: &[Violation
     if executed.interrupted {
         warnings.push("the run was interrupted: it is partial".to_owned());
     }
-    RunHeader {
+    RunSummary {
         policy: cell.contender.name.clone(),
         seed: replication.seed,
         replication: replication.index,
@@ -170,7 +172,7 @@ fn header(cell: &Cell, load: &Load, executed: &Executed, violations: &[Violation
         skipped: load.skipped(),
         valid: violations.is_empty() && !executed.interrupted && executed.faults.is_empty(),
         warnings,
-        timer_tolerance: executed.timer_tolerance,
+        ..RunSummary::default()
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Cell, Executed, Load, PolicyRun, RunOptions};
 use crate::exit::Failure;
 use crate::scenario::external::as_directory;
+use crate::scenario::value::Str;
 use crate::scenario::{Clock, POOLED_RESOURCES, Replication};
 use crate::words::hex;
 use anyhow::{Context as _, bail};
@@ -11,7 +12,7 @@ use gridrig_core::job::Submission;
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::resources;
 use gridrig_results::JobTable;
-use gridrig_results::rundir::{self, ChoiceDoc, RunFiles, RunInfo, ScaleDoc, StudyDoc, VariesDoc};
+use gridrig_results::rundir::{self, ChoiceDoc, Manifest, RunFiles, ScaleDoc, StudyDoc, VariesDoc};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,14 +67,14 @@ pub(super) fn write(
     };
     let replication = &cell.replication;
     let scenario = &replication.scenario;
-    let info = RunInfo {
+    let info = Manifest {
         policy: cell.contender.name.clone(),
         seed: replication.seed,
         replication: replication.index,
         clock: run.summary.clock.clone(),
-        measure: scenario.measure,
+        measure: scenario.measure.into(),
         partial: run.interrupted || scenario.measure.stop == gridrig_results::Stop::LastArrival,
-        tolerance: executed.timer_tolerance,
+        tolerance: Str(executed.timer_tolerance),
         scenario_hash: hex(Sha256::digest(scenario.to_canonical_toml())),
         workload_hashes: workload_hashes(&load.submissions),
         trace_sha256: load
@@ -85,8 +86,9 @@ pub(super) fn write(
         versions: versions(),
         study: study(replication),
         warnings: run.summary.warnings.clone(),
-        summary: Some(run.summary.clone()),
+        summary: serde_json::to_value(&run.summary).map_err(Failure::run)?,
         host: host(),
+        ..Manifest::default()
     };
     let text = scenario.to_resolved_toml();
     let files = RunFiles {

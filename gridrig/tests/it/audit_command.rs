@@ -7,7 +7,7 @@ use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::Submission;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
-use gridrig_results::rundir::{self, RunFiles, RunInfo};
+use gridrig_results::rundir::{self, Manifest, RunFiles};
 use gridrig_results::{EventLog, JobTable};
 use std::path::Path;
 
@@ -28,14 +28,14 @@ fn corrupted(change: Change, jobs: impl FnOnce(&mut Vec<Submission>)) -> String 
     for (at, event) in read.log.records() {
         change(at, event, &mut log);
     }
-    for (from, to, count) in read.log.info_messages() {
+    for (from, to, count, _) in read.log.info_messages() {
         log.add_info_messages(from, to, count);
     }
     let names = read.manifest.workloads.clone();
     let table = JobTable::build(&log, &read.submissions, &read.grid, &names);
-    let info = RunInfo {
+    let info = Manifest {
         clock: "virtual".to_owned(),
-        ..RunInfo::default()
+        ..Manifest::default()
     };
     let files = RunFiles {
         document: None,

@@ -64,7 +64,7 @@ fn a_compressed_run_is_told_what_its_intervals_are_in_trace_time() {
         .unwrap();
     for part in [
         "broker interval 5 s is 5 min",
-        "mean over 5 min is 5 h",
+        "mean load over 5 min is 5 h",
         "link latency 50 ms is 3 s",
         "LRMS latency 1 ms is 60 ms",
     ] {
@@ -105,7 +105,7 @@ fn crowds_in_many_domains_are_one_warning_that_names_the_first() {
     assert_eq!(messages.len(), 1, "{messages:?}");
     assert!(messages[0].starts_with("27 domains, "), "{messages:?}");
     assert!(
-        messages[0].contains("; and 24 more: with own_dispatch"),
+        messages[0].contains("; and 24 more. With own_dispatch"),
         "{messages:?}"
     );
 }
@@ -116,7 +116,9 @@ fn reductions_that_change_the_load_are_warned_of() {
     let limited = report(&wide, &["workload.max_processors=225"]);
     assert_eq!(codes(&limited), ["wide-jobs-lost", "load-changed"]);
     assert!(
-        limited.warnings[0].message.contains("1 jobs wider"),
+        limited.warnings[0]
+            .message
+            .contains("1 jobs ask for more than max_processors"),
         "{:?}",
         limited.warnings
     );

@@ -8,7 +8,10 @@ fn phases() -> Bench {
         "{PAIR}replicate = {{ over = \"broker-phase\", count = 5 }}\nprimary = [\"wait_s.p95\"]\n"
     );
     let bench = Bench::new(&scenario, &JOBS);
-    expect_code(&bench.run(&[]), 0);
+    let output = bench.run(&["--set=measure.tau=166.666666ms"]);
+    expect_code(&output, 0);
+    let text = stdout(&output);
+    assert!(flowing(&text).contains("tau = 0.167 s"), "{text}");
     bench
 }
 
@@ -38,6 +41,7 @@ fn a_study_is_compared_as_text_markdown_and_json_with_one_sentence() {
     assert_eq!(document["pairs"]["n"], 5);
     assert_eq!(document["method"]["interval"], "paired-t");
     assert_eq!(document["measured"]["jobs"], 30);
+    assert_eq!(document["measured"]["tau"], "0.167 s");
     let text = stdout(&compare(&[]));
     assert!(flowing(&text).starts_with(sentence), "{text}\n{sentence}");
     for said in [
@@ -45,6 +49,7 @@ fn a_study_is_compared_as_text_markdown_and_json_with_one_sentence() {
         "paired t",
         "5 broker phases",
         "of one workload",
+        "tau of the bounded slowdown is 0.167 s",
     ] {
         assert!(flowing(&text).contains(said), "{said}:\n{text}");
     }

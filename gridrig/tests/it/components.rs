@@ -1,6 +1,6 @@
 //! Jobs of several components from the scenario to the results.
 
-use crate::command::{Bench, PAIR, expect_code, json, run, stderr};
+use crate::command::{Bench, PAIR, expect_code, json, run, stderr, stdout};
 use crate::real_time::alone;
 use gridrig_core::event::EventKind;
 use gridrig_results::rundir;
@@ -66,6 +66,11 @@ fn both_clocks_run_jobs_of_several_components_and_the_audit_knows_them() {
         folders.push(directory);
     }
     assert_eq!(drawn[0], drawn[1]);
+    let output = run(&["check", &bench.path("s.toml")]);
+    let said = "drawn at random by draw: memory_mib, components\n";
+    assert!(stdout(&output).contains(said), "{}", stdout(&output));
+    let output = bench.run(&[]);
+    assert!(stdout(&output).contains(said), "{}", stdout(&output));
     let several = drawn[0].iter().filter(|job| job.only().is_none()).count();
     assert!((1..9).contains(&several), "{drawn:?}");
     expect_code(&run(&["compare", &folders[0], &folders[1]]), 0);
@@ -84,6 +89,40 @@ fn a_run_has_a_column_of_its_components_and_is_no_swf() {
     expect_code(&output, 2);
     let said = stderr(&output);
     assert!(said.contains("has 2 components (expected one)"), "{said}");
+}
+
+#[test]
+fn components_are_not_drawn_for_whom_only_one_can_be_told() {
+    let scenario = |more: &str| {
+        format!(
+            "[workload]\ntrace = \"t.swf\"\ndomain = \"a\"\n\
+             draw = {{ components = {{ 1 = 1, 2 = 1 }} }}\n\
+             [[domain]]\nname = \"a\"\nclusters = [ {{ name = \"a1\", processors = 4 }} ]\n{more}\n\
+             [run]\nclock = \"real\"\n"
+        )
+    };
+    let check = |more: &str| {
+        let bench = Bench::new(&scenario(more), &JOBS);
+        let output = run(&["check", &bench.path("s.toml")]);
+        (output.status.code(), stderr(&output))
+    };
+    let command = "broker = { kind = \"external\", submit = [\"true\", \"{script}\"] }";
+    let bes = "broker = { kind = \"external\", outlet = \"bes:http://localhost:1/\" }";
+    for narrow in [command, bes] {
+        let (code, said) = check(narrow);
+        let expected = "s.toml:4:23: field workload.draw.components = a table: expected \
+                        { 1 = 1 }, since the external broker of domain a takes jobs of one \
+                        component only";
+        assert!(code == Some(2) && said.contains(expected), "{said}");
+    }
+    let own = bes.replace("bes:", "json:");
+    let (code, said) = check(&own);
+    assert_eq!(code, Some(0), "{said}");
+    let slurm = "[[domain]]\nname = \"b\"\n\
+                 clusters = [ { name = \"b1\", processors = 4, lrms = \"slurm\" } ]";
+    let (code, said) = check(slurm);
+    let expected = "since the real LRMS of cluster b1 takes jobs of one component only";
+    assert!(code == Some(2) && said.contains(expected), "{said}");
 }
 
 #[test]

@@ -256,7 +256,7 @@ fn a_job_that_fails_is_not_taken_for_done_and_its_contact_comes_first() {
     assert_eq!(heard(&first, "wrapper"), Heard::Pending, "{first}");
     let said = em.wait("CALLBACK 0 ");
     assert_eq!(heard(&said, ""), Heard::Active, "{said}");
-    // The cluster is started anew and knows nothing of the job any more.
+    // The cluster is restarted and knows nothing of the job any more.
     let address = services[2].url.clone();
     let listen = address.strip_prefix("http://").unwrap().to_owned();
     services.truncate(2);

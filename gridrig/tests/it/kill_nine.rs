@@ -21,7 +21,7 @@ const SITES: [&str; 3] = ["a", "b", "c"];
 const VICTIM: usize = 1;
 const JOBS: u64 = 24;
 /// Seconds of the run per second on the wall: the run has to last longer than it
-/// takes a busy machine to start a broker anew.
+/// takes a busy machine to restart a broker.
 const SPEED: u64 = 10;
 
 fn scenario() -> String {
@@ -77,7 +77,7 @@ impl Rig {
         format!("http://127.0.0.1:{}", self.ports[name])
     }
 
-    /// `memory` is what a broker knows that is started anew.
+    /// `memory` is what a broker knows that is restarted.
     fn start(&mut self, kind: &str, name: &str, memory: &str) {
         let site = &name[..1];
         let listen = format!("127.0.0.1:{}", self.ports[name]);

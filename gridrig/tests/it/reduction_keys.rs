@@ -197,7 +197,7 @@ fn a_load_beyond_the_whole_trace_is_warned_of() {
     let bench = bench("load = { offered = 0.9 }");
     let text = stdout(&run(&["check", &bench.path("s.toml")]));
     assert!(
-        text.contains("less than the 0.9 asked for: all are kept"),
+        text.contains("less than the 0.9 that was asked for: all are kept"),
         "{text}"
     );
     let scenario = Scenario::load(std::path::Path::new(&bench.path("s.toml")), &[]).unwrap();

@@ -1,4 +1,4 @@
-//! A broker that stands still for a while, without being started anew: its peer
+//! A broker that stands still for a while, without being restarted: its peer
 //! loses it, and finds it again with everything as it was. A peer that is away for
 //! so long that it is given up is a matter of agents (`given_up` in
 //! `crates/simtest/tests/it`).

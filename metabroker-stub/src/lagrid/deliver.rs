@@ -22,16 +22,6 @@ use gridrig_protocol::rest::LoadReport;
 /// Why a job is not where it was sent.
 const TURNED_AWAY: &str = "it has turned the job away";
 
-/// An answer that is none of those wanted.
-pub(crate) fn answered(to: &str, status: u16, why: &str) -> TransportError {
-    TransportError::Answered {
-        to: to.to_owned(),
-        status,
-        reason: None,
-        why: why.to_owned(),
-    }
-}
-
 impl Link {
     /// Delivers what this message says to the peer, on the open connection.
     ///
@@ -48,10 +38,8 @@ impl Link {
             return Ok(());
         }
         let Some(connection) = self.open_connection() else {
-            return Err(TransportError::NotReached {
-                to: self.setup.url.clone(),
-                why: "no session is open".to_owned(),
-            });
+            let why = "no session is open";
+            return Err(TransportError::not_reached(&self.setup.url, why));
         };
         match what {
             ToPeer::Forward(job) if job.sought => {
@@ -60,7 +48,9 @@ impl Link {
                     job: self.state().job_names.theirs(job.spec.id),
                 };
                 match self.call(&request).await?.state {
-                    JobState::Rejected => Err(answered(&self.setup.url, 404, TURNED_AWAY)),
+                    JobState::Rejected => {
+                        Err(TransportError::declined(&self.setup.url, 404, TURNED_AWAY))
+                    }
                     _ => Ok(()),
                 }
             }
@@ -106,8 +96,7 @@ impl Link {
         match error {
             PeerError::Fault { .. } if !error.is_passing() && error.forgets() => {
                 self.forgotten();
-                let why = error.to_string();
-                TransportError::NotReached { to, why }
+                TransportError::not_reached(to, error.to_string())
             }
             error => error.delivering(to),
         }
@@ -204,7 +193,7 @@ impl Link {
         match self.call(&request).await?.verdict {
             UpdateVerdict::FullWanted => {
                 let why = "an earlier update is missing there: a full one is wanted";
-                Err(answered(&self.setup.url, 409, why))
+                Err(TransportError::declined(&self.setup.url, 409, why))
             }
             UpdateVerdict::Accepted | UpdateVerdict::Stale => Ok(()),
         }

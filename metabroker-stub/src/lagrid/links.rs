@@ -186,7 +186,7 @@ impl Links {
         self.0.links.values()
     }
 
-    /// No session is open any more: this broker was started anew, and knows what is
+    /// No session is open any more: this broker was restarted, and knows what is
     /// with its peers.
     pub fn lose(&self) {
         for link in self.iter() {

@@ -2,7 +2,7 @@
 //! Each session has a task of its own, which lives as long as the machine.
 
 use super::links::{Link, Links};
-use gridrig_core::agent::{Ask, BrokerAgent, PeerSession, SessionChange};
+use gridrig_core::agent::{Ask, BrokerAgent, PeerSession, Pull, SessionChange};
 use gridrig_core::session::{Beat, Phase};
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::real_time::{Actor, Driven};
@@ -186,28 +186,24 @@ impl SessionTask {
             .map(|t| t.auth.name());
         let named = roles.map(|roles| roles.name());
         tracing::info!(peer, auth, roles = named, found, jobs, "a session is open");
-        match roles.is_some_and(|roles| roles.consumer) {
-            true => self.pull().await,
-            false => Ok(()),
-        }
+        Ok(())
     }
 
     /// Asks for the peer's resources; it pushes the rest.
-    async fn pull(&self) -> Result<(), Stopped> {
+    async fn pull(&self, pull: Pull) {
         let Some(connection) = self.link.open_connection() else {
-            return Ok(());
+            return;
         };
         let request = RequestResourceData {
             connection,
             form: None,
-            since: None,
+            since: pull.since,
         };
-        // What cannot be asked for now is pushed at the next exchange.
+        // What cannot be asked for now is asked for later, unless it is pushed first.
         if let Ok(update) = self.link.call(&request).await {
             let link = Arc::clone(&self.link);
             let _ = super::handler::take_update(&self.actor, &link, &update, None, None).await;
         }
-        Ok(())
     }
 
     async fn beat(&self) -> Result<(), Stopped> {
@@ -266,14 +262,18 @@ impl SessionTask {
         interval.max(SHORTEST_PATIENCE)
     }
 
-    /// Tells the broker what has changed of the session; answers how many jobs
-    /// that concerns.
+    /// Tells the broker what has changed of the session, and asks the peer what it
+    /// then wants to know; answers how many jobs that concerns.
     async fn tell(&self, change: SessionChange) -> Result<usize, Stopped> {
         let peer = self.link.domain;
         let session = PeerSession { peer, change };
         let call = move |broker: &mut Driven<BrokerAgent>, now| broker.handle(now, session);
         let told = persist(&self.actor, BREATH, call).await;
-        told.map_err(|_| Stopped)
+        let (jobs, pull) = told.map_err(|_| Stopped)?;
+        if let Some(pull) = pull {
+            self.pull(pull).await;
+        }
+        Ok(jobs)
     }
 }
 

@@ -54,9 +54,7 @@ impl LinkSetup {
             passive: false,
         }
     }
-}
 
-impl LinkSetup {
     /// Resources shall be told as records in one of these forms, the best
     /// first, besides the load of clusters.
     pub fn tell_in(&mut self, forms: Vec<Form>) {

@@ -1,4 +1,4 @@
-//! A broker that dies and is started anew with its journal.
+//! A broker that dies and is restarted with its journal.
 
 use super::*;
 use gridrig_core::agent::Memory;

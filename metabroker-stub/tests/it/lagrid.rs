@@ -108,7 +108,7 @@ fn submission(connection: &str, key: &str) -> SubmitJob {
 async fn every_operation_is_answered_in_every_codec() {
     let served = serve();
     let at = served.url.as_str();
-    for codec in Codec::ALL {
+    for &codec in Codec::ALL {
         let peer = client(codec);
         // A counter-proposal, then agreement.
         let answer = peer.call(at, &open(10)).await.unwrap();
@@ -230,7 +230,7 @@ async fn a_job_in_its_life(
 #[tokio::test]
 async fn the_handler_is_told_who_asks() {
     let served = serve();
-    for codec in Codec::ALL {
+    for &codec in Codec::ALL {
         let peer = client(codec).with_token(Some(Token::new("sesame")));
         peer.call(&served.url, &open(1000)).await.unwrap();
         let caller = served.recorder.caller().unwrap();
@@ -262,7 +262,7 @@ async fn the_handler_is_told_who_asks() {
 async fn a_job_goes_on_from_one_broker_to_the_next_in_another_codec() {
     let served = serve();
     let mut keys = Vec::new();
-    for codec in Codec::ALL {
+    for &codec in Codec::ALL {
         let peer = client(codec);
         let opened = peer.call(&served.url, &open(1000)).await.unwrap();
         let key = format!("chain-{}", codec.name());
@@ -288,7 +288,7 @@ async fn an_answer_that_is_none_is_garbage_and_nobody_is_no_answer() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, answers).await });
-    for codec in Codec::ALL {
+    for &codec in Codec::ALL {
         let error = client(codec).call(&url, &open(1)).await.unwrap_err();
         assert!(matches!(error, PeerError::Garbage { .. }), "{error}");
         assert!(!error.is_passing());

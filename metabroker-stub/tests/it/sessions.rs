@@ -191,7 +191,7 @@ async fn ask_native(broker: &Handle, path: &str, body: Value) -> (u16, Value) {
 
 #[tokio::test]
 async fn terms_are_negotiated_in_rounds_over_either_codec() {
-    for codec in Codec::ALL {
+    for &codec in Codec::ALL {
         let broker = broker(|link| link.stance.roles = Roles::PROVIDER).await;
         let (peer, url) = (b(None).speaking(codec), broker.url());
         let first = peer.call(&url, &round(1, None, proposal())).await.unwrap();
@@ -245,7 +245,7 @@ async fn what_can_never_be_agreed_on_is_refused_with_its_reason_over_either_code
         resource_forms: vec![Form::NToN],
         ..wants.clone()
     };
-    for codec in Codec::ALL {
+    for &codec in Codec::ALL {
         let broker = broker(|link| {
             link.stance.roles = Roles::PROVIDER;
             link.stance.forms = vec![Form::Flat];
@@ -281,7 +281,7 @@ async fn what_can_never_be_agreed_on_is_refused_with_its_reason_over_either_code
 
 #[tokio::test]
 async fn an_error_leaves_a_connection_open_and_an_end_ends_it() {
-    for codec in Codec::ALL {
+    for &codec in Codec::ALL {
         let broker = broker(|_| ()).await;
         let (peer, url) = (b(None).speaking(codec), broker.url());
         let connection = open(&peer, &broker).await.connection;

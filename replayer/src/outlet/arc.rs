@@ -14,9 +14,6 @@ pub struct ArcRest {
     url: String,
 }
 
-/// Requests under way at a time.
-const AT_ONCE: usize = 8;
-
 impl ArcRest {
     /// The computing element at this URL, such as
     /// `http://127.0.0.1:8101/arex`.
@@ -32,12 +29,7 @@ impl ArcRest {
         let text = text.map_err(|why| TransportError::unsaid(&self.url, why))?;
         let request = self.client.post_text(&url, "application/xml", text);
         let (status, text) = request.await.map_err(TransportError::from)?;
-        let refused = |status: u16, why: &str| TransportError::Answered {
-            to: self.url.clone(),
-            status,
-            reason: None,
-            why: shown(why),
-        };
+        let refused = |status, why: &str| TransportError::declined(&self.url, status, shown(why));
         let root = Element::parse(text.as_bytes()).ok();
         let root = root.filter(|root| status < 300 && root.name == "jobs");
         let job = root
@@ -59,9 +51,5 @@ impl ArcRest {
 impl Outlet for ArcRest {
     fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a> {
         Box::pin(self.create(request))
-    }
-
-    fn at_once(&self) -> usize {
-        AT_ONCE
     }
 }

@@ -16,9 +16,6 @@ pub struct Bes {
     url: String,
 }
 
-/// Requests under way at a time.
-const AT_ONCE: usize = 8;
-
 impl Bes {
     /// The service at this endpoint, such as
     /// `http://127.0.0.1:8101/services/bes`.
@@ -36,12 +33,7 @@ impl Bes {
         let message = message(request).map_err(unsaid)?;
         let request = self.client.post_text(&self.url, media_type, message);
         let (status, text) = request.await.map_err(TransportError::from)?;
-        let refused = |why: String| TransportError::Answered {
-            to: self.url.clone(),
-            status,
-            reason: None,
-            why,
-        };
+        let refused = |why: String| TransportError::declined(&self.url, status, why);
         let Ok(envelope) = Envelope::read(text.as_bytes(), Version::Soap11) else {
             return Err(refused(format!("no SOAP message: {}", shown(&text))));
         };
@@ -81,9 +73,5 @@ fn texts(element: &Element) -> String {
 impl Outlet for Bes {
     fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a> {
         Box::pin(self.create(request))
-    }
-
-    fn at_once(&self) -> usize {
-        AT_ONCE
     }
 }

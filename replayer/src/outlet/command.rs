@@ -3,7 +3,6 @@
 use super::program::{Exit, Ran, run};
 use super::{Answer, Outlet, SubmitRequest, Template, TemplateError, shown};
 use crate::describe::{Form, whole_seconds};
-use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{RunClock, TransportError};
 use gridrig_scenario::external::{OF_A_JOB, places_of_a_job};
 use serde_json::json;
@@ -135,10 +134,7 @@ impl Command {
 
     async fn call(&self, request: &SubmitRequest) -> Result<(), TransportError> {
         let to = self.name();
-        let not_reached = |error: io::Error| TransportError::NotReached {
-            to: to.clone(),
-            why: error.to_string(),
-        };
+        let not_reached = |error: io::Error| TransportError::not_reached(&to, error.to_string());
         // Placeholders have no words for several components either.
         let only = request.job.only_component();
         only.map_err(|why| TransportError::unsaid(&to, why))?;
@@ -160,11 +156,8 @@ impl Command {
             "" => shown(&ran.stdout),
             said => shown(said),
         };
-        let refused = |status: i32, why: String| TransportError::Answered {
-            to: to.clone(),
-            status: u16::try_from(status).unwrap_or(u16::MAX),
-            reason: None,
-            why,
+        let refused = |code: i32, why: String| {
+            TransportError::declined(&to, u16::try_from(code).unwrap_or(u16::MAX), why)
         };
         match ran.exit {
             Exit::Code(0) => match &self.expect {
@@ -236,10 +229,8 @@ impl CommandLog {
             Exit::Signal(signal) => (None, Some(signal)),
             Exit::TimedOut => (None, None),
         };
-        let since = self.clock.now().since(SimTime::ZERO);
-        let wall = self.clock.wall(since).as_secs_f64();
         let line = json!({
-            "unix_s": self.clock.epoch_unix_ns() as f64 / 1e9 + wall,
+            "unix_s": self.clock.unix_ns(self.clock.now()) as f64 / 1e9,
             "step": step,
             "tag": tag,
             "code": code,

@@ -15,7 +15,7 @@ use gridrig_protocol::lagrid::{
     CancelJob, Codec, Form, Heartbeat, Initiator, JobLanguage, JobReport, JobState, NoConnection,
     OpenConn, PeerClient, PeerError, QueryJob, Reference, Request, ResourceLanguage, SubmitJob,
 };
-use gridrig_protocol::rest::reason_of_code;
+use gridrig_protocol::soap::ANONYMOUS;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -55,8 +55,6 @@ const TRIES: u32 = 40;
 const BREATH: Duration = Duration::from_millis(250);
 /// When a broker that is away is given up: jobs are, sessions are not.
 const NEVER: SimDuration = SimDuration::from_nanos(u64::MAX);
-/// WS-Addressing's address of somebody who cannot be called.
-const ANONYMOUS: &str = "http://www.w3.org/2005/08/addressing/anonymous";
 
 /// The heartbeats of a session, which end with it.
 #[derive(Debug)]
@@ -78,6 +76,7 @@ impl LaGrid {
             url: url.trim_end_matches('/').to_owned(),
             initiator: Initiator {
                 name: name.to_owned(),
+                // It cannot be called.
                 endpoint: Reference::of(ANONYMOUS),
                 incarnation: life,
                 stance: stance(),
@@ -182,7 +181,7 @@ impl LaGrid {
             return Err(TransportError::Answered {
                 to: self.url.clone(),
                 status: 200,
-                reason: reason.and_then(reason_of_code),
+                reason: reason.and_then(Reason::from_name),
                 why: format!("rejected: {}", reason.unwrap_or("no reason is given")),
             });
         }
@@ -200,7 +199,7 @@ impl LaGrid {
         };
         match self.in_session(query).await {
             Ok(report) => Ok(end_of(job, &report)),
-            // It was started anew: nobody there will ever tell.
+            // It was restarted: nobody there will ever tell.
             Err(TransportError::Answered { status: 404, .. }) => Ok(Some(lost(job))),
             Err(error) => Err(error),
         }
@@ -226,12 +225,7 @@ impl LaGrid {
     }
 
     fn refused(&self, why: &str) -> TransportError {
-        TransportError::Answered {
-            to: self.url.clone(),
-            status: 409,
-            reason: None,
-            why: why.to_owned(),
-        }
+        TransportError::declined(&self.url, 409, why)
     }
 }
 
@@ -315,7 +309,7 @@ fn stance() -> Stance {
 
 /// The end that a report tells of, if it tells of one.
 fn end_of(job: JobId, report: &JobReport) -> Option<JobEnd> {
-    let reason = report.reason.as_deref().and_then(reason_of_code);
+    let reason = report.reason.as_deref().and_then(Reason::from_name);
     let state = match report.state {
         JobState::Completed => EndState::Completed,
         JobState::Cancelled => EndState::Cancelled,

@@ -24,9 +24,7 @@ impl Native {
         let url = url.trim_end_matches('/').to_owned();
         Native { client, url }
     }
-}
 
-impl Native {
     /// The ends that the service publishes from a position on; it may hold the
     /// question until there is one.
     pub(crate) async fn ends(

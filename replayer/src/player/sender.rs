@@ -5,9 +5,8 @@
 use super::{PlayConfig, request_of, wall};
 use crate::outlet::{Native, Outlet};
 use gridrig_core::agent::{Envelope, FromClient, Published, Stands, ToEntry};
-use gridrig_core::ids::{ClusterId, JobId};
+use gridrig_core::ids::JobId;
 use gridrig_core::job::Entry;
-use gridrig_core::load::LoadSample;
 use gridrig_drivers::real_time::{Delivery, Outbox, Transport, TransportError};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::tag::Tags;
@@ -174,18 +173,8 @@ impl Transport for Services {
             None => Err(nobody()),
         }
     }
-
-    async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {
-        Err(TransportError::NotReached {
-            to: cluster.to_string(),
-            why: "the replayer reads no load".to_owned(),
-        })
-    }
 }
 
 fn nobody() -> TransportError {
-    TransportError::NotReached {
-        to: "nobody".to_owned(),
-        why: "there is no such entry".to_owned(),
-    }
+    TransportError::not_reached("nobody", "there is no such entry")
 }

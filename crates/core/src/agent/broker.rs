@@ -14,13 +14,13 @@ mod tests;
 
 pub use delivery::Lost;
 pub use inputs::{Unexpected, Updated};
-pub use links::PeerState;
+pub use links::{PeerState, Sampled};
 pub use sessions::{PeerSession, Pull, SessionChange};
 pub use setup::{BrokerSetup, GridNames, SetupError};
 
 use super::store::{JobState, JobStore, JobView, Naming};
 use super::{Agent, Cx, Handle, JobHolder, Participant};
-use crate::broker::{Access, Broker, LocalInfo, Neighbour};
+use crate::broker::{Access, Broker, LocalInfo};
 use crate::conversation::{Arrival, FromBroker, ToPeer};
 use crate::envelope::{EnvelopeId, Tally, Told};
 use crate::event::{Event, EventKind};
@@ -161,15 +161,10 @@ impl BrokerAgent {
         }
         let samples: Vec<LoadSample> = samples.into_values().collect();
         for index in 0..self.broker.config().neighbours.len() {
-            let Neighbour {
-                domain,
-                latency,
-                consumer,
-                ..
-            } = self.broker.config().neighbours[index];
-            let push = match self.partners.update(domain, &samples) {
+            let to = self.broker.config().neighbours[index];
+            let push = match self.partners.update(to.domain, &samples) {
                 Some(Some(push)) => push,
-                None if consumer => Push {
+                None if to.consumer => Push {
                     sequence: 0,
                     full: true,
                     samples: samples.clone(),
@@ -177,10 +172,10 @@ impl BrokerAgent {
                 _ => continue,
             };
             let told = Event::new(EventKind::InfoSent, None, self.notes.domain);
-            cx.emit(self.notes.now, told.to(domain));
+            cx.emit(self.notes.now, told.to(to.domain));
             // Peers have the sample one link latency after it was taken.
-            let due = self.round.at + latency;
-            let info = FromBroker::Peer(domain, ToPeer::Info(push));
+            let due = self.round.at + to.latency;
+            let info = FromBroker::Peer(to.domain, ToPeer::Info(push));
             self.notes.post(cx, None, due, info);
         }
     }
@@ -218,20 +213,11 @@ impl BrokerAgent {
 
     /// Whether samples from there are expected, and about those clusters.
     fn expects(&self, from: Target, samples: &[LoadSample]) -> bool {
-        let config = self.broker.config();
-        let clusters = match from {
-            Target::Cluster(_) => &config.clusters,
-            Target::Peer(domain) => match config.peers.iter().find(|peer| peer.domain == domain) {
-                Some(peer) => &peer.clusters,
-                None => return false,
-            },
+        let its = self.broker.samples().find(|(target, _)| *target == from);
+        let is_its = |its: &[LoadSample], sample: &LoadSample| {
+            its.iter().any(|known| known.cluster == sample.cluster)
         };
-        let known = |sample: &LoadSample| clusters.iter().any(|(id, _)| *id == sample.cluster);
-        let own = |sample: &LoadSample| match from {
-            Target::Cluster(cluster) => sample.cluster == cluster,
-            Target::Peer(_) => true,
-        };
-        samples.iter().all(|sample| known(sample) && own(sample))
+        its.is_some_and(|(_, its)| samples.iter().all(|sample| is_its(its, sample)))
     }
 
     /// The next cycle for work that was meant for this instant: one whose

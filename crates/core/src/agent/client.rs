@@ -211,8 +211,8 @@ impl ClientAgent {
         let comes_back = !self.patience.comes_back.is_zero();
         match result {
             Ok(()) => open.confirmed = true,
-            // The service that turned it away has told its own log. One that is
-            // started anew would turn it away once more.
+            // The service that turned it away has told its own log. One
+            // that is restarted would turn it away once more.
             Err(Undelivered::Declined(Some(reason))) => {
                 self.open.remove(&job);
                 let end = JobEnd::without_run(job, EndState::Rejected(reason));

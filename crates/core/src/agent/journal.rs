@@ -18,9 +18,8 @@ use crate::message::News;
 use crate::session::Push;
 use crate::time::{SimTime, WallTime};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
-/// What a participant that is started anew knows.
+/// What a participant that is restarted knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[strum(serialize_all = "kebab-case")]
@@ -79,14 +78,9 @@ pub trait Journaled: Agent {
 
 /// A journal tells what has become of a message of this number that the agent has
 /// not sent: it is another agent's, or that of another version of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("message {0} was not sent after what is before")]
 pub struct NotSent(u64);
-
-impl fmt::Display for NotSent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "message {} was not sent after what is before", self.0)
-    }
-}
 
 /// What an agent is given that handles its inputs again: nothing is delivered.
 #[derive(Debug)]
@@ -294,7 +288,7 @@ inputs!(
 
 inputs!(
     ///
-    /// No client is started anew: these are written nowhere.
+    /// No client is restarted: these are written nowhere.
     ClientInput of ClientAgent, FromClient:
     Cancel(Cancel),
     Due(Due),

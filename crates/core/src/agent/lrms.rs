@@ -52,7 +52,7 @@ pub struct LrmsSetup {
     pub cluster: ClusterConfig,
     /// Its broker; `None` for one that serves clients only.
     pub home: Option<Home>,
-    /// Distinguishes the lives of a service that is started anew.
+    /// Distinguishes the lives of a service that is restarted.
     pub incarnation: u64,
     /// Ended jobs that are still known.
     pub keep_ended: usize,
@@ -192,7 +192,7 @@ impl LrmsAgent {
     }
 
     /// A broker is told once more what became of a job: one that repeats a
-    /// submission may have been started anew and have missed it.
+    /// submission may have been restarted and have missed it.
     fn tell_again(&mut self, cx: &mut impl Cx<FromLrms>, news: Option<News>, to: Party) {
         let (Some(news), Party::Broker(broker)) = (news, to) else {
             return;

@@ -3,7 +3,7 @@
 //! are [`SessionChange`]s.
 
 use super::SessionChange;
-use crate::session::{Beat, Change, Session, Terms, Vigilance};
+use crate::session::{Beat, Change, Session, Terms};
 use crate::time::{SimDuration, WallTime};
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl PeerLink {
     #[must_use]
     pub fn new(first: bool, give_up: SimDuration) -> Self {
         PeerLink {
-            session: Session::new(Vigilance::default(), first),
+            session: Session::new(first),
             peer_life: None,
             wake: WallTime::ZERO,
             given_up: false,
@@ -115,7 +115,7 @@ impl PeerLink {
         (changes, ask)
     }
 
-    /// This end was started anew and has no session any more, but knows what is
+    /// This end was restarted and has no session any more, but knows what is
     /// with the peer: to open one is to find it again.
     pub fn lose(&mut self, now: WallTime) {
         self.session.lose(now);
@@ -131,8 +131,7 @@ impl PeerLink {
     ) -> SessionChange {
         let same = self.admits(life) && self.may_talk();
         let roles = Some(terms.roles);
-        let change = self.session.open(now, name, terms);
-        let found = change == Change::Found && !same;
+        let found = self.session.open(now, name, terms) && !same;
         self.peer_life = Some(life);
         self.given_up = false;
         self.plan();
@@ -142,18 +141,18 @@ impl PeerLink {
     /// The peer has asked something in the session, and so lives.
     pub fn heard(&mut self, now: WallTime) {
         // Whether it has come back is looked at when the link is seen to.
-        let _ = self.session.hear(now);
+        self.session.hear(now);
     }
 
     /// The peer has answered something other than a heartbeat.
     pub fn answered(&mut self, now: WallTime) {
-        let _ = self.session.answered(now);
+        self.session.answered(now);
     }
 
     /// The session has ended in good order; whether there was one.
     pub fn end(&mut self, now: WallTime) -> bool {
         self.wake = now;
-        self.session.end(now).is_some()
+        self.session.end(now)
     }
 
     /// What has become of a heartbeat, or of a message whose receiver did not
@@ -172,7 +171,7 @@ impl PeerLink {
                 let roles = self.session.terms().map(|terms| terms.roles);
                 Some(SessionChange::Open { roles, found: true })
             }
-            _ => self.answered_since(),
+            None => self.answered_since(),
         }
     }
 

@@ -9,7 +9,6 @@ use crate::message::{EndState, JobEnd, News, Target};
 use crate::placement::PlacementRun;
 use crate::time::SimTime;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt;
 use std::sync::Arc;
 
 /// The answer to a submission.
@@ -39,37 +38,22 @@ impl Receipt {
 }
 
 /// Why a submission was no valid one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubmitError {
     /// Another job has that name.
+    #[error("field id = {}: expected a number that no other job here has had", .0.0)]
     IdTaken(JobId),
     /// The key was used for another job.
+    #[error("field key = \"{0}\": expected the job that was first submitted under this key")]
     KeyReused(String),
     /// The job is only to be found, and is not here.
+    #[error("no job is held here under this key")]
     NotHere,
     /// The job is only to be found, and is looked for further on: whoever asks
     /// again learns of it.
+    #[error("the job is being looked for: ask again")]
     NotFoundYet,
 }
-
-impl fmt::Display for SubmitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SubmitError::IdTaken(JobId(id)) => write!(
-                f,
-                "field id = {id}: expected a number that no other job here has had"
-            ),
-            SubmitError::KeyReused(key) => write!(
-                f,
-                "field key = \"{key}\": expected the job that was first submitted under this key"
-            ),
-            SubmitError::NotHere => f.write_str("no job is held here under this key"),
-            SubmitError::NotFoundYet => f.write_str("the job is being looked for: ask again"),
-        }
-    }
-}
-
-impl std::error::Error for SubmitError {}
 
 /// Where a job stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,6 +124,14 @@ impl Visit {
     /// The job's key without its hop, for sending it on.
     pub fn base_key(&self) -> Option<&str> {
         base_of(self.key.as_deref()?, self.hop)
+    }
+
+    /// The first answer, given again.
+    fn receipt_again(&self) -> Receipt {
+        Receipt {
+            repeated: true,
+            ..self.receipt.clone()
+        }
     }
 
     /// Whether whoever brought the job knows what became of it.
@@ -242,10 +234,7 @@ impl JobStore {
                 }
                 && arrival.id.is_none_or(|wanted| wanted == id);
             return match same {
-                true => Ok(Opened::Repeated(Receipt {
-                    repeated: true,
-                    ..visit.receipt.clone()
-                })),
+                true => Ok(Opened::Repeated(visit.receipt_again())),
                 false => Err(SubmitError::KeyReused(
                     arrival.key.clone().unwrap_or_default(),
                 )),
@@ -279,10 +268,7 @@ impl JobStore {
         let (_, visit) = self.under(key)?;
         Some(match visit.told {
             Some(News::Refused { .. }) => Err(SubmitError::NotHere),
-            _ => Ok(Receipt {
-                repeated: true,
-                ..visit.receipt.clone()
-            }),
+            _ => Ok(visit.receipt_again()),
         })
     }
 

@@ -34,7 +34,7 @@ pub enum AfterTry {
 }
 
 impl Tries {
-    /// Those of a message that its sender, started anew, says again: it may have
+    /// Those of a message that its sender, restarted, says again: it may have
     /// got through before.
     pub const AGAIN: Tries = Tries {
         failed: 0,

@@ -2,7 +2,7 @@
 //! wherever they were sent.
 
 use super::Broker;
-use crate::agent::{BrokerSends, Cx, FromBroker, ToLrms, ToPeer};
+use crate::agent::{BrokerSends, Cx, FromBroker};
 use crate::event::{Event, EventKind};
 use crate::ids::{DomainId, JobId};
 use crate::message::{EndState, JobEnd, Target};
@@ -13,7 +13,8 @@ impl Broker {
     /// `false` if it is not known here (any more).
     ///
     /// A request that crosses a refusal is not lost: the job ends when it comes
-    /// back.
+    /// back. One that comes again is not sent on again: over a cycle of links, where
+    /// the job never arrived at the last of them, it would go round for ever.
     pub(crate) fn cancel(&mut self, cx: &mut impl Cx<BrokerSends>, job: JobId) -> bool {
         // A request would overtake data that is on its way: that is stopped.
         let stopped = self.is_leaving(cx.now(), job) && cx.recall(job);
@@ -31,6 +32,7 @@ impl Broker {
         }
         held.unwanted = true;
         let sent = held.sent;
+        let followed = std::mem::replace(&mut held.followed, sent.is_some());
         // A job that was here before comes back to each visit in its turn.
         for held in self.earlier.get_mut(&job).into_iter().flatten() {
             held.unwanted = true;
@@ -39,11 +41,11 @@ impl Broker {
             self.end_unwanted(cx, job);
             return true;
         };
-        let request = match to {
-            Target::Cluster(cluster) => FromBroker::Lrms(cluster, ToLrms::Cancel(job)),
-            Target::Peer(peer) => FromBroker::Peer(peer, ToPeer::Cancel(job)),
-        };
-        self.post(cx, cx.now() + self.config.latency(to), request);
+        if followed {
+            return true;
+        }
+        let due = cx.now() + self.config.latency(to);
+        self.post(cx, due, FromBroker::removes(to, job));
         true
     }
 

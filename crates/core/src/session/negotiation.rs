@@ -2,7 +2,6 @@
 
 use crate::inventory::Form;
 use crate::time::SimDuration;
-use std::fmt;
 use std::sync::Arc;
 
 /// How a peer proves who it is.
@@ -179,47 +178,39 @@ impl Terms {
 }
 
 /// Why no agreement is possible.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, thiserror::Error)]
 pub enum Refusal {
     /// No method of authentication in common.
+    #[strum(serialize = "no-common-authentication")]
+    #[error("no method of authentication is acceptable to both sides")]
     Auth,
     /// No role that both want.
+    #[strum(serialize = "no-common-role")]
+    #[error("no role is wanted by both sides")]
     Roles,
     /// No language of jobs in common.
+    #[strum(serialize = "no-common-job-language")]
+    #[error("no language of jobs is understood by both sides")]
     JobLanguage,
     /// No language of resources in common.
+    #[strum(serialize = "no-common-resource-language")]
+    #[error("no language of resources is understood by both sides")]
     ResourceLanguage,
     /// No form of resources that both accept.
+    #[strum(serialize = "no-common-resource-form")]
+    #[error("no form of resources is acceptable to both sides")]
     ResourceForm,
     /// The rounds are used up.
+    #[strum(serialize = "too-many-rounds")]
+    #[error("the sides came to no agreement within the rounds allowed")]
     Rounds,
 }
 
 impl Refusal {
     /// The code used in interfaces.
     #[must_use]
-    pub const fn code(self) -> &'static str {
-        match self {
-            Refusal::Auth => "no-common-authentication",
-            Refusal::Roles => "no-common-role",
-            Refusal::JobLanguage => "no-common-job-language",
-            Refusal::ResourceLanguage => "no-common-resource-language",
-            Refusal::ResourceForm => "no-common-resource-form",
-            Refusal::Rounds => "too-many-rounds",
-        }
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Refusal::Auth => "no method of authentication is acceptable to both sides",
-            Refusal::Roles => "no role is wanted by both sides",
-            Refusal::JobLanguage => "no language of jobs is understood by both sides",
-            Refusal::ResourceLanguage => "no language of resources is understood by both sides",
-            Refusal::ResourceForm => "no form of resources is acceptable to both sides",
-            Refusal::Rounds => "the sides came to no agreement within the rounds allowed",
-        })
+    pub fn code(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -29,19 +29,9 @@ impl Phase {
     }
 }
 
-/// How long a silence may last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Vigilance {
-    /// Heartbeats without an answer after which a peer is lost; the first one
-    /// makes it suspect.
-    pub misses: u32,
-}
-
-impl Default for Vigilance {
-    fn default() -> Self {
-        Vigilance { misses: 3 }
-    }
-}
+/// Heartbeats without an answer after which a peer is lost; the first one makes it
+/// suspect.
+const MISSES: u32 = 3;
 
 /// What became of a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,27 +40,19 @@ pub enum Beat {
     Answered,
     /// Nobody answered.
     Silence,
-    /// Somebody answered who does not know the connection: the peer was
-    /// started anew and has forgotten everything.
+    /// Somebody answered who does not know the connection: the peer
+    /// was restarted and has forgotten everything.
     Forgotten,
 }
 
 /// A change that somebody has to act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The session is open, for the first time or after its end.
-    Opened,
-    /// The peer is there again after it was lost, or after it was started
-    /// anew: what was with it has to be asked for.
+    /// The peer is there again after it was lost, or after it was restarted: what
+    /// was with it has to be asked for.
     Found,
-    /// The peer does not answer.
-    Suspected,
-    /// The peer answers again before it was given up.
-    Recovered,
     /// The peer is lost.
     Lost,
-    /// The session has ended in good order.
-    Ended,
 }
 
 /// One connection.
@@ -86,7 +68,6 @@ pub enum Change {
 #[derive(Clone, Debug)]
 pub struct Session {
     phase: Phase,
-    vigilance: Vigilance,
     terms: Option<Terms>,
     connection: Option<Arc<str>>,
     /// Of two sides whose turn it is alike, whether this one goes first.
@@ -107,10 +88,9 @@ impl Session {
     /// No session yet. Exactly one of the two sides is `first`, whichever: it
     /// settles who sends a heartbeat where either might.
     #[must_use]
-    pub fn new(vigilance: Vigilance, first: bool) -> Self {
+    pub fn new(first: bool) -> Self {
         Session {
             phase: Phase::Closed,
-            vigilance,
             terms: None,
             connection: None,
             first,
@@ -159,47 +139,39 @@ impl Session {
         self.away_since = Some(now);
     }
 
-    /// Both sides have agreed: whatever was before is over.
-    pub fn open(&mut self, now: WallTime, connection: Arc<str>, terms: Terms) -> Change {
-        let change = match self.known {
-            true => Change::Found,
-            false => Change::Opened,
-        };
+    /// Both sides have agreed: whatever was before is over. Answers whether the peer
+    /// had been there before: what was with it has to be asked for.
+    pub fn open(&mut self, now: WallTime, connection: Arc<str>, terms: Terms) -> bool {
         self.phase = Phase::Open;
         self.terms = Some(terms);
         self.connection = Some(connection);
         (self.asked, self.answered, self.beaten) = (now, now, now);
         self.misses = 0;
-        self.known = true;
         self.away_since = None;
-        change
+        std::mem::replace(&mut self.known, true)
     }
 
     /// The peer has asked something on this connection, and so is alive. A lost
     /// one is found only by a heartbeat of our own or a new session: that it
     /// reaches us does not mean that we reach it.
-    pub fn hear(&mut self, now: WallTime) -> Option<Change> {
+    pub fn hear(&mut self, now: WallTime) {
         self.asked = self.asked.max(now);
-        (self.phase == Phase::Suspect && self.misses <= 1).then(|| {
+        if self.phase == Phase::Suspect && self.misses <= 1 {
             self.phase = Phase::Open;
             self.misses = 0;
-            Change::Recovered
-        })
+        }
     }
 
     /// The peer has answered something other than a heartbeat: that it lives
     /// and that we reach it is as plain as by a heartbeat. A lost one is found
     /// by heartbeats and new sessions alone, so that nothing which was asked
     /// long ago brings it back.
-    pub fn answered(&mut self, now: WallTime) -> Option<Change> {
-        if !self.may_talk() {
-            return None;
+    pub fn answered(&mut self, now: WallTime) {
+        if self.may_talk() {
+            self.answered = self.answered.max(now);
+            self.misses = 0;
+            self.phase = Phase::Open;
         }
-        self.answered = self.answered.max(now);
-        self.misses = 0;
-        let recovered = self.phase == Phase::Suspect;
-        self.phase = Phase::Open;
-        recovered.then_some(Change::Recovered)
     }
 
     /// When the peer last answered.
@@ -261,11 +233,7 @@ impl Session {
                 self.misses = 0;
                 self.phase = Phase::Open;
                 self.away_since = None;
-                match before {
-                    Phase::Suspect => Some(Change::Recovered),
-                    Phase::Lost => Some(Change::Found),
-                    _ => None,
-                }
+                (before == Phase::Lost).then_some(Change::Found)
             }
             (Beat::Forgotten, before) => {
                 self.forget();
@@ -273,26 +241,25 @@ impl Session {
                 (before != Phase::Lost).then_some(Change::Lost)
             }
             (Beat::Silence, Phase::Lost) => None,
-            (Beat::Silence, before) => {
+            (Beat::Silence, _) => {
                 self.misses += 1;
-                if self.misses >= self.vigilance.misses.max(1) {
+                self.phase = Phase::Suspect;
+                (self.misses >= MISSES).then(|| {
                     self.phase = Phase::Lost;
                     self.away_since = Some(now);
-                    return Some(Change::Lost);
-                }
-                self.phase = Phase::Suspect;
-                (before == Phase::Open).then_some(Change::Suspected)
+                    Change::Lost
+                })
             }
         }
     }
 
-    /// One of the sides has ended it in good order.
-    pub fn end(&mut self, now: WallTime) -> Option<Change> {
+    /// One of the sides has ended it in good order; whether there was one.
+    pub fn end(&mut self, now: WallTime) -> bool {
         let was = self.phase;
         self.forget();
         self.phase = Phase::Ended;
         self.away_since.get_or_insert(now);
-        matches!(was, Phase::Open | Phase::Suspect | Phase::Lost).then_some(Change::Ended)
+        matches!(was, Phase::Open | Phase::Suspect | Phase::Lost)
     }
 
     /// The connection is worth nothing any more; another has to be opened.
@@ -334,8 +301,8 @@ mod tests {
     }
 
     fn open() -> Session {
-        let mut session = Session::new(Vigilance::default(), true);
-        assert_eq!(session.open(at(0), "c1".into(), terms()), Change::Opened);
+        let mut session = Session::new(true);
+        assert!(!session.open(at(0), "c1".into(), terms()));
         session
     }
 
@@ -343,10 +310,8 @@ mod tests {
     fn a_silent_peer_is_suspect_then_lost_then_found() {
         let mut session = open();
         assert_eq!(session.poll_timeout(), Some(at(5)));
-        assert_eq!(
-            beat(&mut session, at(5), Beat::Silence),
-            Some(Change::Suspected)
-        );
+        assert_eq!(beat(&mut session, at(5), Beat::Silence), None);
+        assert_eq!(session.phase(), Phase::Suspect);
         assert!(session.may_talk());
         assert_eq!(beat(&mut session, at(10), Beat::Silence), None);
         assert_eq!(
@@ -369,13 +334,11 @@ mod tests {
     fn a_peer_that_recovers_in_time_was_never_lost() {
         let mut session = open();
         beat(&mut session, at(5), Beat::Silence);
-        assert_eq!(
-            beat(&mut session, at(10), Beat::Answered),
-            Some(Change::Recovered)
-        );
+        assert_eq!(beat(&mut session, at(10), Beat::Answered), None);
+        assert_eq!(session.phase(), Phase::Open);
         beat(&mut session, at(15), Beat::Silence);
         // A word of its own is a sign of life too.
-        assert_eq!(session.hear(at(16)), Some(Change::Recovered));
+        session.hear(at(16));
         assert_eq!(session.phase(), Phase::Open);
     }
 
@@ -391,15 +354,15 @@ mod tests {
             (Phase::Closed, None)
         );
         assert_eq!(session.poll_timeout(), None);
-        assert_eq!(session.open(at(6), "c2".into(), terms()), Change::Found);
+        assert!(session.open(at(6), "c2".into(), terms()));
         assert_eq!(session.connection().map(|c| &**c), Some("c2"));
     }
 
     #[test]
     fn a_session_that_has_ended_has_no_heartbeat() {
         let mut session = open();
-        assert_eq!(session.end(at(20)), Some(Change::Ended));
-        assert_eq!(session.end(at(20)), None);
+        assert!(session.end(at(20)));
+        assert!(!session.end(at(20)));
         assert_eq!(session.poll_timeout(), None);
         assert_eq!(beat(&mut session, at(5), Beat::Answered), None);
         assert_eq!(session.phase(), Phase::Ended);
@@ -418,7 +381,7 @@ mod tests {
     #[test]
     fn two_sides_take_turns_so_that_one_heartbeat_an_interval_is_enough() {
         let mut sides = [true, false].map(|first| {
-            let mut session = Session::new(Vigilance::default(), first);
+            let mut session = Session::new(first);
             session.open(at(0), "c1".into(), terms());
             session
         });
@@ -457,7 +420,7 @@ mod tests {
         session.hear(at(23));
         assert_eq!(session.poll_timeout(), Some(at(27)));
         // Nor is it lost for a heartbeat if it answers something else.
-        assert_eq!(session.answered(at(24)), Some(Change::Recovered));
+        session.answered(at(24));
         assert_eq!(session.phase(), Phase::Open);
     }
 
@@ -467,10 +430,8 @@ mod tests {
         for round in 1..4 {
             beat(&mut session, at(5 * round), Beat::Silence);
         }
-        assert_eq!(
-            (session.hear(at(16)), session.answered(at(17))),
-            (None, None)
-        );
+        session.hear(at(16));
+        session.answered(at(17));
         assert_eq!(session.phase(), Phase::Lost);
     }
 }

@@ -77,25 +77,12 @@ impl Publisher {
             true => samples.to_vec(),
             false => samples.iter().filter(moved).cloned().collect(),
         };
-        if chosen.is_empty() {
-            return None;
-        }
-        for sample in &chosen {
-            self.told.insert(sample.cluster, sample.clone());
-        }
-        let samples = match full {
-            true => self.told.values().cloned().collect(),
-            false => chosen,
-        };
-        Some(self.number(full, samples))
+        (!chosen.is_empty()).then(|| self.tell(full, chosen))
     }
 
     /// Everything, because the consumer asks for it: pull mode.
     pub fn pull(&mut self, samples: &[LoadSample]) -> Push {
-        for sample in samples {
-            self.told.insert(sample.cluster, sample.clone());
-        }
-        self.number(true, self.told.values().cloned().collect())
+        self.tell(true, samples.to_vec())
     }
 
     /// What has changed since update `since`, because the consumer asks for it
@@ -106,14 +93,17 @@ impl Publisher {
             return self.pull(samples);
         }
         let changed = |sample: &&LoadSample| self.told.get(&sample.cluster) != Some(*sample);
-        let changed: Vec<LoadSample> = samples.iter().filter(changed).cloned().collect();
-        for sample in &changed {
-            self.told.insert(sample.cluster, sample.clone());
-        }
-        self.number(false, changed)
+        self.tell(false, samples.iter().filter(changed).cloned().collect())
     }
 
-    fn number(&mut self, full: bool, samples: Vec<LoadSample>) -> Push {
+    fn tell(&mut self, full: bool, mut samples: Vec<LoadSample>) -> Push {
+        let told = samples
+            .iter()
+            .map(|sample| (sample.cluster, sample.clone()));
+        self.told.extend(told);
+        if full {
+            samples = self.told.values().cloned().collect();
+        }
         self.sequence += 1;
         self.wants_full &= !full;
         Push {

@@ -91,6 +91,26 @@ fn starts(kind: DisciplineKind, jobs: &[Job]) -> Vec<u64> {
 }
 
 #[test]
+fn the_shortest_estimate_is_next_and_nobody_passes_it() {
+    let sjf = DisciplineKind::ShortestJobFirst;
+    let by_estimate = [
+        (0, 10, 10, 10),
+        (1, 5, 5, 20),
+        (2, 10, 5, 8),
+        (3, 5, 1, 30),
+        // As short as the third by its estimate, and came later.
+        (4, 5, 3, 8),
+    ];
+    assert_eq!(starts(sjf, &by_estimate), [0, 15, 10, 18, 15]);
+    // The last one would fit beside the first.
+    let waiting = [(0, 5, 10, 10), (1, 10, 5, 5), (1, 5, 6, 6)];
+    assert_eq!(starts(sjf, &waiting), [0, 10, 15]);
+    // A shorter one that comes later passes.
+    let passed = [(0, 5, 10, 10), (1, 10, 5, 5), (2, 5, 4, 4)];
+    assert_eq!(starts(sjf, &passed), [0, 10, 2]);
+}
+
+#[test]
 fn easy_lets_a_job_pass_that_ends_by_the_shadow_time() {
     let jobs = [(0, 6, 10, 10), (0, 8, 10, 10), (0, 4, 10, 10)];
     assert_eq!(starts(EASY, &jobs), [0, 10, 0]);

@@ -48,6 +48,7 @@ fn disciplines_go_by_these_names_and_are_found_by_them() {
     let names = [
         "first-in-first-fit",
         "fcfs",
+        "shortest-job-first",
         "easy-backfill",
         "conservative-backfill",
         "slurm-backfill",

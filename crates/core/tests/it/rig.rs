@@ -1,7 +1,7 @@
 //! A broker with everything around it played by the test.
 
 use gridrig_core::agent::{
-    BrokerSends, Brought, Cx, Due, Envelope, FromBroker, Handle, ToLrms, ToPeer, Told,
+    BrokerSends, Brought, Cx, Due, Envelope, FromBroker, Handle, Sampled, ToLrms, ToPeer, Told,
 };
 use gridrig_core::broker::Broker;
 use gridrig_core::cluster::ClusterConfig;
@@ -15,7 +15,6 @@ use gridrig_core::message::{EndState, JobEnd, News, Route, Target};
 use gridrig_core::resource::Resources;
 use gridrig_core::rng;
 use gridrig_core::time::{SimDuration, SimTime, WallTime};
-use std::sync::Arc;
 
 pub fn secs(secs: u64) -> SimTime {
     SimTime::from_secs(secs)
@@ -269,8 +268,12 @@ impl Rig {
     }
 
     pub fn info_raw(&mut self, from: Target, samples: &[LoadSample]) {
-        let said: Arc<[LoadSample]> = samples.into();
-        self.handle(self.given.now, Told { from, said });
+        let domain = match from {
+            Target::Cluster(_) => self.domain,
+            Target::Peer(peer) => peer,
+        };
+        let samples = samples.into();
+        self.handle(self.given.now, Sampled { domain, samples });
     }
 
     /// One cycle: which job is sent where, in order.

@@ -155,6 +155,13 @@ impl RunClock {
         self.epoch().map_or_else(unix_now_ns, |epoch| epoch.unix_ns)
     }
 
+    /// An instant of the run on the system clock, in nanoseconds since 1970.
+    #[must_use]
+    pub fn unix_ns(&self, at: SimTime) -> u64 {
+        let since = self.wall(at.since(SimTime::ZERO));
+        self.epoch_unix_ns().saturating_add(nanos(since))
+    }
+
     /// How long a broker that decides in cycles of this interval waits past the
     /// instant of a cycle for what was meant to arrive by then.
     ///

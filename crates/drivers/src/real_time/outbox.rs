@@ -30,14 +30,17 @@ pub trait Transport: Send + Sync + 'static {
         envelope: &Envelope<Self::Message>,
     ) -> impl Future<Output = Result<(), TransportError>> + Send;
 
-    /// Reads the present load of an own cluster.
+    /// Reads the present load of an own cluster; whoever is no broker has none.
     ///
     /// # Errors
     /// When the LRMS cannot be read.
     fn sample(
         &self,
         cluster: ClusterId,
-    ) -> impl Future<Output = Result<LoadSample, TransportError>> + Send;
+    ) -> impl Future<Output = Result<LoadSample, TransportError>> + Send {
+        let none = TransportError::not_reached(cluster.to_string(), "only brokers read loads");
+        std::future::ready(Err(none))
+    }
 }
 
 /// How the delivery of a message ended.
@@ -249,10 +252,6 @@ mod tests {
                 why: "a test".to_owned(),
             })
         }
-
-        async fn sample(&self, _cluster: ClusterId) -> Result<LoadSample, TransportError> {
-            Err(TransportError::CalledBack)
-        }
     }
 
     #[test]
@@ -287,10 +286,6 @@ mod tests {
         async fn deliver(&self, _envelope: &Envelope<FromBroker>) -> Result<(), TransportError> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Ok(())
-        }
-
-        async fn sample(&self, _cluster: ClusterId) -> Result<LoadSample, TransportError> {
-            Err(TransportError::CalledBack)
         }
     }
 

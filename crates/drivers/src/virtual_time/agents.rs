@@ -64,7 +64,7 @@ struct Agents<'a, S> {
     brokers: Vec<Option<BrokerAgent>>,
     /// Brokers that are not there, as they were.
     stopped: BTreeMap<DomainId, Resumed<BrokerAgent>>,
-    /// Those of brokers that will be started anew with them.
+    /// Those of brokers that will be restarted with them.
     journals: BTreeMap<DomainId, Journal>,
     /// How often each has been started.
     lives: Vec<u64>,

@@ -1,12 +1,9 @@
 //! Messages between brokers and LRMSs where every message arrives once.
 
 use super::agenda::{Kind, Place, Timed, place_of_broker, place_of_client, place_of_lrms};
-use gridrig_core::agent::{BrokerSends, LrmsSends};
+use gridrig_core::agent::{BrokerSends, LrmsSends, Sampled};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Entry;
-use gridrig_core::load::LoadSample;
-use gridrig_core::message::Target;
-use std::sync::Arc;
 
 /// A message on its way to a broker or an LRMS.
 #[derive(Clone, Debug)]
@@ -19,12 +16,8 @@ pub(super) enum Message {
     FromBroker(DomainId, BrokerSends),
     /// From this LRMS.
     FromLrms(ClusterId, LrmsSends),
-    /// Resource information, which several brokers share.
-    Info {
-        to: DomainId,
-        from: Target,
-        samples: Arc<[LoadSample]>,
-    },
+    /// Resource information for this broker.
+    Info(DomainId, Sampled),
 }
 
 impl Timed for Message {
@@ -39,12 +32,9 @@ impl Timed for Message {
                 place_of_broker(*from, message, |passed| passed.job)
             }
             Message::FromLrms(from, message) => place_of_lrms(*from, message),
-            Message::Info { to, from, .. } => {
-                let (peer, sender) = match from {
-                    Target::Cluster(cluster) => (0, u32::from(cluster.0)),
-                    Target::Peer(domain) => (1, u32::from(domain.0)),
-                };
-                (Kind::Information, to.0, peer, sender)
+            Message::Info(to, Sampled { domain, .. }) => {
+                let is_peer = u16::from(domain != to);
+                (Kind::Information, to.0, is_peer, u32::from(domain.0))
             }
         }
     }

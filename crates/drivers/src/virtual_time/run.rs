@@ -6,7 +6,7 @@ use super::order::{Layer, Timers, play};
 use super::{Cancellation, Options, Outcome};
 use gridrig_core::agent::{
     Brought, Cancel, Completions, Due, FromBroker, FromLrms, Handle, Home, Lrms, Participant, Pass,
-    Passed, PeerState, ToBroker, ToLrms, ToPeer, Told,
+    Passed, PeerState, Sampled, ToBroker, ToLrms, ToPeer, Told,
 };
 use gridrig_core::broker::{Broker, LocalInfo};
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
@@ -20,7 +20,6 @@ use gridrig_core::rng;
 use gridrig_core::submitter::Submitter;
 use gridrig_core::time::SimTime;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 /// Runs the grid on these submissions, telling `events` everything.
 ///
@@ -139,15 +138,9 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             Message::FromLrms(from, FromLrms::Broker(to, ToBroker::News(news))) => {
                 self.tell_news(to, Target::Cluster(from), news);
             }
-            Message::Info { to, from, samples } => {
+            Message::Info(to, sampled) => {
                 // It sets no timer.
-                self.brokers[to.index()].handle(
-                    &mut self.around,
-                    Told {
-                        from,
-                        said: samples,
-                    },
-                );
+                self.brokers[to.index()].handle(&mut self.around, sampled);
             }
             Message::FromLrms(..) | Message::FromBroker(_, FromBroker::Client(_)) => {}
         }
@@ -192,27 +185,18 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 let peer = link.provider;
                 let truth = PeerState {
                     peer,
-                    samples: self.sample_domain(peer),
+                    samples: self.sample_domain(peer).collect(),
                     pending: self.brokers[peer.index()].pending(),
                 };
                 self.tell_broker(domain, truth);
             }
         }
-        self.sample_domain(domain).to_vec()
+        self.sample_domain(domain).collect()
     }
 
-    fn inform(&mut self, to: DomainId, from: Target, samples: Arc<[LoadSample]>, at: SimTime) {
-        self.emit(Event::new(EventKind::InfoSent, None, from).to(to));
-        self.around
-            .agenda
-            .push(at, Message::Info { to, from, samples });
-    }
-
-    fn sample_domain(&self, domain: DomainId) -> Arc<[LoadSample]> {
+    fn sample_domain(&self, domain: DomainId) -> impl Iterator<Item = LoadSample> {
         let clusters = self.grid.domains[domain.index()].clusters.iter();
-        clusters
-            .map(|id| self.lrms[id.index()].cluster().sample(self.around.now))
-            .collect()
+        clusters.map(|id| self.lrms[id.index()].cluster().sample(self.around.now))
     }
 
     fn emit(&mut self, event: Event<'_>) {
@@ -296,15 +280,20 @@ impl<S: EventSink> Layer for Simulation<'_, S> {
         self.timers
             .samples
             .set(domain.index(), now + broker.exchange);
-        let samples = self.sample_domain(domain);
-        for sample in samples.iter() {
-            let one = Arc::from(std::slice::from_ref(sample));
-            let from = Target::Cluster(sample.cluster);
-            self.inform(domain, from, one, now + broker.lrms_latency);
+        let samples = self.sample_domain(domain).collect();
+        let sampled = Sampled { domain, samples };
+        for sample in sampled.samples.iter() {
+            let from = sample.cluster;
+            self.emit(Event::new(EventKind::InfoSent, None, from).to(domain));
+        }
+        if !sampled.samples.is_empty() {
+            let info = Message::Info(domain, sampled.clone());
+            self.around.agenda.push(now + broker.lrms_latency, info);
         }
         for link in grid.consumers_of(domain) {
-            let (from, at) = (Target::Peer(domain), now + link.latency);
-            self.inform(link.consumer, from, Arc::clone(&samples), at);
+            self.emit(Event::new(EventKind::InfoSent, None, domain).to(link.consumer));
+            let info = Message::Info(link.consumer, sampled.clone());
+            self.around.agenda.push(now + link.latency, info);
         }
     }
 }

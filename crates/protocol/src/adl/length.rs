@@ -2,6 +2,7 @@
 //! to say.
 
 use super::Activity;
+use crate::xml::excerpt;
 use gridrig_core::time::{Decimal, SimDuration};
 
 /// The environment variable that gives a job's virtual length.
@@ -71,7 +72,7 @@ impl Activity {
         };
         match seconds(value) {
             Some(length) => Ok(Some(length)),
-            None => Err(value.chars().take(80).collect()),
+            None => Err(excerpt(value)),
         }
     }
 

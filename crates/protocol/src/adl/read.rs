@@ -1,7 +1,7 @@
 //! From elements to a description.
 
 use super::{Activity, AdlError, Executable, InputFile, NAMESPACE, NORDUGRID, OutputFile};
-use crate::xml::Element;
+use crate::xml::{Element, excerpt};
 use gridrig_core::generic::EXPECTED;
 use std::str::FromStr;
 
@@ -163,7 +163,7 @@ fn wrong(node: &Element, element: &str, expected: &'static str) -> AdlError {
     AdlError::Value {
         line: node.line,
         element: element.to_owned(),
-        value: node.text().trim().chars().take(80).collect(),
+        value: excerpt(node.text().trim()),
         expected,
     }
 }

@@ -1,6 +1,6 @@
 //! What is wrong with an inventory or a schema document.
 
-use crate::xml::XmlError;
+use crate::xml::{XmlError, excerpt};
 use gridrig_core::inventory::{InventoryError, SchemaError};
 
 /// Why a document is no inventory, or no schema of one.
@@ -53,7 +53,7 @@ impl InventoryDocumentError {
     pub(super) fn field(field: &str, value: &str, expected: &str) -> Self {
         Self::Field {
             field: field.to_owned(),
-            value: value.chars().take(80).collect(),
+            value: excerpt(value),
             expected: expected.to_owned(),
         }
     }

@@ -6,9 +6,7 @@ use super::convert::text;
 use super::error::InventoryDocumentError as Error;
 use super::xml::{Documents, Read, read};
 use crate::xml::Element;
-use crate::xml::record::{
-    At, Attribute, Fields, Tag, Value, attribute, attributes, put, records, tag, take,
-};
+use crate::xml::record::{At, Attribute, Fields, Tag, Value, attributes, records};
 use gridrig_core::inventory::{
     AttributeRule, Form, RelationRule, Schema, Shape, Statistic, TypeRule,
 };

@@ -1,13 +1,9 @@
 //! An inventory as XML.
 
 use super::error::InventoryDocumentError as Error;
-use super::{
-    AttributeDocument, InventoryDocument, NAMESPACE, RangeDocument, RecordDocument,
-    RelationDocument,
-};
+use super::{AttributeDocument, InventoryDocument, NAMESPACE};
 use crate::xml::record::{
-    At, Attribute, Field, Fields, Language, Record, Tag, Value, Wrong, attribute, attributes, put,
-    records, tag, take, texts,
+    At, Attribute, Field, Fields, Language, Record, Tag, Value, Wrong, attributes, texts,
 };
 use crate::xml::{Element, digits, excerpt};
 use std::collections::BTreeMap;
@@ -103,28 +99,6 @@ impl Language for Documents {
             Wrong::Attribute(name, _) if at.element.attribute("", name).is_none() => Ok(()),
             _ => Err(self.error(at, what)),
         }
-    }
-}
-
-records! { Documents:
-    InventoryDocument in NAMESPACE {
-        @form = "form",
-        records = "Record",
-    }
-    RecordDocument in NAMESPACE {
-        @id = "id",
-        @kind = "type",
-        @count = "count",
-        attributes = "Attribute",
-        relations = "Relation",
-    }
-    RelationDocument in NAMESPACE {
-        @name = "name",
-        @to = "to",
-    }
-    RangeDocument in NAMESPACE {
-        @min = "min",
-        @max = "max",
     }
 }
 

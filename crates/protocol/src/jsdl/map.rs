@@ -332,29 +332,17 @@ mod tests {
                 RangeValue::at_least(4097.0),
             ),
         ]);
-        assert_eq!(
-            job(&asked)
-                .unwrap()
-                .components
-                .first
-                .requirements
-                .memory_kib,
-            2
-        );
+        let memory = |asked: &JobDefinition| {
+            let first = job(asked).unwrap().components.first;
+            first.requirements.memory_kib
+        };
+        assert_eq!(memory(&asked), 2);
         let total = RangeValue::exactly(40960.0);
         asked
             .resources
             .quantities
             .insert(Quantity::TotalPhysicalMemory, total);
-        assert_eq!(
-            job(&asked)
-                .unwrap()
-                .components
-                .first
-                .requirements
-                .memory_kib,
-            10
-        );
+        assert_eq!(memory(&asked), 10);
     }
 
     #[test]

@@ -1,17 +1,32 @@
 //! Range values (JSDL 1.0, section 5.2.3): a set of numbers as the union of
 //! exact values, intervals and half-open intervals.
 
-/// A set of numbers; without any member it says nothing.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RangeValue {
-    /// `UpperBoundedRange`: everything up to a bound.
-    pub upper: Option<Bound>,
-    /// `LowerBoundedRange`: everything from a bound on.
-    pub lower: Option<Bound>,
-    /// `Exact`, any number.
-    pub exact: Vec<Exact>,
-    /// `Range`, any number.
-    pub ranges: Vec<Range>,
+use super::language::Jsdl;
+use crate::xml::JSDL;
+use crate::xml::record::structs;
+
+structs! { Jsdl in JSDL:
+    /// A set of numbers; without any member it says nothing.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct RangeValue [some "Exact, Range, LowerBoundedRange or UpperBoundedRange"] {
+        /// `UpperBoundedRange`: everything up to a bound.
+        pub upper: Option<Bound> = "UpperBoundedRange",
+        /// `LowerBoundedRange`: everything from a bound on.
+        pub lower: Option<Bound> = "LowerBoundedRange",
+        /// `Exact`, any number.
+        pub exact: Vec<Exact> = "Exact",
+        /// `Range`, any number.
+        pub ranges: Vec<Range> = "Range",
+    }
+
+    /// An interval.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Range {
+        /// Where it begins.
+        pub lower: Bound = "LowerBound",
+        /// Where it ends.
+        pub upper: Bound = "UpperBound",
+    }
 }
 
 /// The end of an interval.
@@ -30,15 +45,6 @@ pub struct Exact {
     pub value: f64,
     /// How far from it is near enough.
     pub epsilon: Option<f64>,
-}
-
-/// An interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
-    /// Where it begins.
-    pub lower: Bound,
-    /// Where it ends.
-    pub upper: Bound,
 }
 
 impl Bound {

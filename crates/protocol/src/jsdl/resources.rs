@@ -1,37 +1,42 @@
 //! `Resources`: what a job runs on.
 
-use super::RangeValue;
+use super::language::Jsdl;
+use super::{JsdlError, OWN, RangeValue};
+use crate::xml::record::{Fields, Record, Value, structs};
+use crate::xml::{Element, JSDL};
 use gridrig_core::generic::Generics;
 use std::collections::BTreeMap;
 
-/// What a job runs on.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Resources {
-    /// `CandidateHosts`: the only hosts that will do; none given, any will.
-    pub candidate_hosts: Vec<String>,
-    /// `ExclusiveExecution`.
-    pub exclusive: Option<bool>,
-    /// `OperatingSystem`.
-    pub operating_system: Option<OperatingSystem>,
-    /// `CPUArchitecture`, by the name of JSDL's list or by one of our own
-    /// (`other` with a `gridrig:Name`).
-    pub architecture: Option<String>,
-    /// Everything that is a number.
-    pub quantities: BTreeMap<Quantity, RangeValue>,
-    /// What is taken of each host besides (`gridrig:GenericResources`).
-    pub generic: Option<Generics>,
-}
+structs! { Jsdl in JSDL:
+    /// What a job runs on.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct Resources {
+        /// `CandidateHosts`: the only hosts that will do; none given, any will.
+        pub candidate_hosts: Vec<String> = "CandidateHosts" [if_any Hosts],
+        /// `ExclusiveExecution`.
+        pub exclusive: Option<bool> = "ExclusiveExecution",
+        /// `OperatingSystem`.
+        pub operating_system: Option<OperatingSystem> = "OperatingSystem",
+        /// `CPUArchitecture`, by the name of JSDL's list or by one of our own
+        /// (`other` with a `gridrig:Name`).
+        pub architecture: Option<String> = "CPUArchitecture" [as Architecture],
+        /// Everything that is a number.
+        pub quantities: BTreeMap<Quantity, RangeValue> = "",
+        /// What is taken of each host besides (`gridrig:GenericResources`).
+        pub generic: Option<Generics> = OWN "GenericResources",
+    }
 
-/// `OperatingSystem`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OperatingSystem {
-    /// Its type, by the name of JSDL's list or by one of our own (`other` with
-    /// a `gridrig:Name`).
-    pub name: Option<String>,
-    /// `OperatingSystemVersion`.
-    pub version: Option<String>,
-    /// `Description`.
-    pub description: Option<String>,
+    /// `OperatingSystem`.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct OperatingSystem {
+        /// Its type, by the name of JSDL's list or by one of our own (`other` with
+        /// a `gridrig:Name`).
+        pub name: Option<String> = "OperatingSystemType" [as System],
+        /// `OperatingSystemVersion`.
+        pub version: Option<String> = "OperatingSystemVersion",
+        /// `Description`.
+        pub description: Option<String> = "Description",
+    }
 }
 
 /// A number among the resources, in the order of the schema. `Individual` is
@@ -82,10 +87,10 @@ impl Quantity {
 }
 
 /// The processor architectures of JSDL 1.0, besides `other`.
-pub(super) const ARCHITECTURES: &str = "sparc powerpc x86 x86_32 x86_64 parisc mips ia64 arm";
+const ARCHITECTURES: &str = "sparc powerpc x86 x86_32 x86_64 parisc mips ia64 arm";
 
 /// The operating systems of JSDL 1.0 (from CIM), besides `other`.
-pub(super) const OPERATING_SYSTEMS: &str = "Unknown MACOS ATTUNIX DGUX DECNT Tru64_UNIX OpenVMS HPUX AIX MVS OS400 OS_2 JavaVM MSDOS \
+const OPERATING_SYSTEMS: &str = "Unknown MACOS ATTUNIX DGUX DECNT Tru64_UNIX OpenVMS HPUX AIX MVS OS400 OS_2 JavaVM MSDOS \
     WIN3x WIN95 WIN98 WINNT WINCE NCR3000 NetWare OSF DC_OS Reliant_UNIX SCO_UnixWare \
     SCO_OpenServer Sequent IRIX Solaris SunOS U6000 ASERIES TandemNSK TandemNT BS2000 LINUX \
     Lynx XENIX VM Interactive_UNIX BSDUNIX FreeBSD NetBSD GNU_Hurd OS9 MACH_Kernel Inferno \
@@ -94,7 +99,100 @@ pub(super) const OPERATING_SYSTEMS: &str = "Unknown MACOS ATTUNIX DGUX DECNT Tru
     Windows_XP z_OS";
 
 /// The name of a list that is this one but for the case of letters.
-pub(super) fn listed(list: &'static str, name: &str) -> Option<&'static str> {
+fn listed(list: &'static str, name: &str) -> Option<&'static str> {
     let mut names = list.split_ascii_whitespace();
     names.find(|listed| listed.eq_ignore_ascii_case(name))
+}
+
+structs! { Jsdl in JSDL:
+    /// The names of hosts, at least one.
+    #[derive(Default, PartialEq)]
+    pub struct Hosts [some "HostName"] {
+        pub names: Vec<String> = "HostName",
+    }
+}
+
+impl From<Vec<String>> for Hosts {
+    fn from(names: Vec<String>) -> Self {
+        Hosts { names }
+    }
+}
+
+impl From<Hosts> for Vec<String> {
+    fn from(hosts: Hosts) -> Self {
+        let names = hosts.names.iter();
+        names.map(|name| name.trim().to_owned()).collect()
+    }
+}
+
+/// Names of a list of the standard, or `other` with the name beside it in our
+/// own namespace.
+macro_rules! listed_names {
+    ($($kind:ident of $list:ident in $name:literal)+) => {$(
+        struct $kind(String);
+
+        impl Record<Jsdl> for $kind {
+            fn put_all(&self, element: &mut Element) {
+                put_listed(element, $name, $list, &self.0);
+            }
+
+            fn take_all(fields: &mut Fields<'_, Jsdl>) -> Result<Self, JsdlError> {
+                take_listed(fields, $name, $list).map($kind)
+            }
+        }
+    )+};
+}
+
+listed_names! {
+    System of OPERATING_SYSTEMS in "OperatingSystemName"
+    Architecture of ARCHITECTURES in "CPUArchitectureName"
+}
+
+fn put_listed(element: &mut Element, inner: &'static str, list: &'static str, name: &str) {
+    let known = listed(list, name);
+    element.push(Element::with_text(JSDL, inner, known.unwrap_or("other")));
+    if known.is_none() {
+        element.push(Element::with_text(OWN, "Name", name));
+    }
+}
+
+fn take_listed(
+    fields: &mut Fields<'_, Jsdl>,
+    inner: &'static str,
+    list: &'static str,
+) -> Result<String, JsdlError> {
+    let name: String = fields.take((JSDL, inner))?;
+    let own: Option<String> = fields.take((OWN, "Name"))?;
+    let name = name.trim();
+    let within = format!("/{inner}");
+    match (name, own) {
+        ("other", Some(own)) => Ok(own.trim().to_owned()),
+        ("other", None) => {
+            let why = "\"other\" says nothing without a gridrig:Name beside it";
+            Err(fields.language.unsupported(fields.at, &within, why))
+        }
+        _ => {
+            let expected = "a name of JSDL 1.0's list";
+            let wrong = || fields.language.value(fields.at, &within, name, expected);
+            listed(list, name).map(str::to_owned).ok_or_else(wrong)
+        }
+    }
+}
+
+/// An operating system as an element of another namespace that has the type of
+/// JSDL's.
+#[must_use]
+pub fn operating_system_element(namespace: &'static str, name: &str) -> Element {
+    let system = OperatingSystem {
+        name: Some(name.to_owned()),
+        ..OperatingSystem::default()
+    };
+    system.write((namespace, "OperatingSystem"))
+}
+
+/// A processor architecture as an element of another namespace that has the
+/// type of JSDL's.
+#[must_use]
+pub fn architecture_element(namespace: &'static str, name: &str) -> Element {
+    Architecture(name.to_owned()).write((namespace, "CPUArchitecture"))
 }

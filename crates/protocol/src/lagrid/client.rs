@@ -2,46 +2,29 @@
 //! time, answers in size.
 
 use super::wire::{self, Way};
-use super::{JSON_PATH, Message, Operation, Parameter, Request, SOAP_PATH, Token};
-use crate::client::ClientError;
+use super::{JSON_PATH, Message, Operation, Request, SOAP_PATH, Token};
+use crate::client::{ClientError, body_of};
 use crate::rest::Problem;
 use crate::soap::{Addressing, Envelope, Fault, Version};
-use crate::xml::Element;
+use crate::words::words;
+use crate::xml::{Element, excerpt};
 use gridrig_core::job::Reason;
 use gridrig_core::transport::TransportError;
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{RequestBuilder, Response, StatusCode};
+use reqwest::{RequestBuilder, StatusCode};
 use std::time::Duration;
 
-/// How messages are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-pub enum Codec {
-    /// SOAP 1.1.
-    #[default]
-    #[strum(to_string = "soap-1.1")]
-    Soap11,
-    /// SOAP 1.2.
-    #[strum(to_string = "soap-1.2")]
-    Soap12,
-    /// JSON.
-    Json,
-}
-
-impl Codec {
-    /// Every codec.
-    pub const ALL: [Codec; 3] = [Codec::Soap11, Codec::Soap12, Codec::Json];
-
-    /// The name used in flags and files.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// The codec with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|codec| codec.name() == name)
+words! {
+    /// How messages are written.
+    #[derive(Default)]
+    Codec {
+        /// SOAP 1.1.
+        #[default]
+        Soap11 = "soap-1.1",
+        /// SOAP 1.2.
+        Soap12 = "soap-1.2",
+        /// JSON.
+        Json = "json",
     }
 }
 
@@ -209,7 +192,7 @@ impl PeerClient {
         }
         let expected = R::OPERATION.response();
         if !envelope.body.is(super::LAGRID, &expected) {
-            let name: String = envelope.body.name.chars().take(80).collect();
+            let name = excerpt(&envelope.body.name);
             return Err(garbage(format!("element {name}: expected {expected}")));
         }
         R::Answer::from_element(&envelope.body).map_err(|problem| garbage(problem.detail))
@@ -251,31 +234,17 @@ impl PeerClient {
         let sent = post.timeout(self.timeout).send().await;
         let answer = sent.map_err(|source| ClientError::of(url, source))?;
         let status = answer.status();
-        Ok((status, read(answer, url).await?))
+        let body = body_of(answer, url.to_owned(), MAX_ANSWER).await?;
+        if body.len() > MAX_ANSWER {
+            let why = format!("it has more than {MAX_ANSWER} bytes");
+            return Err(PeerError::garbage(url, why));
+        }
+        Ok((status, body))
     }
 }
 
 fn readable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-async fn read(mut answer: Response, url: &str) -> Result<Vec<u8>, PeerError> {
-    let mut body = Vec::new();
-    loop {
-        let chunk = answer.chunk().await;
-        let lost = |source| ClientError::NoAnswer {
-            url: url.to_owned(),
-            source,
-        };
-        match chunk.map_err(lost)? {
-            None => return Ok(body),
-            Some(chunk) if body.len() + chunk.len() <= MAX_ANSWER => body.extend_from_slice(&chunk),
-            Some(_) => {
-                let why = format!("it has more than {MAX_ANSWER} bytes");
-                return Err(PeerError::garbage(url, why));
-            }
-        }
-    }
 }
 
 /// A request in its envelope, with the WS-Addressing properties of its
@@ -287,16 +256,12 @@ pub fn envelope<R: Request>(request: &R, version: Version, to: &str) -> Envelope
         action: Some(R::OPERATION.action()),
         ..Addressing::default()
     };
-    let parameters: Vec<Element> = request.reference().iter().map(parameter).collect();
+    let parameters: Vec<Element> = request.reference().iter().map(Element::from).collect();
     Envelope {
         version,
         header: addressing.write(&parameters),
         body: request.to_element(R::OPERATION.name()),
     }
-}
-
-fn parameter(parameter: &Parameter) -> Element {
-    parameter.into()
 }
 
 impl Operation {

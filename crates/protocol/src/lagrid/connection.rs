@@ -2,89 +2,87 @@
 
 use super::reference::Reference;
 use super::words::{Auth, ConnEvent, Form, JobLanguage, ResourceLanguage, Role};
+use super::xml::{LaGrid, parts};
+use crate::rest::Problem;
+use crate::xml::record::{Field, Fields, Language as _, Tag};
+use crate::xml::{Element, LAGRID};
 use serde::{Deserialize, Serialize};
 
-/// A round of a negotiation (section 2.1): what the initiator proposes. One
-/// that names an established connection negotiates its terms anew; the old
-/// ones hold until there are others.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OpenConn {
-    /// The initiator's domain, by name.
-    pub initiator: String,
-    /// Where the initiator takes messages.
-    pub endpoint: Reference,
-    /// Which life of the initiator this is: one that was restarted has
-    /// another, greater number.
-    pub incarnation: u64,
-    /// The negotiation or connection, as the responder named it; absent in the
-    /// first round of a new one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub connection: Option<String>,
-    /// Which round it is, from 1.
-    pub round: u32,
-    /// Rounds after which the initiator gives up.
-    pub max_rounds: u32,
-    /// What it proposes.
-    pub proposal: Proposal,
-}
+parts! {
+    /// A round of a negotiation (section 2.1): what the initiator proposes. One
+    /// that names an established connection negotiates its terms anew; the old
+    /// ones hold until there are others.
+    pub struct OpenConn {
+        /// The initiator's domain, by name.
+        pub initiator: String = "initiator",
+        /// Where the initiator takes messages.
+        pub endpoint: Reference = "endpoint",
+        /// Which life of the initiator this is: one that was restarted has
+        /// another, greater number.
+        pub incarnation: u64 = "incarnation",
+        /// The negotiation or connection, as the responder named it; absent in the
+        /// first round of a new one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub connection: Option<String> = "connection",
+        /// Which round it is, from 1.
+        pub round: u32 = "round",
+        /// Rounds after which the initiator gives up.
+        pub max_rounds: u32 = "maxRounds",
+        /// What it proposes.
+        pub proposal: Proposal = "proposal",
+    }
 
-/// What a party would agree to. Lists are in order of preference.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Proposal {
-    /// How the parties may show who they are.
-    pub authentication: Vec<Auth>,
-    /// What the initiator would be; none is a connection for later.
-    pub initiator_roles: Vec<Role>,
-    /// What the responder would be.
-    pub responder_roles: Vec<Role>,
-    /// Time between signs of life, in milliseconds on the wall.
-    pub heartbeat_ms: u64,
-    /// In which languages jobs may be described.
-    pub job_languages: Vec<JobLanguage>,
-    /// In which languages resources may be described.
-    pub resource_languages: Vec<ResourceLanguage>,
-    /// How far resource information may be aggregated.
-    pub resource_forms: Vec<Form>,
-}
+    /// What a party would agree to. Lists are in order of preference.
+    pub struct Proposal {
+        /// How the parties may show who they are.
+        pub authentication: Vec<Auth> = "authentication",
+        /// What the initiator would be; none is a connection for later.
+        pub initiator_roles: Vec<Role> = "initiatorRole",
+        /// What the responder would be.
+        pub responder_roles: Vec<Role> = "responderRole",
+        /// Time between signs of life, in milliseconds on the wall.
+        pub heartbeat_ms: u64 = "heartbeatMs",
+        /// In which languages jobs may be described.
+        pub job_languages: Vec<JobLanguage> = "jobLanguage",
+        /// In which languages resources may be described.
+        pub resource_languages: Vec<ResourceLanguage> = "resourceLanguage",
+        /// How far resource information may be aggregated.
+        pub resource_forms: Vec<Form> = "resourceForm",
+    }
 
-/// What the parties have agreed to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Terms {
-    /// How they show who they are.
-    pub authentication: Auth,
-    /// What the initiator is.
-    pub initiator_roles: Vec<Role>,
-    /// What the responder is.
-    pub responder_roles: Vec<Role>,
-    /// Time between signs of life, in milliseconds on the wall.
-    pub heartbeat_ms: u64,
-    /// How jobs are described.
-    pub job_language: JobLanguage,
-    /// How resources are described.
-    pub resource_language: ResourceLanguage,
-    /// How far resource information is aggregated.
-    pub resource_form: Form,
-}
+    /// What the parties have agreed to.
+    pub struct Terms {
+        /// How they show who they are.
+        pub authentication: Auth = "authentication",
+        /// What the initiator is.
+        pub initiator_roles: Vec<Role> = "initiatorRole",
+        /// What the responder is.
+        pub responder_roles: Vec<Role> = "responderRole",
+        /// Time between signs of life, in milliseconds on the wall.
+        pub heartbeat_ms: u64 = "heartbeatMs",
+        /// How jobs are described.
+        pub job_language: JobLanguage = "jobLanguage",
+        /// How resources are described.
+        pub resource_language: ResourceLanguage = "resourceLanguage",
+        /// How far resource information is aggregated.
+        pub resource_form: Form = "resourceForm",
+    }
 
-/// The answer to a round.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OpenConnAnswer {
-    /// The responder's domain, by name.
-    pub responder: String,
-    /// Where the responder takes messages.
-    pub endpoint: Reference,
-    /// Which life of the responder this is.
-    pub incarnation: u64,
-    /// The name of the negotiation and of the connection that comes of it.
-    pub connection: String,
-    /// The round that is answered.
-    pub round: u32,
-    /// What the responder says.
-    pub verdict: Verdict,
+    /// The answer to a round.
+    pub struct OpenConnAnswer {
+        /// The responder's domain, by name.
+        pub responder: String = "responder",
+        /// Where the responder takes messages.
+        pub endpoint: Reference = "endpoint",
+        /// Which life of the responder this is.
+        pub incarnation: u64 = "incarnation",
+        /// The name of the negotiation and of the connection that comes of it.
+        pub connection: String = "connection",
+        /// The round that is answered.
+        pub round: u32 = "round",
+        /// What the responder says.
+        pub verdict: Verdict = "verdict",
+    }
 }
 
 /// What a responder says to a proposal.
@@ -99,58 +97,74 @@ pub enum Verdict {
     Refused(Refusal),
 }
 
-/// Why there will be no connection.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Refusal {
-    /// A fixed name of the reason.
-    pub code: String,
-    /// The reason in a sentence.
-    pub reason: String,
+/// One of three elements, whatever the field is called.
+impl Field<LaGrid> for Verdict {
+    fn put(&self, _tag: Tag, parent: &mut Element) {
+        match self {
+            Verdict::Accepted(terms) => LaGrid::put(terms, (LAGRID, "accepted"), parent),
+            Verdict::Counter(proposal) => LaGrid::put(proposal, (LAGRID, "counter"), parent),
+            Verdict::Refused(refusal) => LaGrid::put(refusal, (LAGRID, "refused"), parent),
+        }
+    }
+
+    fn take(fields: &mut Fields<'_, LaGrid>, _tag: Tag) -> Result<Self, Problem> {
+        if let Some(terms) = fields.take((LAGRID, "accepted"))? {
+            return Ok(Verdict::Accepted(terms));
+        }
+        if let Some(proposal) = fields.take((LAGRID, "counter"))? {
+            return Ok(Verdict::Counter(proposal));
+        }
+        let refused: Option<_> = fields.take((LAGRID, "refused"))?;
+        let missing = || fields.missing("accepted, counter or refused");
+        refused.map(Verdict::Refused).ok_or_else(missing)
+    }
 }
 
-/// Tells of an error on a connection, or ends it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NotifyConn {
-    /// The connection.
-    pub connection: String,
-    /// What has happened.
-    pub event: ConnEvent,
-    /// A fixed name of what has happened.
-    pub code: String,
-    /// What has happened in a sentence.
-    pub reason: String,
-}
+parts! {
+    /// Why there will be no connection.
+    pub struct Refusal {
+        /// A fixed name of the reason.
+        pub code: String = "code",
+        /// The reason in a sentence.
+        pub reason: String = "reason",
+    }
 
-/// The answer to a message that wants none: it has been taken in.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Taken {
-    /// Whether the same message was here before, so that this one changed
-    /// nothing.
-    #[serde(default)]
-    pub repeated: bool,
-}
+    /// Tells of an error on a connection, or ends it.
+    pub struct NotifyConn {
+        /// The connection.
+        pub connection: String = "connection",
+        /// What has happened.
+        pub event: ConnEvent = "event",
+        /// A fixed name of what has happened.
+        pub code: String = "code",
+        /// What has happened in a sentence.
+        pub reason: String = "reason",
+    }
 
-/// A sign of life.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Heartbeat {
-    /// The connection.
-    pub connection: String,
-    /// Rises from sign to sign of one party on one connection, from 1.
-    pub sequence: u64,
-    /// Which life of the sender this is.
-    pub incarnation: u64,
-}
+    /// The answer to a message that wants none: it has been taken in.
+    #[derive(Default)]
+    pub struct Taken {
+        /// Whether the same message was here before, so that this one changed
+        /// nothing.
+        #[serde(default)]
+        pub repeated: bool = "repeated" [or false],
+    }
 
-/// The answer to a sign of life.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HeartbeatAnswer {
-    /// The sign that is answered.
-    pub sequence: u64,
-    /// Which life of the answering party this is.
-    pub incarnation: u64,
+    /// A sign of life.
+    pub struct Heartbeat {
+        /// The connection.
+        pub connection: String = "connection",
+        /// Rises from sign to sign of one party on one connection, from 1.
+        pub sequence: u64 = "sequence",
+        /// Which life of the sender this is.
+        pub incarnation: u64 = "incarnation",
+    }
+
+    /// The answer to a sign of life.
+    pub struct HeartbeatAnswer {
+        /// The sign that is answered.
+        pub sequence: u64 = "sequence",
+        /// Which life of the answering party this is.
+        pub incarnation: u64 = "incarnation",
+    }
 }

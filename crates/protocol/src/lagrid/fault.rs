@@ -5,6 +5,7 @@ use crate::inventory::InventoryDocumentError;
 use crate::jsdl::JsdlError;
 use crate::rest::Problem;
 use crate::soap::{Fault, FaultKind};
+use crate::xml::excerpt;
 
 /// The codes that the protocol itself defines. Others come from what its
 /// messages carry (`unsupported-jsdl`) and from the service (`busy`).
@@ -54,7 +55,7 @@ impl Problem {
     /// No connection of this name.
     #[must_use]
     pub fn unknown_connection(name: &str) -> Self {
-        let name: String = name.chars().take(80).collect();
+        let name = excerpt(name);
         let detail = format!("no connection \"{name}\" is open here: open one with openConn");
         Problem::of_code(codes::UNKNOWN_CONNECTION, detail)
     }

@@ -1,44 +1,8 @@
 //! The words that messages choose from.
 
+use crate::words::words;
 pub use gridrig_core::inventory::Form;
 pub use gridrig_core::session::Auth;
-use serde::{Deserialize, Serialize};
-
-/// An enumeration that is written as words: in JSON by serde, in XML by its
-/// name, and both the same.
-macro_rules! words {
-    ($(
-        $(#[$outer:meta])* $name:ident { $($(#[$inner:meta])* $variant:ident = $word:literal,)+ }
-    )+) => {$(
-        $(#[$outer])*
-        #[derive(
-            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash,
-            Serialize, Deserialize,
-        )]
-        pub enum $name {
-            $($(#[$inner])* #[serde(rename = $word)] $variant,)+
-        }
-
-        impl $name {
-            /// Every one of them.
-            pub const ALL: &'static [$name] = &[$($name::$variant,)+];
-
-            /// The name on the wire.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $($name::$variant => $word,)+
-                }
-            }
-
-            /// The one with this name.
-            #[must_use]
-            pub fn from_name(name: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|word| word.name() == name)
-            }
-        }
-    )+};
-}
 
 words! {
     /// What a broker is on a connection (section 2).

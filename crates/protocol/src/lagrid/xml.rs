@@ -11,6 +11,24 @@ use crate::rest::Problem;
 use crate::xml::record::{At, Language, Value, Wrong};
 use crate::xml::{Element, Name, SCHEMA_INSTANCE, boolean, excerpt};
 
+/// Messages and their parts: fields of JSON by their names, elements of XML by
+/// the names behind them, in the order of the schema.
+macro_rules! parts {
+    ($(
+        $(#[$outer:meta])*
+        pub struct $kind:ident $(<$form:ident = $read:ident>)? { $($fields:tt)* }
+    )+) => {
+        $crate::xml::record::structs! { LaGrid in LAGRID: $(
+            $(#[$outer])*
+            #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+            #[serde(deny_unknown_fields)]
+            pub struct $kind $(<$form = $read>)? { $($fields)* }
+        )+ }
+    };
+}
+
+pub(super) use parts;
+
 /// The language of the messages.
 pub(super) struct LaGrid;
 

@@ -2,7 +2,7 @@
 
 use super::{NAMESPACE, ResourceError};
 use crate::xml::record::{
-    At, Field, Fields, Language, Tag, Value, Wrong, put, records, required, tag, take, values,
+    At, Field, Fields, Language, Tag, Value, Wrong, records, required, values,
 };
 use crate::xml::{Element, digits, is_space};
 use gridrig_core::generic::{EXPECTED, Generics};

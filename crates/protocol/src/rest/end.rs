@@ -1,6 +1,7 @@
 //! Where a job stands at last, and the ends that a service tells of.
 
 use super::problem::Problem;
+use crate::words::words;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::Reason;
 use gridrig_core::message::{EndState, JobEnd};
@@ -8,56 +9,27 @@ use gridrig_core::time::SimTime;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Where a job stands.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub enum JobState {
-    /// It waits with the broker or LRMS.
-    Queued,
-    /// A broker has handed it on.
-    Sent,
-    /// It runs.
-    Running,
-    /// It ran to its end.
-    Completed,
-    /// It was turned away.
-    Rejected,
-    /// It was cancelled.
-    Cancelled,
-    /// It was lost.
-    Failed,
+words! {
+    /// Where a job stands.
+    JobState {
+        /// It waits with the broker or LRMS.
+        Queued = "queued",
+        /// A broker has handed it on.
+        Sent = "sent",
+        /// It runs.
+        Running = "running",
+        /// It ran to its end.
+        Completed = "completed",
+        /// It was turned away.
+        Rejected = "rejected",
+        /// It was cancelled.
+        Cancelled = "cancelled",
+        /// It was lost.
+        Failed = "failed",
+    }
 }
 
 impl JobState {
-    /// All of them.
-    pub const ALL: &'static [JobState] = <JobState as strum::VariantArray>::VARIANTS;
-
-    /// The word on the wire.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-
-    /// The state of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        name.parse().ok()
-    }
-
     /// Whether the job is over.
     #[must_use]
     pub const fn is_end(self) -> bool {
@@ -181,7 +153,7 @@ pub struct EndPage {
     /// What to give as `after` for the following ones.
     pub next: u64,
     /// Which life of the service this is, by when it began, in Unix
-    /// nanoseconds: one that was started anew counts its ends from 0 again and
+    /// nanoseconds: one that was restarted counts its ends from 0 again and
     /// may have forgotten jobs.
     #[serde(default)]
     pub life: u64,

@@ -51,7 +51,7 @@ pub struct EventPage {
     /// How many have happened so far.
     pub total: u64,
     /// From how many lives of the service they are: more than 1 where one that
-    /// was started anew still tells the events of those before.
+    /// was restarted still tells the events of those before.
     #[serde(default = "one_life")]
     pub lives: u32,
 }

@@ -170,10 +170,8 @@ fn whole(field: &str, text: &str) -> Result<u128, Problem> {
 }
 
 fn digits(text: &str) -> Option<u128> {
-    // The standard parser would let a plus sign pass.
-    let digits = text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() <= 39;
-    let value = digits.then(|| text.parse().ok()).flatten();
-    value.filter(|value| *value <= MAX_SUM)
+    let digits = crate::xml::digits(text).filter(|text| text.len() <= 39);
+    digits?.parse().ok().filter(|value| *value <= MAX_SUM)
 }
 
 fn bounded(field: &str, value: u64, most: u64) -> Result<u64, Problem> {

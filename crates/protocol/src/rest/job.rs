@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 /// A job that is handed over, by a client or by a broker. Only `processors`
 /// and `run_time` are needed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"processors": 2, "run_time": "60s"}))]
 pub struct JobSubmission {
@@ -80,7 +80,7 @@ pub struct JobSubmission {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meant_ns: Option<u64>,
     /// A broker looks for the job: it is taken only if it is here under its key,
-    /// or is found further on by a broker that was started anew.
+    /// or is found further on by a broker that was restarted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sought: bool,
 }

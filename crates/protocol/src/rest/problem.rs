@@ -1,5 +1,6 @@
 //! Problem documents (RFC 9457) with a code.
 
+use crate::xml::excerpt;
 use gridrig_core::job::Reason;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -52,7 +53,7 @@ impl Problem {
     #[must_use]
     pub fn field(field: &str, value: &str, expected: &str) -> Self {
         // A hostile value is not echoed at length.
-        let value: String = value.chars().take(80).collect();
+        let value = excerpt(value);
         let detail = format!("field {field} = \"{value}\": expected {expected}");
         Problem::new(422, "invalid", detail)
     }
@@ -87,10 +88,4 @@ impl Problem {
     pub fn stopped() -> Self {
         Problem::new(503, "stopped", "the service is stopping")
     }
-}
-
-/// The reason that a code stands for, where it is one.
-#[must_use]
-pub fn reason_of_code(code: &str) -> Option<Reason> {
-    Reason::from_name(code)
 }

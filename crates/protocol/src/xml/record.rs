@@ -2,11 +2,13 @@
 //!
 //! A [`Language`] says in its own words what is wrong with an element, and what
 //! of it may be left out. [`records!`] is the table: each field with the name
-//! of its element, in the order of the schema.
+//! of its element, in the order of the schema; [`structs!`] makes the struct of it, too.
 
 mod tables;
 
-pub(crate) use tables::{attribute, attributes, put, records, required, tag, take, texts, values};
+pub(crate) use tables::{
+    attribute, attributes, put, records, required, structs, tag, take, texts, values,
+};
 
 use super::{Element, SCHEMA_INSTANCE};
 use std::collections::VecDeque;

@@ -1,6 +1,6 @@
 //! The life of a job in readable lines.
 
-use super::{Finding, HISTORIES, Violation};
+use super::{HISTORIES, Violation};
 use crate::log::EventLog;
 use crate::names::Names;
 use gridrig_core::event::Event;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Gives each finding the whole history of its job, in one pass over the log.
-pub(super) fn tell(log: &EventLog, grid: &Grid, findings: Vec<Finding>) -> Vec<Violation> {
+pub(super) fn tell(log: &EventLog, grid: &Grid, findings: &mut [Violation]) {
     let names = Names::of(grid);
     let mut lines: BTreeMap<JobId, Vec<String>> = BTreeMap::new();
     for job in findings.iter().filter_map(|finding| finding.job) {
@@ -28,24 +28,14 @@ pub(super) fn tell(log: &EventLog, grid: &Grid, findings: Vec<Finding>) -> Vec<V
     }
     let all = lines.into_iter().map(|(job, lines)| (job, lines.into()));
     let told: BTreeMap<JobId, Arc<[String]>> = all.collect();
-    let nothing: Arc<[String]> = Arc::new([]);
     let left_out: Arc<[String]> = Arc::new([format!(
         "history left out: more than {HISTORIES} jobs break a rule"
     )]);
-    let history = |job: Option<JobId>| match job {
-        None => Arc::clone(&nothing),
-        Some(job) => Arc::clone(told.get(&job).unwrap_or(&left_out)),
-    };
-    findings
-        .into_iter()
-        .map(|finding| Violation {
-            rule: finding.rule,
-            job: finding.job,
-            at: finding.at,
-            message: finding.message,
-            history: history(finding.job),
-        })
-        .collect()
+    for finding in findings {
+        if let Some(job) = finding.job {
+            finding.history = Arc::clone(told.get(&job).unwrap_or(&left_out));
+        }
+    }
 }
 
 /// One event as a line, without the job.

@@ -4,7 +4,7 @@ mod lost;
 
 use super::occupancy::Occupancy;
 use super::place::{Life, Place};
-use super::{AuditFacts, AuditReport, Finding, Rule};
+use super::{AuditFacts, AuditReport, Rule, Violation};
 use crate::index::JobIndex;
 use crate::jobs::JobState;
 use crate::log::EventLog;
@@ -23,11 +23,11 @@ pub(super) struct Auditor<'a> {
     index: JobIndex,
     lives: Vec<Life<'a>>,
     clusters: Vec<Occupancy<'a>>,
-    findings: Vec<Finding>,
+    findings: Vec<Violation>,
 }
 
 impl<'a> Auditor<'a> {
-    pub(super) fn new(facts: &AuditFacts<'a>, findings: Vec<Finding>) -> Self {
+    pub(super) fn new(facts: &AuditFacts<'a>, findings: Vec<Violation>) -> Self {
         let clusters = facts.grid.clusters.iter();
         let clusters = clusters.map(|cluster| Occupancy::new(&cluster.config.resources));
         let mut auditor = Auditor {
@@ -88,7 +88,7 @@ impl<'a> Auditor<'a> {
     }
 
     /// Looks at what is missing when the log is over.
-    pub(super) fn finish(mut self, log: &EventLog) -> (AuditReport, Vec<Finding>) {
+    pub(super) fn finish(mut self, log: &EventLog) -> (AuditReport, Vec<Violation>) {
         let mut report = AuditReport {
             events: log.len() as u64,
             ..AuditReport::default()
@@ -421,11 +421,7 @@ impl<'a> Auditor<'a> {
     }
 
     fn find(&mut self, rule: Rule, job: JobId, at: Option<SimTime>, message: impl Into<String>) {
-        self.findings.push(Finding {
-            rule,
-            job: Some(job),
-            at,
-            message: message.into(),
-        });
+        let finding = Violation::new(rule, Some(job), at, message);
+        self.findings.push(finding);
     }
 }

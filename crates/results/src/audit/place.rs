@@ -39,7 +39,7 @@ pub(super) struct Life<'a> {
     pub(super) seen: bool,
     /// Somebody has lost touch with it.
     pub(super) lost: bool,
-    /// A broker that was started anew has looked for it: what that broker said
+    /// A broker that was restarted has looked for it: what that broker said
     /// in its earlier life it may say again.
     pub(super) recovered: bool,
     /// Forwards on the path to where it is.

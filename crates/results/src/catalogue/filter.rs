@@ -55,12 +55,6 @@ impl Filter {
     pub fn wants(&self, run: &RunEntry) -> bool {
         self.terms.iter().all(|term| term.fits(run) != term.not)
     }
-
-    /// Whether every run is wanted.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.terms.is_empty()
-    }
 }
 
 /// Words with blanks between; quotes hold blanks together.

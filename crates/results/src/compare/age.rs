@@ -8,6 +8,7 @@
 use super::document::InformationAge;
 use super::find::FoundRun;
 use crate::rundir::{self, GridDoc, RunDirError, TableColumns, names};
+use gridrig_core::broker::LocalInfo;
 use gridrig_core::policy::PolicySpec;
 
 /// The age over all decisions of a run, as far as each broker visit's last one
@@ -57,7 +58,7 @@ struct Path {
 
 impl Path {
     fn own(grid: &GridDoc, domain: &str) -> Option<Self> {
-        let rule = grid.information(domain)?;
+        let rule = grid.broker(domain)?;
         let fresh = Path {
             exchange_ns: 0,
             latency_ns: 0,
@@ -66,12 +67,16 @@ impl Path {
             exchange_ns: signed(rule.exchange.as_nanos()),
             latency_ns: signed(rule.lrms_latency.as_nanos()),
         };
-        Some(if rule.fresh { fresh } else { reported })
+        Some(if rule.local_info == LocalInfo::Fresh {
+            fresh
+        } else {
+            reported
+        })
     }
 
     fn peer(grid: &GridDoc, from: &str, to: &str) -> Option<Self> {
         Some(Path {
-            exchange_ns: signed(grid.information(to)?.exchange.as_nanos()),
+            exchange_ns: signed(grid.broker(to)?.exchange.as_nanos()),
             latency_ns: signed(grid.link_latency(from, to)?.as_nanos()),
         })
     }

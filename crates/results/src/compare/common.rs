@@ -4,9 +4,9 @@
 use super::error::CompareError;
 use super::find::FoundRun;
 use super::group::is_bound;
-use super::parallel::each;
+use super::parallel::try_each;
 use crate::measure::Measure;
-use crate::rundir::{RunDirError, TableColumns, names, read_manifest};
+use crate::rundir::{RunDirError, TableColumns, names};
 use crate::stats::Distribution;
 use crate::summary::Metrics;
 use crate::threshold::METRICS;
@@ -30,29 +30,26 @@ pub struct OnCommonJobs {
 /// # Errors
 /// A run that is damaged, or of other jobs than the first.
 pub fn on_common_jobs(dirs: &[PathBuf]) -> Result<OnCommonJobs, CompareError> {
-    let read = |dir: &PathBuf| {
-        let (dir, manifest) = (dir.clone(), read_manifest(dir)?);
-        Ok(FoundRun { dir, manifest })
-    };
-    let runs: Vec<FoundRun> = dirs.iter().map(read).collect::<Result<_, RunDirError>>()?;
+    let runs = dirs.iter().map(|dir| FoundRun::read(dir));
+    let runs = runs.collect::<Result<Vec<_>, _>>()?;
     let mut bounds: Vec<bool> = runs.iter().map(|run| is_bound(&run.manifest)).collect();
     if bounds.iter().filter(|bound| !**bound).count() < 2 {
         bounds.fill(false);
     }
     let opened = open(&runs.iter().collect::<Vec<_>>())?;
     let common = Common::of(&opened, &bounds);
-    let metrics = each(&opened, |run| {
+    let metrics = try_each(&opened, |run| {
         let own = run.own(&common);
         let mut metrics = [Distribution::default(); METRICS.len()];
         for (metric, name) in metrics.iter_mut().zip(METRICS) {
             *metric = over(run.metric(name)?, &own);
         }
-        Ok(Metrics::of(metrics))
-    });
+        Ok::<_, RunDirError>(Metrics::of(metrics))
+    })?;
     Ok(OnCommonJobs {
         jobs: common.jobs,
         left_out: common.left_out,
-        metrics: metrics.into_iter().collect::<Result<_, RunDirError>>()?,
+        metrics,
     })
 }
 
@@ -104,8 +101,7 @@ pub(super) fn over(mut values: Vec<f64>, rows: &[bool]) -> Distribution {
 
 /// Opens the jobs of runs of one workload.
 pub(super) fn open<'a>(runs: &[&'a FoundRun]) -> Result<Vec<Opened<'a>>, RunDirError> {
-    let opened = each(runs, |run| Opened::new(run));
-    let opened = opened.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let opened = try_each(runs, |run| Opened::new(run))?;
     same_jobs(&opened)?;
     Ok(opened)
 }
@@ -130,20 +126,20 @@ fn same_jobs(runs: &[Opened<'_>]) -> Result<(), RunDirError> {
 }
 
 /// A run whose jobs are open.
-pub(super) struct Opened<'a> {
+pub(crate) struct Opened<'a> {
     pub(super) run: &'a FoundRun,
-    pub(super) columns: TableColumns,
+    pub(crate) columns: TableColumns,
     pub(super) measure: Measure,
     pub(super) jobs: Vec<u32>,
     /// By row; it says who completed, and is a metric by itself.
     response_s: Vec<f64>,
     /// By row: completed, and submitted in the measured interval.
-    pub(super) completed: Vec<bool>,
+    pub(crate) completed: Vec<bool>,
 }
 
 impl<'a> Opened<'a> {
-    fn new(run: &'a FoundRun) -> Result<Self, RunDirError> {
-        let measure = run.manifest.measured(&run.dir)?;
+    pub(crate) fn new(run: &'a FoundRun) -> Result<Self, RunDirError> {
+        let measure = run.manifest.measure.read();
         let columns = TableColumns::open(&run.dir, names::JOBS)?;
         let response = columns.f64s("response_s")?;
         let mut completed: Vec<bool> = response.iter().map(|value| value.is_finite()).collect();

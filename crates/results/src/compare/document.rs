@@ -105,7 +105,7 @@ pub struct Measured {
     pub jobs: u64,
     /// Jobs that completed under some policy but not under all.
     pub left_out: u64,
-    /// Bound of the bounded slowdown, in the time of the run.
+    /// Bound of the bounded slowdown, in seconds of the run: `0.167 s`.
     pub tau: String,
     /// Trace seconds in a second of the run, by run times; null if unknown.
     pub run_time_scale: Option<f64>,

@@ -112,7 +112,7 @@ impl Tables<'_> {
         Measured {
             jobs: self.replications.iter().map(|r| r.common).sum(),
             left_out: self.replications.iter().map(|r| r.left_out).sum(),
-            tau: manifest.map_or(String::new(), |m| m.measure.tau.clone()),
+            tau: manifest.map_or(String::new(), |m| m.measure.tau_in_seconds()),
             run_time_scale: manifest.and_then(|m| Some(m.study.scale?.run_time)),
             traces: manifest.map_or(String::new(), traces),
         }

@@ -8,12 +8,11 @@ use super::document::{InformationAge, Role, Starved};
 use super::error::CompareError;
 use super::find::FoundRun;
 use super::group::Study;
-use super::parallel::each;
+use super::parallel::try_each;
 use super::{age, starvation};
 use crate::rundir::{Codes, OWNERS, RunDirError};
 use crate::stats::Distribution;
 use crate::threshold::{Figure, METRICS};
-use gridrig_core::time::SimDuration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What jobs are grouped by.
@@ -140,16 +139,13 @@ fn replication(
     let opened = common::open(runs)?;
     let common = Common::of(&opened, bounds);
     let keep = delays.is_some();
-    let figures = each(&opened, |run| {
+    let figures = try_each(&opened, |run| {
         let own = run.own(&common);
         let missing = common.jobs - count(&own);
         let mut raw = Vec::new();
         let figures = run.figures(&own, key, primary, keep.then_some(&mut raw))?;
-        Ok((RunFigures { missing, ..figures }, raw))
-    });
-    let figures = figures
-        .into_iter()
-        .collect::<Result<Vec<_>, CompareError>>()?;
+        Ok::<_, CompareError>((RunFigures { missing, ..figures }, raw))
+    })?;
     let (figures, raw): (Vec<RunFigures>, Vec<Vec<f64>>) = figures.into_iter().unzip();
     if let Some(delays) = delays {
         pool(delays, &opened, raw);
@@ -247,11 +243,7 @@ impl Opened<'_> {
         figures.starving = starvation::find(&starvation::Rows {
             columns: &self.columns,
             replication: key,
-            tau_s: self
-                .measure
-                .tau
-                .max(SimDuration::from_nanos(1))
-                .as_secs_f64(),
+            tau_s: self.measure.tau.as_secs_f64().max(1e-9),
             common,
             jobs: &self.jobs,
             processors: &processors,

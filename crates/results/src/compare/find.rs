@@ -15,8 +15,22 @@ const DEPTH: usize = 8;
 /// A complete run.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundRun {
+    /// Key of its replication.
+    pub(crate) key: String,
     pub(crate) dir: PathBuf,
     pub(crate) manifest: Manifest,
+}
+
+impl FoundRun {
+    /// What its manifest says.
+    pub(crate) fn read(dir: &Path) -> Result<Self, RunDirError> {
+        let manifest = rundir::read_manifest(dir)?;
+        Ok(FoundRun {
+            key: manifest.key(),
+            dir: dir.to_owned(),
+            manifest,
+        })
+    }
 }
 
 /// All runs that were found.
@@ -138,10 +152,7 @@ fn open(dir: &Path) -> Result<FoundRun, CompareError> {
         let path = dir.to_owned();
         return Err(CompareError::HalfWritten { path });
     }
-    let manifest = rundir::read_manifest(dir)?;
-    rundir::is_unchanged(dir, &manifest, names::JOBS)?;
-    Ok(FoundRun {
-        dir: dir.to_owned(),
-        manifest,
-    })
+    let run = FoundRun::read(dir)?;
+    rundir::is_unchanged(dir, &run.manifest, names::JOBS)?;
+    Ok(run)
 }

@@ -285,7 +285,7 @@ fn insert<'a>(
     let manifest = &run.manifest;
     let mut key = Key {
         index: manifest.replication,
-        text: manifest.key(),
+        text: run.key.clone(),
         workload: workload_of(manifest).to_owned(),
         seed: manifest.seed,
         repeat: 0,

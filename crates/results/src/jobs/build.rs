@@ -48,7 +48,6 @@ impl JobTable {
                 messages: MessageKind::ALL.map(|kind| log.messages(kind)),
                 end: log.end(),
                 last_finish: None,
-                strays: 0,
             },
         };
         for (position, (at, event)) in log.records().enumerate() {
@@ -77,7 +76,6 @@ impl Builder {
         };
         let table = &mut self.table;
         let Some(index) = self.index.find(job) else {
-            table.strays += 1;
             return;
         };
         let row = &mut table.rows[index];
@@ -120,16 +118,12 @@ impl Builder {
             domain,
             from_domain: before.map(|visit| hops[visit].domain),
             arrival: at,
-            forwarded: None,
-            forwarded_to: None,
-            dispatched: None,
-            refused: None,
-            reason: None,
+            ..HopRow::default()
         });
         self.show_visit(index);
     }
 
-    /// A broker that was started anew has the job: it has come, or has never
+    /// A broker that was restarted has the job: it has come, or has never
     /// left.
     fn find_here(&mut self, at: SimTime, index: usize, domain: DomainId, hop: u32) {
         let visit = self.at_visit[index].map(|visit| &self.table.hops[visit]);
@@ -168,25 +162,10 @@ impl JobRow {
         JobRow {
             job: submission.spec.id,
             label: submission.label,
-            origin: None,
-            exec_domain: None,
-            cluster: None,
             processors: submission.spec.processors(),
-            hops: 0,
-            forwards: 0,
-            state: JobState::Unfinished,
-            reason: None,
             intended: submission.at,
-            submit: None,
-            broker_arrival: None,
-            dispatch: None,
-            queued: None,
-            start: None,
-            finish: None,
-            finish_seen: None,
-            end: None,
             run_time_ref: submission.spec.run_time,
-            started_by: 0,
+            ..JobRow::default()
         }
     }
 

@@ -13,7 +13,8 @@ const STEP: u64 = 1_000_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flow {
     pub(super) count: u64,
-    last: Option<SimTime>,
+    /// When the last one was sent, where that is known.
+    pub(super) last: Option<SimTime>,
     /// How often each time between two messages occurred, in steps.
     gaps: BTreeMap<u64, u64>,
 }
@@ -38,20 +39,6 @@ impl Flow {
         if let Some(last) = self.last.replace(at) {
             let gap = at.since(last).as_nanos().div_ceil(STEP);
             *self.gaps.entry(gap).or_default() += 1;
-        }
-    }
-
-    /// When the last one was sent, where that is known.
-    pub(super) fn last(&self) -> Option<SimTime> {
-        self.last
-    }
-
-    /// Takes in what another log counted.
-    pub(super) fn merge(&mut self, other: Flow) {
-        self.count += other.count;
-        self.last = self.last.max(other.last);
-        for (gap, n) in other.gaps {
-            *self.gaps.entry(gap).or_default() += n;
         }
     }
 

@@ -89,14 +89,6 @@ impl Beside {
         };
         &self.arena[begin..self.ends[index]]
     }
-
-    /// Puts what is beside other records behind its own.
-    pub(super) fn append(&mut self, other: &Beside) {
-        let runs = self.arena.len();
-        self.arena.extend_from_slice(&other.arena);
-        self.ends.extend(other.ends.iter().map(|end| end + runs));
-        self.values.extend_from_slice(&other.values);
-    }
 }
 
 impl Record {
@@ -162,18 +154,6 @@ impl Record {
             value,
             placement,
         }
-    }
-
-    /// The same event in a log that has so much beside its own records.
-    pub(super) fn moved(&self, before: &Beside) -> Record {
-        let mut moved = *self;
-        if BESIDE.get(self.packed) > 0 {
-            moved.packed += match self.kind().row().has_placement {
-                true => before.ends.len() as u64,
-                false => before.values.len() as u64,
-            };
-        }
-        moved
     }
 
     /// What came first in the life of a job, for events of one instant: the

@@ -57,13 +57,7 @@ impl Mark {
 
 /// Lines of annotations and all their labels, above the series. A label
 /// that finds no free place goes to the notes.
-pub(super) fn annotations(
-    marks: &[Mark],
-    canvas: &mut Canvas,
-    area: Area,
-    frame: &Frame,
-    notes: &mut Vec<String>,
-) {
+pub(super) fn annotations(marks: &[Mark], canvas: &mut Canvas, area: Area, frame: &Frame) {
     let mut taken: Vec<[f64; 4]> = Vec::new();
     for mark in marks {
         let at = match mark.place {
@@ -71,7 +65,7 @@ pub(super) fn annotations(
             Place::Y(at) => frame.y.inside(at),
         };
         let Some(at) = at else {
-            notes.push(format!(
+            canvas.notes.push(format!(
                 "{} lies outside the axes.",
                 data::or(&mark.label, "A mark")
             ));
@@ -105,7 +99,9 @@ pub(super) fn annotations(
                 canvas.text(spot[0], spot[3] - 3.0, "k halo", &mark.label);
                 taken.push(spot);
             }
-            None => notes.push(format!("Marked without a label: {}.", mark.label)),
+            None => canvas
+                .notes
+                .push(format!("Marked without a label: {}.", mark.label)),
         }
     }
 }

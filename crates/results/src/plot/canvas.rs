@@ -1,7 +1,9 @@
 //! Writing SVG elements with fixed number formatting.
 
+use crate::plot::figure::Drawing;
 use crate::plot::style::Color;
-use crate::plot::text::escape_into;
+use crate::plot::table::Table;
+use crate::plot::text::{escape_into, wrap};
 use std::fmt::{self, Write as _};
 
 /// Characters of a text that shows on pointing.
@@ -112,9 +114,41 @@ impl Path {
 #[derive(Default)]
 pub(super) struct Canvas {
     out: String,
+    title: String,
+    pub width: f64,
+    /// What the reader has to know about what is not, or not exactly, shown.
+    pub notes: Vec<String>,
 }
 
 impl Canvas {
+    /// A picture that begins with its title, in at most two lines, and where it
+    /// may go on.
+    pub(super) fn titled(title: &str, width: f64) -> (Self, f64) {
+        let mut canvas = Canvas {
+            title: title.to_owned(),
+            width,
+            ..Canvas::default()
+        };
+        let lines = wrap(title, 14.0, width - 4.0, 2);
+        for (index, line) in lines.iter().enumerate() {
+            canvas.text(2.0, 14.0 + 18.0 * index as f64, "t", line);
+        }
+        (canvas, 2.0 + 18.0 * lines.len() as f64)
+    }
+
+    /// The picture as it was drawn.
+    pub(super) fn drawing(self, height: f64, description: String, table: Table) -> Drawing {
+        Drawing {
+            title: self.title,
+            description,
+            width: self.width,
+            height,
+            body: self.out,
+            notes: self.notes,
+            table,
+        }
+    }
+
     /// Text at its baseline; the class says size, colour and anchor.
     pub(super) fn text(&mut self, x: f64, y: f64, class: &str, text: &str) {
         self.titled_text(x, y, class, text, "");
@@ -211,11 +245,6 @@ impl Canvas {
     /// Ends what [`Canvas::open_area`] began.
     pub(super) fn close_area(&mut self) {
         self.out.push_str("</svg>\n");
-    }
-
-    /// What was drawn.
-    pub(super) fn finish_body(self) -> String {
-        self.out
     }
 
     fn class(&mut self, class: &str) {

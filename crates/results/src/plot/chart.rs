@@ -92,30 +92,22 @@ impl Chart {
 
 impl Figure for Chart {
     fn draw(&self) -> Drawing {
-        let mut canvas = Canvas::default();
-        let mut notes = Vec::new();
-        let top = head(&mut canvas, &self.title, self.width);
+        let (mut canvas, top) = Canvas::titled(&self.title, self.width);
         let top = self.legend(&mut canvas, top);
         match extent::resolve((&self.x, &self.y), &self.series, &self.marks, self.height) {
-            None => no_data(&mut canvas, top, self.width, self.height),
-            Some(plan) => self.plot(&mut canvas, top, &plan, &mut notes),
+            None => no_data(&mut canvas, top, self.height),
+            Some(plan) => self.plot(&mut canvas, top, &plan),
         }
-        lines::join_thinned(&mut notes);
-        notes.extend(self.notes.iter().cloned());
-        Drawing {
-            title: self.title.clone(),
-            description: data::describe(&self.x, &self.y, &self.series),
-            width: self.width,
-            height: self.height,
-            body: canvas.finish_body(),
-            notes,
-            table: data::table(&self.x, &self.y, &self.series),
-        }
+        lines::join_thinned(&mut canvas.notes);
+        canvas.notes.extend(self.notes.iter().cloned());
+        let description = data::describe(&self.x, &self.y, &self.series);
+        let table = data::table(&self.x, &self.y, &self.series);
+        canvas.drawing(self.height, description, table)
     }
 }
 
 impl Chart {
-    fn plot(&self, canvas: &mut Canvas, top: f64, plan: &Plan, notes: &mut Vec<String>) {
+    fn plot(&self, canvas: &mut Canvas, top: f64, plan: &Plan) {
         let title_y = plan.y.title();
         let top = if title_y.is_empty() {
             top + 6.0
@@ -161,12 +153,13 @@ impl Chart {
         for (one, look) in self.series.iter().zip(self.looks()) {
             canvas.open(look.color);
             let told = marks::draw(canvas, &frame, one, bar, look);
-            notes.extend(told.into_iter().filter(|_| !self.quiet));
+            let told = told.into_iter().filter(|_| !self.quiet);
+            canvas.notes.extend(told);
             canvas.close();
             bar += usize::from(matches!(one.data, Data::Bars(_)));
         }
         canvas.close_area();
-        annotate::annotations(&self.marks, canvas, area, &frame, notes);
+        annotate::annotations(&self.marks, canvas, area, &frame);
         let mut base = Path::default();
         base.start(left, top + height);
         base.to(left + width, top + height);
@@ -258,7 +251,7 @@ impl Chart {
             return top;
         }
         let names = named.iter().map(|(one, _)| one.name.as_str());
-        legend(canvas, names, (top, self.width), |canvas, index, at| {
+        legend(canvas, names, top, |canvas, index, at| {
             let (one, look) = named[index];
             canvas.open(look.color);
             marks::swatch(canvas, one, look, at);
@@ -273,7 +266,7 @@ impl Chart {
 pub(super) fn legend<'a>(
     canvas: &mut Canvas,
     names: impl ExactSizeIterator<Item = &'a str>,
-    (top, width): (f64, f64),
+    top: f64,
     sample: impl Fn(&mut Canvas, usize, (f64, f64)),
 ) -> f64 {
     const MOST: usize = 24;
@@ -285,7 +278,7 @@ pub(super) fn legend<'a>(
     for (index, name) in names.enumerate().take(MOST) {
         let label = text::fit(name, 12.0, 260.0);
         let wide = 26.0 + text::width(&label, 12.0) + 16.0;
-        if x + wide > width && x > 2.0 {
+        if x + wide > canvas.width && x > 2.0 {
             (x, y) = (2.0, y + 18.0);
         }
         sample(canvas, index, (x, y - 4.0));
@@ -300,17 +293,9 @@ pub(super) fn legend<'a>(
     y + 6.0
 }
 
-/// Draws a title in at most two lines; returns where the picture may go on.
-pub(super) fn head(canvas: &mut Canvas, title: &str, width: f64) -> f64 {
-    let lines = text::wrap(title, 14.0, width - 4.0, 2);
-    for (index, line) in lines.iter().enumerate() {
-        canvas.text(2.0, 14.0 + 18.0 * index as f64, "t", line);
-    }
-    2.0 + 18.0 * lines.len() as f64
-}
-
 /// Says that there is nothing to draw.
-pub(super) fn no_data(canvas: &mut Canvas, top: f64, width: f64, height: f64) {
+pub(super) fn no_data(canvas: &mut Canvas, top: f64, height: f64) {
+    let width = canvas.width;
     let room = (height - top - 24.0).max(20.0);
     canvas.rect("g", "", [2.0, top + 8.0, width - 4.0, room], "");
     canvas.text(width / 2.0, top + 12.0 + room / 2.0, "h m", "no data");

@@ -2,7 +2,7 @@
 
 use crate::plot::axis::{Axis, Scale};
 use crate::plot::canvas::{Canvas, Path};
-use crate::plot::chart::{head, legend, no_data};
+use crate::plot::chart::{legend, no_data};
 use crate::plot::cover::Cover;
 use crate::plot::data::{self, or};
 use crate::plot::figure::{Drawing, Figure};
@@ -123,34 +123,27 @@ impl Gantt {
 
 impl Figure for Gantt {
     fn draw(&self) -> Drawing {
-        let mut canvas = Canvas::default();
-        let mut notes = Vec::new();
+        let (mut canvas, top) = Canvas::titled(&self.title, self.width);
         let all = self.spans.iter();
         let spans: Vec<&Span> = all.filter(|span| self.drawable(span)).collect();
-        let top = head(&mut canvas, &self.title, self.width);
         let names = self.legend.iter().map(|(_, meaning)| meaning.as_str());
-        let top = legend(
-            &mut canvas,
-            names,
-            (top, self.width),
-            |canvas, index, (x, y)| {
-                canvas.open(self.legend[index].0);
-                canvas.rect("f", " fill-opacity=\".8\"", [x, y - 5.0, 14.0, 10.0], "");
-                canvas.close();
-            },
-        );
+        let top = legend(&mut canvas, names, top, |canvas, index, (x, y)| {
+            canvas.open(self.legend[index].0);
+            canvas.rect("f", " fill-opacity=\".8\"", [x, y - 5.0, 14.0, 10.0], "");
+            canvas.close();
+        });
         let top = top + 6.0;
         let row = (420.0 / self.rows.len().max(1) as f64).clamp(0.0, 22.0);
         let bottom = top + row * self.rows.len() as f64;
         let title = self.axis.title();
         let height = (bottom + if title.is_empty() { 24.0 } else { 42.0 }).max(120.0);
         match self.ends(&spans).filter(|_| !self.rows.is_empty()) {
-            None => no_data(&mut canvas, top, self.width, height),
+            None => no_data(&mut canvas, top, height),
             Some(ends) => {
                 let left = self.labels(&mut canvas, top, row);
                 let scale = Scale::new(&self.axis, ends, left, self.width - 12.0);
                 let axis = (&self.axis, &scale);
-                ticks::below(&mut canvas, axis, ends, self.width, (top, bottom));
+                ticks::below(&mut canvas, axis, ends, (top, bottom));
                 canvas.line("x", (left, bottom), (self.width - 12.0, bottom));
                 let area = [left, top, self.width - 12.0 - left, bottom - top];
                 canvas.open_area(area[0], area[1], area[2], area[3]);
@@ -160,7 +153,7 @@ impl Figure for Gantt {
                     false => {
                         cells(&mut canvas, &inner, &spans, row, area);
                         let count = format::integer(spans.len() as u64);
-                        notes.push(format!(
+                        canvas.notes.push(format!(
                             "{count} boxes drawn as cells: the fuller the colour, the more of the cell is covered."
                         ));
                     }
@@ -171,24 +164,17 @@ impl Figure for Gantt {
         let missing = self.spans.len() - spans.len();
         if missing > 0 {
             let count = format::integer(missing as u64);
-            notes.push(format!(
+            canvas.notes.push(format!(
                 "{count} boxes without a row or a time are left out."
             ));
         }
-        Drawing {
-            title: self.title.clone(),
-            description: format!(
-                "Gantt chart of {} boxes in {} rows over {}.",
-                spans.len(),
-                self.rows.len(),
-                or(&title, "time")
-            ),
-            width: self.width,
-            height,
-            body: canvas.finish_body(),
-            notes,
-            table: self.table(&spans),
-        }
+        let description = format!(
+            "Gantt chart of {} boxes in {} rows over {}.",
+            spans.len(),
+            self.rows.len(),
+            or(&title, "time")
+        );
+        canvas.drawing(height, description, self.table(&spans))
     }
 }
 

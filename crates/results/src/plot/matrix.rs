@@ -2,7 +2,7 @@
 
 use crate::plot::axis::Unit;
 use crate::plot::canvas::Canvas;
-use crate::plot::chart::{head, no_data};
+use crate::plot::chart::no_data;
 use crate::plot::data::{more, or};
 use crate::plot::figure::{Drawing, Figure};
 use crate::plot::format;
@@ -145,42 +145,35 @@ fn names(names: &[String], block: usize) -> Vec<String> {
 
 impl Figure for Matrix {
     fn draw(&self) -> Drawing {
-        let mut canvas = Canvas::default();
-        let mut notes = Vec::new();
+        let (mut canvas, top) = Canvas::titled(&self.title, self.width);
         let cells = Cells::of(self);
-        let top = head(&mut canvas, &self.title, self.width);
         let height = match cells.rows.is_empty() || cells.columns.is_empty() {
             true => {
-                no_data(&mut canvas, top, self.width, 140.0);
+                no_data(&mut canvas, top, 140.0);
                 140.0
             }
             false => self.cells(&mut canvas, &cells, top),
         };
         if cells.undefined > 0 {
             let count = format::integer(cells.undefined);
-            notes.push(format!("{count} cells are not defined and empty."));
+            canvas
+                .notes
+                .push(format!("{count} cells are not defined and empty."));
         }
         if cells.block != (1, 1) {
             let (rows, columns) = cells.block;
-            notes.push(format!(
+            canvas.notes.push(format!(
                 "Each cell is the mean of {rows} rows by {columns} columns."
             ));
         }
-        Drawing {
-            title: self.title.clone(),
-            description: format!(
-                "Matrix of {} rows ({}) by {} columns ({}).",
-                self.rows.len(),
-                or(&self.row_axis, "rows"),
-                self.columns.len(),
-                or(&self.column_axis, "columns")
-            ),
-            width: self.width,
-            height,
-            body: canvas.finish_body(),
-            notes,
-            table: self.table(),
-        }
+        let description = format!(
+            "Matrix of {} rows ({}) by {} columns ({}).",
+            self.rows.len(),
+            or(&self.row_axis, "rows"),
+            self.columns.len(),
+            or(&self.column_axis, "columns")
+        );
+        canvas.drawing(height, description, self.table())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::plot::axis::{Axis, Scale, Unit};
 use crate::plot::canvas::{Canvas, Path};
-use crate::plot::chart::{head, no_data};
+use crate::plot::chart::no_data;
 use crate::plot::data::{self, or};
 use crate::plot::figure::{Drawing, Figure};
 use crate::plot::format;
@@ -129,45 +129,25 @@ impl Row {
 
 impl Figure for Rows {
     fn draw(&self) -> Drawing {
-        let mut canvas = Canvas::default();
-        let mut notes = Vec::new();
+        let (mut canvas, top) = Canvas::titled(&self.title, self.width);
         let count = self.rows.len().min(MOST);
-        let mut top = head(&mut canvas, &self.title, self.width) + 6.0;
-        if self.reference.is_some() {
-            top += 16.0;
-        }
+        let top = top + if self.reference.is_some() { 22.0 } else { 6.0 };
         let bottom = top + ROW * count as f64;
         let title = self.axis.title();
         let height = bottom + if title.is_empty() { 24.0 } else { 42.0 };
         match self.ends().filter(|_| count > 0) {
-            None => no_data(&mut canvas, top, self.width, height.max(120.0)),
-            Some(ends) => {
-                self.rows_on(&mut canvas, ends, top, bottom, &mut notes);
-            }
+            None => no_data(&mut canvas, top, height.max(120.0)),
+            Some(ends) => self.rows_on(&mut canvas, ends, top, bottom),
         }
-        notes.extend(not_drawn(self.rows.len()));
-        Drawing {
-            title: self.title.clone(),
-            description: format!("Estimates with intervals of {}.", or(&title, "values")),
-            width: self.width,
-            height: height.max(120.0),
-            body: canvas.finish_body(),
-            notes,
-            table: self.table(),
-        }
+        canvas.notes.extend(not_drawn(self.rows.len()));
+        let description = format!("Estimates with intervals of {}.", or(&title, "values"));
+        canvas.drawing(height.max(120.0), description, self.table())
     }
 }
 
 impl Rows {
     /// Labels, intervals and numbers of all rows.
-    fn rows_on(
-        &self,
-        canvas: &mut Canvas,
-        ends: (f64, f64),
-        top: f64,
-        bottom: f64,
-        notes: &mut Vec<String>,
-    ) {
+    fn rows_on(&self, canvas: &mut Canvas, ends: (f64, f64), top: f64, bottom: f64) {
         let rows = || self.rows.iter().take(MOST);
         let spelled = |row: &Row| row.spelled(&self.axis.unit);
         let labels = rows().map(|row| text::width(&row.label, 12.0));
@@ -177,7 +157,7 @@ impl Rows {
         let right = self.width - numbers - 12.0;
         let scale = Scale::new(&self.axis, ends, left + 8.0, right - 8.0);
         let axis = (&self.axis, &scale);
-        ticks::below(canvas, axis, ends, self.width, (top, bottom));
+        ticks::below(canvas, axis, ends, (top, bottom));
         self.reference_line(canvas, &scale, top, bottom);
         let mut cut = 0;
         for (index, row) in rows().enumerate() {
@@ -190,7 +170,8 @@ impl Rows {
             canvas.close();
         }
         if cut > 0 {
-            notes.push("Arrows: the interval goes on outside the axis.".to_owned());
+            let arrows = "Arrows: the interval goes on outside the axis.";
+            canvas.notes.push(arrows.to_owned());
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Values in their envelopes: what was measured against what honest sampling
+//! Values in their envelopes: what was measured against what random sampling
 //! gives.
 
 use crate::plot::axis::Unit;
 use crate::plot::canvas::{Canvas, Path};
-use crate::plot::chart::{head, no_data};
+use crate::plot::chart::no_data;
 use crate::plot::figure::{Drawing, Figure};
 use crate::plot::format;
 use crate::plot::rows::{MOST, not_drawn};
@@ -153,12 +153,12 @@ fn envelope_text(row: &Strip) -> String {
 
 impl Figure for Strips {
     fn draw(&self) -> Drawing {
-        let mut canvas = Canvas::default();
+        let (mut canvas, top) = Canvas::titled(&self.title, self.width);
         let count = self.rows.len().min(MOST);
-        let top = head(&mut canvas, &self.title, self.width) + 22.0;
+        let top = top + 22.0;
         let height = (top + ROW * count as f64 + 8.0).max(120.0);
         if count == 0 {
-            no_data(&mut canvas, top - 16.0, self.width, height);
+            no_data(&mut canvas, top - 16.0, height);
         } else {
             let (left, end, right) = self.columns();
             let strip = (left, end - 8.0);
@@ -170,18 +170,12 @@ impl Figure for Strips {
         }
         let rows = self.rows.iter();
         let failed = rows.filter(|row| row.passed == Some(false)).count();
-        Drawing {
-            title: self.title.clone(),
-            description: format!(
-                "{} statistics against their envelopes, {failed} outside.",
-                self.rows.len()
-            ),
-            width: self.width,
-            height,
-            body: canvas.finish_body(),
-            notes: not_drawn(self.rows.len()).into_iter().collect(),
-            table: self.table(),
-        }
+        canvas.notes.extend(not_drawn(self.rows.len()));
+        let description = format!(
+            "{} statistics against their envelopes, {failed} outside.",
+            self.rows.len()
+        );
+        canvas.drawing(height, description, self.table())
     }
 }
 

@@ -295,11 +295,11 @@ pub(super) fn below(
     canvas: &mut Canvas,
     (axis, scale): (&Axis, &Scale),
     ends: (f64, f64),
-    width: f64,
     (top, bottom): (f64, f64),
 ) {
     let mut lines = Path::default();
-    for (tick, middle) in horizontal(axis, ends, scale, (2.0, width - 2.0)) {
+    let bounds = (2.0, canvas.width - 2.0);
+    for (tick, middle) in horizontal(axis, ends, scale, bounds) {
         if let (Some(at), false) = (scale.inside(tick.value), tick.label.is_empty()) {
             lines.start(at, top);
             lines.to(at, bottom + 4.0);

@@ -28,6 +28,8 @@ pub(super) struct Machine {
 enum Rule {
     /// Nobody anybody.
     InOrder,
+    /// The shorter anybody longer, and nobody else.
+    ShortestFirst,
     /// Whoever fits everybody.
     FirstFit,
     /// Whoever fits, if the first that waits starts no later for it.
@@ -40,6 +42,7 @@ impl From<DisciplineKind> for Rule {
     fn from(discipline: DisciplineKind) -> Self {
         match discipline {
             DisciplineKind::Fcfs => Rule::InOrder,
+            DisciplineKind::ShortestJobFirst => Rule::ShortestFirst,
             DisciplineKind::FirstInFirstFit => Rule::FirstFit,
             DisciplineKind::EasyBackfill => Rule::HeadKept,
             DisciplineKind::ConservativeBackfill | DisciplineKind::SlurmBackfill => Rule::AllKept,
@@ -92,26 +95,37 @@ impl Machine {
             started: BinaryHeap::new(),
         };
         // A job that is wider than the machine waits for nothing here.
-        let one_by_one = self.queue.values().take(MOST_QUEUED).copied();
+        let one_by_one = self.before(length).take(MOST_QUEUED);
         let one_by_one = one_by_one.filter(|(wanted, _)| *wanted <= self.processors);
-        let queue = one_by_one.chain([(processors, length)]).collect();
+        let mut queue: Vec<Work> = one_by_one.chain([(processors, length)]).collect();
         let start = match self.rule {
             Rule::InOrder => future.in_order(queue),
+            Rule::ShortestFirst => {
+                queue.sort_by_key(|(_, length)| *length);
+                future.in_order(queue)
+            }
             Rule::FirstFit => future.passing(queue, false),
             Rule::HeadKept => future.passing(queue, true),
             Rule::AllKept => future.planned(queue),
         }?;
         Some(match start > now {
-            true => start + self.behind(),
+            true => start + self.behind(length),
             false => now,
         })
     }
 
+    /// Who waits, but those that a job of this length passes whatever they want.
+    fn before(&self, length: u64) -> impl Iterator<Item = Work> {
+        let all = !matches!(self.rule, Rule::ShortestFirst);
+        let queue = self.queue.values().copied();
+        queue.filter(move |(_, other)| all || *other <= length)
+    }
+
     /// What the end of a long queue costs: its work spread over all processors.
-    fn behind(&self) -> SimDuration {
-        let work = self.queue.values().skip(MOST_QUEUED);
+    fn behind(&self, length: u64) -> SimDuration {
+        let work = self.before(length).skip(MOST_QUEUED);
         let work: u128 = work
-            .map(|&(processors, length)| work_of(processors, length))
+            .map(|(processors, length)| work_of(processors, length))
             .sum();
         let nanos = work / u128::from(self.processors.max(1));
         SimDuration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -291,7 +305,9 @@ impl Future<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use DisciplineKind::{ConservativeBackfill, EasyBackfill, Fcfs, FirstInFirstFit};
+    use DisciplineKind::{
+        ConservativeBackfill, EasyBackfill, Fcfs, FirstInFirstFit, ShortestJobFirst,
+    };
 
     fn s(seconds: u64) -> SimTime {
         SimTime::ZERO + SimDuration::from_secs(seconds)
@@ -342,12 +358,31 @@ mod tests {
     }
 
     #[test]
+    fn under_shortest_job_first_short_jobs_pass_longer_ones() {
+        let mut machine = Machine::new(4, ShortestJobFirst);
+        machine.start(s(100), 0, 2);
+        machine.queue(1, 4, 50 * S);
+        machine.queue(2, 3, 20 * S);
+        // It is the shortest: two processors are free.
+        assert_eq!(machine.start_of(s(10), 2, 19 * S), Some(s(10)));
+        // One of the same length came before: from 100 on, and then until 120.
+        assert_eq!(machine.start_of(s(10), 2, 20 * S), Some(s(120)));
+        assert_eq!(machine.start_of(s(10), 1, 20 * S), Some(s(100)));
+        // After both.
+        assert_eq!(machine.start_of(s(10), 1, 60 * S), Some(s(170)));
+    }
+
+    #[test]
     fn a_long_queue_counts_as_work_from_some_place_on() {
         let mut machine = Machine::new(2, Fcfs);
         for number in 0..3_000 {
             machine.queue(number, 2, S);
         }
         assert_eq!(machine.start_of(s(0), 1, S), Some(s(3_000)));
+        // None of it is before a shorter job.
+        machine.rule = ShortestJobFirst.into();
+        assert_eq!(machine.start_of(s(0), 1, S), Some(s(3_000)));
+        assert_eq!(machine.start_of(s(0), 1, S - 1), Some(s(0)));
     }
 
     #[test]

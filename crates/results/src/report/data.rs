@@ -1,11 +1,13 @@
 //! The jobs behind the pictures.
 
 use super::error::ReportError;
-use super::material::{Column, Material, OneRun};
-use crate::compare::{figures, parallel};
+use super::material::{Column, Material};
+use crate::compare::common::Opened;
+use crate::compare::figures;
+use crate::compare::find::FoundRun;
+use crate::compare::parallel::try_each;
 use crate::rundir::{RunDirError, TableColumns, names};
 use crate::stats;
-use gridrig_core::time::SimTime;
 use std::collections::BTreeMap;
 use std::thread;
 
@@ -32,7 +34,7 @@ impl Replications {
         let columns = &material.columns;
         let mut all = Replications {
             delays,
-            chosen: each(columns, |column| {
+            chosen: try_each(columns, |column| {
                 let run = column.at(chosen);
                 run.map(|run| TableColumns::open(&run.dir, names::JOBS))
                     .transpose()
@@ -56,13 +58,12 @@ impl Replications {
     fn read_side_by_side(&mut self, columns: &[Column]) -> Result<(), ReportError> {
         let most = columns.iter().map(|column| column.runs.len()).max();
         for index in 0..most.unwrap_or(0) {
-            let own = each(columns, |column| match column.runs.get(index) {
-                Some(run) => Ok((delays(run)?, forwarding(run)?)),
+            let own = try_each(columns, |column| match column.runs.get(index) {
+                Some(run) => of_run(run),
                 None => Ok((Vec::new(), Forwarding::new())),
             })?;
             for (column, (delays, forwarding)) in own.into_iter().enumerate() {
-                let pool = &mut self.delays[column];
-                pool.extend(delays.into_iter().filter(|delay| !delay.is_nan()));
+                self.delays[column].extend(delays);
                 for (pair, jobs) in forwarding {
                     *self.forwarding[column].entry(pair).or_default() += jobs;
                 }
@@ -74,33 +75,23 @@ impl Replications {
 
 impl Column {
     /// Its run of a replication; side by side, where there is none, the first.
-    pub(super) fn at(&self, replication: usize) -> Option<&OneRun> {
+    pub(super) fn at(&self, replication: usize) -> Option<&FoundRun> {
         self.runs.get(replication).or(self.runs.first())
     }
 }
 
-/// What comes of each column, on all processors.
-fn each<T: Send>(
-    columns: &[Column],
-    f: impl Fn(&Column) -> Result<T, RunDirError> + Sync,
-) -> Result<Vec<T>, RunDirError> {
-    parallel::each(columns, f).into_iter().collect()
-}
-
-/// Delays of the measured jobs that completed; NaN for the others.
-fn delays(run: &OneRun) -> Result<Vec<f64>, RunDirError> {
-    let columns = TableColumns::open(&run.dir, names::JOBS)?;
-    let mut delays = columns.f64s("delay_s")?;
-    let measure = run.manifest.measured(&run.dir)?;
-    if measure.from > SimTime::ZERO || measure.until.is_some() {
-        for (delay, submit) in delays.iter_mut().zip(columns.i64s("submit_ns")?) {
-            let submit = u64::try_from(submit).map(SimTime::from_nanos);
-            if !submit.is_ok_and(|submit| measure.covers(submit)) {
-                *delay = f64::NAN;
-            }
-        }
-    }
-    Ok(delays)
+/// Delays of the measured jobs that completed, and who ran whose jobs.
+fn of_run(run: &FoundRun) -> Result<(Vec<f64>, Forwarding), RunDirError> {
+    let run = Opened::new(run)?;
+    let jobs = run.columns.f64s("delay_s")?.into_iter().zip(&run.completed);
+    let delays = jobs.filter(|(delay, completed)| **completed && !delay.is_nan());
+    let delays = delays.map(|(delay, _)| delay).collect();
+    let (origin, exec) = (
+        run.columns.codes("origin_domain")?,
+        run.columns.codes("exec_domain")?,
+    );
+    let all = vec![true; run.columns.rows()];
+    Ok((delays, figures::forwarding(&all, &origin, &exec)))
 }
 
 /// A column of instants or lengths in seconds; NaN where something did not
@@ -112,17 +103,4 @@ pub(super) fn seconds(jobs: &TableColumns, name: &'static str) -> Result<Vec<f64
         nanos => nanos as f64 / 1e9,
     });
     Ok(seconds.collect())
-}
-
-fn forwarding(run: &OneRun) -> Result<Forwarding, RunDirError> {
-    let columns = TableColumns::open(&run.dir, names::JOBS)?;
-    let (origin, exec) = (
-        columns.codes("origin_domain")?,
-        columns.codes("exec_domain")?,
-    );
-    Ok(figures::forwarding(
-        &vec![true; columns.rows()],
-        &origin,
-        &exec,
-    ))
 }

@@ -2,8 +2,9 @@
 
 use super::choose::Chosen;
 use super::error::ReportError;
-use super::material::{Material, OneRun};
+use super::material::Material;
 use super::number::key_words;
+use crate::compare::find::FoundRun;
 use crate::plot::Page;
 use crate::rundir::{self, names};
 use std::fmt::Write as _;
@@ -61,7 +62,7 @@ fn replications(page: &mut Page, material: &Material) -> Result<(), ReportError>
     let runs = material
         .columns
         .first()
-        .map_or(&[] as &[OneRun], |c| &c.runs);
+        .map_or(&[] as &[FoundRun], |c| &c.runs);
     if let [one, other, ..] = runs {
         page.subheading(&format!(
             "{} against {}",
@@ -79,7 +80,7 @@ fn replications(page: &mut Page, material: &Material) -> Result<(), ReportError>
 }
 
 /// The resolved scenario of a run.
-pub(super) fn text(run: &OneRun) -> Result<String, ReportError> {
+pub(super) fn text(run: &FoundRun) -> Result<String, ReportError> {
     rundir::is_unchanged(&run.dir, &run.manifest, names::SCENARIO)?;
     let path = run.dir.join(names::SCENARIO);
     std::fs::read_to_string(&path).map_err(|source| ReportError::Scenario { path, source })

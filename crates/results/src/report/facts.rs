@@ -3,8 +3,9 @@
 use super::Options;
 use super::diff::text;
 use super::error::ReportError;
-use super::material::{Column, Material, OneRun};
+use super::material::{Column, Material};
 use super::number::{count, key_words};
+use crate::compare::find::FoundRun;
 use crate::plot::{Cell, Page, Table};
 use crate::rundir::Manifest;
 use crate::words::pairs;
@@ -40,7 +41,7 @@ pub(super) fn draw(
 }
 
 /// Values that the runs have, each once.
-fn distinct(material: &Material, of: impl Fn(&OneRun) -> Vec<String>) -> String {
+fn distinct(material: &Material, of: impl Fn(&FoundRun) -> Vec<String>) -> String {
     let values: BTreeSet<String> = material.runs().flat_map(of).collect();
     let all = values.len();
     let mut shown: Vec<String> = values.into_iter().take(8).collect();
@@ -54,10 +55,12 @@ fn facts(page: &mut Page, material: &Material) {
     let told = |of: fn(&Manifest) -> Vec<String>| distinct(material, |run| of(&run.manifest));
     let measured = |manifest: &Manifest| {
         let measure = &manifest.measure;
-        let until = measure.until.as_deref().unwrap_or("the last finish");
+        let until = measure.until;
+        let until = until.map_or("the last finish".to_owned(), |until| until.0.to_string());
+        let (from, stop) = (measure.from.0, measure.stop.0.0.name());
         vec![format!(
-            "submitted from {} until {until}, {}, tau {}",
-            measure.from, measure.stop, measure.tau
+            "submitted from {from} until {until}, {stop}, tau {}",
+            measure.tau_in_seconds()
         )]
     };
     let mut facts = vec![
@@ -168,7 +171,7 @@ fn commands_of(column: &Column) -> Vec<String> {
     let Some(first) = column.runs.first() else {
         return Vec::new();
     };
-    let one = |run: &OneRun| {
+    let one = |run: &FoundRun| {
         let scenario = run.dir.join(crate::rundir::names::SCENARIO);
         quoted(&scenario.display().to_string())
     };
@@ -180,7 +183,7 @@ fn commands_of(column: &Column) -> Vec<String> {
         )],
         None if column.runs.len() == 1 => vec![format!("gridrig run {} --out again", one(first))],
         None => {
-            let run = |run: &OneRun| {
+            let run = |run: &FoundRun| {
                 let number = run.manifest.replication;
                 format!("gridrig run {} --out again/{number:03}", one(run))
             };

@@ -4,29 +4,19 @@ use super::error::ReportError;
 use crate::compare::find::{self, FoundRun};
 use crate::compare::{self, CompareError, Comparison};
 use crate::names::unused;
-use crate::rundir::{self, Manifest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// A run on the page.
-#[derive(Clone, Debug)]
-pub(super) struct OneRun {
-    /// Key of its replication.
-    pub(super) key: String,
-    pub(super) dir: PathBuf,
-    pub(super) manifest: Manifest,
-}
 
 /// A policy, or whatever else is shown beside others.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     pub(super) name: String,
     /// In the order of the replications.
-    pub(super) runs: Vec<OneRun>,
+    pub(super) runs: Vec<FoundRun>,
 }
 
 /// Everything on the page.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Material {
     pub(super) comparison: Option<Comparison>,
     /// With a comparison: by column, over all replications, the delays of the
@@ -55,20 +45,19 @@ impl Material {
             ..options.clone()
         };
         match compare::compare_with_delays(paths, &shown) {
-            Ok((comparison, delays)) => Material::compared(paths, comparison, delays),
             // Somebody who names a baseline wants a comparison.
-            Err(error) if options.baseline.is_some() => Err(error.into()),
-            Err(CompareError::OnePolicy { .. } | CompareError::NoPair { .. }) => {
+            Err(CompareError::OnePolicy { .. } | CompareError::NoPair { .. })
+                if options.baseline.is_none() =>
+            {
                 Material::side_by_side(paths, &shown)
             }
-            Err(error) => Err(error.into()),
+            found => Material::compared(paths, found?),
         }
     }
 
     fn compared(
         paths: &[PathBuf],
-        comparison: Comparison,
-        delays: Vec<Vec<f64>>,
+        (comparison, delays): (Comparison, Vec<Vec<f64>>),
     ) -> Result<Self, ReportError> {
         let mut columns: Vec<Column> = comparison
             .policies
@@ -79,38 +68,29 @@ impl Material {
             })
             .collect();
         for run in &comparison.runs {
-            let dir = PathBuf::from(&run.dir);
-            let manifest = rundir::read_manifest(&dir)?;
             let own = columns.iter_mut().find(|column| column.name == run.policy);
             if let Some(column) = own {
-                column.runs.push(OneRun {
+                column.runs.push(FoundRun {
                     key: run.replication.clone(),
-                    dir,
-                    manifest,
+                    ..FoundRun::read(Path::new(&run.dir))?
                 });
             }
         }
         Ok(Material {
             skipped: comparison.skipped.clone(),
-            without: String::new(),
             unlike: !comparison.guard.comparable,
-            alone: None,
             paths: paths.to_vec(),
             columns,
             comparison: Some(comparison),
             delays,
+            ..Material::default()
         })
     }
 
     /// The comparison has found the runs whole, or knows which are not.
     fn side_by_side(paths: &[PathBuf], options: &compare::Options) -> Result<Self, ReportError> {
         let found = find::find(paths, options.skip_damaged)?;
-        let run = |FoundRun { dir, manifest }| OneRun {
-            key: manifest.key(),
-            dir,
-            manifest,
-        };
-        let runs: Vec<OneRun> = found.runs.into_iter().map(run).collect();
+        let runs = found.runs;
         if runs.is_empty() {
             let path = paths.first().cloned().unwrap_or_default();
             return Err(CompareError::NoRun { path }.into());
@@ -124,12 +104,11 @@ impl Material {
         Ok(Material {
             alone,
             paths: paths.to_vec(),
-            comparison: None,
-            delays: Vec::new(),
             without: without(&columns, &traces),
             unlike: columns.len() > 1,
             columns,
             skipped: found.skipped,
+            ..Material::default()
         })
     }
 
@@ -171,7 +150,7 @@ impl Material {
         }
     }
 
-    pub(super) fn runs(&self) -> impl Iterator<Item = &OneRun> {
+    pub(super) fn runs(&self) -> impl Iterator<Item = &FoundRun> {
         self.columns.iter().flat_map(|column| &column.runs)
     }
 
@@ -205,15 +184,15 @@ fn without(columns: &[Column], traces: &BTreeSet<Vec<String>>) -> String {
 }
 
 /// The traces of a run with the beginning of their hashes.
-pub(super) fn traces(run: &OneRun) -> Vec<String> {
+pub(super) fn traces(run: &FoundRun) -> Vec<String> {
     let hashes = run.manifest.trace_sha256.iter();
     let shown = hashes.map(|(name, hash)| format!("{name} ({hash:.12})"));
     shown.collect()
 }
 
 /// Runs of one study, policy and set of traces are a column.
-fn columns(runs: Vec<OneRun>) -> Vec<Column> {
-    let mut sorted: BTreeMap<(Vec<String>, String, String), Vec<OneRun>> = BTreeMap::new();
+fn columns(runs: Vec<FoundRun>) -> Vec<Column> {
+    let mut sorted: BTreeMap<(Vec<String>, String, String), Vec<FoundRun>> = BTreeMap::new();
     for run in runs {
         let study = run.dir.parent().and_then(Path::parent);
         let study = study.map_or(String::new(), |dir| dir.display().to_string());

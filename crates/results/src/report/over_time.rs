@@ -4,7 +4,7 @@
 use super::choose::Chosen;
 use super::data::{Replications, seconds};
 use super::material::Material;
-use crate::compare::parallel::each;
+use crate::compare::parallel::{each, try_each};
 use crate::plot::{Axis, Chart, Color, Drawing, Figure as _, Mark, Page, Series, Unit};
 use crate::rundir::{RunDirError, TableColumns};
 use crate::stats;
@@ -136,15 +136,14 @@ fn unlimited(jobs: &TableColumns) -> Result<Demand, RunDirError> {
 
 /// Figures 9 to 12: the delay of each job by when it was submitted.
 fn delays(material: &Material, replications: &Replications) -> Result<Vec<Drawing>, RunDirError> {
-    let points = each(&replications.chosen, |jobs| {
+    let points: Vec<Vec<(f64, f64)>> = try_each(&replications.chosen, |jobs| {
         let Some(jobs) = jobs else {
             return Ok(Vec::new());
         };
         let submits = seconds(jobs, "submit_ns")?.into_iter();
         let pairs = submits.zip(jobs.f64s("delay_s")?);
-        Ok(pairs.filter(|(_, delay)| delay.is_finite()).collect())
-    });
-    let points: Vec<Vec<(f64, f64)>> = points.into_iter().collect::<Result<_, RunDirError>>()?;
+        Ok::<_, RunDirError>(pairs.filter(|(_, delay)| delay.is_finite()).collect())
+    })?;
     let all = || points.iter().flatten();
     let ends = |values: &mut dyn Iterator<Item = f64>| {
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |ends, value| {

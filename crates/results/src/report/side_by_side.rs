@@ -1,7 +1,8 @@
 //! Runs without a comparison: each by its own figures.
 
-use super::material::{Material, OneRun};
+use super::material::Material;
 use super::number::{cell, key_words, share};
+use crate::compare::find::FoundRun;
 use crate::plot::{Cell, Page, Table};
 use crate::threshold::METRICS;
 use crate::words;
@@ -48,7 +49,7 @@ fn metric_table(metric: &str) -> Table {
     )
 }
 
-fn job_row(name: &str, run: &OneRun) -> Vec<Cell> {
+fn job_row(name: &str, run: &FoundRun) -> Vec<Cell> {
     let summary = &run.manifest.summary;
     let jobs = |state: &str| summary["jobs"][state].as_u64();
     let number = |jobs: Option<u64>| jobs.map_or(Cell::Missing, Cell::from);
@@ -69,7 +70,7 @@ fn job_row(name: &str, run: &OneRun) -> Vec<Cell> {
     ]
 }
 
-fn metric_row(name: &str, run: &OneRun, metric: &str) -> Vec<Cell> {
+fn metric_row(name: &str, run: &FoundRun, metric: &str) -> Vec<Cell> {
     let summary = &run.manifest.summary[metric];
     let of = |statistic: &str| summary[statistic].as_f64();
     let mut cells = vec![

@@ -4,9 +4,8 @@ use super::RunDirError;
 use super::batch::{guarded, reader};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
-use arrow_array::{
-    Array, ArrayRef, BooleanArray, ListArray, PrimitiveArray, StringArray, StructArray,
-};
+use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_schema::DataType;
 use serde_json::Value;
 use std::io::{self, Write};
 use std::path::Path;
@@ -40,10 +39,9 @@ pub fn write_csv(dir: &Path, name: &'static str, out: &mut impl Write) -> Result
         let mut rows = 0;
         for batch in reader {
             let batch = batch.map_err(|error| RunDirError::parquet(path)(error.into()))?;
-            let columns: Vec<Cells<'_>> = batch.columns().iter().map(Cells::of).collect();
             for row in 0..batch.num_rows() {
-                if let Err(error) = csv.write_record(columns.iter().map(|column| column.text(row)))
-                {
+                let cells = batch.columns().iter().map(|column| text(column, row));
+                if let Err(error) = csv.write_record(cells) {
                     return Ok(Err(error.into()));
                 }
             }
@@ -54,46 +52,22 @@ pub fn write_csv(dir: &Path, name: &'static str, out: &mut impl Write) -> Result
     written.map_err(CsvError::Out)
 }
 
-/// A column of some rows.
-enum Cells<'a> {
-    Text(&'a StringArray),
-    U32(&'a PrimitiveArray<UInt32Type>),
-    U64(&'a PrimitiveArray<UInt64Type>),
-    I64(&'a PrimitiveArray<Int64Type>),
-    F64(&'a PrimitiveArray<Float64Type>),
-    Bool(&'a BooleanArray),
-    List(&'a ListArray),
-    /// Of a type that no table has.
-    Unknown,
-}
-
-impl<'a> Cells<'a> {
-    fn of(column: &'a ArrayRef) -> Self {
-        None.or_else(|| column.as_string_opt().map(Cells::Text))
-            .or_else(|| column.as_primitive_opt().map(Cells::U32))
-            .or_else(|| column.as_primitive_opt().map(Cells::U64))
-            .or_else(|| column.as_primitive_opt().map(Cells::I64))
-            .or_else(|| column.as_primitive_opt().map(Cells::F64))
-            .or_else(|| column.as_boolean_opt().map(Cells::Bool))
-            .or_else(|| column.as_list_opt().map(Cells::List))
-            .unwrap_or(Cells::Unknown)
-    }
-
-    fn text(&self, row: usize) -> String {
-        match self {
-            Cells::Text(column) if column.is_valid(row) => column.value(row).to_owned(),
-            Cells::U32(column) if column.is_valid(row) => column.value(row).to_string(),
-            Cells::U64(column) if column.is_valid(row) => column.value(row).to_string(),
-            Cells::I64(column) if column.is_valid(row) => column.value(row).to_string(),
-            Cells::F64(column) if column.is_valid(row) => column.value(row).to_string(),
-            Cells::Bool(column) if column.is_valid(row) => column.value(row).to_string(),
-            Cells::List(column) if column.is_valid(row) => {
-                let items = column.value(row);
-                let items = items.as_struct_opt().map_or(Vec::new(), structs);
-                Value::Array(items).to_string()
-            }
-            _ => String::new(),
+/// A value as text; empty where there is none.
+fn text(column: &ArrayRef, row: usize) -> String {
+    match column.data_type() {
+        _ if column.is_null(row) => String::new(),
+        DataType::Utf8 => column.as_string::<i32>().value(row).to_owned(),
+        DataType::UInt32 => column.as_primitive::<UInt32Type>().value(row).to_string(),
+        DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).to_string(),
+        DataType::Int64 => column.as_primitive::<Int64Type>().value(row).to_string(),
+        DataType::Float64 => column.as_primitive::<Float64Type>().value(row).to_string(),
+        DataType::Boolean => column.as_boolean().value(row).to_string(),
+        DataType::List(_) => {
+            let items = column.as_list::<i32>().value(row);
+            let items = items.as_struct_opt().map_or(Vec::new(), structs);
+            Value::Array(items).to_string()
         }
+        _ => String::new(),
     }
 }
 

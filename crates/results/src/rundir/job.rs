@@ -3,7 +3,7 @@
 
 use super::batch::{Batch, guarded, in_batch};
 use super::read::{read_grid, read_manifest};
-use super::{RunDirError, events, job_columns, names};
+use super::{RunDirError, TableColumns, events, job_columns, names};
 use crate::log::EventLog;
 use crate::names::Names;
 use arrow_array::cast::AsArray;
@@ -13,17 +13,11 @@ use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
 use gridrig_core::time::SimTime;
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection,
-};
+use parquet::arrow::arrow_reader::RowSelection;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
-use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
-
-/// Rows decoded at a time.
-const BATCH: usize = 65_536;
 
 /// A job and everything that happened to it.
 #[derive(Clone, Debug)]
@@ -53,8 +47,8 @@ pub struct SomeEvents {
 pub fn read_job(dir: &Path, job: JobId) -> Result<Option<OneJob>, RunDirError> {
     let manifest = read_manifest(dir)?;
     let names = Names::of(&read_grid(dir, &manifest)?);
-    let found = guarded(dir, names::JOBS, |path| {
-        let table = Sparse::open(path)?;
+    let found = guarded(dir, names::JOBS, |_| {
+        let table = TableColumns::open(dir, names::JOBS)?;
         let rows = table.rows_of(job, None)?;
         let mut found = None;
         table.read(&rows, |batch, index, row| {
@@ -67,8 +61,8 @@ pub fn read_job(dir: &Path, job: JobId) -> Result<Option<OneJob>, RunDirError> {
     let Some((submission, lifetime)) = found else {
         return Ok(None);
     };
-    let events = guarded(dir, names::EVENTS, |path| {
-        let table = Sparse::open(path)?;
+    let events = guarded(dir, names::EVENTS, |_| {
+        let table = TableColumns::open(dir, names::EVENTS)?;
         let rows = table.rows_of(job, Some(lifetime))?;
         table.events(&rows, &names)
     })?;
@@ -86,8 +80,8 @@ pub fn read_job(dir: &Path, job: JobId) -> Result<Option<OneJob>, RunDirError> {
 pub fn read_newest(dir: &Path, most: usize) -> Result<SomeEvents, RunDirError> {
     let manifest = read_manifest(dir)?;
     let names = Names::of(&read_grid(dir, &manifest)?);
-    guarded(dir, names::EVENTS, |path| {
-        let table = Sparse::open(path)?;
+    guarded(dir, names::EVENTS, |_| {
+        let table = TableColumns::open(dir, names::EVENTS)?;
         let end = table.ranges().last().map_or(0, |range| range.end);
         let rows: Vec<u64> = (end.saturating_sub(most as u64)..end).collect();
         table.events(&rows, &names)
@@ -104,20 +98,8 @@ fn lifetime(batch: &Batch<'_>, index: usize) -> Result<(i64, i64), RunDirError> 
     Ok((from.saturating_sub(SLACK), seen.saturating_add(SLACK)))
 }
 
-/// A table of which few rows are wanted.
-struct Sparse<'p> {
-    path: &'p Path,
-    metadata: ArrowReaderMetadata,
-}
-
-impl<'p> Sparse<'p> {
-    fn open(path: &'p Path) -> Result<Self, RunDirError> {
-        let file = File::open(path).map_err(RunDirError::io("open", path))?;
-        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new());
-        let metadata = metadata.map_err(RunDirError::parquet(path))?;
-        Ok(Sparse { path, metadata })
-    }
-
+/// Of which few rows are wanted.
+impl TableColumns {
     fn groups(&self) -> &[RowGroupMetaData] {
         self.metadata.metadata().row_groups()
     }
@@ -132,20 +114,6 @@ impl<'p> Sparse<'p> {
             ranges.push(begin..end);
         }
         ranges
-    }
-
-    /// The leaf column of this name.
-    fn leaf(&self, name: &'static str) -> Result<usize, RunDirError> {
-        let columns = self.metadata.parquet_schema().columns();
-        let leaf = columns.iter().position(|leaf| leaf.path().string() == name);
-        leaf.ok_or_else(|| RunDirError::column(self.path, name, "any"))
-    }
-
-    fn reader(&self) -> Result<ParquetRecordBatchReaderBuilder<File>, RunDirError> {
-        let file = File::open(self.path).map_err(RunDirError::io("open", self.path))?;
-        let metadata = self.metadata.clone();
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
-        Ok(reader.with_batch_size(BATCH))
     }
 
     /// The rows of a job, rising; only such whose time can be in this span.
@@ -164,14 +132,13 @@ impl<'p> Sparse<'p> {
         let chosen: Vec<usize> = chosen.collect();
         let mut places = chosen.iter().flat_map(|group| ranges[*group].clone());
         let mask = ProjectionMask::leaves(self.metadata.parquet_schema(), [id]);
-        let reader = self.reader()?.with_projection(mask);
+        let reader = self.reader(self.metadata.clone())?.with_projection(mask);
         let reader = reader.with_row_groups(chosen.clone()).build();
         let mut rows = Vec::new();
-        for batch in reader.map_err(RunDirError::parquet(self.path))? {
-            let batch = batch.map_err(|error| RunDirError::parquet(self.path)(error.into()))?;
+        for batch in reader.map_err(RunDirError::parquet(&self.path))? {
+            let batch = batch.map_err(|error| RunDirError::parquet(&self.path)(error.into()))?;
             let column = batch.column(0).as_primitive_opt::<UInt32Type>();
-            let column =
-                column.ok_or_else(|| RunDirError::column(self.path, "job_id", "uint32"))?;
+            let column = column.ok_or_else(|| self.wrong("job_id", "uint32"))?;
             // A null is stored as any number, and belongs to no job.
             for (value, row) in column.iter().zip(places.by_ref()) {
                 if value == Some(job.0) {
@@ -220,12 +187,15 @@ impl<'p> Sparse<'p> {
             let wanted = own.iter().map(|row| place(row)..place(row) + 1);
             let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
             let selection = RowSelection::from_consecutive_ranges(wanted, length);
-            let reader = self.reader()?.with_row_groups(vec![group]);
+            let reader = self
+                .reader(self.metadata.clone())?
+                .with_row_groups(vec![group]);
             let reader = reader.with_row_selection(selection).build();
             let mut numbers = own.iter();
-            for batch in reader.map_err(RunDirError::parquet(self.path))? {
-                let batch = batch.map_err(|error| RunDirError::parquet(self.path)(error.into()))?;
-                let batch = in_batch(self.path, &batch);
+            for batch in reader.map_err(RunDirError::parquet(&self.path))? {
+                let batch =
+                    batch.map_err(|error| RunDirError::parquet(&self.path)(error.into()))?;
+                let batch = in_batch(&self.path, &batch);
                 for (index, row) in (0..batch.rows()).zip(numbers.by_ref()) {
                     take(&batch, index, *row)?;
                 }

@@ -51,7 +51,7 @@ impl<'a> Job<'a> {
     }
 
     fn slowdown(&self, of: fn(&JobRow, SimDuration) -> Option<f64>) -> Option<f64> {
-        of(self.row, self.run?.info.measure.tau)
+        of(self.row, self.run?.info.measure.tau.0)
     }
 
     fn placement(self) -> Option<(String, &'a [PlacementRun])> {

@@ -1,19 +1,18 @@
 //! `manifest.json`: what the run was.
 
-use super::{RunDirError, RunFiles};
+use super::RunFiles;
 use crate::log::InfoAge;
 use crate::measure::{Measure, Stop};
 use crate::names::Names;
-use crate::summary::RunSummary;
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_scenario::POOLED;
 use gridrig_scenario::grid::GridDoc;
+use gridrig_scenario::value::{Duration, Name, Str};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Version of the run directory: raised when a reader of it has to know.
 pub const MANIFEST_FORMAT: u32 = 1;
@@ -99,47 +98,10 @@ pub struct ScaleDoc {
     pub run_time: f64,
 }
 
-/// What the caller knows of a run and nobody else does.
-#[derive(Clone, Debug, Default)]
-pub struct RunInfo {
-    /// The policy; `None` without a broker.
-    pub policy: Option<String>,
-    /// The seed.
-    pub seed: u64,
-    /// Which replication, from 0.
-    pub replication: u32,
-    /// `virtual` or `real`.
-    pub clock: String,
-    /// What was measured.
-    pub measure: Measure,
-    /// Whether jobs may be left over: the run was interrupted, or stopped
-    /// with the last arrival.
-    pub partial: bool,
-    /// Tolerance of the audit: 0 in virtual time.
-    pub tolerance: SimDuration,
-    /// Hash of the resolved scenario.
-    pub scenario_hash: String,
-    /// Hash of each workload as replayed, by its name.
-    pub workload_hashes: BTreeMap<String, String>,
-    /// SHA-256 of each trace file as it lies on the disk, by its path in the
-    /// scenario.
-    pub trace_sha256: BTreeMap<String, String>,
-    /// What the reduction was left to choose, by the trace's path in the scenario.
-    pub choices: BTreeMap<String, ChoiceDoc>,
-    /// Versions of gridrig and what else decides the numbers.
-    pub versions: BTreeMap<String, String>,
-    /// What a comparison has to know.
-    pub study: StudyDoc,
-    /// What the reader must know.
-    pub warnings: Vec<String>,
-    /// The figures, if they have been computed.
-    pub summary: Option<RunSummary>,
-    /// Dates, host and anything else that differs between two equal runs.
-    pub host: BTreeMap<String, serde_json::Value>,
-}
-
-/// The document. Everything except `host` is the same for the same seed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// The document. Everything except `host` is the same for the same seed. Who
+/// writes a run directory gives what it knows; what the grid, the jobs and the log
+/// tell is added.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`MANIFEST_FORMAT`] of the writer.
     pub format: u32,
@@ -151,10 +113,11 @@ pub struct Manifest {
     pub replication: u32,
     /// `virtual` or `real`.
     pub clock: String,
-    /// Whether jobs may be left over.
+    /// Whether jobs may be left over: the run was interrupted, or stopped
+    /// with the last arrival.
     pub partial: bool,
-    /// Tolerance of the audit, a duration.
-    pub tolerance: String,
+    /// Tolerance of the audit: 0 in virtual time.
+    pub tolerance: Duration,
     /// What was measured.
     pub measure: MeasureDoc,
     /// Hash of the resolved scenario.
@@ -198,16 +161,22 @@ pub struct Manifest {
 }
 
 /// What was measured, with durations as text.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasureDoc {
     /// From this instant.
-    pub from: String,
+    pub from: Duration,
     /// To this one; null is the last finish.
-    pub until: Option<String>,
+    pub until: Option<Duration>,
     /// `drained` or `last-arrival`.
-    pub stop: String,
+    pub stop: Str<Name<Stop>>,
     /// Bound of the bounded slowdown, in the time of the run.
-    pub tau: String,
+    pub tau: Duration,
+}
+
+impl Default for MeasureDoc {
+    fn default() -> Self {
+        Measure::default().into()
+    }
 }
 
 /// Information messages between two parties.
@@ -254,15 +223,6 @@ impl Manifest {
         }
     }
 
-    /// What it measures, of the run in this directory.
-    pub(crate) fn measured(&self, dir: &Path) -> Result<Measure, RunDirError> {
-        let measure = self.measure.read();
-        measure.ok_or_else(|| {
-            let found = format!("{:?}", self.measure);
-            RunDirError::field(dir, "measure", found, "durations with their unit")
-        })
-    }
-
     /// Its clusters with their utilization, as its summary has them.
     pub(crate) fn cluster_loads(&self) -> Vec<(String, Option<f64>)> {
         let clusters = self.summary["clusters"].as_array();
@@ -274,52 +234,32 @@ impl Manifest {
     }
 
     pub(super) fn new(run: &RunFiles<'_>, files: BTreeMap<String, FileDoc>) -> Self {
-        let info = run.info;
         let names = run.table.names();
         let messages =
             MessageKind::ALL.map(|kind| (kind.name().to_owned(), run.log.messages(kind)));
-        let summary = info.summary.as_ref().map(serde_json::to_value);
+        let grid = GridDoc::of(
+            run.grid,
+            |id| names.domain(id),
+            |id| names.cluster(id),
+            run.document,
+        );
         Manifest {
             format: MANIFEST_FORMAT,
-            policy: info.policy.clone(),
-            seed: info.seed,
-            replication: info.replication,
-            clock: info.clock.clone(),
-            partial: info.partial,
-            tolerance: info.tolerance.to_string(),
-            measure: MeasureDoc::of(&info.measure),
-            scenario_hash: info.scenario_hash.clone(),
-            workload_hashes: info.workload_hashes.clone(),
-            trace_sha256: info.trace_sha256.clone(),
-            choices: info.choices.clone(),
-            versions: info.versions.clone(),
-            study: info.study.clone(),
-            offered_load: offered_load(run),
-            warnings: info.warnings.clone(),
+            offered_load: offered_load(run, grid.processors()),
             workloads: run.table.workload_names().to_vec(),
-            grid: GridDoc::of(
-                run.grid,
-                |id| names.domain(id),
-                |id| names.cluster(id),
-                run.document,
-            ),
+            grid,
             messages: messages.into_iter().collect(),
             info_messages: info_docs(run, names),
             end_ns: run.log.end().as_nanos(),
             files,
-            summary: summary.and_then(Result::ok).unwrap_or_default(),
-            host: info.host.clone(),
+            ..run.info.clone()
         }
     }
 }
 
-fn offered_load(run: &RunFiles<'_>) -> Option<f64> {
+fn offered_load(run: &RunFiles<'_>, processors: u64) -> Option<f64> {
     let first = run.submissions.iter().map(|job| job.at).min()?;
     let last = run.submissions.iter().map(|job| job.at).max()?;
-    let clusters = run.grid.clusters.iter();
-    let processors: u64 = clusters
-        .map(|cluster| u64::from(cluster.config.resources.processors()))
-        .sum();
     let work = run
         .submissions
         .iter()
@@ -334,7 +274,7 @@ fn info_docs(run: &RunFiles<'_>, names: &Names) -> Vec<InfoDoc> {
     let links: BTreeMap<(DomainId, DomainId), SimDuration> = links
         .map(|link| ((link.provider, link.consumer), link.latency))
         .collect();
-    let doc = |(from, to, count)| InfoDoc {
+    let doc = |(from, to, count, _)| InfoDoc {
         from: names.party(from),
         to: names.party(to),
         count,
@@ -362,30 +302,34 @@ fn latency_between(
     }
 }
 
-impl MeasureDoc {
-    fn of(measure: &Measure) -> Self {
+impl From<Measure> for MeasureDoc {
+    fn from(measure: Measure) -> Self {
+        let instant = |at: SimTime| Str(at.since(SimTime::ZERO));
         MeasureDoc {
-            from: measure.from.to_string(),
-            until: measure.until.map(|until| until.to_string()),
-            stop: measure.stop.name().to_owned(),
-            tau: measure.tau.to_string(),
+            from: instant(measure.from),
+            until: measure.until.map(instant),
+            stop: Str(Name(measure.stop)),
+            tau: Str(measure.tau),
         }
     }
+}
 
-    /// The measure it stands for; `None` if a field is out of place.
+impl MeasureDoc {
+    /// Tau as people read it, such as `0.167 s`.
     #[must_use]
-    pub fn read(&self) -> Option<Measure> {
-        let length = |text: &str| SimDuration::parse(text).ok();
-        let instant = |text: &str| Some(SimTime::ZERO + length(text)?);
-        let until = match &self.until {
-            None => None,
-            Some(text) => Some(instant(text)?),
-        };
-        Some(Measure {
-            from: instant(&self.from)?,
-            until,
-            stop: Stop::from_name(&self.stop)?,
-            tau: length(&self.tau)?,
-        })
+    pub fn tau_in_seconds(&self) -> String {
+        format!("{:.3} s", self.tau.0.as_secs_f64())
+    }
+
+    /// What it says.
+    #[must_use]
+    pub fn read(&self) -> Measure {
+        let instant = |Str(length): Duration| SimTime::ZERO + length;
+        Measure {
+            from: instant(self.from),
+            until: self.until.map(instant),
+            stop: self.stop.0.0,
+            tau: self.tau.0,
+        }
     }
 }

@@ -4,12 +4,12 @@ use super::batch::{for_each_row, guarded};
 use super::events::{self, UnreadableRow};
 use super::manifest::{MANIFEST_FORMAT, Manifest};
 use super::{AuditOutcome, RunDirError, file, job_columns, names};
-use crate::audit::{AuditFacts, Finding, Rule, audit_with};
+use crate::audit::{AuditFacts, Rule, Violation, audit_with};
 use crate::log::EventLog;
 use crate::names::Names;
 use gridrig_core::grid::Grid;
 use gridrig_core::job::Submission;
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::time::SimTime;
 use std::fs;
 use std::path::Path;
 
@@ -84,27 +84,21 @@ pub fn read_manifest(dir: &Path) -> Result<Manifest, RunDirError> {
 /// contradict the facts are not an error but violations.
 pub fn audit_run_dir(dir: &Path) -> Result<AuditOutcome, RunDirError> {
     let run = read(dir)?;
-    let tolerance = &run.manifest.tolerance;
-    let expected = "a duration with its unit";
-    let tolerance = SimDuration::parse(tolerance)
-        .map_err(|_| RunDirError::field(dir, "tolerance", tolerance, expected))?;
     let mut findings = changed_files(dir, &run.manifest)?;
-    findings.extend(run.unreadable.iter().map(|bad| Finding {
-        rule: Rule::Readable,
-        job: bad.job,
-        at: None,
-        message: format!("{}:{}: {}", names::EVENTS, bad.row, bad.message),
+    findings.extend(run.unreadable.iter().map(|bad| {
+        let message = format!("{}:{}: {}", names::EVENTS, bad.row, bad.message);
+        Violation::new(Rule::Readable, bad.job, None, message)
     }));
     let facts = AuditFacts {
         grid: &run.grid,
         submissions: &run.submissions,
         partial: run.manifest.partial,
-        tolerance,
+        tolerance: run.manifest.tolerance.0,
     };
     Ok(audit_with(&run.log, &facts, findings))
 }
 
-fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<Finding>, RunDirError> {
+fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<Violation>, RunDirError> {
     let mut findings = Vec::new();
     for (name, doc) in &manifest.files {
         // A name of the manifest is a plain name: it must not lead elsewhere.
@@ -113,12 +107,8 @@ fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<Finding>, RunDir
         }
         let found = file::sha256_of(&dir.join(name))?;
         if found != doc.sha256 {
-            findings.push(Finding {
-                rule: Rule::Unchanged,
-                job: None,
-                at: None,
-                message: format!("{name} has SHA-256 {found}, expected {}", doc.sha256),
-            });
+            let message = format!("{name} has SHA-256 {found}, expected {}", doc.sha256);
+            findings.push(Violation::new(Rule::Unchanged, None, None, message));
         }
     }
     Ok(findings)

@@ -24,8 +24,8 @@ const BATCH: usize = 65_536;
 pub struct TableColumns {
     dir: PathBuf,
     name: &'static str,
-    path: PathBuf,
-    metadata: ArrowReaderMetadata,
+    pub(super) path: PathBuf,
+    pub(super) metadata: ArrowReaderMetadata,
     rows: usize,
 }
 
@@ -146,26 +146,34 @@ impl TableColumns {
     /// Whether the file says that a column of text has no value at all, such as
     /// where jobs were forwarded to in a run in which none was: its reader
     /// would look at every null.
-    fn is_all_null(&self, name: &str) -> bool {
-        let schema = self.metadata.schema();
-        let Ok(index) = schema.index_of(name) else {
-            return false;
-        };
+    fn is_all_null(&self, name: &'static str) -> bool {
+        let field = self.metadata.schema().field_with_name(name);
         let groups = self.metadata.metadata().row_groups();
-        let is_text = schema.field(index).data_type() == &DataType::Utf8;
-        // Columns before a list have one leaf each, and so has this one.
-        let leaf = self.metadata.parquet_schema().columns().iter();
-        let leaf = leaf
-            .into_iter()
-            .position(|leaf| leaf.path().string() == name);
-        is_text
-            && leaf.is_some_and(|leaf| {
+        field.is_ok_and(|field| field.data_type() == &DataType::Utf8)
+            && self.leaf(name).is_ok_and(|leaf| {
                 groups.iter().all(|group| {
                     let statistics = group.column(leaf).statistics();
                     let nulls = statistics.and_then(|s| s.null_count_opt());
                     nulls.is_some_and(|nulls| i64::try_from(nulls) == Ok(group.num_rows()))
                 })
             })
+    }
+
+    /// The leaf column of this name.
+    pub(super) fn leaf(&self, name: &'static str) -> Result<usize, RunDirError> {
+        let columns = self.metadata.parquet_schema().columns();
+        let leaf = columns.iter().position(|leaf| leaf.path().string() == name);
+        leaf.ok_or_else(|| self.wrong(name, "any"))
+    }
+
+    /// Reads its rows by these metadata of it.
+    pub(super) fn reader(
+        &self,
+        metadata: ArrowReaderMetadata,
+    ) -> Result<ParquetRecordBatchReaderBuilder<File>, RunDirError> {
+        let file = File::open(&self.path).map_err(RunDirError::io("open", &self.path))?;
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
+        Ok(reader.with_batch_size(BATCH))
     }
 
     fn numbers<T: ArrowPrimitiveType>(
@@ -195,22 +203,16 @@ impl TableColumns {
         mut take: impl FnMut(&ArrayRef) -> Result<(), RunDirError>,
     ) -> Result<(), RunDirError> {
         guarded(&self.dir, self.name, |path| {
-            let file = File::open(path).map_err(RunDirError::io("open", path))?;
-            let schema = self.metadata.schema();
-            let index = schema.index_of(name);
+            let index = self.metadata.schema().index_of(name);
             let index = index.map_err(|_| self.wrong(name, "any"))?;
             let metadata = match as_dictionary {
-                true => self.with_dictionary(&file, index, name)?,
+                true => self.with_dictionary(index, name)?,
                 false => self.metadata.clone(),
             };
             let mask = ProjectionMask::roots(metadata.parquet_schema(), [index]);
-            let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata)
-                .with_projection(mask)
-                .with_batch_size(BATCH)
-                .build()
-                .map_err(RunDirError::parquet(path))?;
+            let reader = self.reader(metadata)?.with_projection(mask).build();
             let mut rows = 0;
-            for batch in reader {
+            for batch in reader.map_err(RunDirError::parquet(path))? {
                 let batch = batch.map_err(|error| RunDirError::parquet(path)(error.into()))?;
                 rows += batch.num_rows();
                 take(batch.column(0))?;
@@ -228,7 +230,6 @@ impl TableColumns {
     /// The same file with one column of text read as numbers and names.
     fn with_dictionary(
         &self,
-        file: &File,
         index: usize,
         name: &'static str,
     ) -> Result<ArrowReaderMetadata, RunDirError> {
@@ -244,7 +245,8 @@ impl TableColumns {
         });
         let schema = Schema::new(fields.collect::<Result<Vec<_>, _>>()?);
         let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
-        ArrowReaderMetadata::load(file, options).map_err(RunDirError::parquet(&self.path))
+        let metadata = Arc::clone(self.metadata.metadata());
+        ArrowReaderMetadata::try_new(metadata, options).map_err(RunDirError::parquet(&self.path))
     }
 
     pub(super) fn wrong(&self, column: &'static str, expected: &'static str) -> RunDirError {

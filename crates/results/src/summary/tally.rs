@@ -7,8 +7,9 @@ use gridrig_core::time::{SimDuration, SimTime};
 
 /// Counts and values over the jobs of a run; all but `jobs` are over the
 /// measured ones.
+#[derive(Default)]
 pub(super) struct Tally<'a> {
-    measure: &'a Measure,
+    measure: Measure,
     clusters: &'a [ClusterInfo],
     run_end: SimTime,
     /// How late a start may be without having waited.
@@ -43,27 +44,16 @@ pub(super) struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    pub(super) fn new(table: &'a JobTable, measure: &'a Measure, tolerance: SimDuration) -> Self {
+    pub(super) fn new(table: &'a JobTable, measure: &Measure, tolerance: SimDuration) -> Self {
         let jobs = table.rows().len();
         Tally {
-            measure,
+            measure: *measure,
             clusters: table.clusters(),
             run_end: table.end(),
             tolerance,
-            jobs: JobCounts::default(),
-            measured: JobCounts::default(),
-            forwarded: 0,
-            forwards: 0,
-            started: 0,
-            away: 0,
-            waited: 0,
-            unwaited: 0,
-            unwaited_delays: Vec::new(),
-            goodput_nanos: 0,
             lags: Vec::with_capacity(jobs),
             metrics: MetricColumns::with_capacity(jobs),
-            first_submit: None,
-            last_finish: None,
+            ..Tally::default()
         }
     }
 

@@ -106,7 +106,7 @@ proptest! {
         let [replayer, lrms] = run(&grid, &jobs);
         let told = replayer.len() + lrms.len();
         let (mut log, other) = if swap { (lrms, replayer) } else { (replayer, lrms) };
-        log.merge(other);
+        other.records().for_each(|(at, event)| log.emit(at, event));
         log.sort();
         prop_assert!(log.is_sorted());
         prop_assert_eq!(log.len(), told);

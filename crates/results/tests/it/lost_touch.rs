@@ -1,4 +1,4 @@
-//! Jobs with which touch was lost, and brokers that were started anew.
+//! Jobs with which touch was lost, and brokers that were restarted.
 
 use crate::auditing::{audit_of, check};
 use crate::story::{A, A1, B, B1, events, forwarded, grid, log_of, notified, seen, submissions};
@@ -61,7 +61,7 @@ fn touch_is_lost_only_with_a_job_that_was_sent_there() {
     }
 }
 
-/// Broker a, which was started anew, has found job 1 there.
+/// Broker a, which was restarted, has found job 1 there.
 fn found(to: impl Into<Party>) -> Event<'static> {
     let found = Event::new(EventKind::Recovered, JobId(1), Party::Broker(A));
     found.to(to).with(0)

@@ -11,8 +11,8 @@ use gridrig_core::placement::PlacementRun;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::compare::{self, CompareError, Comparison, Options};
-use gridrig_results::rundir::{self, RunFiles, RunInfo, StudyDoc, VariesDoc};
-use gridrig_results::{EventLog, JobTable, Measure, RunHeader, RunSummary};
+use gridrig_results::rundir::{self, Manifest, RunFiles, StudyDoc, VariesDoc};
+use gridrig_results::{EventLog, JobTable, RunSummary};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -24,7 +24,7 @@ pub struct Study {
 
 /// A run before it is written.
 pub struct Draft {
-    pub info: RunInfo,
+    pub info: Manifest,
     pub grid: Grid,
     /// Wait of each job in ms; a job without one never starts.
     pub waits: Vec<Option<u64>>,
@@ -34,12 +34,11 @@ impl Draft {
     pub fn new(policy: &str, replication: u32, waits: &[u64]) -> Self {
         let text = |text: &str| text.to_owned();
         Draft {
-            info: RunInfo {
+            info: Manifest {
                 policy: Some(text(policy)),
                 seed: 1,
                 replication,
                 clock: text("virtual"),
-                measure: Measure::default(),
                 workload_hashes: BTreeMap::from([
                     (text("all"), format!("all {replication}")),
                     (text("jobs"), format!("jobs {replication}")),
@@ -55,7 +54,7 @@ impl Draft {
                     }),
                     ..StudyDoc::default()
                 },
-                ..RunInfo::default()
+                ..Manifest::default()
             },
             grid: two_sites(4),
             waits: waits.iter().copied().map(Some).collect(),
@@ -210,13 +209,14 @@ impl Study {
         let submissions = submissions(draft.waits.len(), &draft.grid);
         let log = log(&submissions, &draft.waits, &draft.grid);
         let table = JobTable::build(&log, &submissions, &draft.grid, &["t.swf".to_owned()]);
-        if draft.info.summary.is_none() {
-            let header = RunHeader {
+        if draft.info.summary.is_null() {
+            let known = RunSummary {
                 valid: true,
-                ..RunHeader::default()
+                ..RunSummary::default()
             };
-            let summary = RunSummary::compute(&table, &draft.info.measure, &header);
-            draft.info.summary = Some(summary);
+            let measure = draft.info.measure.read();
+            let summary = RunSummary::compute(&table, &measure, SimDuration::ZERO, known);
+            draft.info.summary = serde_json::to_value(summary).unwrap();
         }
         let files = RunFiles {
             document: None,

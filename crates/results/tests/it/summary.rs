@@ -2,16 +2,16 @@ use crate::story::{A1, events, grid, log_of, measure, ms, submissions, table};
 use gridrig_core::time::SimDuration;
 use gridrig_results::stats::Distribution;
 use gridrig_results::summary::JobCounts;
-use gridrig_results::{JobTable, Measure, RunHeader, RunSummary, Stop};
+use gridrig_results::{JobTable, Measure, RunSummary, Stop};
 
-fn header() -> RunHeader {
-    RunHeader {
+fn known() -> RunSummary {
+    RunSummary {
         policy: Some("round-robin".to_owned()),
         seed: 1,
         clock: "virtual".to_owned(),
         audit: "ok".to_owned(),
         valid: true,
-        ..RunHeader::default()
+        ..RunSummary::default()
     }
 }
 
@@ -31,7 +31,7 @@ fn check(metric: &Distribution, sorted: [f64; 3]) {
 
 #[test]
 fn every_metric_is_what_was_worked_out_by_hand() {
-    let summary = RunSummary::compute(&table(), &measure(), &header());
+    let summary = RunSummary::compute(&table(), &measure(), SimDuration::ZERO, known());
     let metrics = &summary.metrics;
     check(&metrics.delay_s, [5.002, 6.552, 9.002]);
     check(&metrics.expansion, [1.5002, 10.552 / 4.0, 13.002 / 4.0]);
@@ -69,7 +69,7 @@ fn every_metric_is_what_was_worked_out_by_hand() {
 
 #[test]
 fn jobs_are_counted_by_state() {
-    let summary = RunSummary::compute(&table(), &measure(), &header());
+    let summary = RunSummary::compute(&table(), &measure(), SimDuration::ZERO, known());
     let expected = JobCounts {
         submitted: 4,
         completed: 3,
@@ -86,7 +86,7 @@ fn only_jobs_submitted_in_the_interval_are_measured() {
         until: Some(ms(6_000)),
         ..measure()
     };
-    let summary = RunSummary::compute(&table(), &measure, &header());
+    let summary = RunSummary::compute(&table(), &measure, SimDuration::ZERO, known());
     assert_eq!((summary.jobs.submitted, summary.measured.submitted), (4, 2));
     assert_eq!(summary.metrics.delay_s.n, 2);
     close(summary.metrics.delay_s.min, 6.552);
@@ -104,7 +104,7 @@ fn a_run_that_stops_early_warns_of_its_bias() {
         stop: Stop::LastArrival,
         ..measure()
     };
-    let summary = RunSummary::compute(&table, &measure, &header());
+    let summary = RunSummary::compute(&table, &measure, SimDuration::ZERO, known());
     assert_eq!(summary.jobs.unfinished, 4);
     assert_eq!(summary.warnings.len(), 1, "{:?}", summary.warnings);
     assert_eq!(summary.metrics.delay_s, Distribution::default());
@@ -126,7 +126,7 @@ fn a_run_time_of_zero_has_no_expansion() {
         tau: SimDuration::ZERO,
         ..measure()
     };
-    let summary = RunSummary::compute(&table, &measure, &header());
+    let summary = RunSummary::compute(&table, &measure, SimDuration::ZERO, known());
     assert_eq!(summary.metrics.expansion.n, 0);
     assert_eq!(summary.metrics.bounded_slowdown.n, 0);
     close(summary.metrics.delay_s.mean, 5.002);
@@ -137,14 +137,14 @@ fn a_pass_interval_is_no_waiting() {
     let mut grid = grid();
     grid.clusters[A1.index()].config.interval = SimDuration::from_secs(5);
     let table = JobTable::build(&crate::story::log(), &submissions(), &grid, &[]);
-    let summary = RunSummary::compute(&table, &measure(), &header());
+    let summary = RunSummary::compute(&table, &measure(), SimDuration::ZERO, known());
     assert_eq!(summary.waited_share, Some(0.0));
 }
 
 /// The order of design 7, which readers of `--json` rely on.
 #[test]
 fn the_json_has_the_fields_of_the_design_in_its_order() {
-    let summary = RunSummary::compute(&table(), &measure(), &header());
+    let summary = RunSummary::compute(&table(), &measure(), SimDuration::ZERO, known());
     let json = serde_json::to_value(&summary).unwrap();
     let keys: Vec<&str> = json
         .as_object()
@@ -200,7 +200,7 @@ fn the_json_has_the_fields_of_the_design_in_its_order() {
 #[test]
 fn an_empty_run_is_null_all_over() {
     let table = JobTable::build(&log_of(Vec::new()), &[], &grid(), &[]);
-    let summary = RunSummary::compute(&table, &measure(), &RunHeader::default());
+    let summary = RunSummary::compute(&table, &measure(), SimDuration::ZERO, RunSummary::default());
     let json = serde_json::to_value(&summary).unwrap();
     assert!(json["policy"].is_null());
     assert!(json["delay_s"]["mean"].is_null());

@@ -1,7 +1,9 @@
 //! A broker as it is written, ours or somebody else's.
 
 use crate::BrokerKind;
-use crate::value::{AboveZero, Count, Duration, Name, Positive, Str, Whole, Written, or};
+use crate::value::{
+    AboveZero, Count, Duration, Name, Positive, Str, Whole, Written, inline_schema, or,
+};
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
 use gridrig_core::grid::BrokerSettings;
 use gridrig_core::load::Window;
@@ -153,20 +155,10 @@ impl<'de> Deserialize<'de> for Commands {
     }
 }
 
-impl JsonSchema for Commands {
-    fn schema_name() -> Cow<'static, str> {
-        Cow::Borrowed("Commands")
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let words = generator.subschema_for::<Words>();
-        json_schema!({ "anyOf": [words, { "type": "array", "items": words }] })
-    }
-}
+inline_schema!([] Commands, "Commands", |generator| {
+    let words = generator.subschema_for::<Words>();
+    json_schema!({ "anyOf": [words, { "type": "array", "items": words }] })
+});
 
 impl Broker {
     /// These settings of a broker of ours, with what they do not say from

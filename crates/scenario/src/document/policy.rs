@@ -1,5 +1,6 @@
 //! A policy as it is written.
 
+use crate::value::inline_schema;
 use gridrig_core::policy::{POLICIES, PolicyEntry, Values};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -42,26 +43,16 @@ impl TryFrom<toml::Value> for PolicyText {
     }
 }
 
-impl JsonSchema for PolicyText {
-    fn schema_name() -> Cow<'static, str> {
-        Cow::Borrowed("Policy")
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<&str> = POLICIES.iter().map(|entry| entry.name).collect();
-        let other = "name(key=value,...), or of a broker with kind = \"external\"";
-        let mut forms = vec![
-            json!({ "type": "string", "enum": names }),
-            json!({ "type": "string", "description": other }),
-        ];
-        forms.extend(POLICIES.iter().map(table));
-        json_schema!({ "anyOf": forms })
-    }
-}
+inline_schema!([] PolicyText, "Policy", |_| {
+    let names: Vec<&str> = POLICIES.iter().map(|entry| entry.name).collect();
+    let other = "name(key=value,...), or of a broker with kind = \"external\"";
+    let mut forms = vec![
+        json!({ "type": "string", "enum": names }),
+        json!({ "type": "string", "description": other }),
+    ];
+    forms.extend(POLICIES.iter().map(table));
+    json_schema!({ "anyOf": forms })
+});
 
 fn table(entry: &PolicyEntry) -> Value {
     let mut properties = json!({ "name": { "const": entry.name } });

@@ -45,7 +45,7 @@ impl Broker {
 impl Context<'_> {
     /// Whether the brokers are somebody else's: all of them, or none.
     pub(super) fn is_external(&self, raw: &Document) -> Result<bool, ScenarioError> {
-        let domains = raw.domain.iter().flat_map(|domains| &domains.get().0);
+        let domains = raw.domain.iter().flat_map(At::get);
         let mut found = false;
         for domain in domains.clone() {
             let Some(broker) = &domain.get().broker else {
@@ -94,7 +94,7 @@ impl Context<'_> {
         };
         external.policy = external.policies[0].clone();
         let domains = raw.domain.iter_mut();
-        let domains = domains.flat_map(|domains| &mut domains.get_mut().0);
+        let domains = domains.flat_map(At::get_mut);
         for (index, domain) in domains.enumerate() {
             let id = DomainId(u16::try_from(index).unwrap_or(u16::MAX));
             let (span, domain) = (domain.span(), domain.get_mut());
@@ -119,7 +119,7 @@ impl Context<'_> {
                     Access::Bes => FaceKind::Bes,
                     Access::Native | Access::Slurm => continue,
                 };
-                let clusters = domain.clusters.iter_mut().flat_map(|all| &mut all.0);
+                let clusters = domain.clusters.iter_mut().flatten();
                 if let Some(cluster) = clusters.into_iter().nth(cluster.index() - first) {
                     cluster.get_mut().show(face);
                 }
@@ -202,6 +202,34 @@ impl Context<'_> {
         }
     }
 
+    /// Refuses several components where a place of the scenario takes one only.
+    pub(super) fn check_components(
+        &self,
+        raw: &mut Document,
+        grid: &Grid,
+        external: &External,
+    ) -> Result<(), ScenarioError> {
+        let mut brokers = external.brokers.iter();
+        let broker = brokers.find(|(_, broker)| !broker.takes_components());
+        let domain = broker.map(|(id, _)| &grid.domains[id.index()].name);
+        let cluster = grid.clusters.iter().find(|it| it.config.is_real);
+        let place = match (domain, cluster) {
+            (Some(name), _) => format!("the external broker of domain {name}"),
+            (None, Some(cluster)) => format!("the real LRMS of cluster {}", cluster.name),
+            (None, None) => return Ok(()),
+        };
+        let expected = format!("{{ 1 = 1 }}, since {place} takes jobs of one component only");
+        for (_, workload) in raw.workload.iter_mut() {
+            let draw = workload.draw.as_ref().map(At::get);
+            if let Some(written) = draw.and_then(|draw| draw.components.as_ref()) {
+                let mut drawn = written.get().iter().filter(|(_, weight)| weight.0 > 0);
+                let one = drawn.all(|(components, _)| components == "1");
+                self.check(one, &written.span(), &*expected)?;
+            }
+        }
+        Ok(())
+    }
+
     fn their_policies(&self, run: &Run) -> Result<Vec<String>, ScenarioError> {
         let Some(list) = &run.policies else {
             return Ok(vec![THE_ONLY_POLICY.to_owned()]);
@@ -218,7 +246,7 @@ impl Context<'_> {
     ) -> Result<Vec<T>, ScenarioError> {
         let mut directories = BTreeSet::new();
         let mut policies = Vec::new();
-        for written in &list.get().0 {
+        for written in list.get() {
             let policy = read(written)?;
             let name = policy.to_string();
             let own = !name.is_empty() && directories.insert(as_directory(&name));

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::ScenarioError;
-use crate::document::{Broker, Cluster, Document, Domain, Link, List, Mesh, Roles, Run};
+use crate::document::{Broker, Cluster, Document, Domain, Link, Mesh, Roles, Run};
 use crate::interface::LinkProtocol;
 use crate::value::{At, Identifier, PathText, Positive, Str, Written, fill};
 use gridrig_core::discipline::DisciplineKind;
@@ -54,7 +54,7 @@ impl Context<'_> {
             (Some(cluster), None) => self.add_cluster(&mut built, cluster, None)?,
             (None, Some(domains)) => {
                 let span = domains.span();
-                let list = &mut domains.get_mut().0;
+                let list = domains.get_mut();
                 let count = list.len();
                 let some = (1..=MOST).contains(&count);
                 self.check(some, &span, "between 1 and 65535 domains")?;
@@ -66,15 +66,15 @@ impl Context<'_> {
             }
         }
         let links = raw.link.iter_mut();
-        for link in links.flat_map(|links| &mut links.get_mut().0) {
+        for link in links.flat_map(At::get_mut) {
             self.add_link(&mut built, link)?;
         }
         if let Some(mesh) = raw.mesh.take() {
             let links = raw.link.get_or_insert_with(|| At::new(Default::default()));
             let written = add_mesh(&mut built.grid, mesh.get());
-            links.get_mut().0.extend(written.into_iter().map(At::new));
+            links.get_mut().extend(written.into_iter().map(At::new));
         }
-        raw.link = raw.link.take().filter(|links| !links.get().0.is_empty());
+        raw.link = raw.link.take().filter(|links| !links.get().is_empty());
         Ok(built)
     }
 
@@ -103,7 +103,7 @@ impl Context<'_> {
         self.check(own, &name.span(), "a name no other domain has")?;
         let id = DomainId(u16::try_from(index).unwrap_or(u16::MAX));
         let first = built.grid.clusters.len();
-        for cluster in &mut raw.clusters.get_or_insert_default().0 {
+        for cluster in raw.clusters.get_or_insert_default() {
             self.add_cluster(built, cluster, Some(id))?;
         }
         let grid = &mut built.grid;
@@ -220,7 +220,7 @@ impl Context<'_> {
         let names = "the names of two domains";
         let between = self.required(&link.between, &span, "between", names)?;
         let at = between.span();
-        let [one, other] = between.get().0.as_slice() else {
+        let [one, other] = between.get().as_slice() else {
             return Err(self.refuse(&at, names));
         };
         let (a, b) = (self.domain(grid, one)?, self.domain(grid, other)?);
@@ -232,7 +232,7 @@ impl Context<'_> {
         if let ([direction], Some(between)) = (directions.as_slice(), &mut link.between)
             && *direction != (a, b)
         {
-            between.get_mut().0.reverse();
+            between.get_mut().reverse();
         }
         for (consumer, provider) in directions {
             grid.links.push(grid::Link {
@@ -302,7 +302,7 @@ fn add_mesh(grid: &mut Grid, mesh: &Mesh) -> Vec<Link> {
             }
             let name = |id: DomainId| Str(Identifier(grid.domains[id.index()].name.clone()));
             links.push(Link {
-                between: Some(At::new(List(vec![At::new(name(a)), At::new(name(b))]))),
+                between: Some(At::new(vec![At::new(name(a)), At::new(name(b))])),
                 latency: Some(Written::of(latency)),
                 bandwidth_mib_s: bandwidth.map(Positive),
                 ..Link::default()

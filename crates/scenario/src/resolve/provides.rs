@@ -38,7 +38,7 @@ impl Context<'_> {
     ) -> Result<(), ScenarioError> {
         let mut provides = Provides::default();
         let mut first: Option<Range<usize>> = None;
-        let domains = raw.domain.iter().flat_map(|domains| &domains.get().0);
+        let domains = raw.domain.iter().flat_map(At::get);
         for (domain, id) in domains.zip(0..) {
             if let Some(hours) = &domain.get().provides {
                 let id = DomainId(id);
@@ -49,9 +49,9 @@ impl Context<'_> {
                 first = first.or_else(|| Some(hours.span()));
             }
         }
-        for link in raw.link.iter().flat_map(|links| &links.get().0) {
+        for link in raw.link.iter().flat_map(At::get) {
             if let (Some(hours), Some(between)) = (&link.get().provides, &link.get().between)
-                && let [a, b] = between.get().0.as_slice()
+                && let [a, b] = between.get().as_slice()
             {
                 let ends = (self.domain(grid, a)?, self.domain(grid, b)?);
                 provides.links.insert(ends, self.hours(hours)?);
@@ -82,7 +82,7 @@ impl Context<'_> {
     }
 
     fn hours(&self, hours: &At<List<Str<DayHours>>>) -> Result<Vec<DayHours>, ScenarioError> {
-        let all: Vec<DayHours> = hours.get().0.iter().map(|one| one.get().0).collect();
+        let all: Vec<DayHours> = hours.get().iter().map(|one| one.get().0).collect();
         let expected = "at least one part of the day such as \"18:00-08:00\"";
         self.check(!all.is_empty(), &hours.span(), expected)?;
         Ok(all)

@@ -52,14 +52,6 @@ pub struct Door {
     incoming: Incoming,
 }
 
-impl From<BoundedListener> for Door {
-    fn from(listener: BoundedListener) -> Self {
-        Door {
-            incoming: Incoming::Plain(listener),
-        }
-    }
-}
-
 enum Incoming {
     Plain(BoundedListener),
     // Handshakes are made side by side, so that a slow client holds up nobody.

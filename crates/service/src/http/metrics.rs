@@ -63,6 +63,14 @@ impl Metrics {
         self.received[kind as usize].fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts a message that came in, for the first time or again.
+    pub fn count_received(&self, kind: MessageKind, is_new: bool) {
+        match is_new {
+            true => self.count_message(kind),
+            false => self.count_repeated(),
+        }
+    }
+
     /// Counts a message that had come in before.
     pub fn count_repeated(&self) {
         self.repeated.fetch_add(1, Ordering::Relaxed);

@@ -162,6 +162,7 @@ impl RefCluster {
         match self.config.discipline {
             DisciplineKind::FirstInFirstFit => self.first_that_fit(now, usize::MAX, &mut started),
             DisciplineKind::Fcfs => self.first_that_fit(now, 1, &mut started),
+            DisciplineKind::ShortestJobFirst => self.shortest_first(now, &mut started),
             DisciplineKind::EasyBackfill => self.easy(now, &mut started),
             DisciplineKind::ConservativeBackfill => self.conservative(now, &mut started),
             DisciplineKind::SlurmBackfill if self.config.slurm.bf_resolution.is_zero() => {

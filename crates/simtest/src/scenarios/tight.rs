@@ -1,8 +1,7 @@
 //! Small clusters with little memory, on which plans are put to the test.
 
-use super::{Scenario, millis, once_in, pick};
+use super::{DISCIPLINES, Scenario, millis, once_in, pick};
 use gridrig_core::cluster::ClusterConfig;
-use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::job::{Components, JobSpec, Requirements};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration};
@@ -23,7 +22,7 @@ pub(super) fn promise(rng: &mut ChaCha8Rng, config: &mut ClusterConfig) {
 pub(super) fn tighten(rng: &mut ChaCha8Rng, scenario: &mut Scenario, exact: bool) {
     let config = &mut scenario.grid.clusters[0].config;
     config.resources = resources(rng);
-    config.discipline = pick(rng, &DisciplineKind::ALL[2..]);
+    config.discipline = pick(rng, &DISCIPLINES[2..]);
     config.slurm.bf_interval = millis(pick(rng, &[250, 500, 1_000, 3_000]));
     config.slurm.bf_window = millis(pick(rng, &[4_000, 86_400_000, 86_400_000]));
     if exact {

@@ -1,11 +1,14 @@
 //! `core::cluster::Cluster` driven by a small loop, against the reference.
 
 use gridrig_core::cluster::Cluster;
+use gridrig_core::discipline::DisciplineKind::ShortestJobFirst;
 use gridrig_core::event::EventSink;
 use gridrig_core::load::{LoadSample, Window};
 use gridrig_core::time::SimTime;
 use gridrig_simtest::reference::{RefCluster, RefLoad, RefMean};
-use gridrig_simtest::scenarios::{Scenario, cluster_scenario, with_components, with_generics};
+use gridrig_simtest::scenarios::{
+    Scenario, cluster_scenario, under, with_components, with_generics,
+};
 use gridrig_simtest::trail::{Step, Trails};
 use std::collections::BTreeMap;
 
@@ -28,6 +31,14 @@ fn a_cluster_runs_the_components_of_a_job_together_as_the_reference_cluster_does
     compare_all(SCENARIOS / 2, |seed| {
         with_components(with_generics(cluster_scenario(seed)))
     });
+}
+
+#[test]
+fn a_cluster_starts_the_shortest_job_first_as_the_reference_cluster_does() {
+    let of = |seed| under(ShortestJobFirst, cluster_scenario(seed));
+    compare_all(SCENARIOS, of);
+    compare_all(SCENARIOS / 2, |seed| with_generics(of(seed)));
+    compare_all(SCENARIOS / 2, |seed| with_components(of(seed)));
 }
 
 fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {

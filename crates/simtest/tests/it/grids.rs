@@ -1,11 +1,12 @@
 //! The virtual driver with core's machines, against the reference simulation.
 
+use gridrig_core::discipline::DisciplineKind::ShortestJobFirst;
 use gridrig_core::event::Party;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::virtual_time::{Cancellation, Options, run};
 use gridrig_simtest::checkers;
 use gridrig_simtest::reference::simulate;
-use gridrig_simtest::scenarios::{Scenario, grid_scenario, with_components, with_generics};
+use gridrig_simtest::scenarios::{Scenario, grid_scenario, under, with_components, with_generics};
 use gridrig_simtest::trail::{Step, Trails};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -29,6 +30,13 @@ fn with_generic_resources_too() {
 #[test]
 fn with_jobs_of_several_components_too() {
     compare_all(SCENARIOS / 2, |seed| with_components(grid_scenario(seed)));
+}
+
+#[test]
+fn with_the_shortest_job_first_too() {
+    compare_all(SCENARIOS / 2, |seed| {
+        under(ShortestJobFirst, grid_scenario(seed))
+    });
 }
 
 fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {

@@ -5,6 +5,7 @@ mod agents;
 mod clusters;
 mod given_up;
 mod grids;
+mod informed;
 mod promises;
 mod rules;
 

@@ -37,7 +37,7 @@ fn with_exact_estimates_no_job_starts_later_than_it_was_first_promised() {
             *waited.entry(discipline).or_default() += u32::from(start > made);
         }
     }
-    for kind in &DisciplineKind::ALL[2..] {
+    for kind in &DisciplineKind::ALL[3..] {
         let often = waited.get(kind.name()).copied().unwrap_or(0);
         assert!(often > 500, "{} promised {often} times only", kind.name());
     }
@@ -45,7 +45,7 @@ fn with_exact_estimates_no_job_starts_later_than_it_was_first_promised() {
 
 #[test]
 fn memory_is_promised_node_by_node() {
-    for discipline in &DisciplineKind::ALL[2..] {
+    for discipline in &DisciplineKind::ALL[3..] {
         let resources = [group(2, 2, "x86", Some(2))];
         let mut scenario = cluster(*discipline, &resources);
         add(&mut scenario, 0, (1, 4), ("x86", 2 * MIB));
@@ -60,7 +60,7 @@ fn memory_is_promised_node_by_node() {
 
 #[test]
 fn a_job_that_takes_no_time_is_promised_its_instant_all_the_same() {
-    for discipline in &DisciplineKind::ALL[2..] {
+    for discipline in &DisciplineKind::ALL[3..] {
         let mut scenario = cluster(*discipline, &[group(2, 1, "x86", None)]);
         add(&mut scenario, 0, (1, 10), ("x86", 0));
         add(&mut scenario, 0, (2, 0), ("x86", 0));
@@ -72,7 +72,7 @@ fn a_job_that_takes_no_time_is_promised_its_instant_all_the_same() {
 
 #[test]
 fn promises_by_resource_are_kept_when_memory_comes_to_matter() {
-    for discipline in &DisciplineKind::ALL[3..] {
+    for discipline in &DisciplineKind::ALL[4..] {
         let resources = [group(1, 2, "x86", Some(4)), group(1, 1, "ppc", Some(4))];
         let mut scenario = cluster(*discipline, &resources);
         add(&mut scenario, 0, (1, 5), ("x86", 0));

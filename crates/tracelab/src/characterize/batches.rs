@@ -179,39 +179,23 @@ impl BatchStatistics {
 }
 
 fn by_size(batches: &[Batch], spreads: &[f64]) -> Vec<SizeClass> {
-    let mut classes: Vec<(SizeClass, f64, u64)> = Vec::new();
-    for (at, &from) in CLASSES.iter().enumerate() {
-        let class = SizeClass {
-            from,
-            to: CLASSES.get(at + 1).map(|next| next - 1),
-            count: 0,
-            orders_of_magnitude_mean: 0.0,
-            orders_of_magnitude_max: 0.0,
-            cv_mean: None,
-        };
-        classes.push((class, 0.0, 0));
-    }
-    for (batch, spread) in batches.iter().zip(spreads) {
-        let at = CLASSES.partition_point(|from| *from <= batch.jobs);
-        let Some((class, cv_sum, cv_count)) = at.checked_sub(1).and_then(|at| classes.get_mut(at))
-        else {
-            continue;
-        };
-        class.count += 1;
-        class.orders_of_magnitude_mean += spread;
-        class.orders_of_magnitude_max = class.orders_of_magnitude_max.max(*spread);
-        if let Some(cv) = batch.cv() {
-            *cv_sum += cv;
-            *cv_count += 1;
-        }
-    }
-    classes.retain(|(class, ..)| class.count > 0);
-    let finish = |(mut class, cv_sum, cv_count): (SizeClass, f64, u64)| {
-        class.orders_of_magnitude_mean /= class.count as f64;
-        class.cv_mean = (cv_count > 0).then(|| cv_sum / cv_count as f64);
-        class
+    let mean = |of: &[f64]| (!of.is_empty()).then(|| of.iter().sum::<f64>() / of.len() as f64);
+    let class = |(at, from): (usize, &u32)| {
+        let to = CLASSES.get(at + 1).map(|next| next - 1);
+        let within = |batch: &Batch| (*from..=to.unwrap_or(u32::MAX)).contains(&batch.jobs);
+        let of_class = batches.iter().zip(spreads).filter(|of| within(of.0));
+        let (cvs, spreads): (Vec<_>, Vec<f64>) = of_class.map(|of| (of.0.cv(), of.1)).unzip();
+        let cvs: Vec<f64> = cvs.into_iter().flatten().collect();
+        Some(SizeClass {
+            from: *from,
+            to,
+            count: spreads.len() as u64,
+            orders_of_magnitude_mean: mean(&spreads)?,
+            orders_of_magnitude_max: spreads.iter().copied().fold(0.0, f64::max),
+            cv_mean: mean(&cvs),
+        })
     };
-    classes.into_iter().map(finish).collect()
+    CLASSES.iter().enumerate().filter_map(class).collect()
 }
 
 #[cfg(test)]

@@ -85,6 +85,15 @@ pub(crate) const fn quarter_octave(value: u64) -> usize {
     1 + 4 * octave as usize + quarter as usize
 }
 
+/// Sums the values up to each bin and with it.
+pub(crate) fn cumulate(values: &mut [f64]) {
+    let mut sum = 0.0;
+    for value in values {
+        sum += *value;
+        *value = sum;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -62,11 +62,13 @@ impl Number {
             [b'+', rest @ ..] => (false, rest),
             _ => (false, text),
         };
-        let (whole, rest) = leading_digits(digits)?;
-        let magnitude = if rest.is_empty() {
-            (!digits.is_empty()).then_some((whole, 0, false))
-        } else {
-            with_fraction(digits)
+        let magnitude = match digits.iter().all(u8::is_ascii_digit) {
+            true => std::str::from_utf8(digits)
+                .ok()?
+                .parse()
+                .ok()
+                .map(|whole| (whole, 0, false)),
+            false => with_fraction(digits),
         };
         magnitude.map(|(whole, billionths, cut)| Number {
             negative: sign && (whole > 0 || billionths > 0),
@@ -91,19 +93,6 @@ impl Number {
             .checked_add(u64::from(self.billionths))
             .map(SimDuration::from_nanos)
     }
-}
-
-/// The number before the first byte that is no digit, and what follows.
-fn leading_digits(text: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value: u64 = 0;
-    for (at, byte) in text.iter().enumerate() {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            return Some((value, &text[at..]));
-        }
-        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
-    }
-    Some((value, &[]))
 }
 
 /// Whole part, billionths and whether places were cut off, of a number with a point or an exponent.
@@ -158,19 +147,8 @@ fn with_fraction(text: &[u8]) -> Option<(u64, u32, bool)> {
 }
 
 fn parse_exponent(text: &[u8]) -> Option<i32> {
-    /// No time or count of a trace has more digits.
-    const LARGEST: u64 = 40;
-    let (negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        _ => (false, text),
-    };
-    let (value, rest) = leading_digits(digits)?;
-    if digits.is_empty() || !rest.is_empty() || value > LARGEST {
-        return None;
-    }
-    let value = i32::try_from(value).ok()?;
-    Some(if negative { -value } else { value })
+    let exponent = std::str::from_utf8(text).ok()?.parse().ok()?;
+    (-40..=40).contains(&exponent).then_some(exponent)
 }
 
 #[cfg(test)]

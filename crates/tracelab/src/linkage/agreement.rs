@@ -29,49 +29,21 @@ fn runs<T: Ord>(items: &mut [T]) -> impl Iterator<Item = u64> {
     items.chunk_by(|a, b| a == b).map(|run| run.len() as u64)
 }
 
-/// A cluster of the original and the one of the reduced trace that stands for
-/// it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Matched {
-    /// Index in the original.
-    pub original: usize,
-    /// Index in the reduced trace.
-    pub reduced: usize,
-    /// Reduced centre less original centre.
-    pub centre_difference: f64,
-    /// Reduced share less original share of all jobs.
-    pub size_difference: f64,
-}
-
 /// Matches clusters on a line, each given as (centre, share) in rising order
 /// of centres: of all ways to pair clusters without crossing, that with the
 /// most pairs and, of these, the least sum of centre distances weighted with
-/// the original share. Clusters left over are in no pair.
+/// the original share. Pairs of places, of the original and of the reduced trace;
+/// clusters left over are in no pair.
 #[must_use]
-pub fn match_clusters(original: &[(f64, f64)], reduced: &[(f64, f64)]) -> Vec<Matched> {
+pub fn match_clusters(original: &[(f64, f64)], reduced: &[(f64, f64)]) -> Vec<(usize, usize)> {
     if original.len() > reduced.len() {
-        let weights: Vec<f64> = original.iter().map(|c| c.1).collect();
-        let pairs = align(reduced, original, |_, long| weights[long]);
-        return build(original, reduced, pairs.into_iter().map(|(s, l)| (l, s)));
+        let pairs = align(reduced, original, |_, long| original[long].1);
+        return pairs
+            .into_iter()
+            .map(|(short, long)| (long, short))
+            .collect();
     }
-    let weights: Vec<f64> = original.iter().map(|c| c.1).collect();
-    let pairs = align(original, reduced, |short, _| weights[short]);
-    build(original, reduced, pairs.into_iter())
-}
-
-fn build(
-    original: &[(f64, f64)],
-    reduced: &[(f64, f64)],
-    pairs: impl Iterator<Item = (usize, usize)>,
-) -> Vec<Matched> {
-    pairs
-        .map(|(a, b)| Matched {
-            original: a,
-            reduced: b,
-            centre_difference: reduced[b].0 - original[a].0,
-            size_difference: reduced[b].1 - original[a].1,
-        })
-        .collect()
+    align(original, reduced, |short, _| original[short].1)
 }
 
 /// The cheapest way to give every item of `short` its own item of `long`, in
@@ -131,15 +103,7 @@ mod tests {
     fn clusters_are_matched_in_order_and_the_odd_one_is_left_over() {
         let original = [(0.0, 0.5), (10.0, 0.3), (20.0, 0.2)];
         let reduced = [(1.0, 0.6), (19.0, 0.4)];
-        let pairs: Vec<_> = match_clusters(&original, &reduced)
-            .iter()
-            .map(|m| (m.original, m.reduced, m.centre_difference))
-            .collect();
-        assert_eq!(pairs, [(0, 0, 1.0), (2, 1, -1.0)]);
-        let back: Vec<_> = match_clusters(&reduced, &original)
-            .iter()
-            .map(|m| (m.original, m.reduced))
-            .collect();
-        assert_eq!(back, [(0, 0), (1, 2)]);
+        assert_eq!(match_clusters(&original, &reduced), [(0, 0), (2, 1)]);
+        assert_eq!(match_clusters(&reduced, &original), [(0, 0), (1, 2)]);
     }
 }

@@ -273,8 +273,8 @@ impl Reduced {
         let all = demands.iter().sum::<u128>() as f64;
         if all < target && capacity > 0.0 {
             self.warn(&format!(
-                "the jobs offer a load of {:.4} in all on {processors} processors, less than \
-                 the {offered} asked for: all are kept",
+                "all jobs together are an offered load of {:.4} on {processors} processors, less \
+                 than the {offered} that was asked for: all are kept",
                 all / capacity
             ));
         }

@@ -7,7 +7,7 @@
 
 use super::error::{SynthError, within};
 use super::extent::{Budget, Extent, SCHEMA};
-use super::unit::unit;
+use super::unit::{unit, weighted};
 use crate::format::{Record, field};
 use gridrig_core::rng;
 use rand_distr::{Distribution as _, LogNormal};
@@ -148,15 +148,10 @@ impl Egee {
         })?;
         let mut sizes = rng::stream(self.seed, "egee/sizes");
         let mut runs = rng::stream(self.seed, "egee/run-times");
-        let total: f64 = self.sizes.iter().map(|size| size.weight).sum();
         let mut drawn: Vec<(u32, u64)> = Vec::with_capacity(count as usize);
         for _ in 0..count {
-            let mut left = unit(&mut sizes) * total;
-            let size = self.sizes.iter().find(|size| {
-                left -= size.weight;
-                left < 0.0
-            });
-            let size = size.or(self.sizes.last()).map_or(1, |size| size.processors);
+            let place = weighted(&mut sizes, self.sizes.iter().map(|size| size.weight));
+            let size = place.map_or(1, |place| self.sizes[place].processors);
             let length = lengths.sample(&mut runs).min(self.run_time_max_s);
             drawn.push((size, (length as u64).max(1)));
         }

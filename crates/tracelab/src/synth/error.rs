@@ -17,16 +17,6 @@ pub enum SynthError {
         #[source]
         source: io::Error,
     },
-    /// A model file is no model.
-    #[error("{file}:{line}: {message}")]
-    Json {
-        /// The file.
-        file: String,
-        /// The line, counted from 1.
-        line: usize,
-        /// What is wrong there, and what was expected.
-        message: String,
-    },
     /// A parameter that makes no sense.
     #[error("field {field} = \"{value}\": expected {expected}")]
     Parameter {
@@ -37,15 +27,8 @@ pub enum SynthError {
         /// What would have been right.
         expected: String,
     },
-    /// A trace that no model can be fitted to.
-    #[error("{file}: {reason}")]
-    Unfit {
-        /// The trace.
-        file: String,
-        /// What it lacks.
-        reason: String,
-    },
-    /// The trace to fit cannot be read.
+    /// A model file that is no model, or a trace that cannot be read or has nothing to
+    /// fit a model to.
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// The trace that is made cannot be written.

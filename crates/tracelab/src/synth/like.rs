@@ -8,7 +8,7 @@
 //!
 //! Jobs are dealt, not drawn: what days and users have is scaled to the number
 //! of jobs wanted and handed out without being put back. So the marginals of a
-//! look-alike differ from the source's by less than those of an honest sample of
+//! look-alike differ from the source's by less than those of a random sample of
 //! it, although its jobs come in batches, and only tables of counts are kept in
 //! memory.
 

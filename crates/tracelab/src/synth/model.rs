@@ -7,6 +7,7 @@ use super::extent::{Extent, SCHEMA};
 use super::like::LookAlike;
 use super::lublin::Lublin;
 use super::poisson::Poisson;
+use crate::error::TraceError;
 use crate::format::Record;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -45,7 +46,7 @@ impl Model {
     /// Reads a model file.
     ///
     /// # Errors
-    /// [`SynthError::Read`], [`SynthError::Json`] or [`SynthError::Parameter`].
+    /// [`SynthError::Read`], [`SynthError::Trace`] or [`SynthError::Parameter`].
     pub fn read(path: &Path) -> Result<Self, SynthError> {
         let read = |source| SynthError::Read {
             file: path.to_owned(),
@@ -57,11 +58,8 @@ impl Model {
             .map_err(read)?;
         let file = path.display().to_string();
         if text.len() as u64 > MAX_BYTES {
-            return Err(SynthError::Json {
-                file,
-                line: 1,
-                message: format!("more than {MAX_BYTES} bytes: expected a workload model"),
-            });
+            let problem = format!("more than {MAX_BYTES} bytes: expected a workload model");
+            return Err(TraceError::line(&file, 1, problem).into());
         }
         Self::parse(&text, &file)
     }
@@ -69,16 +67,15 @@ impl Model {
     /// Reads a model from its text; `file` is what messages call it.
     ///
     /// # Errors
-    /// [`SynthError::Json`] or [`SynthError::Parameter`].
+    /// [`SynthError::Trace`] or [`SynthError::Parameter`].
     pub fn parse(text: &str, file: &str) -> Result<Self, SynthError> {
         let head: Head = from_json(text, file)?;
-        let refuse = |field: &str, value: &str, expected: &str| SynthError::Json {
-            file: file.to_owned(),
-            line: 1,
-            message: format!("field {field} = \"{value}\": expected {expected}"),
+        let refuse = |field: &str, value: &str, expected: &str| {
+            let problem = format!("field {field} = \"{value}\": expected {expected}");
+            Err(TraceError::line(file, 1, problem).into())
         };
         if head.schema != SCHEMA {
-            return Err(refuse("schema", &head.schema, SCHEMA));
+            return refuse("schema", &head.schema, SCHEMA);
         }
         let model = match head.kind.as_str() {
             "lublin" => Model::Lublin(from_json(text, file)?),
@@ -88,7 +85,7 @@ impl Model {
             "look-alike" => Model::LookAlike(Box::new(from_json(text, file)?)),
             other => {
                 let expected = "lublin, poisson, burst, egee or look-alike";
-                return Err(refuse("kind", other, expected));
+                return refuse("kind", other, expected);
             }
         };
         model.check()?;
@@ -182,10 +179,7 @@ fn from_json<'a, T: Deserialize<'a>>(text: &'a str, file: &str) -> Result<T, Syn
         let whole = error.to_string();
         // serde_json says the place at the end; the message begins with it.
         let place = format!(" at line {} column {}", error.line(), error.column());
-        SynthError::Json {
-            file: file.to_owned(),
-            line: error.line().max(1),
-            message: whole.strip_suffix(&place).unwrap_or(&whole).to_owned(),
-        }
+        let problem = whole.strip_suffix(&place).unwrap_or(&whole).to_owned();
+        TraceError::line(file, error.line().max(1) as u64, problem).into()
     })
 }

@@ -20,3 +20,17 @@ pub(crate) fn holder(weights: impl IntoIterator<Item = u64>, mut at: u64) -> Opt
         here
     })
 }
+
+/// One of several by its weight, as its place; `None` if no weight is above 0.
+pub(crate) fn weighted(
+    random: &mut impl Rng,
+    mut weights: impl ExactSizeIterator<Item = f64> + DoubleEndedIterator + Clone,
+) -> Option<usize> {
+    let mut at = unit(random) * weights.clone().sum::<f64>();
+    let found = weights.clone().position(|weight| {
+        at -= weight;
+        at < 0.0 && weight > 0.0
+    });
+    // What rounding leaves over is the last one's.
+    found.or_else(|| weights.rposition(|weight| weight > 0.0))
+}

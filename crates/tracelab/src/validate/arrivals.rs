@@ -2,7 +2,7 @@
 
 use super::statistics::Values;
 use crate::linkage::{
-    Cut, LinkageError, Matched, adjusted_rand_index, average_linkage, elbow, match_clusters,
+    Cut, LinkageError, adjusted_rand_index, average_linkage, elbow, match_clusters,
 };
 
 /// Nanoseconds of the unit in which arrivals are clustered: a trace of 8,900
@@ -66,7 +66,7 @@ impl Arrivals {
     }
 
     /// The clusters that stand for each other.
-    pub(super) fn matched(&self, original: &Self) -> Vec<Matched> {
+    pub(super) fn matched(&self, original: &Self) -> Vec<(usize, usize)> {
         match_clusters(&original.shape, &self.shape)
     }
 }

@@ -3,6 +3,7 @@
 
 use super::job::Pair;
 use super::profiles::{Profiles, hour};
+use crate::characterize::bins::cumulate;
 use crate::format;
 use crate::load::TraceJob;
 use gridrig_core::time::NANOS_PER_SEC;
@@ -111,15 +112,6 @@ impl Encoded {
     }
 }
 
-fn cumulate(shares: &mut [f64]) {
-    let mut sum = 0.0;
-    for share in shares {
-        sum += *share;
-        *share = sum;
-    }
-}
-
-/// What turns a job into a row.
 struct Coder {
     /// Distinct values of each quantity, rising.
     values: [Vec<u64>; QUANTITIES],

@@ -1,16 +1,16 @@
 //! The common envelope of many statistics.
 //!
 //! Thirty statistics, each held to its own 99 % envelope, would condemn one
-//! honest sample in four or five. The envelope here is global, by the largest
+//! random sample in four or five. The envelope here is global, by the largest
 //! scaled deviation (the directional quantile form of Myllymaki, Mrkvicka,
 //! Grabarnik, Seijo and Hahn, J. R. Stat. Soc. B 79, 2017, section 4.2): a
-//! sample lies inside where *all* its statistics do, and 99 % of honest samples
+//! sample lies inside where *all* its statistics do, and 99 % of random samples
 //! lie inside.
 
 use super::statistics::Side;
 use gridrig_results::stats::quantile;
 
-/// Of one statistic: where honest samples lie.
+/// Of one statistic: where random samples lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Band {
     /// Median of the samples.
@@ -36,7 +36,7 @@ pub(super) struct Envelope {
     pub critical: f64,
     /// Samples whose largest deviation is at least the observed one.
     pub beyond: u32,
-    /// (beyond + 1) / (samples + 1): the chance that an honest sample is as
+    /// (beyond + 1) / (samples + 1): the chance that a random sample is as
     /// extreme.
     pub p_value: f64,
 }
@@ -58,7 +58,7 @@ struct Spread {
 
 impl Spread {
     /// Of the samples and the observed value together: under the hypothesis
-    /// that the observed value is one more honest sample they are
+    /// that the observed value is one more random sample they are
     /// exchangeable, which makes the test exact.
     fn of(values: &[f64]) -> Self {
         let mut sorted = values.to_vec();
@@ -107,7 +107,7 @@ fn one_sided(differences: &[f64]) -> f64 {
     deviation.max(tail).max(second / SECOND_NORMAL)
 }
 
-/// Judges observed values (one for each statistic) by those of honest samples
+/// Judges observed values (one for each statistic) by those of random samples
 /// (one list for each statistic). The envelope leaves the most extreme
 /// floor(level x (samples + 1)) of samples and observation outside: of 200
 /// samples and the observation, two. So the observation is inside where at
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_honest_sample_is_outside_once_in_a_hundred_whatever_the_statistics() {
+    fn a_random_sample_is_outside_once_in_a_hundred_whatever_the_statistics() {
         let mut stream = rng::stream(7, "test");
         // Ten statistics, skewed, and five pairs of them the same thing.
         let mut draw = || {

@@ -6,7 +6,7 @@ use super::encode::{
     Row, SUBMIT, USER,
 };
 use super::statistics::Values;
-use crate::characterize::bins::quarter_octave;
+use crate::characterize::bins::{cumulate, quarter_octave};
 use crate::linkage::LinkageError;
 use gridrig_core::time::NANOS_PER_SEC;
 
@@ -227,11 +227,7 @@ fn gaps(jobs: &[&Row], values: &mut Values) -> Vec<f64> {
         squares += seconds * seconds;
         bins[gap_bin(gap)] += 1.0 / count;
     }
-    let mut below = 0.0;
-    for bin in &mut bins {
-        below += *bin;
-        *bin = below;
-    }
+    cumulate(&mut bins);
     let mean = sum / count;
     if mean > 0.0 {
         let variance = (squares / count - mean * mean).max(0.0);

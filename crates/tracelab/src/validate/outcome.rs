@@ -15,7 +15,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How honest samples are drawn.
+/// How random samples are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -108,7 +108,7 @@ pub struct Validation {
     pub standing: Vec<Standing>,
     /// Samples of each design.
     pub samples: u32,
-    /// Share of honest samples outside the envelope.
+    /// Share of random samples outside the envelope.
     pub level: f64,
     /// Seed of the samples.
     pub seed: u64,
@@ -116,7 +116,7 @@ pub struct Validation {
     pub original_jobs: u64,
     /// Jobs of the reduced trace.
     pub reduced_jobs: u64,
-    /// The demand of both, and what share of it honest samples keep.
+    /// The demand of both, and what share of it random samples keep.
     pub demand: Demand,
     /// What the verdict could have told.
     pub power: Power,
@@ -140,7 +140,7 @@ pub struct Validation {
 }
 
 impl Validation {
-    /// Whether the reduced trace is one that honest sampling gives: all its
+    /// Whether the reduced trace is one that random sampling gives: all its
     /// jobs are jobs of the original, all its statistics lie within the common
     /// envelope of one design, and every bound of the user's is met.
     #[must_use]
@@ -156,7 +156,7 @@ impl Validation {
             standing.map_or((0, 0.0, false), |s| (s.beyond, s.p_value, s.inside));
         let statistics = self.statistics.len();
         let place = format!(
-            "the common 99 % envelope of {} honest {} samples ({beyond} of them deviate as far, p = \
+            "the common 99 % envelope of {} {} samples ({beyond} of them deviate as far, p = \
              {p_value:.3})",
             self.samples,
             self.judged_by.name()
@@ -189,7 +189,7 @@ impl Validation {
         let edge = |edge: Option<f64>| edge.map_or("..".to_owned(), |e| format!("{e:.4}"));
         for statistic in self.statistics.iter().filter(|s| !s.inside) {
             failures.push(format!(
-                "{} = {:.4}: outside the envelope [{}, {}] of honest {} samples, {:.1} spreads \
+                "{} = {:.4}: outside the envelope [{}, {}] of {} samples, {:.1} spreads \
                  from their median {:.4} ({})",
                 statistic.name,
                 statistic.value,
@@ -432,11 +432,11 @@ fn clusters(ruler: &Ruler<'_>, observed: &Measured) -> Clusters {
         adjusted_rand_index: observed.values.get("clusters.ari").copied(),
         matched: matched
             .iter()
-            .map(|pair| MatchedCluster {
-                original_centre_s: original.shape[pair.original].0 * seconds,
-                reduced_centre_s: reduced.shape[pair.reduced].0 * seconds,
-                original_share: original.shape[pair.original].1,
-                reduced_share: reduced.shape[pair.reduced].1,
+            .map(|(a, b)| MatchedCluster {
+                original_centre_s: original.shape[*a].0 * seconds,
+                reduced_centre_s: reduced.shape[*b].0 * seconds,
+                original_share: original.shape[*a].1,
+                reduced_share: reduced.shape[*b].1,
             })
             .collect(),
     }

@@ -6,11 +6,11 @@ use super::statistics::{StatisticReport, Values};
 use serde::Serialize;
 use std::fmt;
 
-/// A distance of distribution functions that is plain to see. Where honest
+/// A distance of distribution functions that is plain to see. Where random
 /// samples lie farther apart, passing says little.
 const WIDE: f64 = 0.2;
 
-/// Where honest samples have less than half of the demand per job, or more than
+/// Where random samples have less than half of the demand per job, or more than
 /// twice as much, passing says nothing about demand.
 const LEAST_RATIO: f64 = 0.5;
 const MOST_RATIO: f64 = 2.0;
@@ -37,7 +37,7 @@ pub struct Demand {
     pub reduced_processor_s: f64,
     /// The second over the first; null where there is no demand.
     pub share: Option<f64>,
-    /// What share honest samples of as many jobs have, by the envelope of
+    /// What share random samples of as many jobs have, by the envelope of
     /// `demand.ratio`; null where that is not judged.
     pub low: Option<f64>,
     /// The upper edge.
@@ -59,7 +59,7 @@ impl fmt::Display for Demand {
         match self.low.zip(self.high) {
             Some((low, high)) => write!(
                 f,
-                "; honest samples of as many jobs keep {:.1} to {:.1} %",
+                "; random samples of as many jobs keep {:.1} to {:.1} %",
                 100.0 * low,
                 100.0 * high
             ),
@@ -128,7 +128,7 @@ pub(super) fn power(jobs: (u64, u64), statistics: &[StatisticReport]) -> Power {
         unseen.push(format!("{what} up to {edge:.3} off"));
         if edge > WIDE {
             warnings.push(format!(
-                "{name}: honest samples are up to {edge:.2} off, more than {WIDE}: a reduction may \
+                "{name}: random samples are up to {edge:.2} off, more than {WIDE}: a reduction may \
                  have a plainly different {what} and pass"
             ));
         }
@@ -140,7 +140,7 @@ pub(super) fn power(jobs: (u64, u64), statistics: &[StatisticReport]) -> Power {
         ));
         if low < LEAST_RATIO || high > MOST_RATIO {
             warnings.push(format!(
-                "{DEMAND}: honest samples have {low:.2} to {high:.2} times the demand per job, \
+                "{DEMAND}: random samples have {low:.2} to {high:.2} times the demand per job, \
                  beyond {LEAST_RATIO} to {MOST_RATIO}: a few large jobs decide it, and a reduction \
                  without them passes"
             ));

@@ -1,6 +1,7 @@
 //! Kinds of jobs by k-means; the only module that knows linfa and ndarray.
 
 use crate::load::TraceJob;
+use crate::synth::unit::weighted;
 use gridrig_core::rng;
 use gridrig_core::time::NANOS_PER_SEC;
 use linfa::DatasetBase;
@@ -61,14 +62,7 @@ fn plus_plus(points: &[Vec<f64>], k: usize, stream: &mut impl rand::Rng) -> Opti
     let mut centres = vec![first.clone()];
     let mut nearest: Vec<f64> = points.iter().map(|p| squared_distance(p, first)).collect();
     while centres.len() < k {
-        let total: f64 = nearest.iter().sum();
-        let mut draw = stream.random::<f64>() * total;
-        let far = |weight: &f64| {
-            draw -= weight;
-            draw < 0.0 && *weight > 0.0
-        };
-        let last = || nearest.iter().rposition(|weight| *weight > 0.0);
-        let at = nearest.iter().position(far).or_else(last)?;
+        let at = weighted(stream, nearest.iter().copied())?;
         let centre = points[at].clone();
         for (distance, point) in nearest.iter_mut().zip(points) {
             *distance = distance.min(squared_distance(point, &centre));

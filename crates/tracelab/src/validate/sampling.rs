@@ -1,4 +1,4 @@
-//! Honest samples: the two designs that a reduction may have used.
+//! Random samples: the two designs that a reduction may have used.
 
 use rand::{Rng, RngExt};
 

@@ -68,7 +68,7 @@ pub fn sheet(validation: &Validation, original: &str, reduced: &str) -> String {
     page.heading("Statistics");
     page.figure(
         &strips(validation),
-        "Every statistic of the reduced trace as a dot on the envelope of honest samples: outside \
+        "Every statistic of the reduced trace as a dot on the envelope of random samples: outside \
          the band is outside the envelope. A distance has no lower limit, an agreement no upper \
          one.",
     );
@@ -92,7 +92,7 @@ fn processors(validation: &Validation) -> Chart {
         .series(Series::step("reduced", curves.reduced_processors.clone()).color(Color::Series(1)));
     match distance {
         Some(distance) => chart.note(format!(
-            "greatest distance {:.4}; honest samples: median {:.4}, edge of the envelope {:.4}",
+            "greatest distance {:.4}; random samples: median {:.4}, edge of the envelope {:.4}",
             distance.value,
             distance.median,
             distance.high.unwrap_or(f64::NAN)
@@ -245,7 +245,7 @@ fn table(validation: &Validation) -> Table {
         "verdict",
     ];
     let mut table = Table::new(head).caption(format!(
-        "Values of the reduced trace beside those of {} honest {} samples; beyond: samples that \
+        "Values of the reduced trace beside those of {} {} samples; beyond: samples that \
          deviate at least as far in this statistic alone. The envelope holds all statistics of {} \
          of such samples.",
         validation.samples,

@@ -50,7 +50,7 @@ impl Group {
     }
 }
 
-/// Which deviations from honest samples count.
+/// Which deviations from random samples count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {

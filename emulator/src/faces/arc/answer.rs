@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gridrig_drivers::real_time::CallError;
 use gridrig_protocol::xml::Element;
-use gridrig_service::http::header_text;
+use gridrig_service::http::media_type;
 use serde_json::Value;
 
 /// An answer, or a fault.
@@ -90,11 +90,9 @@ impl Format {
 /// The ids in `<jobs><job><id/></job>...</jobs>` or `{"job": [{"id": ...}]}`.
 /// ARC's client declares no type for its XML.
 pub(super) fn ids(headers: &HeaderMap, body: &str) -> Result<Vec<String>, Fault> {
-    let media = header_text(headers, header::CONTENT_TYPE).unwrap_or("");
-    let is_json = media.split(';').next().unwrap_or_default().trim() == "application/json";
-    let ids = match is_json {
-        true => ids_of_json(body),
-        false => ids_of_xml(body),
+    let ids = match media_type(headers).as_str() {
+        "application/json" => ids_of_json(body),
+        _ => ids_of_xml(body),
     };
     let ids = ids.map_err(|problem| Fault::new(400, problem))?;
     match ids.is_empty() {

@@ -143,7 +143,7 @@ fn enter(face: &Face, viewer: Option<&Arc<str>>, activity: Activity) -> Result<u
     let length = length.map_err(no_duration(adl::RUN_TIME_VARIABLE))?;
     let held = activity.held().map_err(no_duration(adl::HELD_VARIABLE))?;
     let now = face.app.config.clock.now();
-    let unix = i64::try_from(face.unix_s(now)).unwrap_or(i64::MAX);
+    let unix = face.unix_now();
     let mut store = face.store();
     if store.jobs.len() >= face.setup.max_jobs {
         return Err("No more jobs allowed".to_owned());

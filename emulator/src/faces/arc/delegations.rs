@@ -45,7 +45,7 @@ pub(super) async fn all(State(face): State<Arc<Face>>, call: Call) -> Reply {
     };
     let number = face
         .store()
-        .delegate(delegation, face.setup.max_delegations, unix(&face));
+        .delegate(delegation, face.setup.max_delegations, face.unix_now());
     let Some(number) = number else {
         return Err(Fault::new(500, "Failed generating delegation request"));
     };
@@ -109,7 +109,7 @@ fn put(face: &Face, number: u64, pem: String) -> Reply {
     if pem.is_empty() {
         return Err(Fault::new(500, "Missing payload"));
     }
-    let now = unix(face);
+    let now = face.unix_now();
     let key = face
         .store()
         .delegations
@@ -126,10 +126,6 @@ fn put(face: &Face, number: u64, pem: String) -> Reply {
 
 fn refused(why: &str) -> Fault {
     Fault::new(500, format!("Failed accepting delegation: {why}"))
-}
-
-fn unix(face: &Face) -> i64 {
-    i64::try_from(face.unix_s(face.app.config.clock.now())).unwrap_or(i64::MAX)
 }
 
 fn created(request: String, header: Option<(HeaderName, HeaderValue)>) -> Response {

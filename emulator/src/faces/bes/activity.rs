@@ -6,6 +6,7 @@ use gridrig_core::ids::JobId;
 use gridrig_core::message::EndState;
 use gridrig_protocol::bes::{ActivityState, BesFault};
 use gridrig_protocol::soap::EndpointReference;
+use gridrig_protocol::xml::excerpt;
 
 /// GridWay's driver asks again, after it has been restarted, only for
 /// activities whose name begins so.
@@ -40,8 +41,7 @@ impl Face {
 
 /// The fault about an activity that is not, or no longer, known.
 pub(super) fn unknown(id: &str) -> BesFault {
-    let id: String = id.chars().take(80).collect();
-    BesFault::unknown_activity(format!("no activity {id} is known here"))
+    BesFault::unknown_activity(format!("no activity {} is known here", excerpt(id)))
 }
 
 /// Where an activity stands.

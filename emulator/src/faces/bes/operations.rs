@@ -86,10 +86,8 @@ async fn create(
         let message = format!("header wsa:MessageID: {error}");
         BesFault::invalid("Header/MessageID", message)
     })?;
-    match receipt.repeated {
-        true => face.app.metrics.count_repeated(),
-        false => face.app.metrics.count_message(MessageKind::Submit),
-    }
+    let metrics = &face.app.metrics;
+    metrics.count_received(MessageKind::Submit, !receipt.repeated);
     receipt.taken.map_err(Problem::rejected)?;
     let bytes = content_length(request);
     face.documents().keep(receipt.job, read.job, bytes);

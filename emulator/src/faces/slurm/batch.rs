@@ -285,15 +285,8 @@ fn last_of(all: &Parsed, yes: &str, no: &str) -> Option<bool> {
 }
 
 fn number(all: &Parsed, name: &str) -> Result<Option<u32>, Refusal> {
-    let Some(text) = all.last(name) else {
-        return Ok(None);
-    };
-    let number = text
-        .parse()
-        .ok()
-        .filter(|number| *number > 0 && *number < 1 << 31);
-    let what = || format!("Invalid numeric value \"{text}\" for --{name}.");
-    number.map(Some).ok_or_else(|| Refusal::error(1, &what()))
+    let number = all.number(name, i32::MAX.unsigned_abs());
+    number.map_err(|what| Refusal::error(1, &what))
 }
 
 fn memory(all: &Parsed, name: &str) -> Result<Option<u64>, Refusal> {

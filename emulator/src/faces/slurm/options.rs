@@ -52,6 +52,19 @@ impl Parsed {
             .map(|(_, value)| value.as_deref().unwrap_or(""))
     }
 
+    /// The number from 1 to `most` that an option is given, or what is wrong with it.
+    pub fn number(&self, name: &str, most: u32) -> Result<Option<u32>, String> {
+        let Some(text) = self.last(name) else {
+            return Ok(None);
+        };
+        let number = text
+            .parse()
+            .ok()
+            .filter(|number| (1..=most).contains(number));
+        let wrong = || format!("Invalid numeric value \"{text}\" for --{name}.");
+        number.map(Some).ok_or_else(wrong)
+    }
+
     /// Whether the option was given.
     pub fn has(&self, name: &str) -> bool {
         self.options.iter().any(|(long, _)| *long == name)

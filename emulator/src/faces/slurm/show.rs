@@ -16,6 +16,7 @@ use super::store::{Job, JobStore, Record, State};
 use super::wire::{Answer, Request};
 use crate::slurm::hostlist;
 use gridrig_core::time::SimTime;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Who calls.
@@ -131,12 +132,13 @@ struct Filter {
     partitions: Option<Vec<String>>,
     accounts: Option<Vec<String>>,
     qos: Option<Vec<String>>,
+    nodes: Option<BTreeSet<String>>,
     /// Reservations and licenses: there are none.
     nothing: bool,
 }
 
 impl Filter {
-    fn of(parsed: &Parsed, caller: &Caller) -> Self {
+    fn of(parsed: &Parsed, caller: &Caller, nodes: Option<BTreeSet<String>>) -> Self {
         let me = parsed.has("me").then(|| vec![caller.user.to_string()]);
         Filter {
             users: me.or_else(|| list(parsed, "user")),
@@ -144,21 +146,26 @@ impl Filter {
             partitions: list(parsed, "partition"),
             accounts: list(parsed, "account"),
             qos: list(parsed, "qos"),
+            nodes,
             nothing: parsed.has("reservation") || parsed.has("licenses"),
         }
     }
 
     /// Whether anything was asked for.
     fn is_any(&self) -> bool {
-        let (who, what) = (
-            [&self.users, &self.accounts, &self.qos],
-            [&self.names, &self.partitions],
-        );
-        who.into_iter().chain(what).any(Option::is_some) || self.nothing
+        let who = [&self.users, &self.accounts, &self.qos];
+        let what = [&self.names, &self.partitions];
+        let listed = who.into_iter().chain(what).any(Option::is_some);
+        listed || self.nodes.is_some() || self.nothing
     }
 
     fn takes(&self, job: &Job, site: &Site) -> bool {
+        let on = |wanted: &BTreeSet<String>| {
+            let mut nodes = site.nodes_of(&job.placement).into_iter();
+            nodes.any(|(node, _)| wanted.contains(&format!("n{node}")))
+        };
         !self.nothing
+            && self.nodes.as_ref().is_none_or(on)
             && of_users(&self.users, job)
             && among(&self.names, &job.batch.name)
             && among(&self.partitions, &site.partition)

@@ -47,7 +47,7 @@ struct Job {
 }
 
 /// A state in gwd's words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 enum State {
     Pending,
@@ -57,10 +57,6 @@ enum State {
 }
 
 impl State {
-    fn name(self) -> &'static str {
-        self.into()
-    }
-
     fn is_over(self) -> bool {
         matches!(self, State::Done | State::Failed)
     }
@@ -199,7 +195,7 @@ impl Inner {
         let status = self.known.client.job(&job.url, job.id).await;
         let state = State::of(&status.map_err(|error| error.to_string())?);
         self.jobs.lock().await.tell(number, state);
-        Ok(state.name().to_owned())
+        Ok(state.to_string())
     }
 
     async fn recover(&self, number: &str, contact: &str) -> Result<String, String> {
@@ -212,7 +208,7 @@ impl Inner {
         let state = State::of(&status.map_err(|error| error.to_string())?);
         self.follow(number, &url, id).await;
         self.jobs.lock().await.tell(number, state);
-        Ok(state.name().to_owned())
+        Ok(state.to_string())
     }
 
     async fn cancel(&self, number: &str) -> Result<String, String> {
@@ -261,6 +257,6 @@ impl filter::Driver for Driver {
 fn callback(number: &str, state: State, why: Option<&str>) -> String {
     match state {
         State::Failed => format!("CALLBACK {number} FAILURE {}", why.unwrap_or("failed")),
-        state => format!("CALLBACK {number} SUCCESS {}", state.name()),
+        state => format!("CALLBACK {number} SUCCESS {state}"),
     }
 }

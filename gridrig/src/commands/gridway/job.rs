@@ -44,22 +44,11 @@ pub(super) fn read(rsl: &Path, default: SimDuration) -> anyhow::Result<JobSubmis
     let said = said(&root, &of_user).with_context(|| format!("{shown}: run time"))?;
     let length = said.or(limit).unwrap_or(default);
     Ok(JobSubmission {
-        sought: false,
         processors,
         run_time: length.to_string(),
         requested_time: limit.map(|limit| limit.to_string()),
-        requirements: None,
-        more_components: Vec::new(),
-        id: None,
         tag: tag(&root, &of_user),
-        key: None,
-        notify: None,
-        from: None,
-        hop: 0,
-        origin: None,
-        settled: false,
-        data_kib: 0,
-        meant_ns: None,
+        ..JobSubmission::default()
     })
 }
 

@@ -9,7 +9,7 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
 use crate::progress::Progress;
-use crate::realtime::{SubmitterMetrics, least_common_multiple, outlet, remote, workdir};
+use crate::realtime::{SubmitterMetrics, in_step, outlet, remote, workdir};
 use crate::runner::{
     Cell, Executed, Load, ReplicationRuns, RunOptions, conclude, notes_of, tolerance,
 };
@@ -21,7 +21,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::policy::PolicySpec;
-use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_drivers::real_time::{Recorder, RunClock, wall_length};
 use gridrig_protocol::client::Client;
 use gridrig_replayer::outlet::{CommandLog, Limits, OutletText};
@@ -35,9 +35,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
-
-/// Wall time between the command and the workload's time 0, at the least.
-const LEAD: Duration = Duration::from_millis(500);
 
 /// How long a service may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -215,17 +212,9 @@ async fn service_clock(
 /// Time 0 of the workload on the services' clock: soon, and at an instant at
 /// which all cycles and exchanges stand as they do at time 0 of a run.
 fn start(grid: &Grid, clock: RunClock) -> SimDuration {
-    let now = clock.now() + clock.run(LEAD);
-    let periods = grid
-        .domains
-        .iter()
-        .flat_map(|d| [d.broker.interval, d.broker.exchange]);
-    let period = periods
-        .map(SimDuration::as_nanos)
-        .reduce(least_common_multiple);
-    let period = SimDuration::from_nanos(period.unwrap_or(0));
-    now.next_on_grid(SimDuration::ZERO, period)
-        .since(SimTime::ZERO)
+    let domains = grid.domains.iter();
+    let periods = domains.flat_map(|d| [d.broker.interval, d.broker.exchange]);
+    in_step(clock, periods)
 }
 
 /// Serves the submitter's metrics if they are asked for, and says where.

@@ -5,6 +5,7 @@ mod report;
 mod verdict;
 
 use super::values;
+use crate::cli::values::text;
 use crate::commands::{answer, refuse_existing};
 use crate::exit::Failure;
 use anyhow::{Context as _, bail, ensure};
@@ -44,18 +45,18 @@ pub struct ReduceArgs {
     #[arg(long, value_name = "START,LENGTH", value_parser = values::window)]
     window: Option<TraceWindow>,
     /// Keep the window of this length that represents the whole trace best
-    #[arg(long, value_name = "LENGTH", value_parser = values::duration, conflicts_with = "window")]
+    #[arg(long, value_name = "LENGTH", value_parser = text::<SimDuration>, conflicts_with = "window")]
     window_length: Option<SimDuration>,
     /// A chosen window starts at a multiple of this
-    #[arg(long, value_name = "TIME", value_parser = values::duration, default_value = "1d")]
+    #[arg(long, value_name = "TIME", value_parser = text::<SimDuration>, default_value = "1d")]
     step: SimDuration,
-    /// Warm-up that no chosen window may touch, after the first submit; the
-    /// default is found by a rule
-    #[arg(long, value_name = "TIME", value_parser = values::duration, requires = "window_length")]
+    /// Time after the first submission with which no chosen window may overlap
+    /// [default: found by a rule]
+    #[arg(long, value_name = "TIME", value_parser = text::<SimDuration>, requires = "window_length")]
     skip_start: Option<SimDuration>,
-    /// Wrap-up that no chosen window may touch, before the last submit; the
-    /// default is found by a rule
-    #[arg(long, value_name = "TIME", value_parser = values::duration, requires = "window_length")]
+    /// Time before the last submission with which no chosen window may overlap
+    /// [default: found by a rule]
+    #[arg(long, value_name = "TIME", value_parser = text::<SimDuration>, requires = "window_length")]
     skip_end: Option<SimDuration>,
     /// Show the N best windows with every component of their distance
     #[arg(long, value_name = "N")]
@@ -67,39 +68,40 @@ pub struct ReduceArgs {
     #[arg(long, requires = "keep")]
     phase: Option<u64>,
     /// Keep each job with this probability, at random
-    #[arg(long, value_name = "P", value_parser = values::factor, conflicts_with = "load")]
+    #[arg(long, value_name = "P", value_parser = text::<Decimal>, conflicts_with = "load")]
     share: Option<Decimal>,
-    /// Keep as many jobs, at random, as load --processors to this
-    #[arg(long, value_name = "RHO", value_parser = values::factor)]
+    /// Keep as many jobs, at random, as give --processors this offered load
+    #[arg(long, value_name = "RHO", value_parser = text::<Decimal>)]
     load: Option<Decimal>,
     /// Seed of --share and --load
     #[arg(long, default_value = "1")]
     seed: u64,
-    /// Processors that loads refer to, and MaxProcs of the written trace;
-    /// the default is what the trace says of itself
+    /// Processors that loads refer to, and MaxProcs of the written trace
+    /// [default: as the header of the trace says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     processors: Option<u32>,
     /// Divide all times by this
-    #[arg(long, value_name = "FACTOR", value_parser = values::factor,
+    #[arg(long, value_name = "FACTOR", value_parser = text::<Decimal>,
         conflicts_with_all = ["scale_arrival", "scale_run_time"])]
     scale: Option<Decimal>,
     /// Divide submit times by this
-    #[arg(long, value_name = "FACTOR", value_parser = values::factor)]
+    #[arg(long, value_name = "FACTOR", value_parser = text::<Decimal>)]
     scale_arrival: Option<Decimal>,
     /// Divide run times and requested times by this
-    #[arg(long, value_name = "FACTOR", value_parser = values::factor)]
+    #[arg(long, value_name = "FACTOR", value_parser = text::<Decimal>)]
     scale_run_time: Option<Decimal>,
     /// Leave jobs out before all other steps, by the rules of trace convert
     #[arg(long, value_name = "RULES", value_parser = Sanitize::parse)]
     sanitize: Option<Sanitize>,
-    /// Leave wider jobs out
+    /// Leave jobs with more processors out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_processors: Option<u32>,
-    /// What becomes of run times of 0, before scaling: a duration, drop or keep
-    #[arg(long, value_name = "RULE", value_parser = values::zero_run_time, default_value = "1s")]
+    /// What becomes of jobs with a run time of 0, before scaling: a run time to
+    /// give them, drop or keep
+    #[arg(long, value_name = "RULE", value_parser = text::<ZeroRunTime>, default_value = "1s")]
     zero_run_time: ZeroRunTime,
-    /// No run is shorter, after scaling
-    #[arg(long, value_name = "TIME", value_parser = values::duration, default_value = "0s")]
+    /// Raise shorter run times to this, after scaling
+    #[arg(long, value_name = "TIME", value_parser = text::<SimDuration>, default_value = "0s")]
     min_run_time: SimDuration,
     /// The field that gives the size of a job: allocated or requested
     #[arg(long, value_name = "FIELD", value_parser = values::size, default_value = "allocated")]

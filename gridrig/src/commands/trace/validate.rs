@@ -3,6 +3,7 @@
 mod report;
 
 use super::values::{self, name};
+use crate::cli::values::text;
 use crate::commands::{answer, refuse_existing};
 use crate::exit::Failure;
 use anyhow::{Context as _, anyhow};
@@ -22,10 +23,10 @@ use std::path::PathBuf;
         gridrig trace validate traces/ctc-like.swf.gz short.swf.gz --sheet validity.html\n  \
         gridrig trace validate CTC-SP2.swf.gz other.swf --window 87.08d,7d --scale 60,60 \\\n    \
         --require 'processors.ks < 0.02'\n\n\
-        A trace that gridrig reduced says in its header how; the options --window, --scale, \
-        --max-processors, --zero-run-time, --min-run-time and --size are for others, and override \
-        the header.\nExit codes: 0 passed, 2 bad usage or input, 99 the reduced trace does not \
-        behave like its original, or a --require was missed.")]
+        The header of a trace that gridrig reduced says how it was reduced. Of other traces the \
+        options --window, --scale, --max-processors, --zero-run-time, --min-run-time and --size \
+        say it; each that is given overrides the header.\nExit codes: 0 passed, 2 bad usage or \
+        input, 99 the reduced trace does not behave like its original, or a --require was missed.")]
 pub struct ValidateArgs {
     /// The trace that was reduced
     original: PathBuf,
@@ -38,20 +39,21 @@ pub struct ValidateArgs {
     /// What submit times and run times were divided by; one number is for both
     #[arg(long, value_name = "ARRIVAL,RUN", value_parser = scale)]
     scale: Option<(Decimal, Decimal)>,
-    /// Wider jobs were left out
+    /// Jobs with more processors were left out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_processors: Option<u32>,
-    /// What became of run times of 0, before scaling: a duration, drop or keep
-    #[arg(long, value_name = "RULE", value_parser = values::zero_run_time)]
+    /// What became of jobs with a run time of 0, before scaling: the run time that
+    /// they were given, drop or keep
+    #[arg(long, value_name = "RULE", value_parser = text::<ZeroRunTime>)]
     zero_run_time: Option<ZeroRunTime>,
-    /// No run of the reduced trace is shorter
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    /// Shorter run times were raised to this, after scaling
+    #[arg(long, value_name = "TIME", value_parser = text::<SimDuration>)]
     min_run_time: Option<SimDuration>,
     /// The field of the original that gives the size of a job: allocated or
     /// requested
     #[arg(long, value_name = "FIELD", value_parser = values::size)]
     size: Option<SizeFrom>,
-    /// Honest samples of each design to compare with
+    /// Number of random samples to compare with, of each of two designs
     #[arg(long, value_name = "N", default_value = "200",
         value_parser = clap::value_parser!(u32).range(200..=100_000))]
     samples: u32,
@@ -70,7 +72,7 @@ pub struct ValidateArgs {
     /// marginals, classes, hours and batches, both traces thinned to a tenth
     #[arg(long)]
     generated: bool,
-    /// Compare samples of this share of both traces
+    /// Compare a random sample of each trace, with this share of its jobs
     #[arg(long, value_name = "SHARE", value_parser = share)]
     thin: Option<f64>,
     /// Write one offline HTML page with the figures

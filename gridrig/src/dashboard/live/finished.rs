@@ -10,7 +10,7 @@ use gridrig_core::broker::LocalInfo;
 use gridrig_core::event::Party;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{DomainId, JobId};
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::time::SimTime;
 use gridrig_protocol::rest::Problem;
 use gridrig_results::names::Names;
 use gridrig_results::rundir::{self, InfoDoc, Manifest, RunDirError};
@@ -96,7 +96,7 @@ impl Played {
         let grid = rundir::read_grid(dir, manifest)?;
         let names = Names::of(&grid);
         let end = SimTime::from_nanos(manifest.end_ns);
-        let mut tap = Tap::of_tables(dir, &grid, tolerance(manifest), end, rows)?;
+        let mut tap = Tap::of_tables(dir, &grid, manifest.tolerance.0, end, rows)?;
         recall(&mut tap, manifest, &names);
         let newest = rundir::read_newest(dir, words::FEED)?;
         let places = newest.rows.iter().map(|row| *row as usize);
@@ -109,10 +109,6 @@ impl Played {
             tap,
         })
     }
-}
-
-fn tolerance(manifest: &Manifest) -> SimDuration {
-    SimDuration::parse(&manifest.tolerance).unwrap_or_default()
 }
 
 /// Tells a tap of the information messages, which a log only counts.
@@ -150,7 +146,6 @@ fn snapshot(dir: &Path, below: &str, manifest: &Manifest, played: &Played) -> Ar
     let hub = Hub::default();
     let state = if manifest.partial { "stopped" } else { "done" };
     let session = SessionDoc {
-        id: 0,
         scenario: manifest.study.scenario.clone(),
         clock: manifest.clock.clone(),
         speed: scenario
@@ -162,8 +157,8 @@ fn snapshot(dir: &Path, below: &str, manifest: &Manifest, played: &Played) -> Ar
             .filter(|s| s.is_finite())
             .unwrap_or(0.0),
         state,
-        message: None,
         warnings: manifest.warnings.clone(),
+        ..SessionDoc::default()
     };
     hub.begin(session, vec![run_doc(manifest, below)]);
     hub.start_run(0, document::grid(grid));
@@ -246,7 +241,7 @@ mod tests {
             let names = Names::of(&run.grid);
             let last = run.submissions.last().map_or(SimTime::ZERO, |last| last.at);
             let jobs = run.submissions.len();
-            let mut tap = Tap::new(&run.grid, jobs, last, tolerance(&run.manifest));
+            let mut tap = Tap::new(&run.grid, jobs, last, run.manifest.tolerance.0);
             for (at, event) in run.log.records() {
                 tap.emit(at, event);
             }

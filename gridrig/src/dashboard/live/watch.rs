@@ -74,8 +74,7 @@ impl Watch {
             run_time_compression: scenario.run_time_compression().as_f64(),
             lag_tolerance_s: scenario.lag_tolerance.as_secs_f64(),
             state: "preparing",
-            message: None,
-            warnings: Vec::new(),
+            ..SessionDoc::default()
         }
     }
 
@@ -181,7 +180,7 @@ impl Watching<'_> {
     /// Shows how things are, and answers what is asked.
     fn show(&mut self, log: &EventLog) {
         self.looked = clock();
-        self.tap.inform(log.last_info_messages());
+        self.tap.inform(log.info_messages());
         let wall = self.looked.saturating_duration_since(self.started);
         self.watch.hub.publish(Shown {
             now: Now::of(&self.tap, &self.context, wall),

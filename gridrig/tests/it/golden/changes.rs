@@ -152,19 +152,23 @@ fn renamed<'a>(changes: impl Iterator<Item = &'a Change>, name: &str, new: bool)
 }
 
 /// What the stars of a pattern stand for: `*` for a part between dots or
-/// slashes, `**` at its end for all that is left.
+/// slashes, `**` for as little as what follows allows, at the end for the rest.
 fn matched<'a>(pattern: &str, name: &'a str) -> Option<Vec<&'a str>> {
     let Some((head, tail)) = pattern.split_once('*') else {
         return (pattern == name).then(Vec::new);
     };
     let rest = name.strip_prefix(head)?;
-    if tail == "*" {
-        return Some(vec![rest]);
-    }
-    let end = rest.find(['.', '/']).unwrap_or(rest.len());
-    let mut parts = vec![&rest[..end]];
-    parts.extend(matched(tail, &rest[end..])?);
-    Some(parts)
+    let ends = match tail.strip_prefix('*') {
+        None => vec![rest.find(['.', '/']).unwrap_or(rest.len())],
+        Some("") => vec![rest.len()],
+        Some(_) => rest.char_indices().map(|(at, _)| at).collect(),
+    };
+    let tail = tail.strip_prefix('*').unwrap_or(tail);
+    ends.into_iter().find_map(|end| {
+        let mut parts = vec![&rest[..end]];
+        parts.extend(matched(tail, &rest[end..])?);
+        Some(parts)
+    })
 }
 
 /// The pattern with its stars filled in.

@@ -194,6 +194,28 @@ fn paths_tables_and_runs_are_renamed_by_patterns() {
 }
 
 #[test]
+fn a_sentence_that_is_said_otherwise_keeps_its_figures() {
+    let said = |text: &str| {
+        let mut runs = golden();
+        let summary = runs.get_mut("random/r000").unwrap().get_mut("summary");
+        let row = ["warnings.0", text].map(str::to_owned).to_vec();
+        summary.unwrap().rows.push(row);
+        runs
+    };
+    let change = "[[value]]\ntable = \"*\"\ncolumn = \"value\"\nbefore = \"short: ** % of runs (**): a, **\"\n\
+                  after = \"short: ** % of jobs, ** each: b, **\"\nreason = \"r\"\n";
+    let changes = Changes::parse(&format!("{KEYS}{change}"));
+    let before = changes.apply_to_all(said("short: 23.8 % of runs (2.5 s): a, e/f.g"), false);
+    let found = |text: &str| {
+        let after = changes.apply_to_all(said(text), true);
+        diff::of_all(&before, &after, &changes.keys).len()
+    };
+    assert_eq!(found("short: 23.8 % of jobs, 2.5 s each: b, e/f.g"), 0);
+    assert_eq!(found("short: 23.9 % of jobs, 2.5 s each: b, e/f.g"), 1);
+    assert_eq!(found("short: 23.8 % of jobs, 2.5 s each: b, e/f.h"), 1);
+}
+
+#[test]
 fn results_are_the_same_when_they_are_read_back() {
     assert_eq!(rows::read(&rows::write(&golden())), golden());
 }

@@ -1,16 +1,14 @@
 //! JSON: a route for each operation, problem documents for what goes wrong.
 
 use super::caller::From;
-use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
-use axum::extract::{FromRequest, Request as HttpRequest, State};
+use axum::extract::{Request as HttpRequest, State};
 use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use gridrig_protocol::lagrid::wire::{self, Way};
 use gridrig_protocol::lagrid::{Answers, Message as _, Request};
 use gridrig_protocol::rest::Problem;
-use gridrig_service::http::ProblemResponse;
+use gridrig_service::http::{ProblemResponse, json_bytes};
 use std::sync::Arc;
 
 pub(super) async fn serve<H: Answers<R>, R: Request>(
@@ -42,30 +40,9 @@ fn readable(text: &[u8]) -> String {
 }
 
 async fn read<R: Request>(request: HttpRequest) -> Result<R, Problem> {
-    is_json(request.headers())?;
-    let body = Bytes::from_request(request, &()).await.map_err(unread)?;
+    let body = json_bytes(request).await?;
     wire::log(Way::RequestIn, R::OPERATION, || readable(&body));
     R::from_json(&body)
-}
-
-fn unread(error: BytesRejection) -> Problem {
-    let status = error.status();
-    let code = match status {
-        StatusCode::PAYLOAD_TOO_LARGE => "too-large",
-        _ => "unreadable",
-    };
-    Problem::new(status.as_u16(), code, error.body_text())
-}
-
-fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
-    let media = headers.get(CONTENT_TYPE);
-    let media = media.and_then(|media| media.to_str().ok()).unwrap_or("");
-    let essence = media.split(';').next().unwrap_or("").trim();
-    if essence.eq_ignore_ascii_case("application/json") {
-        return Ok(());
-    }
-    let detail = "header Content-Type: expected application/json";
-    Err(Problem::new(415, "unsupported-media-type", detail))
 }
 
 fn refuse(problem: Problem) -> Response {

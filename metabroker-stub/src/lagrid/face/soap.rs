@@ -3,7 +3,7 @@
 use super::caller::From;
 use axum::extract::State;
 use axum::http::Uri;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use gridrig_protocol::lagrid::wire::{self, Way};
 use gridrig_protocol::lagrid::{
     self as peers, Answers, Caller, CancelJob, Handler, Heartbeat, LAGRID, Message as _,
@@ -13,7 +13,7 @@ use gridrig_protocol::lagrid::{
 use gridrig_protocol::soap::Fault;
 use gridrig_protocol::xml::Element;
 use gridrig_service::http::ProblemResponse;
-use gridrig_service::soap::{self, Reply, Request};
+use gridrig_service::soap::{self, Request};
 use std::sync::Arc;
 
 /// Reference parameters of ours that a peer may mark as `mustUnderstand`.
@@ -22,12 +22,8 @@ const PARAMETERS: [(&str, &str); 1] = [(LAGRID, "job")];
 pub(super) async fn serve<H: Handler>(
     State(handler): State<Arc<H>>,
     From(caller): From,
-    request: Result<Request, Reply>,
+    request: Request,
 ) -> Response {
-    let request = match request {
-        Ok(request) => request,
-        Err(reply) => return reply.into_response(),
-    };
     let body = &request.envelope.body;
     let operation = Operation::from_name(&body.name).filter(|_| body.namespace == LAGRID);
     let Some(operation) = operation else {

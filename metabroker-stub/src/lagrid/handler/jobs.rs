@@ -20,7 +20,7 @@ use gridrig_protocol::lagrid::{
     RequestResourceData, ResourceUpdate, SOAP_PATH, SendResourceData, SendResourceDataAnswer,
     SubmitJob, SubmitJobAnswer, Taken, UpdateKind, UpdateVerdict, codes,
 };
-use gridrig_protocol::rest::{LetterName, Problem, reason_of_code};
+use gridrig_protocol::rest::{LetterName, Problem};
 use gridrig_service::{conflict, gone};
 use std::sync::Arc;
 
@@ -45,10 +45,8 @@ impl Answers<SubmitJob> for BrokerHandler {
             Ok(receipt)
         };
         let receipt = self.app.message(meant, call).await?.map_err(conflict)?;
-        match receipt.repeated {
-            true => self.app.metrics.count_repeated(),
-            false => self.app.metrics.count_message(MessageKind::Forward),
-        }
+        let metrics = &self.app.metrics;
+        metrics.count_received(MessageKind::Forward, !receipt.repeated);
         Ok(SubmitJobAnswer {
             job: receipt.job.0,
             state: match receipt.taken {
@@ -93,14 +91,11 @@ impl Answers<CancelJob> for BrokerHandler {
         let view = call.await?;
         let view = view.ok_or_else(|| Problem::unknown_job(request.job))?;
         let report = report(&view);
-        match report.state {
-            JobState::Cancelled => Ok(report),
-            state if state.is_end() => {
-                let reason = format!("job {} is {}", request.job, state.name());
-                Err(Problem::of_code(codes::JOB_ENDED, reason))
-            }
-            _ => Ok(report),
+        if report.state.is_end() && report.state != JobState::Cancelled {
+            let reason = format!("job {} is {}", request.job, report.state.name());
+            return Err(Problem::of_code(codes::JOB_ENDED, reason));
         }
+        Ok(report)
     }
 }
 
@@ -117,7 +112,8 @@ impl Answers<NotifyJob> for BrokerHandler {
             None => link.state().job_names.ours(request.report.job),
         };
         // A refusal without a reason of ours still brings the job back.
-        let reason = request.report.reason.as_deref().and_then(reason_of_code);
+        let reason = request.report.reason.as_deref();
+        let reason = reason.and_then(Reason::from_name);
         let reason = reason.unwrap_or(Reason::AllRefused);
         let said = match request.news {
             JobNews::State if !request.report.state.is_end() => return Ok(Taken::default()),

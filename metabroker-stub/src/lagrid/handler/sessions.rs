@@ -100,7 +100,8 @@ impl BrokerHandler {
         let told = self
             .app
             .call(move |broker, now| broker.handle(now, session));
-        let jobs = told.await?;
+        // What the peer is to be asked now its task finds out once more.
+        let (jobs, _) = told.await?;
         link.bell.notify_one();
         Ok(jobs)
     }

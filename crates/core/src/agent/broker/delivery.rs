@@ -52,24 +52,20 @@ impl BrokerAgent {
         if let (Err(_), Some(kind)) = (result, envelope.message.kind()) {
             self.notes.undelivered.count(kind);
         }
+        let Some(target) = envelope.message.target() else {
+            return;
+        };
+        use FromBroker::{Lrms, Peer};
         match envelope.message {
-            FromBroker::Lrms(to, ToLrms::Dispatch(job)) => {
-                self.note_job_sent(cx, job, Target::Cluster(to), result);
+            Lrms(_, ToLrms::Dispatch(job)) | Peer(_, ToPeer::Forward(job)) => {
+                self.note_job_sent(cx, job, target, result);
             }
-            FromBroker::Peer(to, ToPeer::Forward(job)) => {
-                self.note_job_sent(cx, job, Target::Peer(to), result);
+            Lrms(_, ToLrms::Cancel(job)) | Peer(_, ToPeer::Cancel(job)) => {
+                self.note_asked_to_remove(cx, job, target, result);
             }
-            FromBroker::Lrms(to, ToLrms::Cancel(job)) => {
-                self.note_asked_to_remove(cx, job, Target::Cluster(to), result);
-            }
-            FromBroker::Peer(to, ToPeer::Cancel(job)) => {
-                self.note_asked_to_remove(cx, job, Target::Peer(to), result);
-            }
-            FromBroker::Peer(to, ToPeer::Info(_)) if result.is_err() => self.partners.want_full(to),
-            FromBroker::Peer(to, ToPeer::News(news)) if result.is_err() => {
-                self.partners.miss(to, news);
-            }
-            FromBroker::Peer(..) | FromBroker::Client(_) => {}
+            Peer(to, ToPeer::Info(_)) if result.is_err() => self.partners.want_full(to),
+            Peer(to, ToPeer::News(news)) if result.is_err() => self.partners.miss(to, news),
+            Peer(..) | FromBroker::Client(_) => {}
         }
     }
 

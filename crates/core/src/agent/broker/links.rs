@@ -69,12 +69,24 @@ impl Handle<Told<News>> for Broker {
     }
 }
 
-/// Samples that several brokers are told at once.
-impl Handle<Told<Arc<[LoadSample]>>> for Broker {
+/// The clusters of a domain were sampled: of the broker's own or of a peer's. All
+/// that are told share what is said.
+#[derive(Clone, Debug)]
+pub struct Sampled {
+    /// Whose clusters.
+    pub domain: DomainId,
+    /// Their load.
+    pub samples: Arc<[LoadSample]>,
+}
+
+impl Handle<Sampled> for Broker {
     type Answer = ();
 
-    fn handle(&mut self, _cx: &mut impl Cx<BrokerSends>, info: Told<Arc<[LoadSample]>>) {
-        self.share_info(info.from, &info.said);
+    fn handle(&mut self, _cx: &mut impl Cx<BrokerSends>, sampled: Sampled) {
+        match sampled.domain == self.config().domain {
+            true => self.handle_loads(&sampled.samples),
+            false => self.share_info(sampled.domain, &sampled.samples),
+        }
     }
 }
 
@@ -94,7 +106,7 @@ impl Handle<PeerState> for Broker {
     type Answer = ();
 
     fn handle(&mut self, _cx: &mut impl Cx<BrokerSends>, truth: PeerState) {
-        self.share_info(Target::Peer(truth.peer), &truth.samples);
+        self.share_info(truth.peer, &truth.samples);
         self.handle_pending(truth.peer, truth.pending);
     }
 }
@@ -105,16 +117,21 @@ impl Handle<Due> for Broker {
     fn handle(&mut self, cx: &mut impl Cx<BrokerSends>, due: Due) {
         self.now = cx.now();
         if let Due::Model { loads } = due {
-            for load in &loads {
-                let from = Target::Cluster(load.cluster);
-                self.handle_info(from, std::slice::from_ref(load));
-            }
+            self.handle_loads(&loads);
             self.handle_cycle(cx);
         }
     }
 }
 
 impl Broker {
+    /// Takes in the load of own clusters.
+    fn handle_loads(&mut self, loads: &[LoadSample]) {
+        for load in loads {
+            let from = Target::Cluster(load.cluster);
+            self.handle_info(from, std::slice::from_ref(load));
+        }
+    }
+
     /// The way that a job has come: what a peer has not forwarded enters the grid
     /// here.
     pub(crate) fn way(&self, route: Option<Route>) -> Route {

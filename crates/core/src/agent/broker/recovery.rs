@@ -1,4 +1,4 @@
-//! What a broker does that was started anew and has forgotten everything:
+//! What a broker does that was restarted and has forgotten everything:
 //! before it decides about a job that it may have had in an earlier life, it
 //! asks everybody who could have the job. Whoever has it gets it once more,
 //! under the same key, and answers with the first answer; so no job runs
@@ -243,7 +243,7 @@ impl BrokerAgent {
         }
     }
 
-    /// A peer that repeats a submission may have been started anew and have
+    /// A peer that repeats a submission may have been restarted and have
     /// missed what became of the job: that is told once more.
     pub(super) fn tell_again(&mut self, cx: &mut impl Cx<FromBroker>, repeated: &Arrival) {
         let news = self.notes.store.told_under(repeated.key.as_deref());

@@ -15,7 +15,8 @@ use crate::session::{Publisher, Push, Roles, Subscriber, Taken, Threshold};
 use std::collections::BTreeMap;
 
 /// A peer's session has changed. The answer is how many jobs are sent once
-/// more, or fail.
+/// more, or fail, and what the peer is to be asked: a consumer asks for the load
+/// there in a session in which it has heard nothing of it yet, or nothing for long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PeerSession {
@@ -34,7 +35,7 @@ pub enum SessionChange {
         /// What this broker is to the peer; `None` leaves that as it is. Jobs
         /// already taken are finished, whatever it was.
         roles: Option<Roles>,
-        /// The peer had been lost, or has been started anew: it is told the
+        /// The peer had been lost, or has been restarted: it is told the
         /// news that it has missed, and every job that is with it, or may be,
         /// is sent once more under its key. Whoever has it answers as before
         /// and tells its end again; whoever has forgotten it takes it in anew.
@@ -64,6 +65,11 @@ pub struct Pull {
     pub since: Option<u64>,
 }
 
+/// So often a peer may show that it lives, mostly by a heartbeat that it answers,
+/// before it is asked for the load there. Peers that tell of it by themselves do so
+/// more often.
+const QUIET: u32 = 10;
+
 /// The peers that talk in sessions.
 #[derive(Debug, Default)]
 pub(super) struct Partners(BTreeMap<DomainId, Partner>);
@@ -77,6 +83,9 @@ struct Partner {
     publisher: Publisher,
     /// Counts what the peer tells.
     subscriber: Subscriber,
+    /// How often it has shown that it lives since it told something: from [`QUIET`]
+    /// on it is asked.
+    quiet: u32,
     /// News of its jobs that it has not been told.
     missed: Vec<News>,
 }
@@ -89,6 +98,7 @@ impl Partners {
             threshold,
             publisher: Publisher::new(),
             subscriber: Subscriber::default(),
+            quiet: QUIET,
             missed: Vec::new(),
         };
         let peers = peers.iter();
@@ -130,7 +140,22 @@ impl Partners {
         };
         let count = &mut partner.subscriber;
         let taken = new.then(|| count.take(push.sequence, push.full));
+        if taken == Some(Taken::New) {
+            partner.quiet = 0;
+        }
         (taken, count.last())
+    }
+
+    /// What this peer is to be asked by the broker `here`: what has changed since
+    /// its last update.
+    fn question(&self, here: DomainId, peer: DomainId) -> Option<Pull> {
+        let partner = self.0.get(&peer)?;
+        let last = partner.subscriber.last();
+        let pull = Pull {
+            peer: here,
+            since: (last > 0).then_some(last),
+        };
+        (partner.roles.consumer && partner.quiet >= QUIET).then_some(pull)
     }
 
     /// News of a job did not arrive at a peer.
@@ -142,9 +167,9 @@ impl Partners {
 }
 
 impl Handle<PeerSession> for BrokerAgent {
-    type Answer = usize;
+    type Answer = (usize, Option<Pull>);
 
-    fn handle(&mut self, cx: &mut impl Cx<FromBroker>, session: PeerSession) -> usize {
+    fn handle(&mut self, cx: &mut impl Cx<FromBroker>, session: PeerSession) -> Self::Answer {
         self.notes.now = self.notes.now.max(cx.now());
         let PeerSession { peer, change } = session;
         let jobs = match change {
@@ -159,6 +184,9 @@ impl Handle<PeerSession> for BrokerAgent {
                 }
             }
             SessionChange::Answered => {
+                if let Some(partner) = self.partners.0.get_mut(&peer) {
+                    partner.quiet += 1;
+                }
                 self.tell_missed(cx, peer);
                 self.send_again(cx, Target::Peer(peer), |sent| {
                     sent.perhaps && !sent.confirmed
@@ -175,7 +203,7 @@ impl Handle<PeerSession> for BrokerAgent {
             }
         };
         self.settle();
-        jobs
+        (jobs, self.partners.question(self.notes.domain, peer))
     }
 }
 
@@ -213,7 +241,7 @@ impl BrokerAgent {
         let Some(known) = self.partners.0.get_mut(&peer) else {
             return;
         };
-        known.subscriber = Subscriber::default();
+        (known.subscriber, known.quiet) = (Subscriber::default(), QUIET);
         let Some(roles) = roles else { return };
         known.roles = roles;
         known.publisher.want_full();
@@ -268,7 +296,7 @@ impl BrokerAgent {
     }
 
     /// Sends a job once more, or asks for it. It was meant to arrive when it was
-    /// first sent: a receiver that was started anew sees by it that the job may
+    /// first sent: a receiver that was restarted sees by it that the job may
     /// have been there before.
     pub(super) fn bring_again(
         &mut self,

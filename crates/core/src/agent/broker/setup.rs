@@ -9,7 +9,6 @@ use crate::session::Threshold;
 use crate::time::{SimDuration, SimTime};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 /// The names of a grid's domains and clusters, by number.
@@ -73,7 +72,7 @@ pub struct BrokerSetup {
     pub grace: SimDuration,
     /// Seed of the run.
     pub seed: u64,
-    /// Distinguishes the lives of a service that is started anew.
+    /// Distinguishes the lives of a service that is restarted.
     pub incarnation: u64,
     /// Ended jobs that are still known.
     pub keep_ended: usize,
@@ -88,9 +87,13 @@ pub struct BrokerSetup {
 }
 
 /// Why a grid cannot run on received information and messages alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetupError {
     /// A policy that has to know the truth everywhere at once.
+    #[error(
+        "domain {domain}: field policy = \"{policy}\": expected a policy that decides on received \
+         information, since the truth about a grid at one instant exists on the virtual clock only"
+    )]
     NeedsTruth {
         /// The domain's name.
         domain: String,
@@ -98,6 +101,7 @@ pub enum SetupError {
         policy: String,
     },
     /// A domain that the grid does not have.
+    #[error("there is no domain {index}: the grid has {domains}")]
     NoSuchDomain {
         /// Its position.
         index: usize,
@@ -105,24 +109,6 @@ pub enum SetupError {
         domains: usize,
     },
 }
-
-impl fmt::Display for SetupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SetupError::NeedsTruth { domain, policy } => write!(
-                f,
-                "domain {domain}: field policy = \"{policy}\": expected a policy that decides on \
-                 received information, since the truth about a grid at one instant exists on the \
-                 virtual clock only"
-            ),
-            SetupError::NoSuchDomain { index, domains } => {
-                write!(f, "there is no domain {index}: the grid has {domains}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for SetupError {}
 
 impl BrokerSetup {
     /// The set-up of a domain's broker.

@@ -14,6 +14,7 @@ use crate::job::Reason;
 use crate::message::{EndState, Route};
 use crate::policy::Tie;
 use crate::resource::Resources;
+use crate::session::Roles;
 
 /// Site a with two clusters; b forwards to it and takes its jobs.
 fn grid(policy: &str) -> Grid {
@@ -284,4 +285,38 @@ fn jobs_that_are_taken_in_are_counted_by_where_they_entered() {
     let counted: Vec<_> = broker.taken_in().collect();
     // Nine is no domain of the grid, and one key says nothing.
     assert_eq!(counted, [(None, 2), (Some(DomainId(1)), 2)]);
+}
+
+#[test]
+fn a_consumer_asks_a_peer_of_whose_load_it_has_heard_nothing_or_nothing_for_long() {
+    let mut broker = broker();
+    broker.agent.partners = Partners::of(&BTreeMap::from([(DomainId(1), None)]));
+    let asks = |broker: &mut Broker, change| {
+        let peer = DomainId(1);
+        broker.handle(millis(1000), PeerSession { peer, change }).1
+    };
+    let open = |roles| SessionChange::Open {
+        roles: Some(roles),
+        found: false,
+    };
+    let pull = |since| {
+        let peer = DomainId(0);
+        Some(Pull { peer, since })
+    };
+    assert_eq!(asks(&mut broker, open(Roles::PROVIDER)), None);
+    assert_eq!(asks(&mut broker, open(Roles::CONSUMER)), pull(None));
+    // It was not told: it asks as soon as the peer lives.
+    assert_eq!(asks(&mut broker, SessionChange::Answered), pull(None));
+    let said = Push {
+        sequence: 3,
+        full: true,
+        samples: Vec::new(),
+    };
+    let update = received(Target::Peer(DomainId(1)), said);
+    broker.handle(millis(1000), update).unwrap();
+    for _ in 1..10 {
+        assert_eq!(asks(&mut broker, SessionChange::Answered), None);
+    }
+    assert_eq!(asks(&mut broker, SessionChange::Answered), pull(Some(3)));
+    assert_eq!(asks(&mut broker, SessionChange::Closed), None);
 }

@@ -22,7 +22,7 @@ pub struct Patience {
     pub silent: u32,
     /// A service may stay away for so long before it counts as lost, whatever
     /// the tries say. When it is there again, jobs that it did not confirm are
-    /// submitted once more, and all of them if it was started anew, each under
+    /// submitted once more, and all of them if it was restarted, each under
     /// its key: whoever knows the job answers with the first answer.
     pub comes_back: SimDuration,
 }
@@ -106,7 +106,7 @@ impl Handle<Published> for ClientAgent {
         let before = service.life.replace(page.life);
         let is_new = before != Some(page.life);
         if is_new && before.is_some() {
-            // It was started anew: what it tells is not what was asked for.
+            // It was restarted: what it tells is not what was asked for.
             service.after = 0;
         } else {
             service.after = page.next;

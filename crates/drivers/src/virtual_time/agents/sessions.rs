@@ -2,11 +2,12 @@
 
 use super::Agents;
 use crate::faults::{FaultPlan, Passage};
-use gridrig_core::agent::{Ask, PeerLink, PeerSession, SessionChange};
+use gridrig_core::agent::{Ask, PeerLink, PeerSession, Pull, Received, SessionChange};
 use gridrig_core::broker::BrokerConfig;
 use gridrig_core::event::{EventSink, Party};
 use gridrig_core::ids::DomainId;
 use gridrig_core::inventory::Form;
+use gridrig_core::message::Target;
 use gridrig_core::session::{Auth, Beat, Roles, Terms};
 use gridrig_core::time::{SimDuration, WallTime};
 use std::collections::BTreeMap;
@@ -93,7 +94,7 @@ impl<S: EventSink> Agents<'_, S> {
             };
             let (changes, ask) = link.see_to(now);
             for change in changes {
-                self.tell_broker(here, PeerSession { peer, change });
+                self.tell_and_ask(here, peer, change);
             }
             match ask {
                 Some(Ask::Open) => self.open(here, peer),
@@ -111,20 +112,53 @@ impl<S: EventSink> Agents<'_, S> {
         if matches!(passage, Passage::Open | Passage::NoAnswer) {
             self.agree(peer, here);
         }
-        if passage == Passage::Open {
-            self.agree(here, peer);
+        if passage == Passage::Open
+            && let Some(pull) = self.agree(here, peer)
+        {
+            self.pull(here, peer, pull);
         }
     }
 
-    /// This end of a link has agreed on a session.
-    fn agree(&mut self, here: DomainId, peer: DomainId) {
+    /// This end of a link has agreed on a session: what the other is to be asked.
+    fn agree(&mut self, here: DomainId, peer: DomainId) -> Option<Pull> {
         let (now, life) = (self.network.wall(), self.lives[peer.index()]);
         let terms = self.sessions.terms(here, peer);
-        let link = self.sessions.link(here, peer);
-        if let Some((link, terms)) = link.zip(terms) {
-            let name = format!("{}-{}", here.0, peer.0);
-            let change = link.opened(now, name.into(), terms, life);
-            self.tell_broker(here, PeerSession { peer, change });
+        let (link, terms) = self.sessions.link(here, peer).zip(terms)?;
+        let name = format!("{}-{}", here.0, peer.0);
+        let change = link.opened(now, name.into(), terms, life);
+        self.tell_broker(here, PeerSession { peer, change })?.1
+    }
+
+    /// Tells a broker what has changed of a session, and asks the peer what it then
+    /// wants to know.
+    fn tell_and_ask(&mut self, here: DomainId, peer: DomainId, change: SessionChange) {
+        let told = self.tell_broker(here, PeerSession { peer, change });
+        if let Some((_, Some(pull))) = told {
+            self.pull(here, peer, pull);
+        }
+    }
+
+    /// A broker asks a peer for the load there: the answer is as good as an update
+    /// that the peer sends by itself.
+    fn pull(&mut self, here: DomainId, peer: DomainId, pull: Pull) {
+        let passage = self.meet(here, peer);
+        let is_reached = matches!(passage, Passage::Open | Passage::NoAnswer);
+        if !is_reached || !self.is_admitted(here, peer) {
+            return;
+        }
+        let push = self.tell_broker(peer, pull).flatten();
+        if let (Passage::Open, Some(said)) = (passage, push) {
+            let now = self.network.wall();
+            if let Some(link) = self.sessions.link(here, peer) {
+                link.answered(now);
+            }
+            let update = Received {
+                from: Target::Peer(peer),
+                id: None,
+                meant: None,
+                said,
+            };
+            self.tell_broker(here, update);
         }
     }
 
@@ -138,7 +172,7 @@ impl<S: EventSink> Agents<'_, S> {
         };
         let link = self.sessions.link(here, peer);
         if let Some(change) = link.and_then(|link| link.beat(now, beat)) {
-            self.tell_broker(here, PeerSession { peer, change });
+            self.tell_and_ask(here, peer, change);
         }
     }
 

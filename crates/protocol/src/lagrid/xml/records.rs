@@ -1,99 +1,12 @@
-//! What stands in a sequence of elements: every record of the messages with
-//! the names of its elements, in the order of the schema.
+//! The records of the native interface that messages have parts of, with the names of
+//! their elements, in the order of the schema.
 
 use super::LaGrid;
 use crate::lagrid::LAGRID;
-use crate::lagrid::connection::{
-    Heartbeat, HeartbeatAnswer, NotifyConn, OpenConn, OpenConnAnswer, Proposal, Refusal, Taken,
-    Terms,
-};
-use crate::lagrid::job::{
-    CancelJob, JobReport, NotifyJob, Origin, QueryJob, SubmitJob, SubmitJobAnswer,
-};
-use crate::lagrid::resource::{
-    ClusterReport, RequestResourceData, ResourceUpdate, SendResourceData, SendResourceDataAnswer,
-};
-use crate::rest::{LetterName, LoadReport, MeanReport, NodeGroup};
-use crate::xml::record::{put, records, tag, take};
+use crate::rest::{JobEndReport, LetterName, LoadReport, MeanReport, NodeGroup};
+use crate::xml::record::records;
 
 records! { LaGrid:
-    OpenConn in LAGRID {
-        initiator = "initiator",
-        endpoint = "endpoint",
-        incarnation = "incarnation",
-        connection = "connection",
-        round = "round",
-        max_rounds = "maxRounds",
-        proposal = "proposal",
-    }
-    Proposal in LAGRID {
-        authentication = "authentication",
-        initiator_roles = "initiatorRole",
-        responder_roles = "responderRole",
-        heartbeat_ms = "heartbeatMs",
-        job_languages = "jobLanguage",
-        resource_languages = "resourceLanguage",
-        resource_forms = "resourceForm",
-    }
-    Terms in LAGRID {
-        authentication = "authentication",
-        initiator_roles = "initiatorRole",
-        responder_roles = "responderRole",
-        heartbeat_ms = "heartbeatMs",
-        job_language = "jobLanguage",
-        resource_language = "resourceLanguage",
-        resource_form = "resourceForm",
-    }
-    OpenConnAnswer in LAGRID {
-        responder = "responder",
-        endpoint = "endpoint",
-        incarnation = "incarnation",
-        connection = "connection",
-        round = "round",
-        verdict = "verdict",
-    }
-    Refusal in LAGRID {
-        code = "code",
-        reason = "reason",
-    }
-    NotifyConn in LAGRID {
-        connection = "connection",
-        event = "event",
-        code = "code",
-        reason = "reason",
-    }
-    Taken in LAGRID {
-        repeated = "repeated" [or false],
-    }
-    Heartbeat in LAGRID {
-        connection = "connection",
-        sequence = "sequence",
-        incarnation = "incarnation",
-    }
-    HeartbeatAnswer in LAGRID {
-        sequence = "sequence",
-        incarnation = "incarnation",
-    }
-    RequestResourceData in LAGRID {
-        connection = "connection",
-        form = "form",
-        since = "since",
-    }
-    ResourceUpdate in LAGRID {
-        kind = "kind",
-        sequence = "sequence",
-        from_sequence = "fromSequence",
-        form = "form",
-        at_ns = "atNs",
-        clusters = "cluster",
-        inventory = "inventory",
-        removed = "removed",
-    }
-    ClusterReport in LAGRID {
-        name = "name",
-        groups = "nodes",
-        load = "load",
-    }
     NodeGroup in LAGRID {
         name = "name",
         nodes = "count",
@@ -130,61 +43,12 @@ records! { LaGrid:
         incarnation = "incarnation",
         number = "number",
     }
-    SendResourceData in LAGRID {
-        connection = "connection",
-        letter = "letter",
-        meant_ns = "meantNs",
-        update = "update",
-    }
-    SendResourceDataAnswer in LAGRID {
-        verdict = "verdict",
-        have = "have",
-    }
-    SubmitJob in LAGRID {
-        connection = "connection",
-        key = "key",
-        origin = "origin",
-        hop = "hop" [or 0],
-        ttl = "ttl",
-        forwarder = "forwarder",
-        meant_ns = "meantNs",
-        job = "job",
-    }
-    Origin in LAGRID {
-        domain = "domain",
-        job = "job",
-        user = "user",
-    }
-    SubmitJobAnswer in LAGRID {
-        job = "job",
-        state = "state",
-        reason = "reason",
-        at_ns = "atNs",
-        repeated = "repeated" [or false],
-        endpoint = "endpoint",
-    }
-    QueryJob in LAGRID {
-        connection = "connection",
-        job = "job",
-    }
-    CancelJob in LAGRID {
-        connection = "connection",
-        job = "job",
-    }
-    JobReport in LAGRID {
+    JobEndReport in LAGRID {
         job = "job",
         state = "state",
         reason = "reason",
         cluster = "cluster",
         start_ns = "startNs",
         finish_ns = "finishNs",
-    }
-    NotifyJob in LAGRID {
-        connection = "connection",
-        letter = "letter",
-        meant_ns = "meantNs",
-        news = "news",
-        report = "report",
-        reference = "",
     }
 }

@@ -4,7 +4,6 @@ use super::LaGrid;
 use crate::inventory::{InventoryDocument, NAMESPACE};
 use crate::jsdl::{JSDL, JobDefinition};
 use crate::lagrid::LAGRID;
-use crate::lagrid::connection::Verdict;
 use crate::lagrid::reference::{Parameter, Reference};
 use crate::lagrid::words::{
     Auth, ConnEvent, Form, JobLanguage, JobNews, ResourceLanguage, Role, UpdateKind, UpdateVerdict,
@@ -50,29 +49,6 @@ macro_rules! words {
 words! {
     Auth, ConnEvent, JobLanguage, JobNews, JobState, Form, ResourceLanguage, Role,
     UpdateKind, UpdateVerdict,
-}
-
-/// One of three elements, whatever the field is called.
-impl Field<LaGrid> for Verdict {
-    fn put(&self, _tag: Tag, parent: &mut Element) {
-        match self {
-            Verdict::Accepted(terms) => LaGrid::put(terms, (LAGRID, "accepted"), parent),
-            Verdict::Counter(proposal) => LaGrid::put(proposal, (LAGRID, "counter"), parent),
-            Verdict::Refused(refusal) => LaGrid::put(refusal, (LAGRID, "refused"), parent),
-        }
-    }
-
-    fn take(fields: &mut Fields<'_, LaGrid>, _tag: Tag) -> Read<Self> {
-        if let Some(terms) = fields.take((LAGRID, "accepted"))? {
-            return Ok(Verdict::Accepted(terms));
-        }
-        if let Some(proposal) = fields.take((LAGRID, "counter"))? {
-            return Ok(Verdict::Counter(proposal));
-        }
-        let refused: Option<_> = fields.take((LAGRID, "refused"))?;
-        let missing = || fields.missing("accepted, counter or refused");
-        refused.map(Verdict::Refused).ok_or_else(missing)
-    }
 }
 
 /// The reference parameters stand in the header of the envelope.

@@ -63,14 +63,40 @@ macro_rules! put {
     };
 }
 
+/// Structs of a language together with their records: behind the type of each
+/// field stands what a line of [`records!`] has behind its name.
+macro_rules! structs {
+    ($language:ident in $namespace:ident: $(
+        $(#[$outer:meta])*
+        pub struct $kind:ident $(<$form:ident = $read:ident>)? $([$some:ident $what:literal])? {$(
+            $(#[$inner:meta])*
+            pub $field:ident: $type:ty =
+                $(@ $attribute:literal)? $($($other:ident)? $name:literal $([$($how:tt)+])?)?,
+        )*}
+    )+) => {
+        $(
+            $(#[$outer])*
+            pub struct $kind $(<$form = $read>)? {
+                $($(#[$inner])* pub $field: $type,)*
+            }
+        )+
+
+        $crate::xml::record::records! { $language: $($kind in $namespace $([$some $what])? {
+            $($(@ $field = $attribute,)?)*
+            $($($field = $($other)? $name $([$($how)+])?,)?)*
+        })+ }
+    };
+}
+
 /// Records of a language, each with the namespace of its elements: first its
 /// attributes, each after an `@`, then its elements in the order of the schema,
 /// those of another namespace with its name before theirs. `demanded` says that
-/// an optional one is in every document, `or` what a missing one stands for, `as` in which other type the value of an optional
-/// one is written, `if_any` that the default is not written, `..` what the other
-/// fields are.
+/// an optional one is in every document, `or` what a missing one stands for, `as`
+/// in which other type the value of an optional one is written, `if_any` that the
+/// default is not written, `..` what the other fields are. `some` after the
+/// namespace says what is missing in a record without anything in it.
 macro_rules! records {
-    ($language:ident: $($kind:ident in $namespace:ident {
+    ($language:ident: $($kind:ident in $namespace:ident $([some $what:literal])? {
         $(@ $attribute:ident = $text:literal $(or $absent:expr)?,)*
         $($field:ident = $($other:ident)? $name:literal $([$($how:tt)+])?,)*
         $(.. $rest:expr)?
@@ -80,20 +106,28 @@ macro_rules! records {
         impl $crate::xml::record::Record<$language> for $kind {
             fn put_all(&self, element: &mut $crate::xml::Element) {
                 $(element.set($text, $crate::xml::record::Attribute::<$language>::put(&self.$attribute));)*
-                $(put!(
-                    $language, self.$field, tag!($namespace, $name $(, $other)?), element
-                    $(, $($how)+)?
+                $($crate::xml::record::put!(
+                    $language, self.$field,
+                    $crate::xml::record::tag!($namespace, $name $(, $other)?),
+                    element $(, $($how)+)?
                 );)*
             }
 
             fn take_all(
                 fields: &mut $crate::xml::record::Fields<'_, $language>,
             ) -> Result<Self, <$language as $crate::xml::record::Language>::Error> {
-                Ok($kind {
-                    $($attribute: attribute!(fields, $text $(, $absent)?),)*
-                    $($field: take!(fields, tag!($namespace, $name $(, $other)?) $(, $($how)+)?),)*
+                let record = $kind {
+                    $($attribute: $crate::xml::record::attribute!(fields, $text $(, $absent)?),)*
+                    $($field: $crate::xml::record::take!(
+                        fields, $crate::xml::record::tag!($namespace, $name $(, $other)?)
+                        $(, $($how)+)?
+                    ),)*
                     $(.. $rest)?
-                })
+                };
+                $(if $crate::xml::record::is_default(&record) {
+                    return Err(fields.missing($what));
+                })?
+                Ok(record)
             }
         }
     )+};
@@ -191,4 +225,4 @@ macro_rules! attributes {
     )+};
 }
 
-pub(crate) use {attribute, attributes, put, records, required, tag, take, texts, values};
+pub(crate) use {attribute, attributes, put, records, required, structs, tag, take, texts, values};

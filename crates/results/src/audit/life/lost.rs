@@ -6,7 +6,7 @@ use crate::jobs::JobState;
 use gridrig_core::event::Party;
 
 impl<'a> Auditor<'a> {
-    /// A broker that was started anew has looked for a job that it may have had
+    /// A broker that was restarted has looked for a job that it may have had
     /// before: it is here, having come or never left, or where it was sent. One that
     /// it had rejected and finds here has not ended: it has forgotten so before the
     /// client knew.

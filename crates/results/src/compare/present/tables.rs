@@ -225,7 +225,7 @@ fn decisions_table(document: &Comparison) -> Option<Table> {
         header: columns("policy | info age s | oldest s | best % | regret s | p95 s | max s"),
         rows,
         note: Some(
-            "Info age: of what was known of the chosen candidate. Regret: how much later a job would \
+            "Info age: how old the information about the chosen candidate was. Regret: how much later a job would \
              start where it was sent than at the best candidate, by the true state at that instant."
                 .to_owned(),
         ),
@@ -329,7 +329,7 @@ fn breakdown_table(document: &Comparison, breakdown: &Breakdown) -> Table {
         owner => format!("The {owner}s with the most processor time. "),
     };
     let note = match breakdown.same_jobs {
-        false => "Other jobs under each policy: no differences are shown.".to_owned(),
+        false => "Each policy has run other jobs there, so no differences are shown.".to_owned(),
         true => format!("{of}* without correction for the number of comparisons."),
     };
     let mut header = columns(&format!(

@@ -1,7 +1,7 @@
 //! The disciplines, each as its page in `docs/disciplines.md` tells it.
 
 use super::nodes::Placement;
-use super::wishes::{after, holds as holds_of};
+use super::wishes::{after, estimate, holds as holds_of};
 use super::{RefCluster, RefStart};
 use crate::reference::plan::Hold;
 use gridrig_core::job::JobSpec;
@@ -18,6 +18,20 @@ impl RefCluster {
             let mut candidates = self.queue.iter().take(look_at).enumerate();
             let found = candidates.find_map(|(index, job)| Some((index, self.place(job)?)));
             let Some((index, placement)) = found else {
+                return;
+            };
+            started.push(self.start(now, index, placement));
+        }
+    }
+
+    /// The shortest is the next, of several the one that came first.
+    pub(super) fn shortest_first(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
+        loop {
+            let waiting = self.queue.iter().enumerate();
+            let Some((index, job)) = waiting.min_by_key(|(_, job)| estimate(job)) else {
+                return;
+            };
+            let Some(placement) = self.fits_now(self.running_holds(now), job, now) else {
                 return;
             };
             started.push(self.start(now, index, placement));

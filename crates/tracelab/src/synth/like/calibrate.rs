@@ -7,9 +7,9 @@
 //! odds so that a look-alike has as many of them as its source (simulated
 //! moments: the model is run, compared and moved).
 
-use super::week::{Arrivals, Form, Instants};
+use super::week::Instants;
 use super::{BATCH_WINDOW_S, LookAlike, gaps, tilting};
-use crate::characterize::bins::quarter_octave;
+use crate::characterize::bins::{cumulate, quarter_octave};
 use crate::format::field;
 use crate::synth::error::SynthError;
 use crate::synth::unit::unit;
@@ -81,27 +81,24 @@ const BINS: usize = 1 + 4 * 32;
 
 /// The mean distribution function of the gaps of a thinned trace; submit times
 /// in seconds, in order.
-pub(super) fn thinned_gaps(submits: impl Iterator<Item = u64> + Clone) -> Vec<f64> {
+fn thinned_gaps(submits: &[u64]) -> Vec<f64> {
     let mut random = rng::stream(1, "look-alike/thin");
     let mut counts = vec![0.0; BINS];
     for _ in 0..SAMPLES {
         let mut last: Option<u64> = None;
-        for at in submits.clone() {
+        for at in submits {
             if unit(&mut random) >= KEPT {
                 continue;
             }
             if let Some(last) = last {
                 counts[gap_bin(at - last)] += 1.0;
             }
-            last = Some(at);
+            last = Some(*at);
         }
     }
     let total = counts.iter().sum::<f64>().max(1.0);
-    let mut below = 0.0;
-    for count in &mut counts {
-        below += *count / total;
-        *count = below;
-    }
+    counts.iter_mut().for_each(|count| *count /= total);
+    cumulate(&mut counts);
     counts
 }
 
@@ -109,32 +106,31 @@ fn gap_bin(gap: u64) -> usize {
     quarter_octave(gap).min(BINS - 1)
 }
 
+/// Of ways to tell when jobs are submitted, the one whose gaps between submissions
+/// come nearest to the source's: by the greatest distance of the distribution
+/// functions once thinned, mean of three seeds.
+pub(super) fn nearest(ways: Vec<LookAlike>, submits: &[u64]) -> LookAlike {
+    let wanted = thinned_gaps(submits);
+    let missed = |way: &LookAlike| {
+        let made = way.runs().map(|instants| instants.collect::<Vec<_>>());
+        let apart = made.map(|made| gaps::apart(&thinned_gaps(&made), &wanted));
+        apart.sum::<f64>()
+    };
+    let ways = ways.into_iter().map(|way| (missed(&way), way));
+    let best = ways.min_by(|a, b| a.0.total_cmp(&b.0));
+    best.map(|(_, way)| way).unwrap_or_default()
+}
+
 impl LookAlike {
-    /// Takes the way to tell arrivals whose gaps between submissions come nearest
-    /// to the source's (greatest distance of the distribution functions once
-    /// thinned, mean of three seeds): its place in the list, and its form.
-    pub(super) fn choose_arrivals(&self, ways: &[Arrivals], submits: &[u64]) -> (usize, Form) {
-        let wanted = thinned_gaps(submits.iter().copied());
-        let missed = |arrivals: &Arrivals, form: &Form| {
-            let mut model = self.clone();
-            model.set_arrivals(arrivals, form);
-            let mut sum = 0.0;
-            for seed in self.seed..self.seed + SEEDS {
-                model.seed = seed;
-                let length = self.source.days * 86_400.0;
-                let made: Vec<u64> = Instants::new(&model, self.source.jobs, length).collect();
-                let found = thinned_gaps(made.iter().copied());
-                let apart = found.iter().zip(&wanted).map(|(a, b)| (a - b).abs());
-                sum += apart.fold(0.0, f64::max);
-            }
-            sum
-        };
-        let ways = ways.iter().enumerate();
-        let forms = ways.flat_map(|(at, way)| way.forms.iter().map(move |form| (at, way, form)));
-        let best = forms
-            .map(|(at, way, form)| (missed(way, form), at, form))
-            .min_by(|a, b| a.0.total_cmp(&b.0));
-        best.map_or_else(Default::default, |(_, at, form)| (at, form.clone()))
+    /// Submissions as long as those of the source, with a few seeds.
+    fn runs(&self) -> impl Iterator<Item = Instants> {
+        (self.seed..self.seed + SEEDS).map(|seed| {
+            let model = LookAlike {
+                seed,
+                ..self.clone()
+            };
+            Instants::new(&model, self.source.jobs, self.source.days * 86_400.0)
+        })
     }
 
     /// Finds the weights with which the gaps between submissions come
@@ -173,12 +169,8 @@ impl LookAlike {
         &self,
         wanted: &[f64; gaps::BINS],
     ) -> (Vec<Vec<gaps::Bins>>, f64, [f64; gaps::BINS]) {
-        let mut model = self.clone();
         let (mut hours, mut missed, mut mean) = (Vec::new(), 0.0, [0.0; gaps::BINS]);
-        for seed in self.seed..self.seed + SEEDS {
-            model.seed = seed;
-            let length = self.source.days * 86_400.0;
-            let instants = Instants::new(&model, self.source.jobs, length);
+        for instants in self.runs() {
             let (drawn, made) = instants.drawn_gaps();
             hours.extend(drawn);
             let found = gaps::measure(&made);
@@ -188,17 +180,6 @@ impl LookAlike {
             }
         }
         (hours, missed, mean)
-    }
-
-    pub(super) fn set_arrivals(&mut self, arrivals: &Arrivals, form: &Form) {
-        self.hours_of_week.clone_from(&arrivals.hours_of_week);
-        self.hours_of_day.clone_from(&arrivals.hours_of_day);
-        self.days.clone_from(&arrivals.days);
-        self.silences_min.clone_from(&arrivals.silences);
-        self.rows.clone_from(&arrivals.rows);
-        self.splits.clone_from(&form.splits);
-        self.folds.clone_from(&form.folds);
-        self.halves.clone_from(&form.halves);
     }
 
     /// Moves the odds to go on until the model has the share of jobs in batches

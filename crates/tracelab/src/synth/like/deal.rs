@@ -2,7 +2,7 @@
 
 use super::daytime::DayWeights;
 use super::{ALIKE, BATCH_WINDOW_S, Profile};
-use crate::synth::unit::{below, holder, unit};
+use crate::synth::unit::{below, holder, unit, weighted};
 use rand::rngs::ChaCha8Rng;
 
 /// A weighted choice whose weights are used up.
@@ -38,14 +38,8 @@ impl Deck {
             0 => 0.0,
             left => *left as f64 * weights.of(*cell),
         };
-        let mut at = unit(random) * range.iter().map(weight).sum::<f64>();
-        let found = range.iter().position(|entry| {
-            at -= weight(entry);
-            at < 0.0 && entry.1 > 0
-        });
-        // What rounding leaves over is the last one's.
-        let last = || range.iter().rposition(|entry| entry.1 > 0);
-        found.or_else(last).map(|place| start + place)
+        let place = weighted(random, range.iter().map(weight))?;
+        Some(start + place)
     }
 
     pub(super) fn take(&mut self, place: usize) -> u64 {

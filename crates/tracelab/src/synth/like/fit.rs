@@ -4,9 +4,9 @@ use super::daytime::{self, PARTS};
 use super::levels::{Grain, divide, find};
 use super::stretch::WEEK;
 use super::turns::Turns;
-use super::week::{Arrivals, Form};
-use super::{Level, LookAlike, Profile, Source, inside, likeness, turns, week};
+use super::{Level, LookAlike, Profile, Source, calibrate, inside, likeness, turns, week};
 use crate::characterize::calendar::Clock;
+use crate::error::TraceError;
 use crate::format::{EXECUTABLE, GROUP, PARTITION, QUEUE, Record, field};
 use crate::load::{Loaded, TraceJob};
 use crate::sanitize::Fields;
@@ -89,13 +89,10 @@ impl LookAlike {
     /// The model of a trace.
     ///
     /// # Errors
-    /// [`SynthError::Unfit`] for a trace with fewer than two jobs or without a
+    /// [`SynthError::Trace`] for a trace with fewer than two jobs or without a
     /// number of processors, or when no model is as small as wanted.
     pub fn fit(trace: &Loaded, options: FitOptions) -> Result<Self, SynthError> {
-        let unfit = |reason: String| SynthError::Unfit {
-            file: trace.file.clone(),
-            reason,
-        };
+        let unfit = |reason: String| TraceError::file(&trace.file, reason).into();
         if trace.jobs.len() < 2 {
             let found = trace.jobs.len();
             return Err(unfit(format!("{found} usable jobs: expected at least 2")));
@@ -111,16 +108,29 @@ impl LookAlike {
             .max_processors()
             .and_then(|p| u32::try_from(p).ok());
         let processors = options.processors.or(named).unwrap_or(widest).max(widest);
-        let mut timing = Timing::of(trace);
-        let mut coarse = fit(trace, processors, &timing, DETAILS[DETAILS.len() - 1]);
+        let timing = Timing::of(trace);
         let submits: Vec<u64> = timing.submits.iter().map(|job| job.0).collect();
-        let (way, form) = coarse.choose_arrivals(&timing.arrivals, &submits);
-        (timing.way, timing.form) = (way, form);
-        coarse.set_arrivals(&timing.arrivals[way], &timing.form);
-        let gap_weights = coarse.fit_gap_weights(&submits);
+        let (first, last) = (submits[0], submits[submits.len() - 1]);
+        let length = last - first + 1;
+        let days = length as f64 / 86_400.0;
+        let model = LookAlike {
+            schema: SCHEMA.to_owned(),
+            kind: "look-alike".to_owned(),
+            seed: 1,
+            extent: Extent {
+                jobs: Some(trace.jobs.len() as u64),
+                days: Some(days),
+            },
+            processors,
+            source: source(trace, days),
+            first_submit_s: first + length.next_multiple_of(WEEK),
+            ..LookAlike::default()
+        };
+        let ways = week::measure(&model, &submits, &timing.clock);
+        let mut arrivals = calibrate::nearest(ways, &submits);
+        arrivals.gap_weights = arrivals.fit_gap_weights(&submits);
         for detail in DETAILS {
-            let mut model = fit(trace, processors, &timing, detail);
-            model.gap_weights.clone_from(&gap_weights);
+            let mut model = fit(trace, &arrivals, &timing, detail);
             let bytes = pretty(&model).len();
             // Calibration may add a digit to a number of each profile.
             if bytes + 2 * model.profiles.len() < options.max_bytes {
@@ -136,11 +146,6 @@ impl LookAlike {
 /// When and by whom jobs are submitted, which every detail has in common.
 struct Timing {
     clock: Clock,
-    /// Ways to tell when jobs are submitted.
-    arrivals: Vec<Arrivals>,
-    /// The way and the form that are taken.
-    way: usize,
-    form: Form,
     turns: Turns,
     /// Users numbered from 0.
     users: BTreeMap<Option<u32>, usize>,
@@ -162,11 +167,7 @@ impl Timing {
             .zip(jobs.iter().map(number))
             .collect();
         let name = |job: &TraceJob| job.user().map_or(-1, i64::from);
-        let arrivals = week::measure(&submits, &clock);
         Timing {
-            way: 0,
-            form: arrivals[0].forms[0].clone(),
-            arrivals,
             turns: turns::measure(&by_user, users.len()),
             submits: submits.into_iter().zip(jobs.iter().map(name)).collect(),
             clock,
@@ -175,7 +176,8 @@ impl Timing {
     }
 }
 
-fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> LookAlike {
+/// A model with these arrivals.
+fn fit(trace: &Loaded, arrivals: &LookAlike, timing: &Timing, detail: Detail) -> LookAlike {
     let jobs = &trace.jobs;
     let [run_levels, size_levels, ..] = detail;
     let grain = |levels, own| Grain {
@@ -194,24 +196,10 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
     );
     let rows = placed(jobs, &sizes, &run_times, timing);
     let users = timing.users.len();
-    let (arrivals, turns) = (&timing.arrivals[timing.way], &timing.turns);
-    let first = rows.first().map_or(0, |row| row.submit);
-    let last = rows.last().map_or(0, |row| row.submit);
-    let span = (last - first + 1) as f64 / 86_400.0;
+    let turns = &timing.turns;
     let (run_time_weights, size_weights) = day_weights(&rows, users, run_times.len(), sizes.len());
     let (requested_times_s, requests) = requests(&rows, run_times.len());
-    let mut model = LookAlike {
-        schema: SCHEMA.to_owned(),
-        kind: "look-alike".to_owned(),
-        seed: 1,
-        extent: Extent {
-            jobs: Some(jobs.len() as u64),
-            days: Some(span),
-        },
-        processors,
-        source: source(trace, span),
-        unix_start: arrivals.unix_start,
-        first_submit_s: first + (last - first + 1).next_multiple_of(WEEK),
+    LookAlike {
         turns: turns
             .odds
             .chunks(turns::AGES)
@@ -231,10 +219,8 @@ fn fit(trace: &Loaded, processors: u32, timing: &Timing, detail: Detail) -> Look
         profiles: profiles(&rows, &turns.of_user, detail),
         sizes,
         run_times,
-        ..LookAlike::default()
-    };
-    model.set_arrivals(arrivals, &timing.form);
-    model
+        ..arrivals.clone()
+    }
 }
 
 /// What a model is fitted to.

@@ -4,7 +4,7 @@
 //! arrivals go on for a while, as single gaps do not.
 
 use super::stretch::HOUR;
-use crate::characterize::bins::quarter_octave;
+use crate::characterize::bins::{cumulate, quarter_octave};
 
 /// The share of the jobs that is kept, as `trace validate --generated` does.
 const KEPT: f64 = 0.1;
@@ -109,15 +109,13 @@ pub(super) fn measure(submits: &[u64]) -> [f64; BINS] {
         before.add(hour);
     }
     let all = sums.iter().sum::<f64>().max(1e-9);
-    let mut below = 0.0;
-    sums.map(|sum| {
-        below += sum / all;
-        below
-    })
+    sums.iter_mut().for_each(|sum| *sum /= all);
+    cumulate(&mut sums);
+    sums
 }
 
 /// The greatest distance of two distribution functions.
-pub(super) fn apart(a: &[f64; BINS], b: &[f64; BINS]) -> f64 {
+pub(super) fn apart(a: &[f64], b: &[f64]) -> f64 {
     let apart = a.iter().zip(b).map(|(a, b)| (a - b).abs());
     apart.fold(0.0, f64::max)
 }

@@ -9,7 +9,7 @@ use super::turns::{Recents, shifted};
 use super::week::Instants;
 use crate::format::{Record, field};
 use crate::synth::error::SynthError;
-use crate::synth::unit::{below, holder, unit};
+use crate::synth::unit::{below, holder, unit, weighted};
 use gridrig_core::rng;
 use rand::rngs::ChaCha8Rng;
 
@@ -113,17 +113,11 @@ impl LookAlikeJobs<'_> {
 
     /// A profile by the turns that it still has, and by the time of the day.
     fn pick_hand(&mut self, part: usize) -> Option<usize> {
-        let hands = || self.hands.iter().zip(&self.day_weights);
+        let hands = self.hands.iter().zip(&self.day_weights);
         let weigh = |(hand, weights): (&Hand, &[f64; PARTS])| {
             hand.cells.total as f64 * hand.turns * weights[part]
         };
-        let mut at = unit(&mut self.users) * hands().map(weigh).sum::<f64>();
-        let found = hands().position(|hand| {
-            at -= weigh(hand);
-            at < 0.0 && hand.0.cells.total > 0
-        });
-        // What rounding leaves over is the last one's.
-        found.or_else(|| self.hands.iter().rposition(|hand| hand.cells.total > 0))
+        weighted(&mut self.users, hands.map(weigh))
     }
 
     /// The job that is submitted at an instant; `None` when all are dealt.

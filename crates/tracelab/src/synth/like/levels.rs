@@ -76,14 +76,8 @@ impl Level {
 
 /// Distinct values with their counts.
 fn runs(sorted: &[u64]) -> Vec<(u64, u64)> {
-    let mut runs: Vec<(u64, u64)> = Vec::new();
-    for value in sorted {
-        match runs.last_mut() {
-            Some(run) if run.0 == *value => run.1 += 1,
-            _ => runs.push((*value, 1)),
-        }
-    }
-    runs
+    let same = sorted.chunk_by(|a, b| a == b);
+    same.map(|same| (same[0], same.len() as u64)).collect()
 }
 
 /// No range reaches further than from a value to so many times that value, or

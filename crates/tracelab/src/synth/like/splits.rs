@@ -11,10 +11,10 @@
 use super::halved::{Halved, moved, pull, side, side_pull};
 use super::halves;
 use super::stretch::Stretch;
-use crate::synth::gamma::ln_gamma;
 use crate::synth::unit::{below, holder, unit};
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Beta, Binomial, Distribution};
+use statrs::function::gamma::ln_gamma;
 
 /// Classes of stretches by their jobs: 1, 2, 3 and 4, 5 to 8, ... 129 to 512
 /// and more.
@@ -40,15 +40,6 @@ const SHARES: [u64; 5] = [562, 625, 750, 875, 999];
 /// Classes of the larger half's share.
 pub(super) const CLASSES: usize = SHARES.len() + 2;
 
-/// How the jobs of a stretch of an hour or less fall on its two halves.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Fold {
-    /// For each class of the larger half's share: how often, of a thousand.
-    pub(super) shares: Vec<u64>,
-    /// As that of a [`Split`].
-    pub(super) pull: f64,
-}
-
 /// The class of a larger half.
 fn share_class(jobs: u64, larger: u64) -> usize {
     if larger == jobs {
@@ -73,34 +64,35 @@ fn kind(jobs: u64, left: u64) -> usize {
     }
 }
 
-impl Fold {
-    /// How many of so many jobs fall on the left half, whose share would be `p`
-    /// if jobs were spread evenly.
-    pub(super) fn draw(&self, jobs: u64, p: f64, slope: f64, random: &mut ChaCha8Rng) -> u64 {
-        let larger = self.larger(jobs, random);
-        side(larger, jobs, moved(p, self.pull, slope), random)
-    }
+/// How many of so many jobs of an hour or less fall on the left half, whose share
+/// would be `p` if jobs were spread evenly: by the numbers of a fold, the pull as
+/// that of a [`Split`], then how often, of a thousand, each class of the larger
+/// half's share is.
+fn draw_folded(fold: &[f64], jobs: u64, p: f64, slope: f64, random: &mut ChaCha8Rng) -> u64 {
+    let (pull, shares) = fold.split_first().unwrap_or((&0.0, &[]));
+    let larger = larger(shares, jobs, random);
+    side(larger, jobs, moved(p, *pull, slope), random)
+}
 
-    fn larger(&self, jobs: u64, random: &mut ChaCha8Rng) -> u64 {
-        let even = jobs.div_ceil(2);
-        let total = self.shares.iter().sum::<u64>();
-        if jobs < 2 || total == 0 {
-            return jobs;
-        }
-        let class = holder(self.shares.iter().copied(), below(random, total));
-        let class = class.unwrap_or(CLASSES - 1);
-        if class == 0 || class >= CLASSES - 1 {
-            return if class == 0 { even } else { jobs };
-        }
-        let from = if class == 1 { 500 } else { SHARES[class - 2] };
-        let share = (from as f64 + unit(random) * (SHARES[class - 1] - from) as f64) / 1e3;
-        ((share * jobs as f64).round() as u64).clamp((even + 1).min(jobs), jobs)
+fn larger(shares: &[f64], jobs: u64, random: &mut ChaCha8Rng) -> u64 {
+    let even = jobs.div_ceil(2);
+    let shares = shares.iter().map(|share| *share as u64);
+    let total = shares.clone().sum::<u64>();
+    if jobs < 2 || total == 0 {
+        return jobs;
     }
+    let class = holder(shares, below(random, total)).unwrap_or(CLASSES - 1);
+    if class == 0 || class >= CLASSES - 1 {
+        return if class == 0 { even } else { jobs };
+    }
+    let from = if class == 1 { 500 } else { SHARES[class - 2] };
+    let share = (from as f64 + unit(random) * (SHARES[class - 1] - from) as f64) / 1e3;
+    ((share * jobs as f64).round() as u64).clamp((even + 1).min(jobs), jobs)
 }
 
 /// The folds of one halving by crowd and by so many kinds, from pairs of a
 /// stretch and the kind it takes after.
-pub(super) fn fit_folds(seen: &[(Halved, usize)], kinds: usize) -> Vec<Fold> {
+pub(super) fn fit_folds(seen: &[(Halved, usize)], kinds: usize) -> Vec<Vec<f64>> {
     let mut by_class: Vec<Vec<Halved>> = vec![Vec::new(); CROWDS * kinds];
     for (halved, kind) in seen {
         by_class[crowd(halved.jobs) * kinds + kind % kinds].push(*halved);
@@ -117,20 +109,17 @@ pub(super) fn fit_folds(seen: &[(Halved, usize)], kinds: usize) -> Vec<Fold> {
     folds
 }
 
-fn fold(seen: &[Halved]) -> Fold {
+fn fold(seen: &[Halved]) -> Vec<f64> {
     let mut counts = [0u64; CLASSES];
     for h in seen {
         counts[share_class(h.jobs, h.left.max(h.jobs - h.left))] += 1;
     }
     let all = seen.len().max(1) as u64;
-    let one = seen.iter().all(|h| h.jobs < 2);
-    Fold {
-        shares: match one {
-            true => Vec::new(),
-            false => counts.iter().map(|n| (n * 1_000 + all / 2) / all).collect(),
-        },
-        pull: (side_pull(seen) * 1e2).round() / 1e2,
+    let mut numbers = vec![(side_pull(seen) * 1e2).round() / 1e2];
+    if seen.iter().any(|h| h.jobs > 1) {
+        numbers.extend(counts.map(|n| ((n * 1_000 + all / 2) / all) as f64));
     }
+    numbers
 }
 
 /// One halving of the stretches of an hour.
@@ -138,7 +127,7 @@ fn fold(seen: &[Halved]) -> Fold {
 #[expect(clippy::large_enum_variant, reason = "a model has twelve of them")]
 pub(super) enum Within {
     /// By crowd, or by crowd and kind.
-    Folds(Vec<Fold>),
+    Folds(Vec<Vec<f64>>),
     /// By octave.
     Halves(Vec<Vec<f64>>),
     /// By crowd.
@@ -160,7 +149,7 @@ impl Within {
             Within::Folds(folds) => {
                 let kinds = (folds.len() / CROWDS).max(1);
                 let fold = folds.get(crowd(jobs) * kinds + after % kinds);
-                fold.map_or(0, |fold| fold.draw(jobs, p, slope, random))
+                fold.map_or(0, |fold| draw_folded(fold, jobs, p, slope, random))
             }
         }
     }

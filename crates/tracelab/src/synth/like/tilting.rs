@@ -7,6 +7,7 @@
 
 use super::choose::{odds, shares};
 use super::gaps::{BINS, Bins};
+use crate::characterize::bins::cumulate;
 
 /// What rounding can make of sums that are the same.
 const ROUNDING: f64 = 1e-9;
@@ -68,11 +69,9 @@ pub(super) fn fit(hours: &[Vec<Bins>], wanted: &[f64; BINS], ridge: f64) -> Vec<
 }
 
 fn below(bins: &Bins) -> [f64; BINS] {
-    let mut sum = 0.0;
-    bins.map(|bin| {
-        sum += f64::from(bin);
-        sum
-    })
+    let mut sums = bins.map(f64::from);
+    cumulate(&mut sums);
+    sums
 }
 
 fn mean(hour: &[[f64; BINS]], at: usize) -> f64 {

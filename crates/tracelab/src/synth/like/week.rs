@@ -10,9 +10,7 @@ use super::hours::{Hours, SourceDays, deal};
 use super::residual::Residuals;
 use super::rows::{self, Row, Rows};
 use super::silences;
-use super::splits::{
-    self, CROWDS, DAY_HALVINGS, Fold, HOUR_HALVINGS, KINDS, SOMEHOW, Split, Within,
-};
+use super::splits::{self, CROWDS, DAY_HALVINGS, HOUR_HALVINGS, KINDS, SOMEHOW, Split, Within};
 use super::stretch::{DAY, HOUR, MINUTES, Span, Stretch, WEEK};
 use super::weights::{self, Weights};
 use crate::characterize::calendar::Clock;
@@ -35,26 +33,6 @@ fn hour_shift(second_of_week: u64) -> u64 {
     second_of_week / HOUR
 }
 
-/// What a trace's arrivals are like.
-pub(super) struct Arrivals {
-    pub(super) unix_start: Option<u64>,
-    pub(super) hours_of_week: Vec<f64>,
-    pub(super) hours_of_day: Vec<u64>,
-    pub(super) days: Vec<u64>,
-    /// Ways to spread jobs over a day and over an hour.
-    pub(super) forms: Vec<Form>,
-    pub(super) silences: Vec<u64>,
-    pub(super) rows: Vec<u64>,
-}
-
-/// A way to spread jobs over a day and over an hour, as a model has it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Form {
-    pub(super) splits: Vec<Vec<f64>>,
-    pub(super) folds: Vec<Vec<Vec<f64>>>,
-    pub(super) halves: Vec<Vec<Vec<f64>>>,
-}
-
 /// Rows that a model lists, those with most jobs: one of these.
 const ROWS: [usize; 4] = [200, 400, 800, 1_600];
 
@@ -62,25 +40,32 @@ const ROWS: [usize; 4] = [200, 400, 800, 1_600];
 /// hours and days are like.
 const MOST_IN_ROWS: f64 = 0.8;
 
-/// Measures submit times in seconds since time 0, in order; at least one. In two
-/// ways where there are rows of jobs by the clock: with rows, and without.
-pub(super) fn measure(submits: &[u64], clock: &Clock) -> Vec<Arrivals> {
-    let mut arrivals = vec![measure_one(submits, submits, &[], clock)];
+/// Measures submit times in seconds since time 0, in order, for a model: each way
+/// in which it can tell when jobs are submitted; at least one. With rows, where
+/// there are rows of jobs by the clock, and without.
+pub(super) fn measure(model: &LookAlike, submits: &[u64], clock: &Clock) -> Vec<LookAlike> {
+    let mut ways = measure_one(model, submits, submits, &[], clock);
     let enough = (1.0 - MOST_IN_ROWS) * submits.len() as f64;
     for most in ROWS {
         let (rows, rest) = rows::find(submits, most);
         if !rows.is_empty() && rest.len() as f64 >= enough.max(2.0) {
-            arrivals.push(measure_one(submits, &rest, &rows, clock));
+            ways.extend(measure_one(model, submits, &rest, &rows, clock));
         }
         if rows.len() < most {
             break;
         }
     }
-    arrivals
+    ways
 }
 
 /// Measures the submissions `submits` of a trace that are in none of its rows.
-fn measure_one(all: &[u64], submits: &[u64], rows: &[Row], clock: &Clock) -> Arrivals {
+fn measure_one(
+    model: &LookAlike,
+    all: &[u64],
+    submits: &[u64],
+    rows: &[Row],
+    clock: &Clock,
+) -> Vec<LookAlike> {
     let start = clock.second_of_week(SimDuration::ZERO);
     let shift = hour_shift(start);
     let first = all.first().copied().unwrap_or(0);
@@ -105,10 +90,11 @@ fn measure_one(all: &[u64], submits: &[u64], rows: &[Row], clock: &Clock) -> Arr
         days[(hour / 24 - span.first_day()) as usize] += 1;
     }
     let rates = rates(&by_week, &covered);
-    let weights = Weights::new(span, &rates, silences.clone());
-    let forms = measure_forms(submits, &weights, shift, &days);
+    let weights = Weights::new(span, &rates, silences);
+    let mut ways = measure_forms(model, submits, &weights, shift, &days);
     whole(&mut days, span, &rates);
     let from = days.len().saturating_sub(MOST_DAYS).next_multiple_of(7);
+    let days = days.split_off(from.min(days.len() - 1));
     let begin = (span.first_day() + from as u64) * 24;
     let shifted: Vec<Row> = rows
         .iter()
@@ -117,21 +103,19 @@ fn measure_one(all: &[u64], submits: &[u64], rows: &[Row], clock: &Clock) -> Arr
             ..*row
         })
         .collect();
-    let kept = silences
-        .iter()
-        .filter(|silence| silence.0 >= begin * MINUTES);
-    let rounded = |rate: f64| (rate * 1e3).round() / 1e3;
-    Arrivals {
-        unix_start: clock.unix_start.map(|_| MADE_UP_MONDAY + start),
-        hours_of_week: rates.into_iter().map(rounded).collect(),
-        hours_of_day,
-        days: days.split_off(from.min(days.len() - 1)),
-        forms,
-        silences: kept
-            .flat_map(|(at, until)| [at - begin * MINUTES, until - at])
-            .collect(),
-        rows: rows::numbers(&shifted, begin * HOUR),
+    let silences = weights.silences.iter();
+    let kept = silences.filter(|silence| silence.0 >= begin * MINUTES);
+    let kept = kept.flat_map(|(at, until)| [at - begin * MINUTES, until - at]);
+    let rounded = |rate: &f64| (rate * 1e3).round() / 1e3;
+    for way in &mut ways {
+        way.unix_start = clock.unix_start.map(|_| MADE_UP_MONDAY + start);
+        way.hours_of_week = rates.iter().map(rounded).collect();
+        way.hours_of_day.clone_from(&hours_of_day);
+        way.days.clone_from(&days);
+        way.silences_min = kept.clone().collect();
+        way.rows = rows::numbers(&shifted, begin * HOUR);
     }
+    ways
 }
 
 /// Jobs per hour. Hours of the week that the trace does not cover take the mean
@@ -175,7 +159,13 @@ fn whole(days: &mut [u64], span: Span, rates: &[f64]) {
 /// Measures every halving of days and of hours. An hour is spread by splits, by
 /// folds that take after the halving before or not, or by quantiles of halves:
 /// which form suits a trace shows when it is made again.
-fn measure_forms(submits: &[u64], weights: &Weights<'_>, shift: u64, days: &[u64]) -> Vec<Form> {
+fn measure_forms(
+    model: &LookAlike,
+    submits: &[u64],
+    weights: &Weights<'_>,
+    shift: u64,
+    days: &[u64],
+) -> Vec<LookAlike> {
     let span = &weights.span;
     let hours: Vec<u64> = submits.iter().map(|at| at / HOUR + shift).collect();
     let days = days.iter().enumerate();
@@ -200,25 +190,24 @@ fn measure_forms(submits: &[u64], weights: &Weights<'_>, shift: u64, days: &[u64
     for _ in 0..HOUR_HALVINGS {
         let seen = halve(&mut stretches, submits, &Stretch::even);
         within.push(split_row(&seen));
-        after.push(fold_row(&splits::fit_folds(&seen, KINDS)));
-        alone.push(fold_row(&splits::fit_folds(&seen, 1)));
+        after.push(splits::fit_folds(&seen, KINDS));
+        alone.push(splits::fit_folds(&seen, 1));
         let seen: Vec<Halved> = seen.iter().map(|seen| seen.0).collect();
         by_quantiles.push(halves::fit(&seen));
     }
-    let form = |folds: Vec<Vec<Vec<f64>>>| Form {
-        splits: splits.clone(),
+    let form = |splits: Vec<Vec<f64>>, folds, halves| LookAlike {
+        splits,
         folds,
-        halves: Vec::new(),
+        halves,
+        ..model.clone()
     };
-    let by_quantiles = Form {
-        halves: by_quantiles,
-        ..form(Vec::new())
-    };
-    let split = Form {
-        splits: [splits.clone(), within].concat(),
-        ..form(Vec::new())
-    };
-    vec![form(after), form(alone), split, by_quantiles]
+    let in_all = [splits.clone(), within].concat();
+    vec![
+        form(splits.clone(), after, Vec::new()),
+        form(splits.clone(), alone, Vec::new()),
+        form(in_all, Vec::new(), Vec::new()),
+        form(splits, Vec::new(), by_quantiles),
+    ]
 }
 
 fn split_row(seen: &[(Halved, usize)]) -> Vec<f64> {
@@ -227,14 +216,6 @@ fn split_row(seen: &[(Halved, usize)]) -> Vec<f64> {
     row.iter()
         .flat_map(|split| [split.one_sided, split.spread, split.pull])
         .collect()
-}
-
-fn fold_row(folds: &[Fold]) -> Vec<Vec<f64>> {
-    let numbers = |fold: &Fold| {
-        let shares = fold.shares.iter().map(|share| *share as f64);
-        std::iter::once(fold.pull).chain(shares).collect()
-    };
-    folds.iter().map(numbers).collect()
 }
 
 /// Measures one halving of stretches, each with the kind it takes after, and
@@ -281,10 +262,6 @@ fn splits_of(model: &LookAlike) -> Vec<[Split; CROWDS]> {
 
 /// How the jobs of an hour are halved, halving by halving.
 fn within_of(model: &LookAlike) -> Vec<Within> {
-    let fold = |numbers: &Vec<f64>| Fold {
-        pull: numbers.first().copied().unwrap_or(0.0),
-        shares: numbers.iter().skip(1).map(|share| *share as u64).collect(),
-    };
     if !model.halves.is_empty() {
         let rows = model.halves.iter().cloned();
         return rows.map(Within::Halves).collect();
@@ -293,8 +270,8 @@ fn within_of(model: &LookAlike) -> Vec<Within> {
         let splits = splits_of(model).into_iter().skip(DAY_HALVINGS);
         return splits.map(Within::Splits).collect();
     }
-    let row = |row: &Vec<Vec<f64>>| Within::Folds(row.iter().map(fold).collect());
-    model.folds.iter().map(row).collect()
+    let rows = model.folds.iter().cloned();
+    rows.map(Within::Folds).collect()
 }
 
 /// The instants of submission of a look-alike, in order.

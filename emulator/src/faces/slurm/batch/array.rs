@@ -1,5 +1,6 @@
 //! Task lists of job arrays: `0-9:2,12%4`.
 
+use crate::slurm::hostlist::ranges;
 use std::collections::BTreeSet;
 
 /// One more than the largest task number, as Slurm's `MaxArraySize`.
@@ -49,16 +50,10 @@ impl TaskList {
     }
 }
 
-/// Task numbers as Slurm lists them: ranges where neighbours follow each
-/// other (`1-3,7`), a step where all are equally far apart and more than two.
+/// Task numbers as Slurm lists them: `1-3,7`.
 pub(in crate::faces::slurm) fn compress(tasks: &[u32]) -> String {
-    let runs = tasks.chunk_by(|one, next| one + 1 == *next);
-    let run = |run: &[u32]| match run {
-        [first, .., last] => format!("{first}-{last}"),
-        one => one.iter().map(u32::to_string).collect(),
-    };
-    let runs: Vec<String> = runs.map(run).collect();
-    runs.join(",")
+    let numbers: Vec<u64> = tasks.iter().map(|task| u64::from(*task)).collect();
+    ranges(&numbers, 0)
 }
 
 #[cfg(test)]

@@ -62,14 +62,9 @@ struct Step<'a> {
 
 impl<'a> Step<'a> {
     fn of(parsed: &'a Parsed, job: String) -> Result<Self, String> {
-        let number = |name: &str| match parsed.last(name) {
-            None => Ok(None),
-            Some(text) => match text.parse::<u32>() {
-                Ok(number) if number > 0 && number <= MOST_TASKS => Ok(Some(number)),
-                _ => Err(format!(
-                    "srun: error: Invalid numeric value \"{text}\" for --{name}.\n"
-                )),
-            },
+        let number = |name: &str| {
+            let number = parsed.number(name, MOST_TASKS);
+            number.map_err(|what| format!("srun: error: {what}\n"))
         };
         let of_job = |name: &str| variable(name).and_then(|text| text.parse().ok());
         let nodes = number("nodes")?;

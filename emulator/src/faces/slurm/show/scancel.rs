@@ -93,7 +93,6 @@ fn read_signal(text: &str) -> Result<i32, Answer> {
 /// Which of the jobs.
 struct Chosen {
     filter: Filter,
-    nodes: Option<Vec<String>>,
     states: Option<BTreeSet<Wanted>>,
 }
 
@@ -115,15 +114,15 @@ impl Chosen {
         let states =
             list(parsed, "state").map(|words| words.iter().map(|word| read_state(word)).collect());
         let nodes = parsed.last("nodelist");
+        let nodes = nodes.map(|nodes| hostlist::expand(nodes).into_iter().flatten().collect());
         Ok(Chosen {
-            filter: Filter::of(parsed, caller),
-            nodes: nodes.map(|nodes| hostlist::expand(nodes).unwrap_or_default()),
+            filter: Filter::of(parsed, caller, nodes),
             states: states.transpose()?,
         })
     }
 
     fn is_any(&self) -> bool {
-        self.filter.is_any() || self.nodes.is_some() || self.states.is_some()
+        self.filter.is_any() || self.states.is_some()
     }
 
     fn takes(&self, job: &Job, site: &Site) -> bool {
@@ -131,13 +130,7 @@ impl Chosen {
             State::Pending => Wanted::Pending,
             _ => Wanted::Running,
         };
-        let on = |wanted: &Vec<String>| {
-            let mut nodes = site.nodes_of(&job.placement).into_iter();
-            nodes.any(|(node, _)| wanted.contains(&format!("n{node}")))
-        };
-        self.filter.takes(job, site)
-            && self.nodes.as_ref().is_none_or(on)
-            && self.states.as_ref().is_none_or(|all| all.contains(&state))
+        self.filter.takes(job, site) && self.states.as_ref().is_none_or(|all| all.contains(&state))
     }
 }
 

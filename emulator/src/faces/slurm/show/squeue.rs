@@ -124,7 +124,6 @@ struct Chosen {
     jobs: Option<Vec<Target>>,
     /// Short names; `None` is all.
     states: Option<BTreeSet<String>>,
-    nodes: Option<BTreeSet<String>>,
 }
 
 impl Chosen {
@@ -165,22 +164,16 @@ impl Chosen {
             )),
         });
         Ok(Chosen {
-            filter: Filter::of(parsed, caller),
+            filter: Filter::of(parsed, caller, nodes.transpose()?),
             jobs,
             states,
-            nodes: nodes.transpose()?,
         })
     }
 
     fn takes(&self, record: &Record<'_>, site: &Site) -> bool {
         let state = record.job.state.names().1;
-        let on = |wanted: &BTreeSet<String>| {
-            let names = hostlist::expand(&record.node_list).unwrap_or_default();
-            names.iter().any(|name| wanted.contains(name))
-        };
         self.filter.takes(record.job, site)
             && self.states.as_ref().is_none_or(|all| all.contains(state))
-            && self.nodes.as_ref().is_none_or(on)
     }
 }
 

@@ -230,7 +230,7 @@ fn batches(text: &mut String, trace: &Characterization) {
         .collect();
     let _ = writeln!(
         text,
-        "                longest over shortest run in a batch, in powers of ten: mean {}, p95 {}, max {};",
+        "                longest / shortest run time in a batch, as a power of ten: mean {}, p95 {}, max {};",
         number(spread.mean),
         number(spread.p95),
         number(spread.max)

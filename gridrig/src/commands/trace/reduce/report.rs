@@ -189,7 +189,7 @@ fn verdict(f: &mut fmt::Formatter<'_>, validation: &Validation) -> fmt::Result {
     };
     writeln!(
         f,
-        "validation {verdict}: {} statistics against {} honest {} samples of {} of {} jobs",
+        "validation {verdict}: {} statistics against {} {} samples of {} of {} jobs",
         validation.statistics.len(),
         validation.samples,
         validation.judged_by.name(),

@@ -56,7 +56,7 @@ fn statistics(text: &mut String, outcome: &Validation) {
             "beyond",
             "about",
         ]),
-        cells(["", "", "honest", "honest samples"]),
+        cells(["", "", "of samples", "of samples"]),
     ];
     lines[1].push(format!("/ {}", outcome.samples));
     lines.extend(outcome.statistics.iter().map(|statistic| {

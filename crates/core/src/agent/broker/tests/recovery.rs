@@ -1,4 +1,4 @@
-//! A broker that was started anew, and services that stop answering.
+//! A broker that was restarted, and services that stop answering.
 
 use super::*;
 

@@ -95,6 +95,24 @@ fn a_job_without_data_is_followed_at_once() {
     assert_eq!(cancels(&mut broker), 0);
 }
 
+/// Where a job never arrived at the last broker of a cycle of links, a request that
+/// each of them sent on every time went round for ever.
+#[test]
+fn a_request_that_comes_again_is_followed_once_until_touch_is_lost() {
+    let (mut broker, envelope) = forwarding(0);
+    deliver(&mut broker, envelope, Ok(()));
+    let again = |broker: &mut Broker| {
+        let known = broker.handle(millis(5300), Cancel(JobId(0)));
+        (known, cancels(broker))
+    };
+    assert_eq!(again(&mut broker), (true, 1));
+    assert_eq!(again(&mut broker), (true, 0));
+    broker.handle(millis(5400), Lost(B));
+    broker.envelopes();
+    assert_eq!(again(&mut broker), (true, 1));
+    assert_eq!(again(&mut broker), (true, 0));
+}
+
 #[test]
 fn a_job_that_is_refused_while_the_request_travels_ends_as_it_comes_back() {
     let (mut broker, envelope) = forwarding(0);
@@ -155,7 +173,7 @@ fn a_lost_peer_is_asked_to_remove_a_job_when_it_is_found() {
         roles: None,
         found: true,
     };
-    assert_eq!(broker.handle(millis(7000), session(found)), 1);
+    assert_eq!(broker.handle(millis(7000), session(found)).0, 1);
     let question = broker.envelopes().remove(0);
     let asks = matches!(&question.message, FromBroker::Peer(_, ToPeer::Forward(job)) if job.sought);
     assert!(asks, "{question:?}");

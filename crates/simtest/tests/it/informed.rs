@@ -1,0 +1,96 @@
+//! What a broker knows of its peers that was started anew.
+
+use gridrig_core::agent::Memory;
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::event::{Event, EventKind, EventSink, Party};
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{Entry, JobSpec, Submission};
+use gridrig_core::resource::Resources;
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_drivers::faults::{FaultPlan, Restart};
+use gridrig_drivers::virtual_time::{Options, run_with_faults};
+use std::ops::ControlFlow;
+
+/// Who was given which job, by whom.
+#[derive(Default)]
+struct Given(Vec<(u32, Party, Option<Party>)>);
+
+impl EventSink for Given {
+    fn emit(&mut self, _: SimTime, event: Event<'_>) {
+        if let (EventKind::Forwarded | EventKind::Dispatched, Some(JobId(job))) =
+            (event.kind, event.job)
+        {
+            self.0.push((job, event.by, event.to));
+        }
+    }
+}
+
+/// Site a with four processors and b with eight, each of which takes the other's jobs
+/// and tells of its load every hundred seconds.
+fn grid() -> Grid {
+    let site = |id: u16| Domain {
+        name: format!("site-{id}"),
+        broker: BrokerSettings {
+            policy: "free-node".parse().expect("a policy"),
+            exchange: SimDuration::from_secs(100),
+            ..BrokerSettings::default()
+        },
+        clusters: vec![ClusterId(id)],
+    };
+    let cluster = |id: u16, processors: u32| {
+        let resources = Resources::homogeneous(processors);
+        GridCluster {
+            name: format!("cluster-{id}"),
+            domain: Some(DomainId(id)),
+            config: ClusterConfig::new(ClusterId(id), resources, DisciplineKind::Fcfs),
+        }
+    };
+    let link = |consumer: u16, provider: u16| Link {
+        consumer: DomainId(consumer),
+        provider: DomainId(provider),
+        latency: SimDuration::from_millis(50),
+        bandwidth: None,
+    };
+    Grid {
+        domains: vec![site(0), site(1)],
+        clusters: vec![cluster(0, 4), cluster(1, 8)],
+        links: vec![link(0, 1), link(1, 0)],
+        hours: Vec::new(),
+    }
+}
+
+#[test]
+fn a_broker_that_has_forgotten_everything_asks_its_peers_for_their_load() {
+    let submission = |id: u32, at: u64, domain: u16, processors: u32| Submission {
+        spec: JobSpec::rigid(JobId(id), processors, SimDuration::from_secs(500)),
+        at: SimTime::from_secs(at),
+        entry: Entry::Domain(DomainId(domain)),
+        label: Default::default(),
+    };
+    // One fills b, of which b tells after 100 s; another comes to a before b tells
+    // again.
+    let jobs = [submission(0, 50, 1, 8), submission(1, 150, 0, 1)];
+    let at_home = |job: u32, domain: u16| {
+        let to = Some(Party::Lrms(ClusterId(domain)));
+        (job, Party::Broker(DomainId(domain)), to)
+    };
+    for anew in [Memory::None, Memory::Journal] {
+        let restart = Restart {
+            broker: DomainId(0),
+            at: SimTime::from_secs(110),
+            back: SimTime::from_secs(120),
+            anew: Some(anew),
+        };
+        let plan = FaultPlan {
+            restarts: vec![restart],
+            ..FaultPlan::default()
+        };
+        let (options, mut given) = (Options::default(), Given::default());
+        let go_on = |_, _| ControlFlow::Continue(());
+        let outcome = run_with_faults(&grid(), &jobs, &options, &plan, &mut given, go_on);
+        outcome.expect("no policy needs the truth");
+        assert_eq!(given.0, [at_home(0, 1), at_home(1, 0)], "{anew:?}");
+    }
+}
