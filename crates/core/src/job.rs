@@ -3,6 +3,7 @@
 use crate::generic::Generics;
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::time::{SimDuration, SimTime};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// What a job needs of every node it runs on. `Default` needs nothing.
@@ -122,6 +123,8 @@ pub struct JobSpec {
     pub requested_time: Option<SimDuration>,
     /// Data that goes with it when it is forwarded, in KiB.
     pub data_kib: u64,
+    /// The account or project that it is charged to, by its number.
+    pub account: Option<NonZeroU32>,
 }
 
 impl JobSpec {
@@ -134,6 +137,7 @@ impl JobSpec {
             run_time,
             requested_time: None,
             data_kib: 0,
+            account: None,
         }
     }
 
@@ -223,6 +227,8 @@ pub struct JobLabel {
     pub workload: u16,
     /// SWF field 12, if given.
     pub user: Option<u32>,
+    /// GWF column 29, if given: the account of its [`JobSpec`].
+    pub account: Option<NonZeroU32>,
     /// Whether the trace says that the job failed or was cancelled after it
     /// ran; it is replayed as it ran, and marked.
     pub failed_in_trace: bool,

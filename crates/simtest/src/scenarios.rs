@@ -440,6 +440,7 @@ fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
         run_time: millis(run_time),
         requested_time: requested.map(millis),
         data_kib: pick(rng, &[0, 0, 256, 1_024, 4_096]),
+        account: None,
     }
 }
 

@@ -141,9 +141,11 @@ fn run_job(
     if spec.require_memory {
         requirements.memory_kib = job.requested_memory_kib;
     }
+    let label = label(&job.ids);
     Ok(Submission {
         spec: JobSpec {
             requested_time: job.requested_time,
+            account: label.account,
             ..JobSpec::of(Components::one(job.processors, requirements), job.run_time)
         },
         at,
@@ -152,7 +154,7 @@ fn run_job(
             trace_id: job.trace_id,
             workload: index,
             failed_in_trace: job.failed,
-            ..label(&job.ids)
+            ..label
         },
     })
 }

@@ -10,6 +10,7 @@ use gridrig_core::job::{Components, JobSpec};
 use gridrig_core::time::{SimDuration, SimTime};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
@@ -74,6 +75,10 @@ pub struct JobSubmission {
     /// Data that goes with it when it is forwarded, in KiB.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub data_kib: u64,
+    /// The account or project that it is charged to, by its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    pub account: Option<NonZeroU32>,
     /// When it was meant to arrive, in nanoseconds of the run: a job that is
     /// late by the milliseconds of the wire is still decided in the broker's
     /// cycle it was meant for.
@@ -116,6 +121,7 @@ impl JobSubmission {
             origin: None,
             settled: false,
             data_kib: spec.data_kib,
+            account: spec.account,
             meant_ns: job.meant.map(SimTime::as_nanos),
             sought: job.sought,
         }
@@ -154,6 +160,7 @@ impl JobSubmission {
                 None => None,
             },
             data_kib: self.data_kib,
+            account: self.account,
         })
     }
 

@@ -260,7 +260,13 @@ impl Opened<'_> {
         groups: &mut Groups,
         sums: &Sums<'_>,
     ) -> Result<(), RunDirError> {
-        let owners = self.columns.u32s(name)?;
+        // A run that knows none of them does not have the column.
+        let owners = match self.columns.u32s(name) {
+            Err(RunDirError::Column {
+                expected: "any", ..
+            }) => return Ok(()),
+            owners => owners?,
+        };
         let several = self.run.manifest.workloads.len() > 1;
         let workloads = match several {
             true => self.columns.codes("workload")?,

@@ -20,6 +20,7 @@ use serde_json::json;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -89,14 +90,18 @@ impl<'a> Job<'a> {
 
 /// The columns that say by a number whose a job is: comparisons group jobs by
 /// them, and the life of a job tells them.
-pub(crate) const OWNERS: [&str; 1] = ["user"];
+pub(crate) const OWNERS: [&str; 2] = ["user", ACCOUNT];
+
+/// A column of runs that have it: somebody has an account there.
+const ACCOUNT: &str = "account";
 
 /// The columns in their order; `docs/run-directory.md` says what they mean.
-fn columns<'a>() -> [Column<'a, Job<'a>>; 39] {
+fn columns<'a>() -> [Column<'a, Job<'a>>; 40] {
     [
         ("job_id", U32(|of| Some(of.row.job.0))),
         ("workload", Text(|of| of.workload().map(Cow::from))),
         ("user", U32(|of| of.row.label.user)),
+        (ACCOUNT, U32(|of| Some(of.row.label.account?.get()))),
         ("origin_domain", Text(|of| of.domain(of.row.origin))),
         ("exec_domain", Text(|of| of.domain(of.row.exec_domain))),
         ("cluster", Text(|of| of.cluster().map(Cow::from))),
@@ -148,12 +153,17 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 39] {
     ]
 }
 
-/// The same of a run: components have a column where a job has several.
+/// The same of a run: accounts have a column where a job has one, and components
+/// where a job has several.
 fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
     let mut columns = Vec::from(columns());
     let is_one = |job: &Submission| job.spec.components.only().is_some();
     if !run.submissions.iter().all(is_one) {
         columns.push(("more_components", Text(Job::more)));
+    }
+    let has_account = |job: &Submission| job.label.account.is_some();
+    if !run.submissions.iter().any(has_account) {
+        columns.retain(|(name, _)| *name != ACCOUNT);
     }
     columns
 }
@@ -233,6 +243,7 @@ pub(super) fn read(
         true => batch.text(name, index),
         false => Ok(None),
     };
+    let account = account(batch, index)?;
     let generic = newer("generic_resources")?;
     let generic = generic.map(|text| {
         let wrong = |expected| wrong("generic_resources", Some(text), expected);
@@ -270,6 +281,7 @@ pub(super) fn read(
                 .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
             requested_time: batch.time("requested_time_ns", index)?.map(length),
             data_kib: 0,
+            account,
         },
         at: at.ok_or_else(|| wrong("intended_ns", None, "an instant from 0"))?,
         entry: match entry.and_then(|text| shown.find_party(text)) {
@@ -281,9 +293,18 @@ pub(super) fn read(
             trace_id: batch.u64("trace_job", index)?.unwrap_or(0),
             workload: number.ok_or_else(|| wrong("workload", workload, "a known workload"))?,
             user: batch.u32("user", index)?,
+            account,
             failed_in_trace: batch.bool("failed_in_trace", index)?.unwrap_or(false),
         },
     })
+}
+
+/// Runs of before, and those without any, do not have this column.
+fn account(batch: &Batch<'_>, index: usize) -> Result<Option<NonZeroU32>, RunDirError> {
+    match batch.has(ACCOUNT) {
+        true => Ok(batch.u32(ACCOUNT, index)?.and_then(NonZeroU32::new)),
+        false => Ok(None),
+    }
 }
 
 /// The position of a workload; one without a name is shown by its number.

@@ -21,6 +21,7 @@ use gridrig_core::placement::PlacementRun;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_results::{EventLog, JobTable, Measure};
+use std::num::NonZeroU32;
 
 pub const A: DomainId = DomainId(0);
 pub const B: DomainId = DomainId(1);
@@ -90,6 +91,11 @@ pub fn grid() -> Grid {
     }
 }
 
+/// The third job alone has one.
+fn account(job: u32) -> Option<NonZeroU32> {
+    NonZeroU32::new(31).filter(|_| job == 2)
+}
+
 fn submission(job: u32, intended_ms: u64, processors: u32, run_time_s: u64) -> Submission {
     Submission {
         spec: JobSpec {
@@ -98,6 +104,7 @@ fn submission(job: u32, intended_ms: u64, processors: u32, run_time_s: u64) -> S
             run_time: SimDuration::from_secs(run_time_s),
             requested_time: (job == 0).then(|| SimDuration::from_secs(60)),
             data_kib: 0,
+            account: account(job),
         },
         at: ms(intended_ms),
         entry: Entry::Domain(A),
@@ -105,6 +112,7 @@ fn submission(job: u32, intended_ms: u64, processors: u32, run_time_s: u64) -> S
             trace_id: u64::from(job) + 100,
             workload: 0,
             user: (job == 1).then_some(7),
+            account: account(job),
             failed_in_trace: job == 2,
         },
     }

@@ -14,6 +14,7 @@ use gridrig_results::compare::{self, CompareError, Comparison, Options};
 use gridrig_results::rundir::{self, Manifest, RunFiles, StudyDoc, VariesDoc};
 use gridrig_results::{EventLog, JobTable, RunSummary};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -102,7 +103,7 @@ pub fn pooled(processors: u32) -> Grid {
 }
 
 /// Job i comes at 10 i s, wants 1 + i % 4 processors for 5 + i s, belongs to
-/// user i % 3, and runs at the site i % 2.
+/// user i % 3 and the account of that number but for 0, and runs at the site i % 2.
 fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
     let entry = match grid.domains.is_empty() {
         true => Entry::Cluster(ClusterId(0)),
@@ -115,6 +116,7 @@ fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
             run_time: SimDuration::from_secs(5 + id as u64),
             requested_time: None,
             data_kib: 0,
+            account: NonZeroU32::new(id as u32 % 3),
         },
         at: SimTime::from_secs(10 * id as u64),
         entry,
@@ -122,6 +124,7 @@ fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
             trace_id: id as u64,
             workload: 0,
             user: Some(id as u32 % 3),
+            account: NonZeroU32::new(id as u32 % 3),
             failed_in_trace: false,
         },
     };

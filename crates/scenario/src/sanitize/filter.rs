@@ -27,6 +27,8 @@ pub enum Quality {
     Queue = 15,
     /// Partition.
     Partition = 16,
+    /// Account: the project of GWF.
+    Account = 29,
     /// Processors: allocated, else requested.
     Proc = 5,
     /// Run time in whole seconds, cut off.

@@ -5,15 +5,17 @@ use super::record::{COLUMN_NAMES, Record, canonical_number};
 use crate::error::{TraceError, field_name};
 use gridrig_core::job::JobLabel;
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
 
 /// The fields of a job that may be names, with their GWF columns.
-pub const NAMED: [(&str, usize); 6] = [
+pub const NAMED: [(&str, usize); 7] = [
     ("user", 12),
     ("group", 13),
     ("executable", 14),
     ("queue", 15),
     ("partition", 16),
     ("site", 17),
+    ("account", 29),
 ];
 
 /// Places in [`NAMED`].
@@ -28,6 +30,8 @@ pub const QUEUE: usize = 3;
 pub const PARTITION: usize = 4;
 /// The site.
 pub const SITE: usize = 5;
+/// The account, which GWF calls project; SWF has none.
+const ACCOUNT: usize = 6;
 
 /// The ids of a job in the fields of [`NAMED`], in their order.
 pub type Ids = [Option<u32>; NAMED.len()];
@@ -37,6 +41,7 @@ pub type Ids = [Option<u32>; NAMED.len()];
 pub fn label(ids: &Ids) -> JobLabel {
     JobLabel {
         user: ids[USER],
+        account: ids[ACCOUNT].and_then(NonZeroU32::new),
         ..JobLabel::default()
     }
 }

@@ -1,12 +1,14 @@
 //! The Grid Workload Format, as real files have it.
 
-use crate::{gwf_line, line, load_any_text};
+use crate::{gwf_line, line, load_any_text, whole};
 use gridrig_core::time::SimDuration;
 use gridrig_tracelab::format::{Format, PARTITION, QUEUE, SITE, TraceReader, Writer, field};
 use gridrig_tracelab::load::load;
+use gridrig_tracelab::sanitize::Filter;
 use gridrig_tracelab::spec::SizeFrom;
 use gridrig_tracelab::synth::gzip;
 use std::fs;
+use std::num::NonZeroU32;
 
 const PLACE: [&str; 3] = ["U2004S1", "queue0", "S1"];
 
@@ -44,6 +46,35 @@ fn names_become_numbers_in_order_of_first_appearance() {
     assert_eq!(loaded.jobs[0].ids[SITE], Some(1));
     assert!(!loaded.names.contains_key("partition"));
     assert_eq!(loaded.jobs[0].ids[PARTITION], None);
+}
+
+/// The same with a project for the first job and another for the last.
+fn projects() -> String {
+    let mut projects = ["P9", "-1", "P2"].into_iter();
+    let mut line = |line: &str| match line.strip_suffix("\t-1") {
+        Some(start) => format!("{start}\t{}\n", projects.next().unwrap()),
+        None => format!("{line}\n"),
+    };
+    grid().lines().map(&mut line).collect()
+}
+
+#[test]
+fn the_project_of_a_job_is_its_account() {
+    let loaded = load_any_text(projects()).unwrap();
+    assert_eq!(loaded.names["account"], ["", "P9", "P2"]);
+    // The second line comes first.
+    let filtered = |text| {
+        let filter = Filter::parse(text).unwrap();
+        let jobs = loaded.jobs.iter().filter(|job| filter.holds(*job));
+        jobs.map(|job| job.trace_id).collect::<Vec<_>>()
+    };
+    assert_eq!(filtered("account=1"), [7]);
+    assert_eq!(filtered("account>=1"), [7, 9]);
+    let prepared = loaded.into_prepared(&whole(), 0).unwrap();
+    let jobs = prepared.jobs.iter();
+    let accounts = jobs.map(|job| (job.spec.account, job.label.account));
+    let expected = [None, NonZeroU32::new(1), NonZeroU32::new(2)];
+    assert!(accounts.eq(expected.map(|account| (account, account))));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use gridrig_core::message::Route;
 fn a_job_survives_the_wire() {
     let mut spec = JobSpec::rigid(JobId(7), 3, SimDuration::from_nanos(1_234_567_891));
     spec.requested_time = Some(SimDuration::from_secs(90));
+    spec.account = NonZeroU32::new(31);
     spec.components.first.requirements.os = Some("LINUX".into());
     spec.components.first.requirements.memory_kib = 5;
     spec.components.first.requirements.generic = "gpu:2,nic:1".parse().unwrap();
@@ -43,6 +44,14 @@ fn generic_resources_that_are_none_are_refused() {
             "{problem}"
         );
     }
+}
+
+#[test]
+fn account_0_is_refused() {
+    let text = r#"{"processors":2,"run_time":"60s","account":0}"#;
+    let read = serde_json::from_str::<JobSubmission>(text);
+    let problem = read.unwrap_err().to_string();
+    assert!(problem.contains("`0`, expected a nonzero u32"), "{problem}");
 }
 
 #[test]

@@ -20,7 +20,8 @@ pub(in crate::faces::slurm) const LONGEST: SimDuration = SimDuration::from_secs(
 const GRACE: SimDuration = SimDuration::from_secs(60);
 
 impl JobStore {
-    /// The job as the cluster's model takes it.
+    /// The job as the cluster's model takes it: accounts are known there by number,
+    /// so that one with a name is known here alone.
     pub fn spec(&self, batch: &Batch, plan: Plan) -> JobSpec {
         let processors = self.processors(batch);
         let limit = batch.limit.and_then(Limit::length);
@@ -40,6 +41,7 @@ impl JobStore {
         };
         JobSpec {
             requested_time: limit,
+            account: batch.account.as_ref().and_then(|name| name.parse().ok()),
             ..JobSpec::of(Components::one(processors, requirements), run_time)
         }
     }
@@ -139,6 +141,7 @@ impl JobStore {
             name: format!("job-{}", spec.id.0),
             uid,
             user: Arc::clone(user),
+            account: spec.account.map(|account| account.to_string()),
             tasks: spec.processors(),
             cpus_per_task: 1,
             tasks_given: true,

@@ -208,7 +208,8 @@ fn a_begin_time_is_waited_for() {
 #[test]
 fn a_job_of_another_interface_is_listed_and_keeps_its_name() {
     let mut store = store();
-    let spec = gridrig_core::job::JobSpec::rigid(JobId(7), 2, SimDuration::from_secs(3));
+    let mut spec = gridrig_core::job::JobSpec::rigid(JobId(7), 2, SimDuration::from_secs(3));
+    spec.account = "31".parse().ok();
     store.take_in(at(1), &spec, 0, &"root".into());
     assert!(store.take_actions().is_empty());
     store.started(at(2), JobId(7), Vec::new());
@@ -217,8 +218,24 @@ fn a_job_of_another_interface_is_listed_and_keeps_its_name() {
         (record.id(), record.job.batch.name.as_str()),
         ("1".to_owned(), "job-7")
     );
+    assert_eq!(record.job.batch.account.as_deref(), Some("31"));
     end(&mut store, 3, 0, EndState::Completed);
     assert_eq!(store.job(0).unwrap().state, State::Completed);
+}
+
+#[test]
+fn an_account_goes_into_the_cluster_by_its_number() {
+    let store = store();
+    let account = |args| {
+        let batch = order(args).batch;
+        let plan = crate::faces::slurm::length::plan(&batch);
+        store.spec(&batch, plan).account.map(u32::from)
+    };
+    assert_eq!(account("-A 31 job"), Some(31));
+    assert_eq!(account("--account=31 job"), Some(31));
+    // A name means nothing there.
+    assert_eq!(account("-A physics job"), None);
+    assert_eq!(account("job"), None);
 }
 
 #[test]
