@@ -55,6 +55,7 @@ pub fn status(view: &JobView) -> JobStatus {
         id: spec.id.0,
         tag: view.tag.as_deref().map(str::to_owned),
         identity: view.identity.as_deref().map(str::to_owned),
+        account: spec.account,
         processors: spec.processors(),
         more_components: spec.components.more.iter().map(Into::into).collect(),
         run_time: spec.run_time.to_string(),

@@ -233,6 +233,10 @@ pub struct JobStatus {
     /// it is mapped to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
+    /// The account or project that it is charged to, by its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    pub account: Option<NonZeroU32>,
     /// Processors of all components.
     pub processors: u32,
     /// The components after the first, which has the other processors.

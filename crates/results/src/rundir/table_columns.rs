@@ -77,6 +77,12 @@ impl TableColumns {
         self.rows
     }
 
+    /// Whether it has a column of this name.
+    #[must_use]
+    pub fn has(&self, name: &'static str) -> bool {
+        self.leaf(name).is_ok()
+    }
+
     /// Numbers; a null is NaN.
     ///
     /// # Errors
