@@ -67,7 +67,7 @@ words! {
     /// An operation of the protocol, in the order of the paper's Table 1, by the name
     /// of the request's element and of the JSON route.
     Operation {
-        /// Negotiates a connection, or its terms anew.
+        /// Negotiates a connection, or its terms again.
         OpenConn = "openConn",
         /// Tells of an error or ends a connection.
         NotifyConn = "notifyConn",

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 parts! {
     /// A round of a negotiation (section 2.1): what the initiator proposes. One
-    /// that names an established connection negotiates its terms anew; the old
+    /// that names an established connection negotiates its terms again; the old
     /// ones hold until there are others.
     pub struct OpenConn {
         /// The initiator's domain, by name.

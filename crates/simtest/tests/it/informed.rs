@@ -1,4 +1,4 @@
-//! What a broker knows of its peers that was started anew.
+//! What a broker knows of its peers that was restarted.
 
 use gridrig_core::agent::Memory;
 use gridrig_core::cluster::ClusterConfig;
@@ -76,12 +76,12 @@ fn a_broker_that_has_forgotten_everything_asks_its_peers_for_their_load() {
         let to = Some(Party::Lrms(ClusterId(domain)));
         (job, Party::Broker(DomainId(domain)), to)
     };
-    for anew in [Memory::None, Memory::Journal] {
+    for memory in [Memory::None, Memory::Journal] {
         let restart = Restart {
             broker: DomainId(0),
             at: SimTime::from_secs(110),
             back: SimTime::from_secs(120),
-            anew: Some(anew),
+            anew: Some(memory),
         };
         let plan = FaultPlan {
             restarts: vec![restart],
@@ -91,6 +91,6 @@ fn a_broker_that_has_forgotten_everything_asks_its_peers_for_their_load() {
         let go_on = |_, _| ControlFlow::Continue(());
         let outcome = run_with_faults(&grid(), &jobs, &options, &plan, &mut given, go_on);
         outcome.expect("no policy needs the truth");
-        assert_eq!(given.0, [at_home(0, 1), at_home(1, 0)], "{anew:?}");
+        assert_eq!(given.0, [at_home(0, 1), at_home(1, 0)], "{memory:?}");
     }
 }
