@@ -60,6 +60,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         (status = 201, description = "A client's job is queued", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
         (status = 202, description = "A job from a broker was decided; the answer says how", body = JobReceipt, headers(("Location" = String, description = "Where the job can be looked at"))),
         BadBody,
+        (status = 404, description = "A job that is sought is not held here", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "Another job has this id", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "A field is invalid, or the sender is no peer", body = Problem, content_type = "application/problem+json"),
         Unavailable,
