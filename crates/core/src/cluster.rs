@@ -422,3 +422,34 @@ impl Cluster {
         self.history.record(now, self.queued() as u64, busy);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::NoEvents;
+
+    #[test]
+    fn what_is_refused_leaves_no_class_behind() {
+        let mut config = ClusterConfig::new(
+            ClusterId(0),
+            Resources::homogeneous(1),
+            DisciplineKind::Fcfs,
+        );
+        config.queue_limit = Some(1);
+        let mut cluster = Cluster::new(config);
+        let known = cluster.classes.capacity.len();
+        let mut submit = |processors, memory_kib| {
+            let wanted = Requirements {
+                memory_kib,
+                ..Requirements::default()
+            };
+            let components = Components::one(processors, wanted);
+            let job = JobSpec::of(components, SimDuration::from_secs(1));
+            let taken = cluster.submit(SimTime::ZERO, &job, &mut NoEvents);
+            (taken, cluster.classes.capacity.len() - known)
+        };
+        assert_eq!(submit(2, 1), (Err(Reason::NeverFits), 0));
+        assert_eq!(submit(1, 1), (Ok(()), 1));
+        assert_eq!(submit(1, 2), (Err(Reason::QueueFull), 1));
+    }
+}

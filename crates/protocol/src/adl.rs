@@ -140,7 +140,7 @@ pub enum AdlError {
         /// Its text, cut to 80 characters.
         value: String,
         /// What it should be.
-        expected: &'static str,
+        expected: String,
     },
     /// More jobs in one document than are read.
     #[error("{0} activities in one document: expected at most {MOST_ACTIVITIES}")]

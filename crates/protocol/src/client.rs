@@ -10,6 +10,7 @@ use gridrig_core::transport::TransportError;
 use reqwest::{ClientBuilder, Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::error::Error;
 use std::time::Duration;
 
 /// Why a request did not get the wanted answer.
@@ -29,9 +30,9 @@ pub enum ClientError {
     NoAnswer {
         /// The address.
         url: String,
-        /// What the network said.
+        /// What the network said, or what is wrong with the answer.
         #[source]
-        source: reqwest::Error,
+        source: Box<dyn Error + Send + Sync>,
     },
     /// The service has too much to do.
     #[error("{url} is busy")]
@@ -58,8 +59,13 @@ impl ClientError {
         let url = url.to_owned();
         match source.is_connect() {
             true => ClientError::NotReached { url, source },
-            false => ClientError::NoAnswer { url, source },
+            false => ClientError::no_answer(url, source),
         }
+    }
+
+    fn no_answer(url: String, why: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let source = why.into();
+        ClientError::NoAnswer { url, source }
     }
 
     /// Whether the other side may be there no more, as opposed to having
@@ -105,7 +111,10 @@ pub struct Client {
     timeout: Duration,
 }
 
-/// Longest answer in a language that is not ours, in bytes.
+/// Longest answer of one of our services that is read, in bytes: pages of jobs that
+/// have many nodes each are long.
+pub const MAX_ANSWER: usize = 64 * 1024 * 1024;
+/// Longest answer in a language that is not ours, and longest problem document.
 const MOST_ANSWER: usize = 1024 * 1024;
 
 impl Client {
@@ -336,7 +345,7 @@ pub(crate) async fn body_of(
         match response.chunk().await {
             Ok(Some(chunk)) if body.len() <= most => body.extend_from_slice(&chunk),
             Ok(_) => return Ok(body),
-            Err(source) => return Err(ClientError::NoAnswer { url, source }),
+            Err(source) => return Err(ClientError::no_answer(url, source)),
         }
     }
 }
@@ -373,12 +382,16 @@ async fn problem_of(response: Response, status: StatusCode) -> Problem {
         let words = status.canonical_reason().unwrap_or("no explanation");
         Problem::new(status.as_u16(), "unspecified", words)
     };
-    response.json().await.unwrap_or_else(|_| unspoken())
+    let body = body_of(response, String::new(), MOST_ANSWER).await;
+    let body = body.unwrap_or_default();
+    serde_json::from_slice(&body).unwrap_or_else(|_| unspoken())
 }
 
 async fn read<T: DeserializeOwned>(response: Response, url: String) -> Result<T, ClientError> {
-    response
-        .json()
-        .await
-        .map_err(|source| ClientError::NoAnswer { url, source })
+    let body = body_of(response, url.clone(), MAX_ANSWER).await?;
+    if body.len() > MAX_ANSWER {
+        let why = format!("its answer has more than {MAX_ANSWER} bytes");
+        return Err(ClientError::no_answer(url, why));
+    }
+    serde_json::from_slice(&body).map_err(|why| ClientError::no_answer(url, why))
 }

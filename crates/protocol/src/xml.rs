@@ -267,6 +267,15 @@ pub fn excerpt(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
+/// Longest name of an architecture or operating system, in characters.
+pub const MAX_NAME: usize = 200;
+
+/// What is expected of such a name that is longer than [`MAX_NAME`].
+pub(crate) fn too_long(name: &str) -> Option<String> {
+    let length = name.chars().count();
+    (length > MAX_NAME).then(|| format!("at most {MAX_NAME} characters, not {length}"))
+}
+
 /// A truth value as XML schemas have it.
 #[must_use]
 pub fn boolean(text: &str) -> Option<bool> {

@@ -86,12 +86,9 @@ impl<S: Send + Sync> FromRequest<S> for Request {
 /// what is no operation's fault.
 pub const FAULT_ACTION: &str = "http://www.w3.org/2005/08/addressing/fault";
 
-/// The version that the media type speaks of; one that is not XML is refused.
-/// A request without one is taken for SOAP 1.1.
+/// The version that the media type speaks of; one that is not XML is refused, and so
+/// is a request without one: a page elsewhere can have a browser send that.
 fn assumed(headers: &HeaderMap) -> Result<Version, Unreadable> {
-    if !headers.contains_key(header::CONTENT_TYPE) {
-        return Ok(Version::Soap11);
-    }
     match http::media_type(headers).as_str() {
         "text/xml" | "application/xml" => Ok(Version::Soap11),
         "application/soap+xml" => Ok(Version::Soap12),

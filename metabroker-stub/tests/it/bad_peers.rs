@@ -4,6 +4,7 @@
 use super::sessions::{b, broker, job, open_with, proposal};
 use super::*;
 use crate::fake::{Fake, Manner};
+use gridrig_protocol::client::{Client, MAX_ANSWER};
 use gridrig_protocol::lagrid::{Codec, JobState, Proposal};
 
 /// Life of the peer, as the test opens sessions.
@@ -29,6 +30,17 @@ async fn wait_until(broker: &Handle, state: &str) {
 async fn a_peer_that_answers_late_garbage_or_endlessly_is_lost_and_found_as_it_was() {
     // Over SOAP and over JSON.
     tokio::join!(lost_and_found(Codec::Soap12), lost_and_found(Codec::Json));
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_listened_to_up_to_a_bound() {
+    let fake = Fake::start(LIFE).await;
+    fake.answer(Manner::Endless);
+    let client = Client::new(Duration::from_secs(300)).unwrap();
+    let error = client.broker(fake.url()).await.unwrap_err();
+    let why = std::error::Error::source(&error).unwrap().to_string();
+    let expected = format!("its answer has more than {MAX_ANSWER} bytes");
+    assert_eq!(why, expected);
 }
 
 async fn lost_and_found(codec: Codec) {

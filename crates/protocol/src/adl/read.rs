@@ -1,7 +1,7 @@
 //! From elements to a description.
 
 use super::{Activity, AdlError, Executable, InputFile, NAMESPACE, NORDUGRID, OutputFile};
-use crate::xml::{Element, excerpt};
+use crate::xml::{Element, excerpt, too_long};
 use gridrig_core::generic::EXPECTED;
 use std::str::FromStr;
 
@@ -66,10 +66,13 @@ fn part(activity: &mut Activity, section: &Element, node: &Element) -> Result<()
         ("Resources", "Coprocessor") => {
             activity.coprocessor = parse(node, "Resources/Coprocessor", EXPECTED)?;
         }
-        ("Resources", "Platform") => activity.platform = some(node),
+        ("Resources", "Platform") => {
+            activity.platform = short(some(node), node, "Resources/Platform")?;
+        }
         ("Resources", "OperatingSystem") => {
             let family = child(node, "Family").or_else(|| child(node, "Name"));
-            activity.os = family.filter(|family| !family.is_empty());
+            let family = family.filter(|family| !family.is_empty());
+            activity.os = short(family, node, "Resources/OperatingSystem")?;
         }
         ("DataStaging", "ClientDataPush") => activity.client_data_push = flag(node)?,
         ("DataStaging", "InputFile") => activity.inputs.push(InputFile {
@@ -154,17 +157,30 @@ fn number(node: &Element, section: &Element) -> Result<u64, AdlError> {
     parse(node, &element, "a whole number")
 }
 
-fn parse<T: FromStr>(node: &Element, element: &str, expected: &'static str) -> Result<T, AdlError> {
+fn parse<T: FromStr>(node: &Element, element: &str, expected: &str) -> Result<T, AdlError> {
     let parsed = node.text().trim().parse();
     parsed.map_err(|_| wrong(node, element, expected))
 }
 
-fn wrong(node: &Element, element: &str, expected: &'static str) -> AdlError {
+fn wrong(node: &Element, element: &str, expected: &str) -> AdlError {
+    wrong_value(node, element, node.text().trim(), expected)
+}
+
+fn wrong_value(node: &Element, element: &str, value: &str, expected: &str) -> AdlError {
     AdlError::Value {
         line: node.line,
         element: element.to_owned(),
-        value: excerpt(node.text().trim()),
-        expected,
+        value: excerpt(value),
+        expected: expected.to_owned(),
+    }
+}
+
+/// A name of nodes, unless it is too long.
+fn short(name: Option<String>, at: &Element, element: &str) -> Result<Option<String>, AdlError> {
+    let given = name.as_deref().unwrap_or_default();
+    match too_long(given) {
+        Some(expected) => Err(wrong_value(at, element, given, &expected)),
+        None => Ok(name),
     }
 }
 

@@ -80,6 +80,30 @@ fn a_wrong_value_is_named_with_its_line() {
 }
 
 #[test]
+fn a_name_of_nodes_has_a_bound() {
+    let names = [
+        ("Platform", "", ""),
+        ("OperatingSystem", "<Family>", "</Family>"),
+        ("OperatingSystem", "<Name>", "</Name>"),
+    ];
+    for (element, begin, end) in names {
+        let of = |length: usize| {
+            let name = "ü".repeat(length);
+            with(&format!(
+                "<Resources><{element}>{begin}{name}{end}</{element}></Resources>"
+            ))
+        };
+        assert!(of(200).is_ok(), "{element}");
+        let error = of(201).unwrap_err().to_string();
+        let value = "ü".repeat(80);
+        let expected = format!(
+            "element Resources/{element} = \"{value}\": expected at most 200 characters, not 201"
+        );
+        assert!(error.ends_with(&expected), "{error}");
+    }
+}
+
+#[test]
 fn the_virtual_length_is_looked_for_in_order() {
     let default = SimDuration::from_secs(60);
     let variable = |value: &str| {

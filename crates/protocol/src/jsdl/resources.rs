@@ -3,7 +3,7 @@
 use super::language::Jsdl;
 use super::{JsdlError, OWN, RangeValue};
 use crate::xml::record::{Fields, Record, Value, structs};
-use crate::xml::{Element, JSDL};
+use crate::xml::{Element, JSDL, too_long};
 use gridrig_core::generic::Generics;
 use std::collections::BTreeMap;
 
@@ -166,7 +166,13 @@ fn take_listed(
     let name = name.trim();
     let within = format!("/{inner}");
     match (name, own) {
-        ("other", Some(own)) => Ok(own.trim().to_owned()),
+        ("other", Some(own)) => match too_long(own.trim()) {
+            Some(expected) => {
+                let language = &fields.language;
+                Err(language.value(fields.at, "/Name", own.trim(), &expected))
+            }
+            None => Ok(own.trim().to_owned()),
+        },
         ("other", None) => {
             let why = "\"other\" says nothing without a gridrig:Name beside it";
             Err(fields.language.unsupported(fields.at, &within, why))

@@ -89,7 +89,8 @@ fn parameters(parameters: &[Parameter]) -> Result<(), Problem> {
         let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
         let is_name = one.name.starts_with(begins) && one.name.chars().all(fits);
-        let expected = "the name of an XML element";
+        let is_name = is_name && one.name.len() <= MAX_NAME;
+        let expected = "the name of an XML element, at most 200 characters";
         ensure(is_name, "parameters.name", &one.name, expected)?;
         text("parameters.namespace", &one.namespace, MAX_ADDRESS)?;
         text("parameters.value", &one.value, MAX_ADDRESS)?;

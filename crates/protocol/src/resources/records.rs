@@ -4,7 +4,7 @@ use super::{NAMESPACE, ResourceError};
 use crate::xml::record::{
     At, Field, Fields, Language, Tag, Value, Wrong, records, required, values,
 };
-use crate::xml::{Element, digits, is_space};
+use crate::xml::{Element, digits, excerpt, is_space, too_long};
 use gridrig_core::generic::{EXPECTED, Generics};
 use gridrig_core::resource::Resource;
 use gridrig_core::time::Decimal;
@@ -55,10 +55,13 @@ impl Value<Cluster> for String {
     fn read(at: &At<'_>, language: &mut Cluster) -> Result<Self, ResourceError> {
         let text = at.text(language, &[])?;
         let words = text.split(is_space).filter(|word| !word.is_empty());
-        let words: Vec<&str> = words.collect();
-        match words.is_empty() {
-            true => Err(language.error(at, Wrong::Value("", "a text that is not empty"))),
-            false => Ok(words.join(" ")),
+        let words = words.collect::<Vec<&str>>().join(" ");
+        if words.is_empty() {
+            return Err(language.error(at, Wrong::Value("", "a text that is not empty")));
+        }
+        match too_long(&words) {
+            Some(expected) => Err(language.error(at, Wrong::Value(&words, &expected))),
+            None => Ok(words),
         }
     }
 }
@@ -126,7 +129,9 @@ impl Language for Cluster {
             }
             Wrong::Missing(name, _) => format!(": missing element {name}: expected it once"),
             Wrong::Twice => ": given twice: expected it once".to_owned(),
-            Wrong::Value(value, expected) => format!(" = {value:?}: expected {expected}"),
+            Wrong::Value(value, expected) => {
+                format!(" = {:?}: expected {expected}", excerpt(value))
+            }
             Wrong::Other(problem) => format!(": {problem}"),
         };
         let problem = format!("element {}{problem}", element.name);

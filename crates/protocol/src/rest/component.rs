@@ -2,6 +2,7 @@
 
 use super::generic::GenericCounts;
 use super::problem::Problem;
+use crate::xml::too_long;
 use gridrig_core::generic::EXPECTED;
 use gridrig_core::job::{Component, MOST_COMPONENTS, Requirements};
 use serde::{Deserialize, Serialize};
@@ -25,9 +26,11 @@ pub struct JobComponent {
 pub struct JobRequirements {
     /// Processor architecture, without regard to case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 200)]
     pub architecture: Option<String>,
     /// Operating system, without regard to case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 200)]
     pub os: Option<String>,
     /// Memory per processor in KiB.
     #[serde(default)]
@@ -81,6 +84,16 @@ impl JobComponent {
             return refuse("processors", "0", "at least 1");
         }
         let wanted = self.requirements.unwrap_or_default();
+        let names = [
+            ("requirements.architecture", &wanted.architecture),
+            ("requirements.os", &wanted.os),
+        ];
+        for (field, name) in names {
+            let name = name.as_deref().unwrap_or_default();
+            if let Some(expected) = too_long(name) {
+                return refuse(field, name, &expected);
+            }
+        }
         let Some(generic) = wanted.generic_resources.generics() else {
             let given = wanted.generic_resources.to_string();
             return refuse("requirements.generic_resources", &given, EXPECTED);

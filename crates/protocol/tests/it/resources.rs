@@ -111,6 +111,17 @@ fn a_message_names_file_line_element_value_and_what_was_expected() {
 }
 
 #[test]
+fn a_text_has_a_bound() {
+    let of = |length: usize| with("OS", &format!("<OS>{}</OS>", "ü".repeat(length)));
+    assert!(parse("site.xml", &of(200)).is_ok());
+    let value = "ü".repeat(80);
+    assert_eq!(
+        refused(&of(201)),
+        format!("site.xml:3: element OS = \"{value}\": expected at most 200 characters, not 201")
+    );
+}
+
+#[test]
 fn entities_and_document_types_are_refused() {
     let bomb = "<?xml version=\"1.0\"?>\n<!DOCTYPE x [<!ENTITY a \"aaaa\">]>\n<x>&a;</x>";
     assert_eq!(
@@ -346,6 +357,10 @@ fn corpus() -> Vec<(&'static str, bool, String)> {
     ];
     let alone = format!("<Resource xmlns=\"{NAMESPACE}\">{FIVE}</Resource>");
     cases.push(("a group as root", false, alone));
+    for (name, good, length) in [("a long text", true, 200), ("an endless text", false, 201)] {
+        let text = format!("<OS>{}</OS>", "ü".repeat(length));
+        cases.push((name, good, with("OS", &text)));
+    }
     cases.extend(REPLACED.map(|(name, good, element, by)| (name, good, with(element, by))));
     cases.extend(ADDED.map(|(name, good, more)| (name, good, group(&format!("{FIVE}{more}")))));
     cases

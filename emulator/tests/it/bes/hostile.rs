@@ -133,6 +133,12 @@ async fn a_body_of_another_kind_is_refused_by_its_media_type() {
         (answer.status, answer.fault().code.as_str()),
         (415, "unsupported-media-type")
     );
+    // A page elsewhere can have a browser send a body without one.
+    let untyped = envelope(SOAP_1_1, "", &job(1, "1s"));
+    let request = reqwest::Client::new().post(format!("{}/services/bes", lrms.url()));
+    let answer = request.body(untyped).send().await.unwrap();
+    assert_eq!(answer.status(), 415);
+    assert_eq!(jobs(&lrms).await, 0);
     lrms.stop().await.unwrap();
 }
 

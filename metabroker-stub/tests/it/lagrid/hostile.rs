@@ -191,7 +191,7 @@ async fn what_is_no_json_message_gets_a_problem_and_never_reaches_the_handler() 
 }
 
 #[tokio::test]
-async fn a_request_without_headers_is_read_as_soap_1_1_or_refused() {
+async fn a_request_without_a_media_type_is_refused() {
     let (served, asked) = with_connection().await;
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let bare = async |path: &str, body: Vec<u8>| {
@@ -199,22 +199,29 @@ async fn a_request_without_headers_is_read_as_soap_1_1_or_refused() {
         let answer = request.send().await.unwrap();
         (answer.status().as_u16(), answer.text().await.unwrap())
     };
-    let (status, text) = bare("/lagrid", enveloped("", "<l:explode/>")).await;
+    let (status, text) = bare("/lagrid", enveloped("", BEAT)).await;
+    let fault = fault(&text);
     assert_eq!(
-        (status, fault(&text).code.as_str()),
-        (500, "unknown-operation")
+        (status, fault.code.as_str()),
+        (415, "unsupported-media-type")
     );
+    let expected = "header Content-Type = \"\": expected text/xml or application/soap+xml";
+    assert!(fault.reason.contains(expected), "{}", fault.reason);
     let beat = br#"{"connection":"conn-1","sequence":1,"incarnation":1}"#.to_vec();
     let (status, text) = bare("/v1/peers/heartbeat", beat).await;
     assert!(
         status == 415 && text.contains("unsupported-media-type"),
         "{text}"
     );
-    // An envelope needs no header either, and WS-Addressing may be left out.
     unharmed(&served, asked).await;
+}
+
+#[tokio::test]
+async fn an_envelope_needs_no_header() {
+    let (served, _) = with_connection().await;
     let headless = String::from_utf8(enveloped("", BEAT)).unwrap();
     let headless = headless.replace("<s:Header></s:Header>", "");
-    let (status, text) = bare("/lagrid", headless.into_bytes()).await;
+    let (status, text) = post(&served, "/lagrid", "text/xml", headless.into_bytes()).await;
     assert!(
         status == 200 && text.contains("heartbeatResponse"),
         "{text}"

@@ -117,6 +117,15 @@ fn a_bad_component_names_its_field() {
         r#"{"processors":1,"requirements":{"generic_resources":{"gpu":0}}}"#,
         "field more_components[0].requirements.generic_resources = \"gpu:0\"",
     );
+    let long = "ü".repeat(201);
+    check(
+        &format!(r#"{{"processors":1,"requirements":{{"os":"{long}"}}}}"#),
+        "field more_components[0].requirements.os = \"ü",
+    );
+    check(
+        &format!(r#"{{"processors":1,"requirements":{{"architecture":"{long}"}}}}"#),
+        "ü\": expected at most 200 characters, not 201",
+    );
     check(
         &[one; 64].join(","),
         "field more_components = \"64 components\": expected at most 63",

@@ -82,6 +82,35 @@ fn what_is_refused_is_named_by_its_path() {
 }
 
 #[test]
+fn a_name_of_nodes_has_a_bound() {
+    let own = |element: &str, length: usize| {
+        let name = "ü".repeat(length);
+        format!("<{element}>other</{element}><Name xmlns=\"urn:gridrig:jsdl:1\">{name}</Name>")
+    };
+    let documents = |length: usize| {
+        let architecture = own("CPUArchitectureName", length);
+        let system = own("OperatingSystemName", length);
+        [
+            format!("<CPUArchitecture>{architecture}</CPUArchitecture>"),
+            format!(
+                "<OperatingSystem><OperatingSystemType>{system}</OperatingSystemType>\
+                 </OperatingSystem>"
+            ),
+        ]
+        .map(|inner| read(&document(&format!("<Resources>{inner}</Resources>"))))
+    };
+    for good in documents(200) {
+        good.unwrap();
+    }
+    for bad in documents(201) {
+        let error = bad.unwrap_err();
+        let expected = "expected at most 200 characters, not 201";
+        assert!(error.contains("/Name = \"ü"), "{error}");
+        assert!(error.ends_with(expected), "{error}");
+    }
+}
+
+#[test]
 fn a_job_has_one_set_of_resources() {
     let error = read(&document("<Resources/><Resources/>")).unwrap_err();
     let expected = "Resources: given twice: expected it once";

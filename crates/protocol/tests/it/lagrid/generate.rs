@@ -34,7 +34,7 @@ fn words<T: Clone + std::fmt::Debug + 'static>(
 }
 
 fn reference() -> impl Strategy<Value = Reference> {
-    let address = "https?://[a-z][a-z0-9-]{0,8}(:[1-9][0-9]{0,3})?/[a-z?=&.]{0,9}";
+    let address = "https?://[a-z][a-z0-9]{0,4}(-[a-z0-9]{1,3})?(:[1-9][0-9]{0,3})?/[a-z?=&.]{0,9}";
     let namespace = select(vec![LAGRID, "urn:x", "http://x/?a=1&b=\"2\""]);
     let parameter = (namespace, "[A-Za-z_][A-Za-z0-9_.-]{0,8}", name());
     let parameter = parameter.prop_map(|(namespace, name, value)| Parameter {

@@ -56,7 +56,11 @@ fn proposal() -> serde_json::Value {
 
 fn open() -> serde_json::Value {
     json!({
-        "initiator": "a", "endpoint": {"address": "http://127.0.0.1:1/lagrid"},
+        "initiator": "a",
+        "endpoint": {
+            "address": "http://127.0.0.1:1/lagrid",
+            "parameters": [{"namespace": "urn:x", "name": "x".repeat(200), "value": "7"}]
+        },
         "incarnation": 1, "round": 1, "max_rounds": 3, "proposal": proposal()
     })
 }
@@ -95,6 +99,8 @@ fn a_proposal_that_can_be_none_is_refused_by_its_field() {
     spoil("/initiator", json!("x".repeat(201)));
     spoil("/endpoint/address", json!("ftp://h/"));
     spoil("/endpoint/address", json!("http://"));
+    spoil("/endpoint/parameters/0/name", json!("x".repeat(201)));
+    spoil("/endpoint/parameters/0/value", json!("x".repeat(2001)));
     spoil("/round", json!(0));
     spoil("/round", json!(4));
     spoil("/proposal/authentication", json!([]));
