@@ -21,6 +21,7 @@ mod table_columns;
 mod tables;
 
 pub use self::csv::{CsvError, write_csv};
+pub use batch::MOST_ROWS;
 pub use events::UnreadableRow;
 pub use gridrig_scenario::grid::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
 pub use gridrig_scenario::{POOLED, is_bound};
@@ -29,12 +30,12 @@ pub(crate) use job_columns::OWNERS;
 pub use job_columns::owners_of;
 pub use manifest::{
     ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc,
-    ScaleDoc, StudyDoc, VariesDoc,
+    ScaleDoc, StudyDoc, VariesDoc, read_manifest,
 };
 pub use placements::{Placements, read_placements};
 pub use ran::Ran;
 pub(crate) use read::is_unchanged;
-pub use read::{Run, audit_run_dir, read, read_grid, read_manifest};
+pub use read::{Run, audit_run_dir, read, read_grid};
 pub use series::{ClusterSeries, SeriesPoint, read_series};
 pub use table_columns::{Codes, TableColumns};
 
@@ -110,6 +111,18 @@ pub enum RunDirError {
         path: PathBuf,
         /// What was found.
         message: String,
+    },
+    /// A table is longer than it may be.
+    #[error("{}: {found} rows, or values of a column: expected at most {most} ({by})", path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// How many it has.
+        found: i64,
+        /// How many it may have.
+        most: u64,
+        /// What says so.
+        by: &'static str,
     },
     /// A column is missing or of another type.
     #[error("{}: column {column}: expected it with type {expected}", path.display())]

@@ -1,6 +1,6 @@
 //! `manifest.json`: what the run was.
 
-use super::RunFiles;
+use super::{RunDirError, RunFiles, names};
 use crate::log::InfoAge;
 use crate::measure::{Measure, Stop};
 use crate::names::Names;
@@ -13,6 +13,8 @@ use gridrig_scenario::grid::GridDoc;
 use gridrig_scenario::value::{Duration, Name, Str};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 /// Version of the run directory: raised when a reader of it has to know.
 pub const MANIFEST_FORMAT: u32 = 1;
@@ -203,6 +205,23 @@ pub struct FileDoc {
     pub bytes: u64,
     /// Rows of a Parquet file; null for any other.
     pub rows: Option<u64>,
+}
+
+/// Reads the manifest alone.
+///
+/// # Errors
+/// When it is missing, no manifest, or of a format to come.
+pub fn read_manifest(dir: &Path) -> Result<Manifest, RunDirError> {
+    let path = dir.join(names::MANIFEST);
+    let action = "read the manifest (expected the directory of one run)";
+    let text = fs::read(&path).map_err(RunDirError::io(action, &path))?;
+    let parsed: Result<Manifest, _> = serde_json::from_slice(&text);
+    let manifest = parsed.map_err(|source| RunDirError::Manifest { path, source })?;
+    if manifest.format != MANIFEST_FORMAT {
+        let found = manifest.format.to_string();
+        return Err(RunDirError::field(dir, "format", found, "1"));
+    }
+    Ok(manifest)
 }
 
 impl Manifest {

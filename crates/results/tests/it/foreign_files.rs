@@ -1,0 +1,98 @@
+//! Run directories that somebody else has made: nothing in them is trusted.
+
+use crate::study::{Study, usual};
+use gridrig_results::rundir::{self, MOST_ROWS, RunDirError, TableColumns, names};
+use parquet::file::metadata::{
+    FileMetaData, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter,
+};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+fn one_run() -> (Study, PathBuf) {
+    let study = Study::of(&["round-robin"], 1, usual);
+    let dir = study.run_dir("round-robin", 0);
+    (study, dir)
+}
+
+/// Changes the manifest of a run.
+fn in_manifest(dir: &Path, change: impl FnOnce(&mut Value)) {
+    let path = dir.join(names::MANIFEST);
+    let mut manifest = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    change(&mut manifest);
+    fs::write(&path, manifest.to_string()).unwrap();
+}
+
+/// Makes a table say that it has so many rows, and its manifest too; its data
+/// stay. Answers how many it has.
+fn claim(dir: &Path, name: &str, rows: i64) -> i64 {
+    let path = dir.join(name);
+    let read = ParquetMetaDataReader::new().parse_and_finish(&File::open(&path).unwrap());
+    let read = read.unwrap();
+    let had = read.file_metadata();
+    let file = FileMetaData::new(
+        had.version(),
+        rows,
+        None,
+        had.key_value_metadata().cloned(),
+        had.schema_descr_ptr(),
+        None,
+    );
+    let groups = read.row_groups().iter().map(|group| {
+        let columns = group.columns().to_vec();
+        let group = group.clone().into_builder().set_num_rows(rows);
+        group.set_column_metadata(columns).build().unwrap()
+    });
+    let metadata = ParquetMetaData::new(file, groups.collect());
+    let mut bytes = fs::read(&path).unwrap();
+    ParquetMetaDataWriter::new(&mut bytes, &metadata)
+        .finish()
+        .unwrap();
+    fs::write(&path, bytes).unwrap();
+    in_manifest(dir, |manifest| {
+        manifest["files"][name]["rows"] = rows.into()
+    });
+    had.num_rows()
+}
+
+fn is_too_long<T>(result: Result<T, RunDirError>, words: &str) {
+    let error = result.err().expect("a table that is too long is refused");
+    assert!(matches!(error, RunDirError::TooLong { .. }), "{error}");
+    assert!(error.to_string().contains(words), "{error}");
+}
+
+#[test]
+fn a_table_with_more_rows_than_its_manifest_says_is_refused() {
+    let (_study, dir) = one_run();
+    for name in [names::JOBS, names::EVENTS, names::SERIES] {
+        in_manifest(&dir, |manifest| {
+            let rows = &mut manifest["files"][name]["rows"];
+            *rows = (rows.as_u64().unwrap() - 1).into();
+        });
+        is_too_long(TableColumns::open(&dir, name), "the rows in manifest.json");
+    }
+    is_too_long(rundir::read(&dir), "jobs.parquet");
+    is_too_long(rundir::read_newest(&dir, 3), "events.parquet");
+    is_too_long(rundir::read_series(&dir), "series.parquet");
+}
+
+#[test]
+fn a_table_has_no_more_rows_than_the_limit() {
+    let (_study, dir) = one_run();
+    let most = i64::try_from(MOST_ROWS).unwrap();
+    claim(&dir, names::EVENTS, most + 1);
+    is_too_long(rundir::read(&dir), "200000001 rows");
+    claim(&dir, names::EVENTS, most);
+    TableColumns::open(&dir, names::EVENTS).unwrap();
+}
+
+#[test]
+fn rows_beyond_those_that_a_table_says_it_has_are_refused() {
+    let (_study, dir) = one_run();
+    let rows = claim(&dir, names::EVENTS, 2);
+    assert!(rows > 2);
+    is_too_long(rundir::read(&dir), "3 rows");
+    let table = TableColumns::open(&dir, names::EVENTS).unwrap();
+    let error = table.i64s("time_ns").expect_err("of 2 rows");
+    assert!(error.to_string().contains("rows of 2"), "{error}");
+}
