@@ -13,6 +13,7 @@ mod file;
 mod job;
 mod job_columns;
 mod manifest;
+mod open;
 mod placements;
 mod ran;
 mod read;
@@ -32,6 +33,7 @@ pub use manifest::{
     ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc,
     ScaleDoc, StudyDoc, VariesDoc, read_manifest,
 };
+pub use open::{open_file, read_file};
 pub use placements::{Placements, read_placements};
 pub use ran::Ran;
 pub(crate) use read::is_unchanged;

@@ -33,9 +33,10 @@ pub(super) fn refuse_existing(cell: &Cell, options: &RunOptions) -> anyhow::Resu
 }
 
 fn is_same_run(replication: &Replication, dir: &Path) -> bool {
-    let text = std::fs::read_to_string(dir.join(rundir::names::SCENARIO));
+    let text = rundir::read_file(&dir.join(rundir::names::SCENARIO));
     let scenario = &replication.scenario;
-    scenario.clock == Clock::Virtual && text.is_ok_and(|text| text == scenario.to_resolved_toml())
+    scenario.clock == Clock::Virtual
+        && text.is_ok_and(|text| text == scenario.to_resolved_toml().as_bytes())
 }
 
 /// The run directory; `None` when none is wanted.

@@ -2,6 +2,7 @@
 
 use super::RunDirError;
 use super::manifest::read_manifest;
+use super::open::open_file;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, PrimitiveArray, RecordBatch};
@@ -42,7 +43,7 @@ pub const MOST_ROWS: u64 = 200_000_000;
 /// Opens a table of a run and bounds it before a row is read: by
 /// [`MOST_ROWS`], and by the rows that the manifest beside it names.
 pub(super) fn open(path: &Path) -> Result<(File, ArrowReaderMetadata), RunDirError> {
-    let file = File::open(path).map_err(RunDirError::io("open", path))?;
+    let file = open_file(path).map_err(RunDirError::io("open", path))?;
     let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
         .map_err(RunDirError::parquet(path))?;
     let manifest = read_manifest(path.parent().unwrap_or(path))?;

@@ -1,5 +1,6 @@
 //! Writing a file so that it is whole or not there.
 
+use super::open::open_file;
 use super::{FileDoc, RunDirError};
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
@@ -74,7 +75,7 @@ pub(super) fn sync_dir(dir: &Path) -> Result<(), RunDirError> {
 
 /// SHA-256 of a file as it lies there, in hexadecimal.
 pub(super) fn sha256_of(path: &Path) -> Result<String, RunDirError> {
-    let mut file = File::open(path).map_err(RunDirError::io("open", path))?;
+    let mut file = open_file(path).map_err(RunDirError::io("open", path))?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     loop {

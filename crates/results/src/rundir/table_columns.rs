@@ -3,6 +3,7 @@
 
 use super::RunDirError;
 use super::batch::{guarded, open};
+use super::open::open_file;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type};
 use arrow_array::{Array, ArrayRef};
@@ -175,7 +176,7 @@ impl TableColumns {
         &self,
         metadata: ArrowReaderMetadata,
     ) -> Result<ParquetRecordBatchReaderBuilder<File>, RunDirError> {
-        let file = File::open(&self.path).map_err(RunDirError::io("open", &self.path))?;
+        let file = open_file(&self.path).map_err(RunDirError::io("open", &self.path))?;
         let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
         Ok(reader.with_batch_size(BATCH))
     }

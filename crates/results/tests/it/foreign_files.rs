@@ -1,13 +1,18 @@
 //! Run directories that somebody else has made: nothing in them is trusted.
 
 use crate::study::{Study, usual};
+use gridrig_results::catalogue::{Catalogue, State};
+use gridrig_results::compare::said;
 use gridrig_results::rundir::{self, MOST_ROWS, RunDirError, TableColumns, names};
 use parquet::file::metadata::{
     FileMetaData, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter,
 };
 use serde_json::Value;
 use std::fs::{self, File};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
 
 fn one_run() -> (Study, PathBuf) {
     let study = Study::of(&["round-robin"], 1, usual);
@@ -95,4 +100,71 @@ fn rows_beyond_those_that_a_table_says_it_has_are_refused() {
     let table = TableColumns::open(&dir, names::EVENTS).unwrap();
     let error = table.i64s("time_ns").expect_err("of 2 rows");
     assert!(error.to_string().contains("rows of 2"), "{error}");
+}
+
+#[test]
+fn names_that_lead_elsewhere_are_refused() {
+    let (study, dir) = one_run();
+    let plain = fs::read(dir.join(names::MANIFEST)).unwrap();
+    for name in [
+        "..",
+        ".",
+        "",
+        "a/b",
+        "a/",
+        "../r000/x",
+        "/etc/hostname",
+        "a\\b",
+    ] {
+        fs::write(dir.join(names::MANIFEST), &plain).unwrap();
+        in_manifest(&dir, |manifest| {
+            let scenario = manifest["files"][names::SCENARIO].clone();
+            manifest["files"][name] = scenario;
+        });
+        let error = rundir::read_manifest(&dir).expect_err(name).to_string();
+        let said = format!("field files = \"{name}\": expected plain file names");
+        assert!(error.ends_with(&said), "{error}");
+        let mut catalogue = Catalogue::open(study.path()).unwrap();
+        catalogue.refresh().unwrap();
+        let run = catalogue.runs().unwrap().remove(0);
+        assert_eq!(run.state, State::Damaged, "{name}");
+        assert!(run.reason.unwrap().ends_with(&said), "{name}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_regular_one_is_refused() {
+    for name in [names::MANIFEST, names::JOBS, names::SCENARIO] {
+        let (study, dir) = one_run();
+        fs::remove_file(dir.join(name)).unwrap();
+        symlink("/dev/null", dir.join(name)).unwrap();
+        let error = rundir::audit_run_dir(&dir).expect_err(name);
+        let error = said(&error);
+        assert!(error.contains(name), "{error}");
+        assert!(error.contains("expected a regular file"), "{error}");
+        let mut catalogue = Catalogue::open(study.path()).unwrap();
+        catalogue.refresh().unwrap();
+        let run = catalogue.runs().unwrap().remove(0);
+        assert_eq!(run.state, State::Damaged, "{name}");
+        let reason = run.reason.unwrap();
+        assert!(reason.contains("expected a regular file"), "{reason}");
+    }
+}
+
+#[test]
+fn a_pipe_is_refused_and_not_waited_for() {
+    let (study, dir) = one_run();
+    let path = dir.join(names::LABELS);
+    let made = Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    // Were it opened, this would be read.
+    let labels = "{\"format\": 1, \"tags\": [], \"note\": \"x\", \"baseline\": false}";
+    let pipe = path.clone();
+    let writer = thread::spawn(move || fs::write(pipe, labels));
+    let mut catalogue = Catalogue::open(study.path()).unwrap();
+    catalogue.refresh().unwrap();
+    let run = catalogue.runs().unwrap().remove(0);
+    assert!(run.reason.is_some(), "{run:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), labels);
+    writer.join().unwrap().unwrap();
 }
