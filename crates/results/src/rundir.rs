@@ -305,10 +305,13 @@ pub fn write_batsim_csv(
     file::sync_dir(dir)
 }
 
-/// Writes `labels.json`. It is no file of the run's own: the manifest does not
-/// have its hash.
-pub(crate) fn write_labels(dir: &Path, text: &[u8]) -> Result<(), RunDirError> {
-    file::write_bytes(dir, names::LABELS, text)?;
+/// Writes a file that is not the run's own, such as [`names::LABELS`]: the
+/// manifest does not have its hash.
+///
+/// # Errors
+/// Errors of the file system.
+pub fn write_file(dir: &Path, name: &str, text: &[u8]) -> Result<(), RunDirError> {
+    file::write_bytes(dir, name, text)?;
     file::sync_dir(dir)
 }
 

@@ -107,8 +107,7 @@ pub(super) fn write(
     }
     rundir::write(&dir, true, &files).map_err(Failure::run)?;
     if let Some(xml) = describe(replication)? {
-        let path = dir.join(POOLED_RESOURCES);
-        std::fs::write(&path, xml).map_err(|error| unwritten(&path, error))?;
+        rundir::write_file(&dir, POOLED_RESOURCES, xml.as_bytes()).map_err(Failure::run)?;
     }
     if let Some(said) = &executed.said {
         let into = dir.join("broker");

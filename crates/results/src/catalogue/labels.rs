@@ -160,7 +160,7 @@ pub(super) fn write(dir: &Path, labels: &Labels) -> Result<(), RunDirError> {
     let mut text = serde_json::to_vec_pretty(&document)
         .map_err(|source| RunDirError::Manifest { path, source })?;
     text.push(b'\n');
-    rundir::write_labels(dir, &text)
+    rundir::write_file(dir, names::LABELS, &text)
 }
 
 #[cfg(test)]

@@ -168,3 +168,22 @@ fn a_pipe_is_refused_and_not_waited_for() {
     assert_eq!(fs::read_to_string(&path).unwrap(), labels);
     writer.join().unwrap().unwrap();
 }
+
+#[test]
+fn a_link_under_a_partial_name_is_not_written_through() {
+    let (study, dir) = one_run();
+    let theirs = study.path().join("theirs.txt");
+    fs::write(&theirs, "kept").unwrap();
+    symlink(&theirs, dir.join("labels.json.partial")).unwrap();
+    // What a writer that was killed has left is replaced.
+    let left = study.path().join("round-robin/r000/manifest.json.partial");
+    fs::write(&left, "half of it").unwrap();
+    rundir::write_file(&dir, names::MANIFEST, b"whole").unwrap();
+    assert_eq!(fs::read(dir.join(names::MANIFEST)).unwrap(), b"whole");
+    assert!(!left.exists());
+    rundir::write_file(&dir, names::LABELS, b"labels").unwrap();
+    assert_eq!(fs::read(&theirs).unwrap(), b"kept");
+    let labels = dir.join(names::LABELS);
+    assert!(fs::symlink_metadata(&labels).unwrap().is_file());
+    assert_eq!(fs::read(&labels).unwrap(), b"labels");
+}
