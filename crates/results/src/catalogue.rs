@@ -277,7 +277,11 @@ impl Catalogue {
             Err(error) if !store::is_damage(&error) => return Err(store_error(&path)(error)),
             Err(_) => {}
         }
-        self.store = Store::anew(&path).map_err(store_error(&path))?;
+        let empty = match self.notice {
+            None => Store::anew(&path),
+            Some(_) => Store::in_memory(),
+        };
+        self.store = empty.map_err(store_error(&path))?;
         let scan = Scan::of(&self.folder).map_err(|source| CatalogueError::Folder {
             path: self.folder.clone(),
             source,

@@ -13,6 +13,7 @@ mod file;
 mod job;
 mod job_columns;
 mod manifest;
+mod open;
 mod placements;
 mod ran;
 mod read;
@@ -21,6 +22,7 @@ mod table_columns;
 mod tables;
 
 pub use self::csv::{CsvError, write_csv};
+pub use batch::MOST_ROWS;
 pub use events::UnreadableRow;
 pub use gridrig_scenario::grid::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
 pub use gridrig_scenario::{POOLED, is_bound};
@@ -29,12 +31,13 @@ pub(crate) use job_columns::OWNERS;
 pub use job_columns::owners_of;
 pub use manifest::{
     ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc,
-    ScaleDoc, StudyDoc, VariesDoc,
+    ScaleDoc, StudyDoc, VariesDoc, read_manifest,
 };
+pub use open::{open_file, read_file};
 pub use placements::{Placements, read_placements};
 pub use ran::Ran;
 pub(crate) use read::is_unchanged;
-pub use read::{Run, audit_run_dir, read, read_grid, read_manifest};
+pub use read::{Run, audit_run_dir, read, read_grid};
 pub use series::{ClusterSeries, SeriesPoint, read_series};
 pub use table_columns::{Codes, TableColumns};
 
@@ -110,6 +113,18 @@ pub enum RunDirError {
         path: PathBuf,
         /// What was found.
         message: String,
+    },
+    /// A table is longer than it may be.
+    #[error("{}: {found} rows, or values of a column: expected at most {most} ({by})", path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// How many it has.
+        found: i64,
+        /// How many it may have.
+        most: u64,
+        /// What says so.
+        by: &'static str,
     },
     /// A column is missing or of another type.
     #[error("{}: column {column}: expected it with type {expected}", path.display())]
@@ -290,10 +305,13 @@ pub fn write_batsim_csv(
     file::sync_dir(dir)
 }
 
-/// Writes `labels.json`. It is no file of the run's own: the manifest does not
-/// have its hash.
-pub(crate) fn write_labels(dir: &Path, text: &[u8]) -> Result<(), RunDirError> {
-    file::write_bytes(dir, names::LABELS, text)?;
+/// Writes a file that is not the run's own, such as [`names::LABELS`]: the
+/// manifest does not have its hash.
+///
+/// # Errors
+/// Errors of the file system.
+pub fn write_file(dir: &Path, name: &str, text: &[u8]) -> Result<(), RunDirError> {
+    file::write_bytes(dir, name, text)?;
     file::sync_dir(dir)
 }
 

@@ -33,9 +33,10 @@ pub(super) fn refuse_existing(cell: &Cell, options: &RunOptions) -> anyhow::Resu
 }
 
 fn is_same_run(replication: &Replication, dir: &Path) -> bool {
-    let text = std::fs::read_to_string(dir.join(rundir::names::SCENARIO));
+    let text = rundir::read_file(&dir.join(rundir::names::SCENARIO));
     let scenario = &replication.scenario;
-    scenario.clock == Clock::Virtual && text.is_ok_and(|text| text == scenario.to_resolved_toml())
+    scenario.clock == Clock::Virtual
+        && text.is_ok_and(|text| text == scenario.to_resolved_toml().as_bytes())
 }
 
 /// The run directory; `None` when none is wanted.
@@ -106,8 +107,7 @@ pub(super) fn write(
     }
     rundir::write(&dir, true, &files).map_err(Failure::run)?;
     if let Some(xml) = describe(replication)? {
-        let path = dir.join(POOLED_RESOURCES);
-        std::fs::write(&path, xml).map_err(|error| unwritten(&path, error))?;
+        rundir::write_file(&dir, POOLED_RESOURCES, xml.as_bytes()).map_err(Failure::run)?;
     }
     if let Some(said) = &executed.said {
         let into = dir.join("broker");

@@ -4,7 +4,6 @@
 use crate::rundir::{self, RunDirError, names};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -119,7 +118,7 @@ impl Labels {
 /// The labels of a run directory; none if it has no file of them.
 pub(super) fn read(dir: &Path) -> Result<Labels, LabelsError> {
     let path = dir.join(names::LABELS);
-    let text = match fs::read(&path) {
+    let text = match rundir::read_file(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Labels::default()),
         Err(source) => return Err(LabelsError::Read { path, source }),
         Ok(text) => text,
@@ -161,7 +160,7 @@ pub(super) fn write(dir: &Path, labels: &Labels) -> Result<(), RunDirError> {
     let mut text = serde_json::to_vec_pretty(&document)
         .map_err(|source| RunDirError::Manifest { path, source })?;
     text.push(b'\n');
-    rundir::write_labels(dir, &text)
+    rundir::write_file(dir, names::LABELS, &text)
 }
 
 #[cfg(test)]

@@ -263,22 +263,19 @@ pub(super) fn inspect(folder: &Path, path: &str) -> RunEntry {
 /// The first file that is not as long as the manifest says. Its bytes are not
 /// read: comparisons and audits do that.
 fn missing(dir: &Path, manifest: &Manifest) -> Option<String> {
-    manifest.files.iter().find_map(|(name, file)| {
-        if name.contains(['/', '\\']) {
-            return Some(format!(
-                "manifest.json: field files = \"{name}\": expected plain file names"
-            ));
-        }
-        match fs::metadata(dir.join(name)) {
+    manifest
+        .files
+        .iter()
+        .find_map(|(name, file)| match fs::metadata(dir.join(name)) {
             Err(_) => Some(format!("{name}: missing")),
+            Ok(facts) if !facts.is_file() => Some(format!("{name}: expected a regular file")),
             Ok(facts) if facts.len() != file.bytes => Some(format!(
                 "{name}: {} bytes, the manifest has {}",
                 facts.len(),
                 file.bytes
             )),
             Ok(_) => None,
-        }
-    })
+        })
 }
 
 fn describe(entry: &mut RunEntry, manifest: Manifest) {

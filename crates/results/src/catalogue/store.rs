@@ -2,12 +2,13 @@
 
 use super::Refresh;
 use super::scan::{RunEntry, Scan, inspect};
+use crate::rundir::open_file;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Row, TransactionBehavior};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ const LISTS: [&str; 2] = ["warnings", "tags"];
 /// Why no table can be kept under this name.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoStore {
-    #[error("expected a catalogue of gridrig, found another database (move it away)")]
+    #[error("expected a catalogue of gridrig, found another file (move it away)")]
     Foreign,
     #[error("{0}")]
     Sqlite(#[from] rusqlite::Error),
@@ -69,10 +70,23 @@ pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
         )
 }
 
+/// Whether a file that SQLite cannot read was a catalogue: its header has the
+/// number of this application.
+fn is_ours(path: &Path) -> bool {
+    let mut header = [0; 72];
+    let read = open_file(path).and_then(|mut file| file.read_exact(&mut header));
+    read.is_ok()
+        && header.starts_with(b"SQLite format 3\0")
+        && header.ends_with(&APPLICATION.to_be_bytes())
+}
+
 impl Store {
     pub(super) fn open(path: &Path) -> Result<Self, NoStore> {
         match Store::open_as_it_is(path) {
-            Err(NoStore::Sqlite(error)) if is_damage(&error) => Ok(Store::anew(path)?),
+            Err(NoStore::Sqlite(error)) if is_damage(&error) => match is_ours(path) {
+                true => Ok(Store::anew(path)?),
+                false => Err(NoStore::Foreign),
+            },
             other => other,
         }
     }

@@ -1,12 +1,18 @@
 //! Tables of a run row by row.
 
 use super::RunDirError;
+use super::manifest::read_manifest;
+use super::open::open_file;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, PrimitiveArray, RecordBatch};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
+use parquet::file::metadata::RowGroupMetaData;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -30,12 +36,62 @@ pub(super) fn guarded<T>(
     }
 }
 
-/// Reads a table, some thousand rows at a time.
-pub(super) fn reader(path: &Path) -> Result<ParquetRecordBatchReader, RunDirError> {
-    let file = File::open(path).map_err(RunDirError::io("open", path))?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file);
-    let reader = builder.and_then(|builder| builder.with_batch_size(8_192).build());
-    reader.map_err(RunDirError::parquet(path))
+/// The most rows of a table, and the most values of a column: a file of some
+/// kilobytes can have billions.
+pub const MOST_ROWS: u64 = 200_000_000;
+
+/// Opens a table of a run and bounds it before a row is read: by
+/// [`MOST_ROWS`], and by the rows that the manifest beside it names.
+pub(super) fn open(path: &Path) -> Result<(File, ArrowReaderMetadata), RunDirError> {
+    let file = open_file(path).map_err(RunDirError::io("open", path))?;
+    let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
+        .map_err(RunDirError::parquet(path))?;
+    let manifest = read_manifest(path.parent().unwrap_or(path))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let known = manifest.files.get(&*name).and_then(|doc| doc.rows);
+    let groups = metadata.metadata().row_groups();
+    let sum = |of: &dyn Fn(&RowGroupMetaData) -> i64| {
+        let of_groups = groups.iter().map(of);
+        of_groups.fold(0, i64::saturating_add)
+    };
+    let rows = sum(&|group| group.num_rows());
+    let rows = rows.max(metadata.metadata().file_metadata().num_rows());
+    // Columns of lists have more values than rows.
+    let leaves = 0..metadata.parquet_schema().num_columns();
+    let values = leaves.map(|leaf| sum(&|group| group.column(leaf).num_values()));
+    let values = values.max().unwrap_or(0).max(rows);
+    for (found, most, by) in [
+        (
+            rows,
+            known.unwrap_or(MOST_ROWS),
+            "the rows in manifest.json",
+        ),
+        (values, MOST_ROWS, "the most that a table may have"),
+    ] {
+        if !u64::try_from(found).is_ok_and(|found| found <= most) {
+            return Err(too_long(path, found, most, by));
+        }
+    }
+    Ok((file, metadata))
+}
+
+fn too_long(path: &Path, found: i64, most: u64, by: &'static str) -> RunDirError {
+    RunDirError::TooLong {
+        path: path.to_owned(),
+        found,
+        most,
+        by,
+    }
+}
+
+/// Reads a table, some thousand rows at a time; and how many it says it has.
+pub(super) fn reader(path: &Path) -> Result<(ParquetRecordBatchReader, u64), RunDirError> {
+    let (file, metadata) = open(path)?;
+    let rows = metadata.metadata().file_metadata().num_rows();
+    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
+    let reader = builder.with_batch_size(8_192).build();
+    let reader = reader.map_err(RunDirError::parquet(path))?;
+    Ok((reader, u64::try_from(rows).unwrap_or(0)))
 }
 
 /// Calls `take` with a batch, the index in it and the number of the row from
@@ -45,7 +101,8 @@ pub(super) fn for_each_row(
     mut take: impl FnMut(&Batch<'_>, usize, u64) -> Result<(), RunDirError>,
 ) -> Result<(), RunDirError> {
     let mut row = 0;
-    for records in reader(path)? {
+    let (reader, rows) = reader(path)?;
+    for records in reader {
         let records = records.map_err(|error| RunDirError::parquet(path)(error.into()))?;
         let batch = Batch {
             path,
@@ -53,6 +110,10 @@ pub(super) fn for_each_row(
         };
         for index in 0..records.num_rows() {
             row += 1;
+            if row > rows {
+                let found = i64::try_from(row).unwrap_or(i64::MAX);
+                return Err(too_long(path, found, rows, "its own number of rows"));
+            }
             take(&batch, index, row)?;
         }
     }

@@ -30,7 +30,7 @@ pub enum CsvError {
 pub fn write_csv(dir: &Path, name: &'static str, out: &mut impl Write) -> Result<u64, CsvError> {
     // What the output says is no damage of the table.
     let written = guarded(dir, name, |path| {
-        let reader = reader(path)?;
+        let (reader, _) = reader(path)?;
         let schema = arrow_array::RecordBatchReader::schema(&reader);
         let mut csv = csv::Writer::from_writer(out);
         if let Err(error) = csv.write_record(schema.fields().iter().map(|field| field.name())) {

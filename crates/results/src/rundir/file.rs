@@ -1,6 +1,7 @@
 //! Writing a file so that it is whole or not there.
 
-use super::{FileDoc, RunDirError};
+use super::open::open_file;
+use super::{FileDoc, RunDirError, remove_file};
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
@@ -19,7 +20,9 @@ pub(super) struct PartialFile {
 impl PartialFile {
     pub(super) fn create(dir: &Path, name: &str) -> Result<Self, RunDirError> {
         let partial = dir.join(format!("{name}.partial"));
-        let file = File::create(&partial).map_err(RunDirError::io("create", &partial))?;
+        // A new file: a link that lies there is not written through.
+        remove_file(dir, &format!("{name}.partial"))?;
+        let file = File::create_new(&partial).map_err(RunDirError::io("create", &partial))?;
         Ok(PartialFile {
             file: BufWriter::with_capacity(1 << 16, file),
             hash: Sha256::new(),
@@ -74,7 +77,7 @@ pub(super) fn sync_dir(dir: &Path) -> Result<(), RunDirError> {
 
 /// SHA-256 of a file as it lies there, in hexadecimal.
 pub(super) fn sha256_of(path: &Path) -> Result<String, RunDirError> {
-    let mut file = File::open(path).map_err(RunDirError::io("open", path))?;
+    let mut file = open_file(path).map_err(RunDirError::io("open", path))?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
     loop {

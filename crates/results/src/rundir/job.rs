@@ -2,7 +2,8 @@
 //! row groups say where it can be, and one column of these says where it is.
 
 use super::batch::{Batch, guarded, in_batch};
-use super::read::{read_grid, read_manifest};
+use super::manifest::read_manifest;
+use super::read::read_grid;
 use super::{RunDirError, TableColumns, events, job_columns, names};
 use crate::log::EventLog;
 use crate::names::Names;

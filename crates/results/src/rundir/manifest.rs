@@ -1,6 +1,7 @@
 //! `manifest.json`: what the run was.
 
-use super::RunFiles;
+use super::open::read_file;
+use super::{RunDirError, RunFiles, names};
 use crate::log::InfoAge;
 use crate::measure::{Measure, Stop};
 use crate::names::Names;
@@ -13,6 +14,7 @@ use gridrig_scenario::grid::GridDoc;
 use gridrig_scenario::value::{Duration, Name, Str};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Version of the run directory: raised when a reader of it has to know.
 pub const MANIFEST_FORMAT: u32 = 1;
@@ -203,6 +205,32 @@ pub struct FileDoc {
     pub bytes: u64,
     /// Rows of a Parquet file; null for any other.
     pub rows: Option<u64>,
+}
+
+/// Reads the manifest alone.
+///
+/// # Errors
+/// When it is missing, no manifest, of a format to come, or names files that lie
+/// elsewhere.
+pub fn read_manifest(dir: &Path) -> Result<Manifest, RunDirError> {
+    let path = dir.join(names::MANIFEST);
+    let action = "read the manifest (expected the directory of one run)";
+    let text = read_file(&path).map_err(RunDirError::io(action, &path))?;
+    let parsed: Result<Manifest, _> = serde_json::from_slice(&text);
+    let manifest = parsed.map_err(|source| RunDirError::Manifest { path, source })?;
+    if manifest.format != MANIFEST_FORMAT {
+        let found = manifest.format.to_string();
+        return Err(RunDirError::field(dir, "format", found, "1"));
+    }
+    // A name must not lead elsewhere.
+    let is_plain = |name: &str| {
+        let alone = Path::new(name).file_name().is_some_and(|own| own == name);
+        alone && !name.contains('\\')
+    };
+    if let Some(name) = manifest.files.keys().find(|name| !is_plain(name)) {
+        return Err(RunDirError::field(dir, "files", name, "plain file names"));
+    }
+    Ok(manifest)
 }
 
 impl Manifest {

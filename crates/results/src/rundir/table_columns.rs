@@ -2,7 +2,8 @@
 //! runs.
 
 use super::RunDirError;
-use super::batch::guarded;
+use super::batch::{guarded, open};
+use super::open::open_file;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type};
 use arrow_array::{Array, ArrayRef};
@@ -57,9 +58,7 @@ impl TableColumns {
     /// When there is no file, or it is no whole Parquet file.
     pub fn open(dir: &Path, name: &'static str) -> Result<Self, RunDirError> {
         guarded(dir, name, |path| {
-            let file = File::open(path).map_err(RunDirError::io("open", path))?;
-            let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
-                .map_err(RunDirError::parquet(path))?;
+            let (_, metadata) = open(path)?;
             let rows = metadata.metadata().file_metadata().num_rows();
             Ok(TableColumns {
                 dir: dir.to_owned(),
@@ -177,7 +176,7 @@ impl TableColumns {
         &self,
         metadata: ArrowReaderMetadata,
     ) -> Result<ParquetRecordBatchReaderBuilder<File>, RunDirError> {
-        let file = File::open(&self.path).map_err(RunDirError::io("open", &self.path))?;
+        let file = open_file(&self.path).map_err(RunDirError::io("open", &self.path))?;
         let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
         Ok(reader.with_batch_size(BATCH))
     }
@@ -221,7 +220,9 @@ impl TableColumns {
             for batch in reader.map_err(RunDirError::parquet(path))? {
                 let batch = batch.map_err(|error| RunDirError::parquet(path)(error.into()))?;
                 rows += batch.num_rows();
-                take(batch.column(0))?;
+                if rows <= self.rows {
+                    take(batch.column(0))?;
+                }
             }
             if rows != self.rows {
                 return Err(RunDirError::Damaged {

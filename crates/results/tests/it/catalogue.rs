@@ -122,7 +122,11 @@ fn tags_and_notes_outlive_the_catalogue() {
         let file = study.path().join(CATALOGUE);
         match damage {
             "lost" => fs::remove_file(&file).unwrap(),
-            "torn" => fs::write(&file, vec![7; 5000]).unwrap(),
+            "torn" => {
+                let mut bytes = fs::read(&file).unwrap();
+                bytes[100..].fill(7);
+                fs::write(&file, bytes).unwrap();
+            }
             _ => {
                 let connection = Connection::open(&file).unwrap();
                 connection
@@ -161,7 +165,7 @@ fn somebody_elses_database_is_left_alone() {
         .unwrap();
     drop(foreign);
     let mut catalogue = open(&study);
-    assert!(catalogue.notice().unwrap().contains("another database"));
+    assert!(catalogue.notice().unwrap().contains("another file"));
     assert_eq!(paths(&mut catalogue).len(), 2);
     catalogue.label("free-node", &tags(&["x"]), "").unwrap();
     assert_eq!(one(&mut catalogue, "free-node").labels.tags, ["x"]);
@@ -170,6 +174,21 @@ fn somebody_elses_database_is_left_alone() {
         .query_row("SELECT x FROM mine", [], |row| row.get(0))
         .unwrap();
     assert_eq!(x, 1);
+}
+
+#[test]
+fn a_file_that_is_no_database_is_left_alone() {
+    let study = Study::of(&POLICIES, 1, usual);
+    let file = study.path().join(CATALOGUE);
+    let mut foreign = b"SQLite format 3\0".to_vec();
+    foreign.resize(5000, 7);
+    for mine in [&b"my notes"[..], &[7; 5000], &foreign] {
+        fs::write(&file, mine).unwrap();
+        let mut catalogue = open(&study);
+        assert!(catalogue.notice().unwrap().contains("another file"));
+        assert_eq!(paths(&mut catalogue).len(), 2);
+        assert_eq!(fs::read(&file).unwrap(), mine);
+    }
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! The directory of the commands: links to this program, and the socket that
 //! they call.
 
+use super::users::own_uid;
 use super::{COMMANDS, socket_path};
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt as _, PermissionsExt, symlink};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,23 @@ pub enum InstallError {
     /// Another emulator serves there.
     #[error("{0}: another emulator serves its commands here (expected a directory of its own)")]
     InUse(PathBuf),
+    /// Somebody else could put commands of their own there.
+    #[error(
+        "{path}: a {kind} of uid {owner} with mode {mode:04o}; expected a directory of uid \
+         {own} that neither group nor others can write to, such as `mktemp -d` makes"
+    )]
+    NotAlone {
+        /// Where.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+        /// Whose it is.
+        owner: u32,
+        /// Who may do what with it.
+        mode: u32,
+        /// Whose this process is.
+        own: u32,
+    },
     /// The address of a Unix socket holds no more.
     #[error("{0}: the path is too long for a Unix socket (expected at most 80 bytes)")]
     TooLong(PathBuf),
@@ -54,7 +72,11 @@ pub fn install(dir: &Path, program: &Path) -> Result<Door, InstallError> {
         let path = path.to_owned();
         move |source| InstallError::Io { path, source }
     };
-    fs::create_dir_all(dir).map_err(io(dir))?;
+    let mut builder = fs::DirBuilder::new();
+    // Whatever the umask: for its owner alone to write to.
+    let made = builder.recursive(true).mode(0o755).create(dir);
+    made.map_err(io(dir))?;
+    is_ours_alone(dir)?;
     let dir = dir.canonicalize().map_err(io(dir))?;
     if dir.as_os_str().len() > LONGEST {
         return Err(InstallError::TooLong(dir));
@@ -69,10 +91,6 @@ pub fn install(dir: &Path, program: &Path) -> Result<Door, InstallError> {
             Err(error) => return Err(io(&path)(error)),
         }
     }
-    let socket = socket_path(&dir);
-    if UnixStream::connect(&socket).is_ok() {
-        return Err(InstallError::InUse(dir));
-    }
     let inner = dir.join(".gridrig");
     match fs::DirBuilder::new().mode(0o700).create(&inner) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -80,6 +98,13 @@ pub fn install(dir: &Path, program: &Path) -> Result<Door, InstallError> {
         }
         _ => {}
     }
+    is_ours_alone(&inner)?;
+    let socket = socket_path(&dir);
+    if UnixStream::connect(&socket).is_ok() {
+        return Err(InstallError::InUse(dir));
+    }
+    // Scripts of an emulator that was killed.
+    let _ = fs::remove_dir_all(spool(&dir));
     let _ = fs::remove_file(&socket);
     let listener = UnixListener::bind(&socket).map_err(io(&socket))?;
     // Only the user who runs the cluster may command it.
@@ -91,6 +116,38 @@ pub fn install(dir: &Path, program: &Path) -> Result<Door, InstallError> {
         symlink(program, &path).map_err(io(&path))?;
     }
     Ok(Door { dir, listener })
+}
+
+/// Refuses a directory that somebody else has, or can write to.
+fn is_ours_alone(dir: &Path) -> Result<(), InstallError> {
+    // Without the slash at its end, behind which a link would be followed.
+    let path: PathBuf = dir.components().collect();
+    let found = fs::symlink_metadata(&path);
+    let found = found.map_err(|source| InstallError::Io {
+        path: path.clone(),
+        source,
+    })?;
+    let (own, owner, mode) = (own_uid(), found.uid(), found.mode() & 0o7777);
+    if found.is_dir() && owner == own && mode & 0o022 == 0 {
+        return Ok(());
+    }
+    let kind = match (found.is_symlink(), found.is_dir()) {
+        (true, _) => "link",
+        (_, true) => "directory",
+        _ => "file",
+    };
+    Err(InstallError::NotAlone {
+        path,
+        kind,
+        owner,
+        mode,
+        own,
+    })
+}
+
+/// Where the scripts of the jobs are.
+fn spool(dir: &Path) -> PathBuf {
+    dir.join(".gridrig").join("spool")
 }
 
 /// A link that an earlier gridrig made: to a program of that name, wherever
@@ -116,7 +173,7 @@ impl Door {
 
     /// A new directory below the door's for a job's script.
     pub(super) fn spool(&self) -> PathBuf {
-        self.dir.join(".gridrig").join("spool")
+        spool(&self.dir)
     }
 }
 
@@ -182,5 +239,69 @@ mod tests {
             Err(InstallError::TooLong(_))
         ));
         fs::remove_dir_all(long).unwrap();
+    }
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn refused(dir: &Path, words: &str) {
+        let refused = install(dir, Path::new("/opt/gridrig"));
+        let error = refused.expect_err("not ours alone").to_string();
+        assert!(error.contains(words), "{error}");
+        assert!(fs::symlink_metadata(dir.join("sbatch")).is_err());
+    }
+
+    #[test]
+    fn a_directory_that_others_can_write_to_is_refused() {
+        let dir = directory("alone");
+        let (inner, link) = (dir.join(".gridrig"), directory("link"));
+        fs::create_dir_all(&inner).unwrap();
+        for (path, mode, said) in [
+            (&dir, 0o775, "mode 0775; expected a directory"),
+            (&dir, 0o1777, "mode 1777"),
+            (&inner, 0o720, ".gridrig: a directory of uid"),
+            (&inner, 0o707, "mode 0707"),
+        ] {
+            set_mode(path, mode);
+            refused(&dir, said);
+            set_mode(path, 0o755);
+        }
+        symlink(&dir, &link).unwrap();
+        refused(&link, ": a link of uid");
+        refused(&link.join(""), ": a link of uid");
+        fs::remove_file(&link).unwrap();
+        fs::remove_dir(&inner).unwrap();
+        symlink("/", &inner).unwrap();
+        refused(&dir, ".gridrig: a link of uid");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn a_directory_of_somebody_else_is_refused() {
+        // Nobody but root can give a directory away, and / is root's.
+        let dir = match own_uid() {
+            0 => directory("theirs"),
+            _ => PathBuf::from("/"),
+        };
+        if own_uid() == 0 {
+            fs::create_dir_all(&dir).unwrap();
+            std::os::unix::fs::chown(&dir, Some(4_321), None).unwrap();
+        }
+        refused(&dir, "expected a directory of uid");
+        if own_uid() == 0 {
+            fs::remove_dir_all(dir).unwrap();
+        }
+    }
+
+    #[test]
+    fn scripts_that_a_killed_emulator_has_left_are_removed() {
+        let dir = directory("left");
+        let left = spool(&dir).join("job00001");
+        fs::create_dir_all(&left).unwrap();
+        let door = install(&dir, Path::new("/opt/gridrig")).unwrap();
+        assert!(!left.exists());
+        drop(door);
+        fs::remove_dir_all(dir).unwrap();
     }
 }

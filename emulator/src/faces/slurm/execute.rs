@@ -226,14 +226,7 @@ impl Launch {
     fn start(&self, process: &Mutex<Process>) -> io::Result<Option<std::process::Child>> {
         fs::create_dir_all(&self.spool)?;
         let script = self.spool.join("slurm_script");
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o700)
-            .open(&script)?;
-        file.write_all(&self.batch.script)?;
-        drop(file);
+        write_script(&script, &self.batch.script)?;
         let output = self.open(&self.output)?;
         let error = match &self.error {
             Some(path) if *path != self.output => self.open(path)?,
@@ -280,8 +273,39 @@ impl Launch {
     }
 }
 
+/// Writes a script where nothing lies, not even a link: it is executed.
+fn write_script(path: &Path, script: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o700);
+    options.open(path)?.write_all(script)
+}
+
 fn exit_of(status: std::process::ExitStatus) -> (u8, u8) {
     let byte = |number: i32| u8::try_from(number & 0xff).unwrap_or(0);
     let code = status.code().map_or(0, byte);
     (code, status.signal().map_or(0, byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_written_where_nothing_lies() {
+        let name = format!("gridrig-script-{}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        fs::create_dir_all(&dir).unwrap();
+        let (theirs, link) = (dir.join("theirs"), dir.join("slurm_script"));
+        fs::write(&theirs, "kept").unwrap();
+        std::os::unix::fs::symlink(&theirs, &link).unwrap();
+        for planted in [&link, &theirs] {
+            let refused = write_script(planted, b"#!/bin/sh\n").unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        }
+        assert_eq!(fs::read(&theirs).unwrap(), b"kept");
+        fs::remove_file(&link).unwrap();
+        write_script(&link, b"#!/bin/sh\n").unwrap();
+        assert_eq!(fs::read(&link).unwrap(), b"#!/bin/sh\n");
+        fs::remove_dir_all(dir).unwrap();
+    }
 }

@@ -114,14 +114,12 @@ async fn serve(
     owner: Arc<str>,
 ) -> std::io::Result<()> {
     let peer = stream.peer_cred()?;
-    let caller = Caller {
-        uid: peer.uid(),
-        gid: peer.gid(),
-        // Nearly every call: the socket is its owner's alone.
-        user: match peer.uid() == own_uid() {
-            true => owner,
-            false => user_name(peer.uid()),
-        },
+    let Some(caller) = caller(peer.uid(), peer.gid(), owner) else {
+        let refused = Answer::failed(
+            1,
+            "error: Access/permission denied (expected the user of the cluster)\n",
+        );
+        return stream.write_all(&refused.encode()).await;
     };
     let request = tokio::time::timeout(PATIENCE, read(&mut stream)).await??;
     let (reply, answer) = oneshot::channel();
@@ -137,6 +135,12 @@ async fn serve(
     let answer = answer.unwrap_or_else(|| Answer::failed(1, "the cluster has stopped\n"));
     tokio::time::timeout(PATIENCE, stream.write_all(&answer.encode())).await??;
     stream.shutdown().await
+}
+
+/// Who calls; nobody but the user who runs the cluster, even if others have come
+/// to its socket.
+fn caller(uid: u32, gid: u32, user: Arc<str>) -> Option<Caller> {
+    (uid == own_uid()).then_some(Caller { uid, gid, user })
 }
 
 async fn read(stream: &mut UnixStream) -> std::io::Result<Request> {
@@ -367,5 +371,16 @@ fn host_name() -> String {
     match name {
         "" => "localhost".to_owned(),
         name => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_of_another_uid_is_turned_away() {
+        assert!(caller(own_uid(), 1, "me".into()).is_some());
+        assert!(caller(own_uid() + 1, 1, "me".into()).is_none());
     }
 }

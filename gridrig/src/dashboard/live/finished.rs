@@ -204,7 +204,7 @@ fn ages_of_run(now: &mut Now, grid: &Grid, known: &BTreeMap<(Party, Party), &Inf
 /// The scenario of a run, where it can still be read: its files may be gone.
 fn scenario(dir: &Path) -> Option<Scenario> {
     let file = dir.join(rundir::names::SCENARIO);
-    let text = std::fs::read_to_string(&file).ok()?;
+    let text = String::from_utf8(rundir::read_file(&file).ok()?).ok()?;
     let parsed = Scenario::parse(&ScenarioText {
         file: &file,
         text: &text,
