@@ -127,7 +127,8 @@ async fn host<S: Service>(
     life: Life,
     ready: oneshot::Sender<Actor<S::Machine>>,
 ) -> io::Result<()> {
-    config.listening(&base_url(listener.local_addr()?, config.tls().is_some()));
+    let address = listener.local_addr()?;
+    config.listening(&base_url(address, config.tls().is_some()));
     let door = Door::open(listener, config.tls())?;
     let client = Client::new(REQUEST).map_err(io::Error::other)?;
     let transport = Arc::new(config.transport(client));
@@ -154,10 +155,11 @@ async fn host<S: Service>(
     let metrics = Arc::clone(&app.metrics);
     let side = side.map(|side| {
         let router = http::bounded(side.routes, metrics, parts.faults.clone());
+        let router = http::guarded(router, side.listener.local_addr()?);
         Door::open(side.listener, side.tls.as_ref()).map(|door| (door, router))
     });
     let side = side.transpose()?;
-    let router = router(app, parts.faults, parts.capture);
+    let router = http::guarded(router(app, parts.faults, parts.capture), address);
     // Nobody waits for it where the service is the whole process.
     let _ = ready.send(actor);
     let side_life = life.clone();

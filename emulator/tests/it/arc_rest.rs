@@ -424,7 +424,7 @@ async fn a_request_that_breaks_off_creates_nothing() {
     let sent = tokio::task::spawn_blocking(move || {
         let mut stream = std::net::TcpStream::connect(address).unwrap();
         let head = format!(
-            "POST /arex/rest/1.0/jobs?action=new HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n",
+            "POST /arex/rest/1.0/jobs?action=new HTTP/1.1\r\nHost: {address}\r\nContent-Length: {}\r\n\r\n",
             half.len()
         );
         stream.write_all(head.as_bytes()).unwrap();
@@ -470,4 +470,26 @@ async fn the_cache_check_knows_what_jobs_have_fetched() {
     assert_eq!(answer.status(), 200);
     let answer = answer.text().await.unwrap();
     assert_eq!(elements(&answer, "a-rex:FileSize"), ["1048576", "0"]);
+}
+
+#[tokio::test]
+async fn what_a_page_elsewhere_has_a_browser_send_is_refused() {
+    let ce = Ce::start(1).await;
+    let own = ce.lrms.url();
+    for (header, value, status) in [
+        ("origin", "http://evil.example", 403),
+        ("origin", "null", 403),
+        ("origin", &own, 201),
+        ("host", "evil.example", 403),
+        ("host", "127.0.0.1.evil.example:80", 403),
+        ("host", "localhost:1", 201),
+    ] {
+        let request = ce.client.post(ce.url("jobs?action=new"));
+        let request = request.header("content-type", "text/plain");
+        let request = request.header(header, value).body(adl("a", 1, 60));
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), status, "{header}: {value}");
+    }
+    let (_, list) = ce.get("jobs").await;
+    assert_eq!(elements(&list, "id").len(), 2, "{list}");
 }

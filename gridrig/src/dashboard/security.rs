@@ -13,6 +13,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use gridrig_service::http;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::net::{IpAddr, SocketAddr};
@@ -49,10 +50,7 @@ impl Access {
     /// those of this machine and those that the user allows.
     fn host_allowed(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
-        let (name, port) = match host.rsplit_once(':') {
-            Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok()),
-            _ => (host.as_str(), Some(80)),
-        };
+        let (name, port) = http::name_and_port(&host);
         if self.names.iter().any(|n| *n == host || n == name) {
             return true;
         }
@@ -127,13 +125,7 @@ fn refuse(access: &Access, request: &Request) -> Option<Response> {
                       address, or a name given with --allow-host)";
         return Some(layout::problem(403, "wrong-host", detail));
     }
-    let own = |origin: &str| {
-        let bare = origin
-            .strip_prefix("http://")
-            .or(origin.strip_prefix("https://"));
-        bare.is_some_and(|bare| bare.eq_ignore_ascii_case(host))
-    };
-    if text(header::ORIGIN).is_some_and(|origin| !own(origin)) {
+    if http::is_of_another_origin(headers) {
         let detail = "the request comes from a page of another origin";
         return Some(layout::problem(403, "wrong-origin", detail));
     }

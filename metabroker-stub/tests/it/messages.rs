@@ -124,3 +124,22 @@ async fn the_peers_are_known_by_name_and_role() {
     }]});
     assert_eq!(peers, wanted);
 }
+
+#[tokio::test]
+async fn what_a_page_elsewhere_has_a_browser_send_is_refused() {
+    let broker = start_idle().await;
+    for (header, value, code) in [
+        ("origin", "http://evil.example", "wrong-origin"),
+        ("host", "evil.example", "wrong-host"),
+    ] {
+        let request = reqwest::Client::new().get(format!("{}/v1/info", broker.url()));
+        let answer = request.header(header, value).send().await.unwrap();
+        assert_eq!(answer.status(), 403);
+        let text = answer.text().await.unwrap();
+        let problem: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(problem["code"], code);
+        let named = format!("= \"{value}\": expected");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains(&named), "{detail}");
+    }
+}

@@ -1,8 +1,8 @@
 //! Where a service may be made to post to.
 
+use super::is_loopback;
 use gridrig_protocol::rest::Problem;
 use reqwest::Url;
-use std::net::IpAddr;
 
 /// The hosts to which a service posts the news of jobs when a client names
 /// them in `notify`. Whoever can reach a service could otherwise have it post
@@ -38,12 +38,6 @@ impl NotifyHosts {
             }
         }
     }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    let parsed: Result<IpAddr, _> = address.parse();
-    host == "localhost" || parsed.is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

@@ -211,7 +211,7 @@ async fn a_client_that_vanishes_leaves_no_activity() {
             let mut stream = std::net::TcpStream::connect(address).unwrap();
             write!(
                 stream,
-                "POST /services/bes HTTP/1.1\r\nHost: a\r\nContent-Type: text/xml\r\n\
+                "POST /services/bes HTTP/1.1\r\nHost: {address}\r\nContent-Type: text/xml\r\n\
                  Content-Length: {}\r\n\r\n",
                 whole.len()
             )
