@@ -105,7 +105,9 @@ pub(super) fn write(
         rundir::write_scratch(&dir, &files).map_err(Failure::run)?;
         return Ok(Some(dir));
     }
-    rundir::write(&dir, true, &files).map_err(Failure::run)?;
+    // Another process may have written a run there since this one began.
+    let force = options.force || is_same_run(replication, &dir);
+    rundir::write(&dir, force, &files).map_err(Failure::run)?;
     if let Some(xml) = describe(replication)? {
         rundir::write_file(&dir, POOLED_RESOURCES, xml.as_bytes()).map_err(Failure::run)?;
     }

@@ -132,12 +132,13 @@ fn a_service_killed_on_the_way_ends_in_named_jobs_and_exit_1() {
     });
 }
 
-#[test]
-fn an_interrupted_run_is_valid_and_marked_partial() {
+/// Runs a job that lasts for half an hour on the wall, for whose end nobody waits;
+/// does something `meanwhile`, and interrupts the run. Answers its exit code and
+/// what it has said on stdout and stderr.
+fn interrupted(meanwhile: impl FnOnce(&Bench)) -> (Bench, Option<i32>, [String; 2]) {
     // A cluster with an interface says where it listens.
     let cluster = "{ name = \"a1\", processors = 4 ";
     let scenario = PAIR.replace(cluster, &format!("{cluster}, faces = [\"bes\"] "));
-    // A job that lasts for half an hour on the wall: nobody waits for its end.
     let bench = Bench::new(&scenario, &[(0, 36_000, 1)]);
     let mut child = gridrig()
         .args([
@@ -167,6 +168,7 @@ fn an_interrupted_run_is_valid_and_marked_partial() {
     while !running() {
         patience.wait(format!("a job that runs at {line}"));
     }
+    meanwhile(&bench);
     let id = child.id().to_string();
     let killed = Command::new("kill").args(["-INT", &id]).status().unwrap();
     assert!(killed.success());
@@ -178,11 +180,31 @@ fn an_interrupted_run_is_valid_and_marked_partial() {
         .read_to_string(&mut out)
         .unwrap();
     said.read_to_string(&mut line).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{line}");
+    let code = child.wait().unwrap().code();
+    (bench, code, [out, line])
+}
+
+#[test]
+fn an_interrupted_run_is_valid_and_marked_partial() {
+    let (bench, code, [out, said]) = interrupted(|_| ());
+    assert_eq!(code, Some(130), "{said}");
     let document: serde_json::Value = serde_json::from_str(&out).unwrap();
     let run = &document["runs"][0];
     assert_eq!(run["audit"], "ok", "{run}");
     assert!(run["jobs"]["unfinished"].as_u64() > Some(0), "{run}");
     let manifest = rundir::read_manifest(Path::new(&bench.path("runs/s-1/round-robin/r000")));
     assert!(manifest.unwrap().partial);
+}
+
+#[test]
+fn a_run_that_another_has_written_meanwhile_is_not_replaced() {
+    let file = |bench: &Bench| bench.path("runs/s-1/round-robin/r000/jobs.parquet");
+    let (bench, code, [_, said]) = interrupted(|bench| {
+        let theirs = file(bench);
+        std::fs::create_dir_all(Path::new(&theirs).parent().unwrap()).unwrap();
+        std::fs::write(theirs, "theirs").unwrap();
+    });
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("r000: the run directory exists"), "{said}");
+    assert_eq!(std::fs::read(file(&bench)).unwrap(), b"theirs");
 }
