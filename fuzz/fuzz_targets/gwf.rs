@@ -16,8 +16,6 @@ fn read(input: impl BufRead) -> Vec<Record> {
     while let Ok(Some(record)) = reader.next_record() {
         let mut record = record.clone();
         record.line = 0;
-        // Written, a value below zero other than a wait time is -1.
-        record.below_zero &= 1 << 2;
         for text in &mut record.text {
             if text.is_empty() {
                 *text = b"-1".to_vec();

@@ -16,7 +16,6 @@ fn read(input: impl BufRead) -> Vec<Record> {
     while let Ok(Some(record)) = reader.next_record() {
         records.push(Record {
             line: 0,
-            below_zero: 0,
             ..record.clone()
         });
     }

@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The schema, which does not ship: it lies beside the archive of traces. Says
-/// that the test is skipped where it or xmllint is missing, and fails it where
-/// nothing may be skipped.
+/// The schema, which does not ship: it lies beside the checkout, or where
+/// `GRIDRIG_SURFACE` says. Says that the test is skipped where it or xmllint is
+/// missing, and fails it where nothing may be skipped.
 fn schema(test: &str) -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/traces");
-    let archive = std::env::var_os("GRIDRIG_ARCHIVE").map_or(beside, PathBuf::from);
-    let schema = archive.join("../surface/schemas/GLUE2.xsd");
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/surface");
+    let surface = std::env::var_os("GRIDRIG_SURFACE").map_or(beside, PathBuf::from);
+    let schema = surface.join("schemas/GLUE2.xsd");
     let mut version = Command::new("xmllint");
     version.arg("--version").stderr(Stdio::null());
     let can_validate = version.status().is_ok_and(|status| status.success());
@@ -24,7 +24,7 @@ fn schema(test: &str) -> Option<PathBuf> {
     }
     let required = std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all");
     assert!(!required, "{test} needs xmllint and {}", schema.display());
-    println!("SKIPPED: {test}: no xmllint, or no GLUE2.xsd beside GRIDRIG_ARCHIVE");
+    println!("SKIPPED: {test}: no xmllint, or no schemas (GRIDRIG_SURFACE)");
     None
 }
 

@@ -19,5 +19,7 @@ fn scenarios(default: u64) -> Range<u64> {
     };
     let (from, to) = asked.split_once("..").unwrap_or(("0", &asked));
     let number = |text: &str| text.parse().expect("a number of scenarios, or a range");
-    number(from)..number(to)
+    let range = number(from)..number(to);
+    assert!(!range.is_empty(), "GRIDRIG_SCENARIOS={asked}: no scenario");
+    range
 }

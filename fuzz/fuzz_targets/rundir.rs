@@ -1,0 +1,48 @@
+//! A run directory of which one file holds any bytes is read and audited, or
+//! refused with the name of the file.
+//!
+//! The first byte says which file; the others are those of the directory that
+//! `scripts/fuzz` had the program write.
+
+#![no_main]
+
+use gridrig_results::rundir;
+use libfuzzer_sys::fuzz_target;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// A copy of the run for this process, and the names of its files.
+fn run() -> &'static (PathBuf, Vec<String>) {
+    static RUN: OnceLock<(PathBuf, Vec<String>)> = OnceLock::new();
+    RUN.get_or_init(|| {
+        let from = PathBuf::from(std::env::var("GRIDRIG_FUZZ_RUN").expect("GRIDRIG_FUZZ_RUN"));
+        let copy = std::env::temp_dir().join(format!("gridrig-fuzz-{}", std::process::id()));
+        std::fs::create_dir_all(&copy).expect("a directory");
+        let files = std::fs::read_dir(&from).expect("a run directory");
+        let mut names: Vec<String> = files
+            .map(|file| {
+                file.expect("a file")
+                    .file_name()
+                    .into_string()
+                    .expect("a name")
+            })
+            .collect();
+        names.sort();
+        for name in &names {
+            std::fs::copy(from.join(name), copy.join(name)).expect("a copy");
+        }
+        (copy, names)
+    })
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let (Some((which, bytes)), (dir, names)) = (bytes.split_first(), run()) else {
+        return;
+    };
+    let file = dir.join(&names[usize::from(*which) % names.len()]);
+    let whole = std::fs::read(&file).expect("it was copied");
+    std::fs::write(&file, bytes).expect("room");
+    let _ = rundir::audit_run_dir(dir);
+    let _ = rundir::read(dir);
+    std::fs::write(&file, whole).expect("room");
+});
