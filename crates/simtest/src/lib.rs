@@ -10,6 +10,7 @@
 
 pub mod checkers;
 pub mod faults;
+pub mod minimal;
 pub mod reference;
 pub mod scenarios;
 pub mod trail;

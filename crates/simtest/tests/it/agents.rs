@@ -7,6 +7,7 @@ use gridrig_drivers::faults::{FaultCounts, FaultPlan, Rates};
 use gridrig_drivers::virtual_time::{Cancellation, Options, run_with_faults};
 use gridrig_simtest::checkers;
 use gridrig_simtest::faults::Draw;
+use gridrig_simtest::minimal::checked;
 use gridrig_simtest::reference::RefCancellation;
 use gridrig_simtest::scenarios::{Scenario, grid_scenario};
 use gridrig_simtest::trail::{Step, Trails};
@@ -82,8 +83,11 @@ fn jobs_end_once(
         let scenario = scenario(seed);
         let mut plan = faults.clone();
         add(&mut Draw::new(&scenario), &mut plan);
-        let (trails, counts) = by_agents(&scenario, &plan);
-        check(&scenario, &plan, &trails);
+        let counts = checked(&scenario, &plan, |scenario, plan| {
+            let (trails, counts) = by_agents(scenario, plan);
+            check(scenario, plan, &trails);
+            counts
+        });
         all.lost += counts.lost;
         all.repeated += counts.repeated;
         all.overtaken += counts.overtaken;
