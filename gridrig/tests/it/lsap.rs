@@ -52,3 +52,80 @@ fn the_ctc_week_runs_and_unhindered_jobs_wait_half_a_cycle() {
         assert!((2.25..=2.75).contains(&unwaited), "{scenario}: {unwaited}");
     }
 }
+
+/// The tables of the page: heading, then rows of a name and the figures of five
+/// phases.
+fn tables(page: &str) -> Vec<(String, Vec<(String, Vec<String>)>)> {
+    let sections = page.split("\n## ").skip(1);
+    let tables = sections.map(|section| {
+        let rows = section.lines().filter(|line| line.starts_with("| "));
+        let rows = rows.filter(|line| !line.starts_with("| |")).map(|row| {
+            let mut cells = row.split('|').map(str::trim).skip(1);
+            let name = cells.next().unwrap().to_owned();
+            (name, cells.take(5).map(str::to_owned).collect())
+        });
+        (section.lines().next().unwrap().to_owned(), rows.collect())
+    });
+    tables
+        .filter(|(_, rows): &(_, Vec<_>)| !rows.is_empty())
+        .collect()
+}
+
+#[test]
+fn every_figure_of_the_page_is_what_its_scenario_gives() {
+    let Some(archive) = archive("every_figure_of_the_page_is_what_its_scenario_gives") else {
+        return;
+    };
+    let trace = archive.join("CTC-SP2-1996-3.1-cln.swf.gz");
+    let trace = format!("workload.trace={}", trace.display());
+    let run = |scenario: &str, phase: usize| {
+        let path = root().join("resources/scenarios").join(scenario);
+        let phase = format!("workload.phase={phase}");
+        let output = run(&[
+            "run",
+            &path.display().to_string(),
+            "--no-out",
+            "--json",
+            "--set",
+            &trace,
+            "--set",
+            "workload.window.start=87.08d",
+            "--set",
+            "workload.keep=2/5",
+            "--set",
+            &phase,
+        ]);
+        expect_code(&output, 0);
+        json(&output)["runs"].as_array().unwrap().clone()
+    };
+    let all = |scenario: &str| -> Vec<_> { (0..5).map(|phase| run(scenario, phase)).collect() };
+    let (one_450, one_225) = (all("one-site-450.toml"), all("one-site-225.toml"));
+    let two = all("lsap-ctc.toml");
+    let page = std::fs::read_to_string(root().join("docs/lsap.md")).unwrap();
+    let tables = tables(&page);
+    assert_eq!(tables.len(), 6);
+    for (heading, rows) in tables {
+        let policy = heading.strip_prefix("two sites, ");
+        let policy = policy.map(|rest| rest.split(" (").next().unwrap());
+        let runs = match policy {
+            None if heading.contains("450") => &one_450,
+            None => &one_225,
+            Some(_) => &two,
+        };
+        assert_eq!(rows.len(), 8, "{heading}");
+        for (name, figures) in rows {
+            let (table, figure) = name.split_once(' ').unwrap();
+            let table = match table {
+                "delay" => "delay_s",
+                other => other,
+            };
+            for (phase, written) in figures.iter().enumerate() {
+                let its = runs[phase].iter();
+                let mut its = its.filter(|run| policy.is_none_or(|policy| run["policy"] == policy));
+                let given = its.next().unwrap()[table][figure].as_f64().unwrap();
+                let given = format!("{given:.2}");
+                assert_eq!(&given, written, "{heading}: {name}, phase {phase}");
+            }
+        }
+    }
+}

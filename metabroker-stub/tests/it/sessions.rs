@@ -57,7 +57,7 @@ pub fn proposal() -> Proposal {
     }
 }
 
-fn round(round: u32, connection: Option<String>, proposal: Proposal) -> OpenConn {
+pub fn round(round: u32, connection: Option<String>, proposal: Proposal) -> OpenConn {
     OpenConn {
         initiator: "b".to_owned(),
         endpoint: Reference::of("http://127.0.0.1:9/lagrid"),
@@ -78,7 +78,7 @@ pub async fn open_with(client: &PeerClient, broker: &Handle, proposal: Proposal)
     client.call(&broker.url(), &request).await.unwrap()
 }
 
-fn code<T: std::fmt::Debug>(answer: Result<T, PeerError>) -> String {
+pub fn code<T: std::fmt::Debug>(answer: Result<T, PeerError>) -> String {
     let error = answer.expect_err("a fault");
     error.fault().expect("a fault").code.clone()
 }
