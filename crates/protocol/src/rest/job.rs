@@ -1,10 +1,10 @@
 //! Jobs as they are submitted, shown and listed.
 
 use super::component::{JobComponent, JobRequirements, is_zero, more_components};
-use super::end::JobState;
+use super::end::{JobEndReport, JobState};
 use super::place::{Place, PlacementReport};
 use super::problem::Problem;
-use gridrig_core::agent::Arrival;
+use gridrig_core::agent::{self, Arrival, JobView};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{Components, JobSpec};
 use gridrig_core::time::{SimDuration, SimTime};
@@ -102,7 +102,6 @@ impl JobSubmission {
     pub fn of(job: &Arrival) -> Self {
         let spec = &job.spec;
         let first = JobComponent::from(&spec.components.first);
-        let text = |text: &Option<Arc<str>>| text.as_deref().map(str::to_owned);
         JobSubmission {
             processors: first.processors,
             run_time: spec.run_time.to_string(),
@@ -110,9 +109,9 @@ impl JobSubmission {
             requirements: first.requirements,
             more_components: spec.components.more.iter().map(Into::into).collect(),
             id: job.id.map(|id| id.0),
-            tag: text(&job.tag),
+            tag: owned(&job.tag),
             key: job.key.clone(),
-            notify: text(&job.notify),
+            notify: owned(&job.notify),
             from: job
                 .route
                 .and_then(|route| route.from)
@@ -192,6 +191,10 @@ fn is_longer(text: &str, most: usize) -> bool {
     text.chars().nth(most).is_some()
 }
 
+fn owned(text: &Option<Arc<str>>) -> Option<String> {
+    text.as_deref().map(str::to_owned)
+}
+
 fn length(field: &str, value: &str) -> Result<SimDuration, Problem> {
     let refuse = |why: String| {
         let expected = format!("a length of time such as \"60s\" ({why})");
@@ -221,7 +224,7 @@ pub struct JobReceipt {
 }
 
 /// A job as it stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobStatus {
     /// The job's number.
     pub id: u32,
@@ -271,6 +274,44 @@ pub struct JobStatus {
     /// Where it runs, node by node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placement: Vec<PlacementReport>,
+}
+
+impl From<&JobView> for JobStatus {
+    fn from(view: &JobView) -> Self {
+        let spec = &view.spec;
+        let mut status = JobStatus {
+            id: spec.id.0,
+            tag: owned(&view.tag),
+            identity: owned(&view.identity),
+            account: spec.account,
+            processors: spec.processors(),
+            more_components: spec.components.more.iter().map(Into::into).collect(),
+            run_time: spec.run_time.to_string(),
+            requested_time: spec.requested_time.map(|time| time.to_string()),
+            arrived_ns: view.arrived.as_nanos(),
+            ..JobStatus::default()
+        };
+        let state = match &view.state {
+            agent::JobState::Queued { .. } => JobState::Queued,
+            agent::JobState::Running { start, placement } => {
+                status.start_ns = Some(start.as_nanos());
+                status.placement = placement.iter().map(Into::into).collect();
+                JobState::Running
+            }
+            agent::JobState::Sent { to } => {
+                status.sent_to = Some((*to).into());
+                JobState::Sent
+            }
+            agent::JobState::Ended(end) => {
+                let end = JobEndReport::from(end);
+                (status.reason, status.cluster) = (end.reason, end.cluster);
+                (status.start_ns, status.finish_ns) = (end.start_ns, end.finish_ns);
+                end.state
+            }
+        };
+        status.state = state.name().to_owned();
+        status
+    }
 }
 
 impl JobStatus {
