@@ -227,8 +227,6 @@ pub struct JobLabel {
     pub workload: u16,
     /// SWF field 12, if given.
     pub user: Option<u32>,
-    /// GWF column 29, if given: the account of its [`JobSpec`].
-    pub account: Option<NonZeroU32>,
     /// Whether the trace says that the job failed or was cancelled after it
     /// ran; it is replayed as it ran, and marked.
     pub failed_in_trace: bool,

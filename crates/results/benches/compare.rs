@@ -237,7 +237,6 @@ fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
                 trace_id: u64::from(id),
                 workload: 0,
                 user: Some(load.random_range(0..500)),
-                account: None,
                 failed_in_trace: false,
             },
         })

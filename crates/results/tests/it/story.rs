@@ -112,7 +112,6 @@ fn submission(job: u32, intended_ms: u64, processors: u32, run_time_s: u64) -> S
             trace_id: u64::from(job) + 100,
             workload: 0,
             user: (job == 1).then_some(7),
-            account: account(job),
             failed_in_trace: job == 2,
         },
     }

@@ -124,7 +124,6 @@ fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
             trace_id: id as u64,
             workload: 0,
             user: Some(id as u32 % 3),
-            account: NonZeroU32::new(id as u32 % 3),
             failed_in_trace: false,
         },
     };
