@@ -125,6 +125,8 @@ pub struct JobSpec {
     pub data_kib: u64,
     /// The account or project that it is charged to, by its number.
     pub account: Option<NonZeroU32>,
+    /// The program that it runs, by its number.
+    pub executable: Option<NonZeroU32>,
 }
 
 impl JobSpec {
@@ -138,6 +140,7 @@ impl JobSpec {
             requested_time: None,
             data_kib: 0,
             account: None,
+            executable: None,
         }
     }
 

@@ -230,6 +230,7 @@ fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
                 requested_time: None,
                 data_kib: 0,
                 account: None,
+                executable: None,
             },
             at: SimTime::from_nanos(u64::from(id) * 3_000_000_000),
             entry: Entry::Domain(DomainId(0)),

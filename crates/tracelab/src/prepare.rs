@@ -1,7 +1,7 @@
 //! From a trace, reduced as [`crate::reduce`] says, to the jobs of a run.
 
 use crate::error::TraceError;
-use crate::format::{ACCOUNT, USER};
+use crate::format::{ACCOUNT, EXECUTABLE, USER};
 use crate::load::{Loaded, TraceJob, load};
 use crate::reduce::{self, Reduced};
 use crate::spec::{Spread, SpreadBy, WorkloadSpec};
@@ -142,10 +142,12 @@ fn run_job(
     if spec.require_memory {
         requirements.memory_kib = job.requested_memory_kib;
     }
+    let number = |field: usize| job.ids[field].and_then(NonZeroU32::new);
     Ok(Submission {
         spec: JobSpec {
             requested_time: job.requested_time,
-            account: job.ids[ACCOUNT].and_then(NonZeroU32::new),
+            account: number(ACCOUNT),
+            executable: number(EXECUTABLE),
             ..JobSpec::of(Components::one(job.processors, requirements), job.run_time)
         },
         at,

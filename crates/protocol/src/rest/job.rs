@@ -79,6 +79,10 @@ pub struct JobSubmission {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub account: Option<NonZeroU32>,
+    /// The program that it runs, by its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    pub executable: Option<NonZeroU32>,
     /// When it was meant to arrive, in nanoseconds of the run: a job that is
     /// late by the milliseconds of the wire is still decided in the broker's
     /// cycle it was meant for.
@@ -121,6 +125,7 @@ impl JobSubmission {
             settled: false,
             data_kib: spec.data_kib,
             account: spec.account,
+            executable: spec.executable,
             meant_ns: job.meant.map(SimTime::as_nanos),
             sought: job.sought,
         }
@@ -160,6 +165,7 @@ impl JobSubmission {
             },
             data_kib: self.data_kib,
             account: self.account,
+            executable: self.executable,
         })
     }
 
@@ -240,6 +246,10 @@ pub struct JobStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub account: Option<NonZeroU32>,
+    /// The program that it runs, by its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    pub executable: Option<NonZeroU32>,
     /// Processors of all components.
     pub processors: u32,
     /// The components after the first, which has the other processors.
@@ -284,6 +294,7 @@ impl From<&JobView> for JobStatus {
             tag: owned(&view.tag),
             identity: owned(&view.identity),
             account: spec.account,
+            executable: spec.executable,
             processors: spec.processors(),
             more_components: spec.components.more.iter().map(Into::into).collect(),
             run_time: spec.run_time.to_string(),

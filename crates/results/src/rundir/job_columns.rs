@@ -83,15 +83,14 @@ type Owner = (&'static str, fn(&Submission) -> Option<u32>);
 /// The columns that say by a number whose a job is: comparisons group jobs by
 /// them, and the life of a job tells them. But for the first, a run has those of
 /// which some job has a number.
-pub const OWNERS: [Owner; 2] = [
+pub const OWNERS: [Owner; 3] = [
     ("user", |job| job.label.user),
-    (ACCOUNT, |job| Some(job.spec.account?.get())),
+    ("account", |job| Some(job.spec.account?.get())),
+    ("executable", |job| Some(job.spec.executable?.get())),
 ];
 
-const ACCOUNT: &str = "account";
-
 /// The columns in their order; `docs/run-directory.md` says what they mean.
-fn columns<'a>() -> [Column<'a, Job<'a>>; 40] {
+fn columns<'a>() -> [Column<'a, Job<'a>>; 41] {
     [
         ("job_id", U32(|of| Some(of.row.job.0))),
         (
@@ -100,6 +99,7 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 40] {
         ),
         (OWNERS[0].0, U32(|of| OWNERS[0].1(of.submission))),
         (OWNERS[1].0, U32(|of| OWNERS[1].1(of.submission))),
+        (OWNERS[2].0, U32(|of| OWNERS[2].1(of.submission))),
         ("origin_domain", Text(|of| of.domain(of.row.origin))),
         ("exec_domain", Text(|of| of.domain(of.row.exec_domain))),
         ("cluster", Text(|of| of.cluster().map(Cow::from))),
@@ -224,7 +224,11 @@ pub(super) fn read(
     let workload = batch.text("workload", index)?;
     let number = workload.and_then(|name| workload_number(manifest, name));
     let entry = batch.text("entry", index)?;
-    // Runs of before do not have these columns.
+    // Runs of before, and those without any, do not have these columns.
+    let owner = |place: usize| match OWNERS[place].0 {
+        name if batch.has(name) => Ok(batch.u32(name, index)?.and_then(NonZeroU32::new)),
+        _ => Ok(None),
+    };
     let newer = |name| match batch.has(name) {
         true => batch.text(name, index),
         false => Ok(None),
@@ -266,7 +270,8 @@ pub(super) fn read(
                 .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
             requested_time: batch.time("requested_time_ns", index)?.map(length),
             data_kib: 0,
-            account: account(batch, index)?,
+            account: owner(1)?,
+            executable: owner(2)?,
         },
         at: at.ok_or_else(|| wrong("intended_ns", None, "an instant from 0"))?,
         entry: match entry.and_then(|text| shown.find_party(text)) {
@@ -281,14 +286,6 @@ pub(super) fn read(
             failed_in_trace: batch.bool("failed_in_trace", index)?.unwrap_or(false),
         },
     })
-}
-
-/// Runs of before, and those without any, do not have this column.
-fn account(batch: &Batch<'_>, index: usize) -> Result<Option<NonZeroU32>, RunDirError> {
-    match batch.has(ACCOUNT) {
-        true => Ok(batch.u32(ACCOUNT, index)?.and_then(NonZeroU32::new)),
-        false => Ok(None),
-    }
 }
 
 /// The position of a workload; one without a name is shown by its number.

@@ -105,6 +105,7 @@ fn submission(job: u32, intended_ms: u64, processors: u32, run_time_s: u64) -> S
             requested_time: (job == 0).then(|| SimDuration::from_secs(60)),
             data_kib: 0,
             account: account(job),
+            executable: NonZeroU32::new(job).filter(|_| job < 3),
         },
         at: ms(intended_ms),
         entry: Entry::Domain(A),
