@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[cfg_attr(feature = "serde", serde(from = "ByName", into = "ByName"))]
 pub struct Generics(
     /// In the order of the names. Nearly every job has none: they cost nothing then.
-    Vec<(Arc<str>, u32)>,
+    Box<[(Arc<str>, u32)]>,
 );
 
 type ByName = BTreeMap<Arc<str>, u32>;

@@ -125,6 +125,8 @@ pub struct JobSpec {
     pub data_kib: u64,
     /// The account or project that it is charged to, by its number.
     pub account: Option<NonZeroU32>,
+    /// The program that it runs, by its number.
+    pub executable: Option<NonZeroU32>,
 }
 
 impl JobSpec {
@@ -138,6 +140,7 @@ impl JobSpec {
             requested_time: None,
             data_kib: 0,
             account: None,
+            executable: None,
         }
     }
 
@@ -227,8 +230,6 @@ pub struct JobLabel {
     pub workload: u16,
     /// SWF field 12, if given.
     pub user: Option<u32>,
-    /// GWF column 29, if given: the account of its [`JobSpec`].
-    pub account: Option<NonZeroU32>,
     /// Whether the trace says that the job failed or was cancelled after it
     /// ran; it is replayed as it ran, and marked.
     pub failed_in_trace: bool,

@@ -230,6 +230,7 @@ fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
                 requested_time: None,
                 data_kib: 0,
                 account: None,
+                executable: None,
             },
             at: SimTime::from_nanos(u64::from(id) * 3_000_000_000),
             entry: Entry::Domain(DomainId(0)),
@@ -237,7 +238,6 @@ fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
                 trace_id: u64::from(id),
                 workload: 0,
                 user: Some(load.random_range(0..500)),
-                account: None,
                 failed_in_trace: false,
             },
         })

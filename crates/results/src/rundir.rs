@@ -27,8 +27,7 @@ pub use events::UnreadableRow;
 pub use gridrig_scenario::grid::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
 pub use gridrig_scenario::{POOLED, is_bound};
 pub use job::{OneJob, SomeEvents, read_job, read_newest};
-pub(crate) use job_columns::OWNERS;
-pub use job_columns::owners_of;
+pub use job_columns::OWNERS;
 pub use manifest::{
     ChoiceDoc, ChosenShare, ChosenWindow, FileDoc, InfoDoc, MANIFEST_FORMAT, Manifest, MeasureDoc,
     ScaleDoc, StudyDoc, VariesDoc, read_manifest,

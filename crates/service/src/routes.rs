@@ -10,12 +10,12 @@ use crate::{App, Service, clock_samples, count_samples};
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use gridrig_core::agent::{Agent as _, Cancel, JobHolder, JobState, JobView};
+use gridrig_core::agent::{Agent as _, Cancel, JobHolder};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::rest::{
-    EndPage, EventPage, EventReport, JobEndReport, JobList, JobStatus, PlacementReport, Problem,
+    EndPage, EventPage, EventReport, JobEndReport, JobList, JobStatus, Problem,
 };
 use std::sync::Arc;
 
@@ -40,55 +40,11 @@ pub async fn list<S: Service>(
     let next = (views.len() == limit)
         .then(|| views.last().map(|view| view.spec.id.0))
         .flatten();
-    let mut jobs: Vec<JobStatus> = views.iter().map(status).collect();
+    let mut jobs: Vec<JobStatus> = views.iter().map(JobStatus::from).collect();
     if let Some(state) = query.state {
         jobs.retain(|job| job.state == state);
     }
     Ok(Json(JobList { jobs, next }))
-}
-
-/// A job as clients see it.
-#[must_use]
-pub fn status(view: &JobView) -> JobStatus {
-    let spec = &view.spec;
-    let mut status = JobStatus {
-        id: spec.id.0,
-        tag: view.tag.as_deref().map(str::to_owned),
-        identity: view.identity.as_deref().map(str::to_owned),
-        account: spec.account,
-        processors: spec.processors(),
-        more_components: spec.components.more.iter().map(Into::into).collect(),
-        run_time: spec.run_time.to_string(),
-        requested_time: spec.requested_time.map(|time| time.to_string()),
-        state: String::new(),
-        reason: None,
-        arrived_ns: view.arrived.as_nanos(),
-        start_ns: None,
-        finish_ns: None,
-        cluster: None,
-        sent_to: None,
-        placement: Vec::new(),
-    };
-    let state = match &view.state {
-        JobState::Queued { .. } => "queued",
-        JobState::Running { start, placement } => {
-            status.start_ns = Some(start.as_nanos());
-            status.placement = placement.iter().map(PlacementReport::from).collect();
-            "running"
-        }
-        JobState::Sent { to } => {
-            status.sent_to = Some((*to).into());
-            "sent"
-        }
-        JobState::Ended(end) => {
-            let end = JobEndReport::from(end);
-            (status.reason, status.cluster) = (end.reason, end.cluster);
-            (status.start_ns, status.finish_ns) = (end.start_ns, end.finish_ns);
-            end.state.name()
-        }
-    };
-    status.state = state.to_owned();
-    status
 }
 
 /// One job.
@@ -106,7 +62,7 @@ pub async fn show<S: Service>(
 ) -> Result<Json<JobStatus>, ProblemResponse> {
     let view = app.call(move |machine, _| machine.view(JobId(id))).await?;
     let view = view.ok_or_else(|| Problem::unknown_job(id))?;
-    Ok(Json(status(&view)))
+    Ok(Json(JobStatus::from(&view)))
 }
 
 /// Cancels a job. Whoever has one that is elsewhere is told to.
@@ -121,7 +77,7 @@ pub async fn cancel<S: Service>(app: &App<S>, id: u32) -> Result<JobStatus, Prob
         machine.view(job)
     });
     let view = call.await?.ok_or_else(|| Problem::unknown_job(id))?;
-    let status = status(&view);
+    let status = JobStatus::from(&view);
     if status.is_over() && status.state != "cancelled" {
         let detail = format!("job {id} is {}, so it cannot be cancelled", status.state);
         return Err(Problem::new(409, "job-ended", detail).into());

@@ -441,6 +441,7 @@ fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
         requested_time: requested.map(millis),
         data_kib: pick(rng, &[0, 0, 256, 1_024, 4_096]),
         account: None,
+        executable: None,
     }
 }
 

@@ -43,8 +43,8 @@ mod write;
 pub use header::Header;
 pub use lines::MAX_LINE_BYTES;
 pub use names::{
-    EXECUTABLE, GROUP, Ids, NAMED, NameTables, Names, NamesFull, PARTITION, QUEUE, SITE, USER,
-    label,
+    ACCOUNT, EXECUTABLE, GROUP, Ids, NAMED, NameTables, Names, NamesFull, PARTITION, QUEUE, SITE,
+    USER,
 };
 pub use number::Number;
 pub use reader::{TraceReader, open, open_as};

@@ -1,7 +1,7 @@
 //! From a trace, reduced as [`crate::reduce`] says, to the jobs of a run.
 
 use crate::error::TraceError;
-use crate::format::label;
+use crate::format::{ACCOUNT, EXECUTABLE, USER};
 use crate::load::{Loaded, TraceJob, load};
 use crate::reduce::{self, Reduced};
 use crate::spec::{Spread, SpreadBy, WorkloadSpec};
@@ -11,6 +11,7 @@ use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Subm
 use gridrig_core::rng;
 use gridrig_core::time::SimTime;
 use rand::RngExt as _;
+use std::num::NonZeroU32;
 
 /// A workload after its reduction.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,11 +142,12 @@ fn run_job(
     if spec.require_memory {
         requirements.memory_kib = job.requested_memory_kib;
     }
-    let label = label(&job.ids);
+    let number = |field: usize| job.ids[field].and_then(NonZeroU32::new);
     Ok(Submission {
         spec: JobSpec {
             requested_time: job.requested_time,
-            account: label.account,
+            account: number(ACCOUNT),
+            executable: number(EXECUTABLE),
             ..JobSpec::of(Components::one(job.processors, requirements), job.run_time)
         },
         at,
@@ -153,8 +155,8 @@ fn run_job(
         label: JobLabel {
             trace_id: job.trace_id,
             workload: index,
+            user: job.ids[USER],
             failed_in_trace: job.failed,
-            ..label
         },
     })
 }

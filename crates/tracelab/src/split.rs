@@ -11,6 +11,7 @@
 //! assert_eq!(dealt, [0, 1, 0, 0, 1, 0]);
 //! ```
 
+use crate::format::NAMED;
 use crate::synth::unit::{below, holder};
 use gridrig_core::rng;
 use rand::rngs::ChaCha8Rng;
@@ -24,8 +25,7 @@ pub const NONE: &str = "none";
 /// How a stream is split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// One stream per value of a field: `user`, `group`, `executable`,
-    /// `queue`, `partition` or `site`, by its place in [`crate::format::NAMED`].
+    /// One stream per value of a field, by its place in [`NAMED`].
     By(usize),
     /// Dealt out to submission points.
     Points(Points),
@@ -55,14 +55,21 @@ pub enum Deal {
 
 /// A text that is no way to split.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "split = \"{text}\": expected by=FIELD with user, group, executable, queue, partition or \
-     site, round-robin=POINTS, random=POINTS or share=POINTS, where POINTS is a number (at most \
-     {MAX_STREAMS}) or a list such as a:2,b:1 of different names of letters, digits, - and _"
-)]
+#[error("split = \"{text}\": expected {}", ways())]
 pub struct SplitError {
     /// The text.
     pub text: String,
+}
+
+/// What a way to split may be, for messages and help.
+#[must_use]
+pub fn ways() -> String {
+    format!(
+        "by={}, round-robin=POINTS, random=POINTS or share=POINTS, where POINTS is a number (at \
+         most {MAX_STREAMS}) or a list such as a:2,b:1 of different names of letters, digits, - \
+         and _",
+        NAMED.map(|(name, _)| name).join("|")
+    )
 }
 
 impl Split {
@@ -93,7 +100,7 @@ impl Split {
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
-            Split::By(field) => format!("by {}", crate::format::NAMED[*field].0),
+            Split::By(field) => format!("by {}", NAMED[*field].0),
             Split::Points(points) => {
                 let way: &str = points.deal.into();
                 let weighted = points.points.iter().any(|p| p.1 != 1);
@@ -109,7 +116,7 @@ impl Split {
 }
 
 fn field(name: &str) -> Option<usize> {
-    crate::format::NAMED.iter().position(|(n, _)| *n == name)
+    NAMED.iter().position(|(n, _)| *n == name)
 }
 
 /// A number of points, weights between colons, or names with weights.

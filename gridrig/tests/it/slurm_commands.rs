@@ -315,3 +315,15 @@ fn a_cluster_of_a_scenario_answers_during_a_run_in_real_time() {
         stderr(&output)
     );
 }
+
+#[test]
+fn sacct_shows_the_keys_of_jobs_and_chooses_by_them() {
+    let cluster = Emulated::start(4, 1, &[]);
+    let keyed = ["-A", "31", "--wckey=4", "--wrap", "sleep 600"];
+    cluster.ok("sbatch", &keyed);
+    cluster.ok("sbatch", &["--wrap", "sleep 600"]);
+    let fields = ["-X", "-n", "-P", "-o", "JobID,Account,WCKey"];
+    assert_eq!(cluster.ok("sacct", &fields), "1|31|4\n2||\n");
+    let chosen = [fields.as_slice(), &["-W", "4"]].concat();
+    assert_eq!(cluster.ok("sacct", &chosen), "1|31|4\n");
+}

@@ -65,6 +65,11 @@ fn mistakes_end_with_2_and_leave_stdout_empty() {
     );
     let told = words(&[&trace, &out, "--split", "by=user"]);
     assert!(told.contains("with {} once"), "{told}");
+    let told = words(&[&trace, &out, "--split", "by=color"]);
+    let fields = "by=user|group|executable|queue|partition|site|account,";
+    assert!(told.contains(fields), "{told}");
+    let help = stdout(&run(&["trace", "convert", "--help"]));
+    assert!(help.contains(fields), "{help}");
     let told = words(&[&trace, &out, "--offset", "3"]);
     assert!(told.contains("expected 1 duration(s) with units"), "{told}");
     let told = words(&["no-such-file.swf", &out]);

@@ -1,10 +1,10 @@
 //! Jobs as they are submitted, shown and listed.
 
 use super::component::{JobComponent, JobRequirements, is_zero, more_components};
-use super::end::JobState;
+use super::end::{JobEndReport, JobState};
 use super::place::{Place, PlacementReport};
 use super::problem::Problem;
-use gridrig_core::agent::Arrival;
+use gridrig_core::agent::{self, Arrival, JobView};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{Components, JobSpec};
 use gridrig_core::time::{SimDuration, SimTime};
@@ -79,6 +79,10 @@ pub struct JobSubmission {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub account: Option<NonZeroU32>,
+    /// The program that it runs, by its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    pub executable: Option<NonZeroU32>,
     /// When it was meant to arrive, in nanoseconds of the run: a job that is
     /// late by the milliseconds of the wire is still decided in the broker's
     /// cycle it was meant for.
@@ -102,7 +106,6 @@ impl JobSubmission {
     pub fn of(job: &Arrival) -> Self {
         let spec = &job.spec;
         let first = JobComponent::from(&spec.components.first);
-        let text = |text: &Option<Arc<str>>| text.as_deref().map(str::to_owned);
         JobSubmission {
             processors: first.processors,
             run_time: spec.run_time.to_string(),
@@ -110,9 +113,9 @@ impl JobSubmission {
             requirements: first.requirements,
             more_components: spec.components.more.iter().map(Into::into).collect(),
             id: job.id.map(|id| id.0),
-            tag: text(&job.tag),
+            tag: owned(&job.tag),
             key: job.key.clone(),
-            notify: text(&job.notify),
+            notify: owned(&job.notify),
             from: job
                 .route
                 .and_then(|route| route.from)
@@ -122,6 +125,7 @@ impl JobSubmission {
             settled: false,
             data_kib: spec.data_kib,
             account: spec.account,
+            executable: spec.executable,
             meant_ns: job.meant.map(SimTime::as_nanos),
             sought: job.sought,
         }
@@ -161,6 +165,7 @@ impl JobSubmission {
             },
             data_kib: self.data_kib,
             account: self.account,
+            executable: self.executable,
         })
     }
 
@@ -192,6 +197,10 @@ fn is_longer(text: &str, most: usize) -> bool {
     text.chars().nth(most).is_some()
 }
 
+fn owned(text: &Option<Arc<str>>) -> Option<String> {
+    text.as_deref().map(str::to_owned)
+}
+
 fn length(field: &str, value: &str) -> Result<SimDuration, Problem> {
     let refuse = |why: String| {
         let expected = format!("a length of time such as \"60s\" ({why})");
@@ -221,7 +230,7 @@ pub struct JobReceipt {
 }
 
 /// A job as it stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobStatus {
     /// The job's number.
     pub id: u32,
@@ -237,6 +246,10 @@ pub struct JobStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub account: Option<NonZeroU32>,
+    /// The program that it runs, by its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    pub executable: Option<NonZeroU32>,
     /// Processors of all components.
     pub processors: u32,
     /// The components after the first, which has the other processors.
@@ -271,6 +284,45 @@ pub struct JobStatus {
     /// Where it runs, node by node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placement: Vec<PlacementReport>,
+}
+
+impl From<&JobView> for JobStatus {
+    fn from(view: &JobView) -> Self {
+        let spec = &view.spec;
+        let mut status = JobStatus {
+            id: spec.id.0,
+            tag: owned(&view.tag),
+            identity: owned(&view.identity),
+            account: spec.account,
+            executable: spec.executable,
+            processors: spec.processors(),
+            more_components: spec.components.more.iter().map(Into::into).collect(),
+            run_time: spec.run_time.to_string(),
+            requested_time: spec.requested_time.map(|time| time.to_string()),
+            arrived_ns: view.arrived.as_nanos(),
+            ..JobStatus::default()
+        };
+        let state = match &view.state {
+            agent::JobState::Queued { .. } => JobState::Queued,
+            agent::JobState::Running { start, placement } => {
+                status.start_ns = Some(start.as_nanos());
+                status.placement = placement.iter().map(Into::into).collect();
+                JobState::Running
+            }
+            agent::JobState::Sent { to } => {
+                status.sent_to = Some((*to).into());
+                JobState::Sent
+            }
+            agent::JobState::Ended(end) => {
+                let end = JobEndReport::from(end);
+                (status.reason, status.cluster) = (end.reason, end.cluster);
+                (status.start_ns, status.finish_ns) = (end.start_ns, end.finish_ns);
+                end.state
+            }
+        };
+        status.state = state.name().to_owned();
+        status
+    }
 }
 
 impl JobStatus {

@@ -153,6 +153,7 @@ fn spec() -> impl Strategy<Value = JobSpec> {
         requested_time: times.1.map(SimDuration::from_nanos),
         data_kib: sizes.4,
         account: None,
+        executable: None,
     })
 }
 

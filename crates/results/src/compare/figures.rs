@@ -30,7 +30,7 @@ impl By {
     /// All, in the order of reports.
     pub(super) fn all() -> impl Iterator<Item = By> {
         let domains = [By::OriginDomain, By::ExecDomain].into_iter();
-        let owners = OWNERS.into_iter().map(By::Owner);
+        let owners = OWNERS.into_iter().map(|(name, _)| By::Owner(name));
         domains.chain(owners).chain([By::Size, By::RunTime])
     }
 
@@ -231,7 +231,7 @@ impl Opened<'_> {
             &super::classes::RUN_TIME_NAMES,
             |row| run_time_class(run_time_s[row] * scale),
         );
-        for name in OWNERS {
+        for (name, _) in OWNERS {
             self.by_owner(name, groups, &sums)?;
         }
         let origin = self.columns.codes("origin_domain")?;

@@ -28,80 +28,78 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 struct Job<'a> {
     row: &'a JobRow,
-    /// What was submitted, and the run of it; both are none where only the row is
-    /// looked at.
-    submission: Option<&'a Submission>,
-    run: Option<&'a RunFiles<'a>>,
+    submission: &'a Submission,
+    run: &'a RunFiles<'a>,
 }
 
 impl<'a> Job<'a> {
-    fn names(&self) -> Option<&'a Names> {
-        Some(self.run?.table.names())
+    fn names(&self) -> &'a Names {
+        self.run.table.names()
     }
 
     fn domain(&self, id: Option<DomainId>) -> Option<Cow<'a, str>> {
-        Some(self.names()?.domain(id?).into())
+        Some(self.names().domain(id?).into())
     }
 
     fn cluster(&self) -> Option<String> {
-        Some(self.names()?.cluster(self.row.cluster?))
-    }
-
-    fn workload(&self) -> Option<String> {
-        Some(self.run?.table.workload(self.row.label.workload))
+        Some(self.names().cluster(self.row.cluster?))
     }
 
     fn slowdown(&self, of: fn(&JobRow, SimDuration) -> Option<f64>) -> Option<f64> {
-        of(self.row, self.run?.info.measure.tau.0)
+        of(self.row, self.run.info.measure.tau.0)
     }
 
     fn placement(self) -> Option<(String, &'a [PlacementRun])> {
         self.row.start?;
-        Some((self.cluster()?, self.row.placement(self.run?.log)))
+        Some((self.cluster()?, self.row.placement(self.run.log)))
     }
 
-    fn entry(&self) -> Option<String> {
-        Some(self.names()?.entry(self.submission?.entry))
+    fn label(&self) -> &'a JobLabel {
+        &self.submission.label
     }
 
-    fn label(&self) -> Option<&'a JobLabel> {
-        Some(&self.submission?.label)
-    }
-
-    fn spec(&self) -> Option<&'a JobSpec> {
-        Some(&self.submission?.spec)
+    fn spec(&self) -> &'a JobSpec {
+        &self.submission.spec
     }
 
     fn generic(self) -> Option<Cow<'a, str>> {
-        let generic = &self.wants()?.generic;
+        let generic = &self.wants().generic;
         (!generic.is_empty()).then(|| generic.to_string().into())
     }
 
     fn more(self) -> Option<Cow<'a, str>> {
-        let more = self.spec()?.components.more.iter().map(JobComponent::from);
+        let more = self.spec().components.more.iter().map(JobComponent::from);
         let more: Vec<_> = more.collect();
         (!more.is_empty()).then(|| json!(more).to_string().into())
     }
 
-    fn wants(&self) -> Option<&'a Requirements> {
-        Some(&self.submission?.spec.components.first.requirements)
+    fn wants(&self) -> &'a Requirements {
+        &self.spec().components.first.requirements
     }
 }
 
-/// The columns that say by a number whose a job is: comparisons group jobs by
-/// them, and the life of a job tells them.
-pub(crate) const OWNERS: [&str; 2] = ["user", ACCOUNT];
+type Owner = (&'static str, fn(&Submission) -> Option<u32>);
 
-/// A column of runs that have it: somebody has an account there.
-const ACCOUNT: &str = "account";
+/// The columns that say by a number whose a job is: comparisons group jobs by
+/// them, and the life of a job tells them. But for the first, a run has those of
+/// which some job has a number.
+pub const OWNERS: [Owner; 3] = [
+    ("user", |job| job.label.user),
+    ("account", |job| Some(job.spec.account?.get())),
+    ("executable", |job| Some(job.spec.executable?.get())),
+];
 
 /// The columns in their order; `docs/run-directory.md` says what they mean.
-fn columns<'a>() -> [Column<'a, Job<'a>>; 40] {
+fn columns<'a>() -> [Column<'a, Job<'a>>; 41] {
     [
         ("job_id", U32(|of| Some(of.row.job.0))),
-        ("workload", Text(|of| of.workload().map(Cow::from))),
-        ("user", U32(|of| of.row.label.user)),
-        (ACCOUNT, U32(|of| Some(of.row.label.account?.get()))),
+        (
+            "workload",
+            Text(|of| Some(of.run.table.workload(of.label().workload).into())),
+        ),
+        (OWNERS[0].0, U32(|of| OWNERS[0].1(of.submission))),
+        (OWNERS[1].0, U32(|of| OWNERS[1].1(of.submission))),
+        (OWNERS[2].0, U32(|of| OWNERS[2].1(of.submission))),
         ("origin_domain", Text(|of| of.domain(of.row.origin))),
         ("exec_domain", Text(|of| of.domain(of.row.exec_domain))),
         ("cluster", Text(|of| of.cluster().map(Cow::from))),
@@ -133,37 +131,40 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 40] {
         ),
         ("forwards", U32(|of| Some(of.row.forwards))),
         ("end_ns", Time(|of| of.row.end)),
-        ("trace_job", U64(|of| Some(of.label()?.trace_id))),
+        ("trace_job", U64(|of| Some(of.label().trace_id))),
         (
             "failed_in_trace",
-            Bool(|of| Some(of.label()?.failed_in_trace)),
+            Bool(|of| Some(of.label().failed_in_trace)),
         ),
-        ("entry", Text(|of| of.entry().map(Cow::from))),
-        ("run_time_ref_ns", Length(|of| Some(of.spec()?.run_time))),
-        ("requested_time_ns", Length(|of| of.spec()?.requested_time)),
-        ("architecture", Text(|of| text(&of.wants()?.architecture))),
-        ("os", Text(|of| text(&of.wants()?.os))),
-        ("memory_kib", U64(|of| Some(of.wants()?.memory_kib))),
-        ("disk_mib", U64(|of| Some(of.wants()?.disk_mib))),
+        (
+            "entry",
+            Text(|of| Some(of.names().entry(of.submission.entry).into())),
+        ),
+        ("run_time_ref_ns", Length(|of| Some(of.spec().run_time))),
+        ("requested_time_ns", Length(|of| of.spec().requested_time)),
+        ("architecture", Text(|of| text(&of.wants().architecture))),
+        ("os", Text(|of| text(&of.wants().os))),
+        ("memory_kib", U64(|of| Some(of.wants().memory_kib))),
+        ("disk_mib", U64(|of| Some(of.wants().disk_mib))),
         (
             "speed_millionths",
-            U64(|of| Some(of.wants()?.speed_millionths)),
+            U64(|of| Some(of.wants().speed_millionths)),
         ),
         ("generic_resources", Text(Job::generic)),
     ]
 }
 
-/// The same of a run: accounts have a column where a job has one, and components
-/// where a job has several.
+/// The same of a run: components have a column where a job has several.
 fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
     let mut columns = Vec::from(columns());
     let is_one = |job: &Submission| job.spec.components.only().is_some();
     if !run.submissions.iter().all(is_one) {
         columns.push(("more_components", Text(Job::more)));
     }
-    let has_account = |job: &Submission| job.label.account.is_some();
-    if !run.submissions.iter().any(has_account) {
-        columns.retain(|(name, _)| *name != ACCOUNT);
+    for (owner, of) in &OWNERS[1..] {
+        if run.submissions.iter().all(|job| of(job).is_none()) {
+            columns.retain(|(name, _)| name != owner);
+        }
     }
     columns
 }
@@ -172,27 +173,12 @@ fn text(name: &Option<Arc<str>>) -> Option<Cow<'_, str>> {
     name.as_deref().map(Cow::from)
 }
 
-/// Whose a job is: the columns with their values.
-#[must_use]
-pub fn owners_of(row: &JobRow) -> Vec<(&'static str, Option<u32>)> {
-    let job = Job {
-        row,
-        submission: None,
-        run: None,
-    };
-    let owner = |(name, cell): Column<'_, _>| match cell {
-        U32(of) if OWNERS.contains(&name) => Some((name, of(job))),
-        _ => None,
-    };
-    columns().into_iter().filter_map(owner).collect()
-}
-
 /// The rows of a run.
 fn rows<'a>(run: &'a RunFiles<'a>) -> impl Fn(usize) -> Job<'a> {
     |row| Job {
         row: &run.table.rows()[row],
-        submission: run.submissions.get(row),
-        run: Some(run),
+        submission: &run.submissions[row],
+        run,
     }
 }
 
@@ -238,12 +224,15 @@ pub(super) fn read(
     let workload = batch.text("workload", index)?;
     let number = workload.and_then(|name| workload_number(manifest, name));
     let entry = batch.text("entry", index)?;
-    // Runs of before do not have these columns.
+    // Runs of before, and those without any, do not have these columns.
+    let owner = |place: usize| match OWNERS[place].0 {
+        name if batch.has(name) => Ok(batch.u32(name, index)?.and_then(NonZeroU32::new)),
+        _ => Ok(None),
+    };
     let newer = |name| match batch.has(name) {
         true => batch.text(name, index),
         false => Ok(None),
     };
-    let account = account(batch, index)?;
     let generic = newer("generic_resources")?;
     let generic = generic.map(|text| {
         let wrong = |expected| wrong("generic_resources", Some(text), expected);
@@ -281,7 +270,8 @@ pub(super) fn read(
                 .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
             requested_time: batch.time("requested_time_ns", index)?.map(length),
             data_kib: 0,
-            account,
+            account: owner(1)?,
+            executable: owner(2)?,
         },
         at: at.ok_or_else(|| wrong("intended_ns", None, "an instant from 0"))?,
         entry: match entry.and_then(|text| shown.find_party(text)) {
@@ -293,18 +283,9 @@ pub(super) fn read(
             trace_id: batch.u64("trace_job", index)?.unwrap_or(0),
             workload: number.ok_or_else(|| wrong("workload", workload, "a known workload"))?,
             user: batch.u32("user", index)?,
-            account,
             failed_in_trace: batch.bool("failed_in_trace", index)?.unwrap_or(false),
         },
     })
-}
-
-/// Runs of before, and those without any, do not have this column.
-fn account(batch: &Batch<'_>, index: usize) -> Result<Option<NonZeroU32>, RunDirError> {
-    match batch.has(ACCOUNT) {
-        true => Ok(batch.u32(ACCOUNT, index)?.and_then(NonZeroU32::new)),
-        false => Ok(None),
-    }
 }
 
 /// The position of a workload; one without a name is shown by its number.

@@ -327,6 +327,7 @@ fn groups_of_jobs_are_held_against_the_same_groups_of_the_baseline() {
     // Users 2, 1, 0 by 3 x 7, 2 x 6 and 1 x 5 processor-seconds.
     assert_eq!(names("user"), ["2", "1", "0"]);
     assert_eq!(names("account"), ["2", "1", "unknown"]);
+    assert_eq!(names("executable"), ["unknown", "1"]);
     let narrow = &by("size").groups[0];
     assert_eq!(narrow.cells[0].jobs, 5);
     let paired = narrow.cells[1].estimate.paired.unwrap();

@@ -105,6 +105,7 @@ fn submission(job: u32, intended_ms: u64, processors: u32, run_time_s: u64) -> S
             requested_time: (job == 0).then(|| SimDuration::from_secs(60)),
             data_kib: 0,
             account: account(job),
+            executable: NonZeroU32::new(job).filter(|_| job < 3),
         },
         at: ms(intended_ms),
         entry: Entry::Domain(A),
@@ -112,7 +113,6 @@ fn submission(job: u32, intended_ms: u64, processors: u32, run_time_s: u64) -> S
             trace_id: u64::from(job) + 100,
             workload: 0,
             user: (job == 1).then_some(7),
-            account: account(job),
             failed_in_trace: job == 2,
         },
     }

@@ -103,7 +103,8 @@ pub fn pooled(processors: u32) -> Grid {
 }
 
 /// Job i comes at 10 i s, wants 1 + i % 4 processors for 5 + i s, belongs to
-/// user i % 3 and the account of that number but for 0, and runs at the site i % 2.
+/// user i % 3 and the account of that number but for 0, runs the program 1 if i is odd,
+/// and runs at the site i % 2.
 fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
     let entry = match grid.domains.is_empty() {
         true => Entry::Cluster(ClusterId(0)),
@@ -117,6 +118,7 @@ fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
             requested_time: None,
             data_kib: 0,
             account: NonZeroU32::new(id as u32 % 3),
+            executable: NonZeroU32::new(id as u32 % 2),
         },
         at: SimTime::from_secs(10 * id as u64),
         entry,
@@ -124,7 +126,6 @@ fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
             trace_id: id as u64,
             workload: 0,
             user: Some(id as u32 % 3),
-            account: NonZeroU32::new(id as u32 % 3),
             failed_in_trace: false,
         },
     };

@@ -3,9 +3,7 @@
 use super::header::{Header, TABLE_KEY_PREFIX};
 use super::record::{COLUMN_NAMES, Record, canonical_number};
 use crate::error::{TraceError, field_name};
-use gridrig_core::job::JobLabel;
 use std::collections::{BTreeMap, HashMap};
-use std::num::NonZeroU32;
 
 /// The fields of a job that may be names, with their GWF columns.
 pub const NAMED: [(&str, usize); 7] = [
@@ -31,20 +29,10 @@ pub const PARTITION: usize = 4;
 /// The site.
 pub const SITE: usize = 5;
 /// The account, which GWF calls project; SWF has none.
-const ACCOUNT: usize = 6;
+pub const ACCOUNT: usize = 6;
 
 /// The ids of a job in the fields of [`NAMED`], in their order.
 pub type Ids = [Option<u32>; NAMED.len()];
-
-/// What of them goes with a job of a run into its results.
-#[must_use]
-pub fn label(ids: &Ids) -> JobLabel {
-    JobLabel {
-        user: ids[USER],
-        account: ids[ACCOUNT].and_then(NonZeroU32::new),
-        ..JobLabel::default()
-    }
-}
 
 /// The place in [`NAMED`] of a column of GWF, or of a field of SWF up to 16.
 pub(crate) fn place(column: usize) -> Option<usize> {

@@ -72,9 +72,41 @@ fn the_project_of_a_job_is_its_account() {
     assert_eq!(filtered("account>=1"), [7, 9]);
     let prepared = loaded.into_prepared(&whole(), 0).unwrap();
     let jobs = prepared.jobs.iter();
-    let accounts = jobs.map(|job| (job.spec.account, job.label.account));
-    let expected = [None, NonZeroU32::new(1), NonZeroU32::new(2)];
-    assert!(accounts.eq(expected.map(|account| (account, account))));
+    let accounts = jobs.map(|job| job.spec.account);
+    assert!(accounts.eq([None, NonZeroU32::new(1), NonZeroU32::new(2)]));
+}
+
+#[test]
+fn the_program_of_a_job_is_its_executable_in_either_format() {
+    let swf = |job: u32, program: &str| {
+        line(job, "0", "5", 1, 1, 1).replace(" 3 1 1 ", &format!(" 3 1 {program} "))
+    };
+    let mut programs = ["cp2k", "-1", "vasp"].into_iter();
+    let gwf = |line: &str| {
+        let mut columns: Vec<&str> = line.split('\t').collect();
+        if columns.len() > 13 {
+            columns[13] = programs.next().unwrap();
+        }
+        columns.join("\t") + "\n"
+    };
+    // The second line of the GWF text comes first; 0 is none.
+    for (text, first) in [
+        (grid().lines().map(gwf).collect(), 7),
+        (swf(8, "0") + &swf(7, "1") + &swf(9, "2"), 7),
+    ] {
+        let loaded = load_any_text(text).unwrap();
+        let filter = Filter::parse("app=1").unwrap();
+        let filtered: Vec<_> = loaded
+            .jobs
+            .iter()
+            .filter(|job| filter.holds(*job))
+            .collect();
+        assert_eq!(filtered.len(), 1);
+        assert_eq!(filtered[0].trace_id, first);
+        let prepared = loaded.into_prepared(&whole(), 0).unwrap();
+        let executables = prepared.jobs.iter().map(|job| job.spec.executable);
+        assert!(executables.eq([None, NonZeroU32::new(1), NonZeroU32::new(2)]));
+    }
 }
 
 #[test]

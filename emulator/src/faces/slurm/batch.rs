@@ -163,7 +163,7 @@ pub(super) fn command_line(called: &str, args: &[String]) -> Result<Parsed, Refu
 }
 
 /// The variables that stand for options, weaker than the command line.
-const VARIABLES: [(&str, &str); 8] = [
+const VARIABLES: [(&str, &str); 9] = [
     ("SBATCH_ACCOUNT", "account"),
     ("SBATCH_ARRAY_INX", "array"),
     ("SBATCH_EXPORT", "export"),
@@ -172,6 +172,7 @@ const VARIABLES: [(&str, &str); 8] = [
     ("SBATCH_OPEN_MODE", "open-mode"),
     ("SBATCH_PARTITION", "partition"),
     ("SBATCH_TIMELIMIT", "time"),
+    ("SBATCH_WCKEY", "wckey"),
 ];
 
 /// Everything that was asked for; later sources win: `#SBATCH` lines, the

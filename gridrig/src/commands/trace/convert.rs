@@ -10,16 +10,16 @@ use gridrig_tracelab::convert::{Input, Report, Request, convert as run};
 use gridrig_tracelab::error::ConvertError;
 use gridrig_tracelab::format::Format;
 use gridrig_tracelab::sanitize::Rules;
-use gridrig_tracelab::split::Split;
+use gridrig_tracelab::split::{Split, ways};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// `gridrig trace convert`
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(after_help = format!("Examples:
   gridrig trace convert log.swf.gz log.gwf
   gridrig trace convert log.swf clean.swf --sanitize never-ran,failed,flurry=135@47421-50307
-  gridrig trace convert log.swf 'parts/{}.swf' --split by=partition
+  gridrig trace convert log.swf 'parts/{{}}.swf' --split by=partition
   gridrig trace convert a.swf b.swf both.swf.gz --merge --offset 0s,3d
 
 Rules of --sanitize, in the order in which they apply:
@@ -27,8 +27,7 @@ Rules of --sanitize, in the order in which they apply:
   run-above-requested, wider-than=N, flurry=USER@FROM-TO (job numbers) and
   remove=FILTER, such as remove=\"user=3 and proc=1 and app=1\"
 
-Ways of --split: by=user|group|executable|queue|partition|site, round-robin=POINTS,
-  random=POINTS, share=POINTS; POINTS is a number or a list such as a:2,b:1")]
+Ways of --split: {}", ways()))]
 pub struct ConvertArgs {
     /// Trace files, SWF or GWF, gzip or plain, and last the file to write:
     /// its name tells the format (.swf or .gwf) and gzip (.gz); streams of a

@@ -9,7 +9,7 @@ use gridrig_protocol::rest::PlacementReport;
 use gridrig_results::EventLog;
 use gridrig_results::jobs::JobRow;
 use gridrig_results::names::Names;
-use gridrig_results::rundir::{OneJob, owners_of};
+use gridrig_results::rundir::{OWNERS, OneJob};
 use serde_json::{Value, json};
 
 /// Steps of a life that are shown: a job that is refused for ever has more.
@@ -76,7 +76,7 @@ fn life<'e>(
     }
     let (spec, seconds) = (&submission.spec, SimDuration::as_secs_f64);
     let queued = row.queued.zip(row.start);
-    let owners = owners_of(&row);
+    let owners = OWNERS.map(|(name, of)| (name, of(submission)));
     let mut life = json!({
         "job": spec.id.0,
         "trace_id": row.label.trace_id,

@@ -7,7 +7,7 @@ use gridrig_core::message::Route;
 fn a_job_survives_the_wire() {
     let mut spec = JobSpec::rigid(JobId(7), 3, SimDuration::from_nanos(1_234_567_891));
     spec.requested_time = Some(SimDuration::from_secs(90));
-    spec.account = NonZeroU32::new(31);
+    (spec.account, spec.executable) = (NonZeroU32::new(31), NonZeroU32::new(4));
     spec.components.first.requirements.os = Some("LINUX".into());
     spec.components.first.requirements.memory_kib = 5;
     spec.components.first.requirements.generic = "gpu:2,nic:1".parse().unwrap();
@@ -47,11 +47,35 @@ fn generic_resources_that_are_none_are_refused() {
 }
 
 #[test]
-fn account_0_is_refused() {
-    let text = r#"{"processors":2,"run_time":"60s","account":0}"#;
-    let read = serde_json::from_str::<JobSubmission>(text);
-    let problem = read.unwrap_err().to_string();
-    assert!(problem.contains("`0`, expected a nonzero u32"), "{problem}");
+fn account_0_and_executable_0_are_refused() {
+    for field in ["account", "executable"] {
+        let text = format!(r#"{{"processors":2,"run_time":"60s","{field}":0}}"#);
+        let read = serde_json::from_str::<JobSubmission>(&text);
+        let problem = read.unwrap_err().to_string();
+        assert!(problem.contains("`0`, expected a nonzero u32"), "{problem}");
+    }
+}
+
+#[test]
+fn a_status_tells_account_and_executable() {
+    let mut spec = JobSpec::rigid(JobId(7), 3, SimDuration::from_secs(60));
+    (spec.account, spec.executable) = (NonZeroU32::new(31), NonZeroU32::new(4));
+    let status = JobStatus::from(&JobView {
+        spec,
+        arrived: SimTime::from_secs(2),
+        state: agent::JobState::Running {
+            start: SimTime::from_secs(3),
+            placement: Vec::new(),
+        },
+        tag: Some("first".into()),
+        identity: None,
+    });
+    let told = serde_json::json!({
+        "id": 7, "tag": "first", "account": 31, "executable": 4, "processors": 3,
+        "run_time": "60s", "state": "running", "arrived_ns": 2_000_000_000u64,
+        "start_ns": 3_000_000_000u64,
+    });
+    assert_eq!(serde_json::to_value(&status).unwrap(), told);
 }
 
 #[test]

@@ -36,7 +36,7 @@ const fn field(name: &'static str, width: usize, shows: Shows) -> Field {
 }
 
 #[rustfmt::skip]
-static FIELDS: [Field; 47] = [
+static FIELDS: [Field; 48] = [
     field("Account", 10, Value(|l| l.job.batch.account.clone().unwrap_or_default())),
     field("AllocCPUS", 10, Value(|l| l.allocated(l.record.cpus))),
     field("AllocNodes", 10, Value(|l| l.allocated(l.record.nodes))),
@@ -83,6 +83,7 @@ static FIELDS: [Field; 47] = [
     field("UID", 6, OnlyJob(|l| l.job.batch.uid.to_string())),
     field("User", 9, OnlyJob(|l| l.job.batch.user.to_string())),
     field("UserCPU", 10, Always("00:00:00")),
+    field("WCKey", 10, OnlyJob(|l| l.job.batch.wckey.clone().unwrap_or_default())),
     field("WorkDir", 20, OnlyJob(|l| l.job.batch.work_dir.clone())),
 ];
 
@@ -250,6 +251,7 @@ fn takes(parsed: &Parsed, job: &Job, store: &JobStore) -> bool {
         && among("partition", &store.site.partition)
         && among("clusters", &store.site.cluster)
         && among("accounts", job.batch.account.as_deref().unwrap_or(""))
+        && among("wckeys", job.batch.wckey.as_deref().unwrap_or(""))
 }
 
 /// The time that `--starttime` and `--endtime` ask for.

@@ -20,8 +20,8 @@ pub(in crate::faces::slurm) const LONGEST: SimDuration = SimDuration::from_secs(
 const GRACE: SimDuration = SimDuration::from_secs(60);
 
 impl JobStore {
-    /// The job as the cluster's model takes it: accounts are known there by number,
-    /// so that one with a name is known here alone.
+    /// The job as the cluster's model takes it: accounts, and the programs that keys
+    /// stand for, are known there by number, so that one with a name is known here alone.
     pub fn spec(&self, batch: &Batch, plan: Plan) -> JobSpec {
         let processors = self.processors(batch);
         let limit = batch.limit.and_then(Limit::length);
@@ -39,9 +39,11 @@ impl JobStore {
             generic: batch.gres.clone(),
             ..Requirements::default()
         };
+        let number = |name: &Option<String>| name.as_ref()?.parse().ok();
         JobSpec {
             requested_time: limit,
-            account: batch.account.as_ref().and_then(|name| name.parse().ok()),
+            account: number(&batch.account),
+            executable: number(&batch.wckey),
             ..JobSpec::of(Components::one(processors, requirements), run_time)
         }
     }
@@ -142,6 +144,7 @@ impl JobStore {
             uid,
             user: Arc::clone(user),
             account: spec.account.map(|account| account.to_string()),
+            wckey: spec.executable.map(|executable| executable.to_string()),
             tasks: spec.processors(),
             cpus_per_task: 1,
             tasks_given: true,

@@ -209,7 +209,7 @@ fn a_begin_time_is_waited_for() {
 fn a_job_of_another_interface_is_listed_and_keeps_its_name() {
     let mut store = store();
     let mut spec = gridrig_core::job::JobSpec::rigid(JobId(7), 2, SimDuration::from_secs(3));
-    spec.account = "31".parse().ok();
+    (spec.account, spec.executable) = ("31".parse().ok(), "4".parse().ok());
     store.take_in(at(1), &spec, 0, &"root".into());
     assert!(store.take_actions().is_empty());
     store.started(at(2), JobId(7), Vec::new());
@@ -219,6 +219,7 @@ fn a_job_of_another_interface_is_listed_and_keeps_its_name() {
         ("1".to_owned(), "job-7")
     );
     assert_eq!(record.job.batch.account.as_deref(), Some("31"));
+    assert_eq!(record.job.batch.wckey.as_deref(), Some("4"));
     end(&mut store, 3, 0, EndState::Completed);
     assert_eq!(store.job(0).unwrap().state, State::Completed);
 }
@@ -236,6 +237,25 @@ fn an_account_goes_into_the_cluster_by_its_number() {
     // A name means nothing there.
     assert_eq!(account("-A physics job"), None);
     assert_eq!(account("job"), None);
+}
+
+#[test]
+fn a_wckey_goes_into_the_cluster_as_the_number_of_the_executable() {
+    let store = store();
+    let executable = |args: &str, env: &[(String, String)]| {
+        let args: Vec<String> = args.split(' ').map(str::to_owned).collect();
+        let order = batch::read("sbatch", &args, env, b"#!/bin/sh\nsleep 1\n");
+        let batch = order.unwrap().batch;
+        let plan = crate::faces::slurm::length::plan(&batch);
+        store.spec(&batch, plan).executable.map(u32::from)
+    };
+    let env = [("SBATCH_WCKEY".to_owned(), "5".to_owned())];
+    assert_eq!(executable("--wckey=4 job", &[]), Some(4));
+    assert_eq!(executable("job", &env), Some(5));
+    assert_eq!(executable("--wckey=4 job", &env), Some(4));
+    // A name means nothing there.
+    assert_eq!(executable("--wckey=cp2k job", &[]), None);
+    assert_eq!(executable("job", &[]), None);
 }
 
 #[test]
