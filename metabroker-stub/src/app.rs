@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gridrig_core::agent::{BrokerAgent, EnvelopeId, Received, Unexpected};
 use gridrig_core::event::{MessageKind, Party};
-use gridrig_core::session::Roles;
+use gridrig_core::session::{Push, Roles};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::inventory::InventoryDocument;
@@ -150,11 +150,14 @@ async fn inform(
     State(app): State<App>,
     Body(report): Body<InfoReport>,
 ) -> Result<StatusCode, ProblemResponse> {
-    let (samples, id) = (report.samples()?, report.letter.map(Into::into));
-    let info = received(&app, report.from, id, report.meant_ns, samples)?;
+    let (load, id) = (Push::from(report.samples()?), report.letter.map(Into::into));
+    let info = received(&app, report.from, id, report.meant_ns, load)?;
     let call = app.message(info.meant, move |broker, now| broker.handle(now, info));
     match call.await? {
-        Ok(is_new) => app.metrics.count_received(MessageKind::Info, is_new),
+        Ok(updated) => {
+            let is_new = updated.taken.is_some();
+            app.metrics.count_received(MessageKind::Info, is_new);
+        }
         Err(Unexpected) => {
             let detail = "field samples: expected clusters that this broker may send jobs to, \
                           reported by the domain that has them, sampled no later than now";

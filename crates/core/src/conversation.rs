@@ -140,6 +140,7 @@ pub enum ToBroker<I = Vec<LoadSample>> {
 
 /// A broker to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ToPeer<J = Box<Arrival>, I = Push> {
     /// A job. Of one that is [sought](Arrival::sought) it is asked whether the peer
     /// has it, from an earlier life of one of the two: delivered means yes.
@@ -173,7 +174,89 @@ pub enum FromLrms<I = Vec<LoadSample>> {
     Client(JobEnd),
 }
 
+/// What happens between the completions and the cycles of one instant, in this
+/// order (design 5). Where nothing fails there are neither faults nor fates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Order {
+    /// A service stops.
+    Crash,
+    /// A service is there again.
+    Repair,
+    /// Jobs are removed.
+    Cancellation,
+    /// Jobs arrive.
+    Arrival,
+    /// Jobs come back.
+    Refusal,
+    /// Ends of jobs become known.
+    Notice,
+    /// Senders learn what has become of their messages.
+    Fate,
+    /// Information is received.
+    Information,
+}
+
+/// The place in an instant: the order, the receiver's domain and cluster, and the
+/// job, or for information, which is about no job, its sender.
+type Place = (Order, u16, u16, u32);
+
+impl Entry {
+    /// The place of what a client says here about a job.
+    #[inline]
+    #[must_use]
+    pub fn place(self, order: Order, job: JobId) -> Place {
+        match self {
+            Entry::Domain(domain) => (order, domain.0, 0, job.0),
+            Entry::Cluster(cluster) => (order, 0, cluster.0 + 1, job.0),
+        }
+    }
+}
+
+impl<J, I> ToPeer<J, I> {
+    /// Its place, from this broker to that one; `job` names a job.
+    #[inline]
+    fn place(&self, from: DomainId, to: DomainId, job: impl Fn(&J) -> JobId) -> Place {
+        match self {
+            ToPeer::Forward(passed) => (Order::Arrival, to.0, 0, job(passed).0),
+            ToPeer::Cancel(job) => (Order::Cancellation, to.0, 0, job.0),
+            ToPeer::News(news) => (news.order(), to.0, 0, news.job().0),
+            ToPeer::Info(_) => (Order::Information, to.0, 1, u32::from(from.0)),
+        }
+    }
+
+    /// The same with its job as `job` makes it, or nothing if that makes nothing.
+    #[inline]
+    pub fn with_job<K, L: From<I>>(self, job: impl FnOnce(J) -> Option<K>) -> Option<ToPeer<K, L>> {
+        Some(match self {
+            ToPeer::Forward(passed) => ToPeer::Forward(job(passed)?),
+            ToPeer::Cancel(job) => ToPeer::Cancel(job),
+            ToPeer::News(news) => ToPeer::News(news),
+            ToPeer::Info(info) => ToPeer::Info(info.into()),
+        })
+    }
+}
+
+/// A broker by itself tells nothing of load.
+impl From<Infallible> for Push {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}
+
 impl<J, I> FromBroker<J, I> {
+    /// Its place, from this broker; `job` names a job.
+    #[inline]
+    pub fn place(&self, from: DomainId, job: impl Fn(&J) -> JobId) -> Place {
+        match self {
+            FromBroker::Lrms(to, ToLrms::Dispatch(passed)) => {
+                (Order::Arrival, 0, to.0 + 1, job(passed).0)
+            }
+            FromBroker::Lrms(to, ToLrms::Cancel(job)) => (Order::Cancellation, 0, to.0 + 1, job.0),
+            FromBroker::Peer(to, said) => said.place(from, *to, job),
+            FromBroker::Client(end) => (Order::Notice, 0, 0, end.job.0),
+        }
+    }
+
     /// A job on its way to this target.
     #[must_use]
     pub fn brings(target: Target, job: J) -> Self {
@@ -203,6 +286,20 @@ impl<J, I> FromBroker<J, I> {
     }
 }
 
+impl<I> FromLrms<I> {
+    /// Its place, from this LRMS.
+    #[inline]
+    pub fn place(&self, from: ClusterId) -> Place {
+        match self {
+            FromLrms::Broker(to, ToBroker::News(news)) => (news.order(), to.0, 0, news.job().0),
+            FromLrms::Broker(to, ToBroker::Info(_)) => {
+                (Order::Information, to.0, 0, u32::from(from.0))
+            }
+            FromLrms::Client(end) => (Order::Notice, 0, 0, end.job.0),
+        }
+    }
+}
+
 impl Message for FromClient {
     fn to(&self) -> Party {
         self.to.into()
@@ -210,6 +307,17 @@ impl Message for FromClient {
 
     fn kind(&self) -> Option<MessageKind> {
         matches!(self.said, ToEntry::Submit(_)).then_some(MessageKind::Submit)
+    }
+}
+
+impl News {
+    /// When in an instant it takes effect.
+    #[inline]
+    fn order(self) -> Order {
+        match self {
+            News::Ended(_) => Order::Notice,
+            News::Refused { .. } => Order::Refusal,
+        }
     }
 }
 

@@ -101,6 +101,18 @@ pub struct Received<T> {
     pub said: T,
 }
 
+impl<T> Received<T> {
+    /// Something else in the same envelope.
+    pub(crate) fn with<U>(&self, said: U) -> Received<U> {
+        Received {
+            from: self.from,
+            id: self.id,
+            meant: self.meant,
+            said,
+        }
+    }
+}
+
 /// A message as it reaches a participant over a link on which it arrives once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told<T> {

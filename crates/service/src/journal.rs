@@ -249,6 +249,7 @@ mod tests {
     use gridrig_core::ids::ClusterId;
     use gridrig_core::load::LoadSample;
     use gridrig_core::message::Target;
+    use gridrig_core::session::Push;
     use gridrig_core::time::WallTime;
 
     #[test]
@@ -259,7 +260,7 @@ mod tests {
             from: Target::Cluster(ClusterId(1)),
             id: None,
             meant: Some(SimTime::MAX),
-            said: vec![sample],
+            said: Push::from(vec![sample]),
         };
         let record = Record::Input {
             at: SimTime::MAX,

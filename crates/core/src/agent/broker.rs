@@ -13,24 +13,21 @@ mod setup;
 mod tests;
 
 pub use delivery::Lost;
-pub use inputs::{Unexpected, Updated};
-pub use links::{PeerState, Sampled};
+pub use links::{PeerState, Sampled, Unexpected, Updated};
 pub use sessions::{PeerSession, Pull, SessionChange};
 pub use setup::{BrokerSetup, GridNames, SetupError};
 
 use super::store::{JobState, JobStore, JobView, Naming};
 use super::{Agent, Cx, Handle, JobHolder, Participant};
 use crate::broker::{Access, Broker, LocalInfo};
-use crate::conversation::{Arrival, FromBroker, ToPeer};
+use crate::conversation::{Arrival, FromBroker};
 use crate::envelope::{EnvelopeId, Tally, Told};
-use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::Reason;
-use crate::load::LoadSample;
 use crate::message::{JobEnd, News, Target};
 use crate::rng;
-use crate::session::Push;
 use crate::time::{SimDuration, SimTime, WallTime};
+use links::Round;
 use notes::Notes;
 use recovery::Search;
 use sessions::Partners;
@@ -61,13 +58,6 @@ enum Reminder {
     Bring(Target, Box<Arrival>),
     /// The request to remove the job.
     Remove(Target, JobId),
-}
-
-/// The samples of one exchange, on their way to the consumers as one message.
-#[derive(Default)]
-struct Round {
-    at: SimTime,
-    samples: BTreeMap<ClusterId, LoadSample>,
 }
 
 /// Names of jobs that come without one: apart from those of a run, and by
@@ -138,48 +128,6 @@ impl BrokerAgent {
         self.broker.handle(&mut self.notes.writing(cx), input)
     }
 
-    /// The samples of one instant travel on as one message; a newer instant
-    /// sends off what an LRMS that fell silent left incomplete.
-    fn collect(&mut self, cx: &mut impl Cx<FromBroker>, sample: &LoadSample) {
-        if sample.at > self.round.at && !self.round.samples.is_empty() {
-            self.relay(cx);
-        }
-        if sample.at < self.round.at {
-            return;
-        }
-        self.round.at = sample.at;
-        self.round.samples.insert(sample.cluster, sample.clone());
-        if self.round.samples.len() >= self.broker.config().clusters.len() {
-            self.relay(cx);
-        }
-    }
-
-    fn relay(&mut self, cx: &mut impl Cx<FromBroker>) {
-        let samples = std::mem::take(&mut self.round.samples);
-        if self.frozen {
-            return;
-        }
-        let samples: Vec<LoadSample> = samples.into_values().collect();
-        for index in 0..self.broker.config().neighbours.len() {
-            let to = self.broker.config().neighbours[index];
-            let push = match self.partners.update(to.domain, &samples) {
-                Some(Some(push)) => push,
-                None if to.consumer => Push {
-                    sequence: 0,
-                    full: true,
-                    samples: samples.clone(),
-                },
-                _ => continue,
-            };
-            let told = Event::new(EventKind::InfoSent, None, self.notes.domain);
-            cx.emit(self.notes.now, told.to(to.domain));
-            // Peers have the sample one link latency after it was taken.
-            let due = self.round.at + to.latency;
-            let info = FromBroker::Peer(to.domain, ToPeer::Info(push));
-            self.notes.post(cx, None, due, info);
-        }
-    }
-
     /// Tells the broker that a job came back.
     fn refused(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, by: Target, reason: Reason) {
         let unwanted = self.broker.is_unwanted(job);
@@ -209,15 +157,6 @@ impl BrokerAgent {
         let there = self.notes.under_way.values().filter(|sent| sent.is_there());
         let targets = there.map(|sent| sent.target);
         targets.filter(|to| !self.partners.has(*to)).collect()
-    }
-
-    /// Whether samples from there are expected, and about those clusters.
-    fn expects(&self, from: Target, samples: &[LoadSample]) -> bool {
-        let its = self.broker.samples().find(|(target, _)| *target == from);
-        let is_its = |its: &[LoadSample], sample: &LoadSample| {
-            its.iter().any(|known| known.cluster == sample.cluster)
-        };
-        its.is_some_and(|(_, its)| samples.iter().all(|sample| is_its(its, sample)))
     }
 
     /// The next cycle for work that was meant for this instant: one whose

@@ -7,13 +7,12 @@
 use super::{
     Agent, Arrival, BrokerAgent, Cancel, ClientAgent, Cx, Due, Envelope, Fate, Follow, Freeze,
     FromBroker, FromClient, FromLrms, Handle, LogsRead, Lost, LrmsAgent, Message, Observation,
-    Outside, PeerSession, Published, Pull, Received, Stands, Undelivered,
+    Outside, PeerSession, Published, Pull, Received, Stands, ToPeer, Undelivered,
 };
 use crate::cluster::ProcessorIds;
 use crate::event::{Event, EventSink};
 use crate::ids::JobId;
 use crate::job::Reason;
-use crate::load::LoadSample;
 use crate::message::News;
 use crate::session::Push;
 use crate::time::{SimTime, WallTime};
@@ -277,8 +276,8 @@ inputs!(
     Job(Arrival),
     Cancel(Cancel),
     News(Received<News>),
-    Load(Received<Vec<LoadSample>>),
     Update(Received<Push>),
+    Peer(Received<ToPeer>),
     Session(PeerSession),
     Pull(Pull),
     Due(Due),

@@ -1,7 +1,7 @@
 //! Which jobs a service has seen, and what it answered.
 
 use crate::conversation::Arrival;
-use crate::envelope::EnvelopeId;
+use crate::envelope::{EnvelopeId, Undelivered};
 use crate::event::Party;
 use crate::ids::JobId;
 use crate::job::{JobSpec, Reason};
@@ -53,6 +53,16 @@ pub enum SubmitError {
     /// again learns of it.
     #[error("the job is being looked for: ask again")]
     NotFoundYet,
+}
+
+/// What it means for the message that has brought the job.
+impl From<SubmitError> for Undelivered {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::NotFoundYet => Undelivered::Busy,
+            _ => Undelivered::Declined(None),
+        }
+    }
 }
 
 /// Where a job stands.

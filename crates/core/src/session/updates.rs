@@ -38,6 +38,17 @@ pub struct Push {
     pub samples: Vec<LoadSample>,
 }
 
+/// All that is known, outside a session.
+impl From<Vec<LoadSample>> for Push {
+    fn from(samples: Vec<LoadSample>) -> Self {
+        Push {
+            sequence: 0,
+            full: true,
+            samples,
+        }
+    }
+}
+
 /// The side that tells: a provider, towards one consumer.
 #[derive(Clone, Debug, Default)]
 pub struct Publisher {

@@ -1,83 +1,13 @@
 //! What is under way, in the order in which it takes effect.
 
-use gridrig_core::agent::{FromBroker, FromLrms, ToBroker, ToLrms, ToPeer};
-use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::Entry;
-use gridrig_core::message::News;
+use gridrig_core::agent::Order;
 use gridrig_core::time::SimTime;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What happens between the completions and the cycles of one instant, in this
-/// order (design 5). Where nothing fails there are neither faults nor fates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    Crash,
-    Repair,
-    Cancellation,
-    Arrival,
-    Refusal,
-    Notice,
-    Fate,
-    Information,
-}
-
-/// The place in an instant: kind, domain, cluster and trace index, and for
-/// information, which is about no job, its sender.
-pub(super) type Place = (Kind, u16, u16, u32);
-
-/// The place of a message from a broker.
-#[inline]
-pub(super) fn place_of_broker<J, I>(
-    from: DomainId,
-    message: &FromBroker<J, I>,
-    job: impl Fn(&J) -> JobId,
-) -> Place {
-    match message {
-        FromBroker::Lrms(cluster, said) => {
-            let to = cluster.0 + 1;
-            match said {
-                ToLrms::Dispatch(passed) => (Kind::Arrival, 0, to, job(passed).0),
-                ToLrms::Cancel(job) => (Kind::Cancellation, 0, to, job.0),
-            }
-        }
-        FromBroker::Peer(domain, said) => match said {
-            ToPeer::Forward(passed) => (Kind::Arrival, domain.0, 0, job(passed).0),
-            ToPeer::Cancel(job) => (Kind::Cancellation, domain.0, 0, job.0),
-            ToPeer::News(news) => (kind_of(*news), domain.0, 0, news.job().0),
-            ToPeer::Info(_) => (Kind::Information, domain.0, 1, u32::from(from.0)),
-        },
-        FromBroker::Client(end) => (Kind::Notice, 0, 0, end.job.0),
-    }
-}
-
-/// The place of a message from an LRMS.
-#[inline]
-pub(super) fn place_of_lrms<I>(from: ClusterId, message: &FromLrms<I>) -> Place {
-    match message {
-        FromLrms::Broker(domain, said) => match said {
-            ToBroker::News(news) => (kind_of(*news), domain.0, 0, news.job().0),
-            ToBroker::Info(_) => (Kind::Information, domain.0, 0, u32::from(from.0)),
-        },
-        FromLrms::Client(end) => (Kind::Notice, 0, 0, end.job.0),
-    }
-}
-
-/// The place of what a client asks where a job enters.
-#[inline]
-pub(super) fn place_of_client(kind: Kind, to: Entry, job: JobId) -> Place {
-    match to {
-        Entry::Domain(domain) => (kind, domain.0, 0, job.0),
-        Entry::Cluster(cluster) => (kind, 0, cluster.0 + 1, job.0),
-    }
-}
-
-fn kind_of(news: News) -> Kind {
-    match news {
-        News::Ended(_) => Kind::Notice,
-        News::Refused { .. } => Kind::Refusal,
-    }
-}
+/// The place in an instant: the order, the receiver's domain and cluster, and the
+/// job, or for what is about no job its sender.
+pub(super) type Place = (Order, u16, u16, u32);
 
 /// Something that takes effect at an instant.
 pub(super) trait Timed {
@@ -170,5 +100,5 @@ impl<M: Timed> Agenda<M> {
 
 #[inline]
 fn is_about_job(place: Place) -> bool {
-    !matches!(place.0, Kind::Information | Kind::Crash | Kind::Repair)
+    !matches!(place.0, Order::Information | Order::Crash | Order::Repair)
 }

@@ -1,7 +1,7 @@
 //! Messages between brokers and LRMSs where every message arrives once.
 
-use super::agenda::{Kind, Place, Timed, place_of_broker, place_of_client, place_of_lrms};
-use gridrig_core::agent::{BrokerSends, LrmsSends, Sampled};
+use super::agenda::{Place, Timed};
+use gridrig_core::agent::{BrokerSends, LrmsSends, Order, Sampled};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Entry;
 
@@ -26,15 +26,13 @@ impl Timed for Message {
     #[inline]
     fn place(&self) -> Place {
         match self {
-            Message::Submit { to, job } => place_of_client(Kind::Arrival, *to, *job),
-            Message::Cancel { to, job } => place_of_client(Kind::Cancellation, *to, *job),
-            Message::FromBroker(from, message) => {
-                place_of_broker(*from, message, |passed| passed.job)
-            }
-            Message::FromLrms(from, message) => place_of_lrms(*from, message),
+            Message::Submit { to, job } => to.place(Order::Arrival, *job),
+            Message::Cancel { to, job } => to.place(Order::Cancellation, *job),
+            Message::FromBroker(from, message) => message.place(*from, |passed| passed.job),
+            Message::FromLrms(from, message) => message.place(*from),
             Message::Info(to, Sampled { domain, .. }) => {
                 let is_peer = u16::from(domain != to);
-                (Kind::Information, to.0, is_peer, u32::from(domain.0))
+                (Order::Information, to.0, is_peer, u32::from(domain.0))
             }
         }
     }

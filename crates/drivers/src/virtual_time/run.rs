@@ -6,7 +6,7 @@ use super::order::{Layer, Timers, play};
 use super::{Cancellation, Options, Outcome};
 use gridrig_core::agent::{
     Brought, Cancel, Completions, Due, FromBroker, FromLrms, Handle, Home, Lrms, Participant, Pass,
-    Passed, PeerState, Sampled, ToBroker, ToLrms, ToPeer, Told,
+    Passed, PeerState, Sampled, ToBroker, ToLrms, Told,
 };
 use gridrig_core::broker::{Broker, LocalInfo};
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
@@ -14,7 +14,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, Reason, Submission};
 use gridrig_core::load::LoadSample;
-use gridrig_core::message::{News, Route, Target};
+use gridrig_core::message::{Route, Target};
 use gridrig_core::policy::InformationNeed;
 use gridrig_core::rng;
 use gridrig_core::submitter::Submitter;
@@ -124,19 +124,21 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                     self.tell_lrms(to, Cancel(job));
                 }
             },
-            Message::FromBroker(from, FromBroker::Peer(to, said)) => match said {
-                ToPeer::Forward(Passed { job, .. }) if self.around.is_recalled(job) => {}
-                ToPeer::Forward(passed) => {
-                    let _ = self.bring(Entry::Domain(to), passed.job, Some(passed.route));
+            Message::FromBroker(from, FromBroker::Peer(to, said)) => {
+                let submissions = self.submissions;
+                let brought = |Passed { job, route, .. }: Passed| {
+                    let spec = &submissions[job.index()].spec;
+                    let route = Some(route);
+                    (!self.around.is_recalled(job)).then_some(Brought { spec, route })
+                };
+                if let Some(said) = said.with_job(brought) {
+                    let from = Target::Peer(from);
+                    self.tell_broker(to, Told { from, said });
                 }
-                ToPeer::News(news) => self.tell_news(to, Target::Peer(from), news),
-                ToPeer::Cancel(job) => {
-                    self.tell_broker(to, Cancel(job));
-                }
-                ToPeer::Info(never) => match never {},
-            },
-            Message::FromLrms(from, FromLrms::Broker(to, ToBroker::News(news))) => {
-                self.tell_news(to, Target::Cluster(from), news);
+            }
+            Message::FromLrms(from, FromLrms::Broker(to, ToBroker::News(said))) => {
+                let from = Target::Cluster(from);
+                self.tell_broker(to, Told { from, said });
             }
             Message::Info(to, sampled) => {
                 // It sets no timer.
@@ -165,10 +167,6 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             Entry::Domain(domain) => self.tell_broker(domain, brought),
             Entry::Cluster(cluster) => self.tell_lrms(cluster, brought),
         }
-    }
-
-    fn tell_news(&mut self, to: DomainId, from: Target, news: News) {
-        self.tell_broker(to, Told { from, said: news });
     }
 
     /// What a broker may read live, before it decides: the load of its own

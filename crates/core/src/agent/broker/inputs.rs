@@ -1,19 +1,11 @@
-//! What a broker does with jobs, news and information that reach it, and at its
-//! cycles.
+//! What a broker does with jobs and news that reach it, and at its cycles.
 
 use super::{BrokerAgent, Reminder};
 use crate::agent::store::{Opened, Receipt, SubmitError};
 use crate::agent::{Brought, Cancel, Cx, Due, Freeze, Handle};
 use crate::conversation::{Arrival, FromBroker};
 use crate::envelope::{Fate, Received, Told};
-use crate::load::LoadSample;
-use crate::message::{EndState, JobEnd, News, Target};
-use crate::session::{Push, Taken};
-use crate::time::SimDuration;
-
-/// How far ahead of this one the clock of a sender may be. A sample from the
-/// far future would outweigh every later one.
-const AHEAD: SimDuration = SimDuration::from_secs(60);
+use crate::message::{EndState, JobEnd, News};
 
 impl Handle<Arrival> for BrokerAgent {
     type Answer = Result<Receipt, SubmitError>;
@@ -108,57 +100,6 @@ impl Handle<Received<News>> for BrokerAgent {
     }
 }
 
-/// Samples of an own cluster or of a peer's clusters. The answer is whether the
-/// message is new.
-impl Handle<Received<Vec<LoadSample>>> for BrokerAgent {
-    type Answer = Result<bool, Unexpected>;
-
-    fn handle(
-        &mut self,
-        cx: &mut impl Cx<FromBroker>,
-        info: Received<Vec<LoadSample>>,
-    ) -> Self::Answer {
-        self.notes.now = self.notes.now.max(cx.now());
-        self.check(info.from, &info.said)?;
-        let new = self.notes.store.hear(info.from.into(), info.id);
-        if new {
-            self.inform(cx, info.from, &info.said);
-        }
-        Ok(new)
-    }
-}
-
-/// What a peer says of its clusters in a session. An update that will not do
-/// leaves the count as it is.
-impl Handle<Received<Push>> for BrokerAgent {
-    type Answer = Result<Updated, Unexpected>;
-
-    fn handle(&mut self, cx: &mut impl Cx<FromBroker>, update: Received<Push>) -> Self::Answer {
-        self.notes.now = self.notes.now.max(cx.now());
-        let Received { from, id, said, .. } = update;
-        self.check(from, &said.samples)?;
-        let new = self.notes.store.hear(from.into(), id);
-        let (taken, have) = self.partners.take(from, &said, new);
-        if taken == Some(Taken::New) {
-            self.inform(cx, from, &said.samples);
-        }
-        Ok(Updated { taken, have })
-    }
-}
-
-/// What became of an update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Updated {
-    /// Whether it counts; `None` if its envelope was here before.
-    pub taken: Option<Taken>,
-    /// The last update that counted.
-    pub have: u64,
-}
-
-/// Samples of clusters that their sender does not have, or from the far future.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unexpected;
-
 impl Handle<Due> for BrokerAgent {
     type Answer = ();
 
@@ -194,26 +135,6 @@ impl Handle<Freeze> for BrokerAgent {
 }
 
 impl BrokerAgent {
-    /// Whether these samples may count.
-    fn check(&self, from: Target, samples: &[LoadSample]) -> Result<(), Unexpected> {
-        let late = |sample: &LoadSample| sample.at > self.notes.now + AHEAD;
-        match self.expects(from, samples) && !samples.iter().any(late) {
-            true => Ok(()),
-            false => Err(Unexpected),
-        }
-    }
-
-    /// Samples are taken in; those of own clusters are relayed to the consumers.
-    fn inform(&mut self, cx: &mut impl Cx<FromBroker>, from: Target, samples: &[LoadSample]) {
-        self.broker.handle_info(from, samples);
-        if let Target::Cluster(_) = from {
-            for sample in samples {
-                self.collect(cx, sample);
-            }
-        }
-        self.settle();
-    }
-
     /// Says again what is due to be said again, if it is still to be said.
     fn remind(&mut self, cx: &mut impl Cx<FromBroker>) {
         while let Some(due) = self.reminders.first_entry()

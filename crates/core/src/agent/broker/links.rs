@@ -1,14 +1,20 @@
-//! A broker as a participant: what reaches it, and what it sends, over links on
-//! which every message arrives once.
+//! What reaches a broker over its links, in both layers: from clients and peers,
+//! where a message of a peer is one input, and of load, which is relayed.
 
-use crate::agent::{BrokerSends, Brought, Cancel, Cx, Due, Handle, Participant, Told};
+use super::BrokerAgent;
+use crate::agent::{BrokerSends, Brought, Cancel, Cx, Due, Handle, Participant};
 use crate::broker::{Broker, Pending};
+use crate::conversation::{FromBroker, ToPeer};
+use crate::envelope::{Received, Told, Undelivered};
 use crate::event::{Event, EventKind, Party};
-use crate::ids::DomainId;
+use crate::ids::{ClusterId, DomainId};
 use crate::job::Reason;
 use crate::load::LoadSample;
 use crate::message::{News, Route, Target};
-use crate::time::SimTime;
+use crate::session::{Push, Taken};
+use crate::time::{SimDuration, SimTime};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 impl Participant for Broker {
@@ -52,6 +58,43 @@ impl Handle<Cancel> for Broker {
     }
 }
 
+/// What a peer says over a link on which everything arrives once.
+type Heard<'a> = Told<ToPeer<Brought<'a>, Infallible>>;
+
+impl Handle<Heard<'_>> for Broker {
+    type Answer = ();
+
+    #[inline]
+    fn handle(&mut self, cx: &mut impl Cx<BrokerSends>, Told { from, said }: Heard<'_>) {
+        match said {
+            ToPeer::Forward(brought) => drop(self.handle(cx, brought)),
+            ToPeer::Cancel(job) => drop(self.handle(cx, Cancel(job))),
+            ToPeer::News(said) => self.handle(cx, Told { from, said }),
+            ToPeer::Info(never) => match never {},
+        }
+    }
+}
+
+/// What a peer says over a link that may fail. The answer is what the peer learns of
+/// its message.
+impl Handle<Received<ToPeer>> for BrokerAgent {
+    type Answer = Result<(), Undelivered>;
+
+    fn handle(&mut self, cx: &mut impl Cx<FromBroker>, heard: Received<ToPeer>) -> Self::Answer {
+        let envelope = heard.with(());
+        match heard.said {
+            ToPeer::Forward(job) => return Ok(self.handle(cx, *job).map(drop)?),
+            ToPeer::Cancel(job) => drop(self.handle(cx, Cancel(job))),
+            ToPeer::News(news) => drop(self.handle(cx, envelope.with(news))),
+            ToPeer::Info(push) => {
+                let taken = self.handle(cx, envelope.with(push));
+                taken.map_err(|Unexpected| Undelivered::Declined(None))?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// News of a job changes nothing if the job is not with whoever tells it.
 impl Handle<Told<News>> for Broker {
     type Answer = ();
@@ -66,6 +109,35 @@ impl Handle<Told<News>> for Broker {
             News::Ended(end) => self.handle_end(cx, by, end),
             News::Refused { job, reason, .. } => self.handle_refusal(cx, job, by, reason),
         }
+    }
+}
+
+impl Handle<Due> for Broker {
+    type Answer = ();
+
+    fn handle(&mut self, cx: &mut impl Cx<BrokerSends>, due: Due) {
+        self.now = cx.now();
+        if let Due::Model { loads } = due {
+            self.handle_loads(&loads);
+            self.handle_cycle(cx);
+        }
+    }
+}
+
+impl Broker {
+    /// Takes in the load of own clusters.
+    fn handle_loads(&mut self, loads: &[LoadSample]) {
+        for load in loads {
+            let from = Target::Cluster(load.cluster);
+            self.handle_info(from, std::slice::from_ref(load));
+        }
+    }
+
+    /// The way that a job has come: what a peer has not forwarded enters the grid
+    /// here.
+    pub(crate) fn way(&self, route: Option<Route>) -> Route {
+        let route = route.filter(|route| route.hop > 0);
+        route.unwrap_or(Route::entering(self.config().domain))
     }
 }
 
@@ -111,31 +183,113 @@ impl Handle<PeerState> for Broker {
     }
 }
 
-impl Handle<Due> for Broker {
-    type Answer = ();
+/// Samples of an own cluster or of a peer's clusters. An update in a session that
+/// will not do leaves the count as it is.
+impl Handle<Received<Push>> for BrokerAgent {
+    type Answer = Result<Updated, Unexpected>;
 
-    fn handle(&mut self, cx: &mut impl Cx<BrokerSends>, due: Due) {
-        self.now = cx.now();
-        if let Due::Model { loads } = due {
-            self.handle_loads(&loads);
-            self.handle_cycle(cx);
+    fn handle(&mut self, cx: &mut impl Cx<FromBroker>, update: Received<Push>) -> Self::Answer {
+        self.notes.now = self.notes.now.max(cx.now());
+        let Received { from, id, said, .. } = update;
+        self.check(from, &said.samples)?;
+        let new = self.notes.store.hear(from.into(), id);
+        let (taken, have) = self.partners.take(from, &said, new);
+        if taken == Some(Taken::New) {
+            self.inform(cx, from, &said.samples);
         }
+        Ok(Updated { taken, have })
     }
 }
 
-impl Broker {
-    /// Takes in the load of own clusters.
-    fn handle_loads(&mut self, loads: &[LoadSample]) {
-        for load in loads {
-            let from = Target::Cluster(load.cluster);
-            self.handle_info(from, std::slice::from_ref(load));
+/// What became of an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Updated {
+    /// Whether it counts; `None` if its envelope was here before.
+    pub taken: Option<Taken>,
+    /// The last update that counted.
+    pub have: u64,
+}
+
+/// Samples of clusters that their sender does not have, or from the far future.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unexpected;
+
+/// How far ahead of this one the clock of a sender may be. A sample from the
+/// far future would outweigh every later one.
+const AHEAD: SimDuration = SimDuration::from_secs(60);
+
+/// The samples of one exchange, on their way to the consumers as one message.
+#[derive(Default)]
+pub(super) struct Round {
+    at: SimTime,
+    samples: BTreeMap<ClusterId, LoadSample>,
+}
+
+impl BrokerAgent {
+    /// Whether these samples may count.
+    fn check(&self, from: Target, samples: &[LoadSample]) -> Result<(), Unexpected> {
+        let late = |sample: &LoadSample| sample.at > self.notes.now + AHEAD;
+        match self.expects(from, samples) && !samples.iter().any(late) {
+            true => Ok(()),
+            false => Err(Unexpected),
         }
     }
 
-    /// The way that a job has come: what a peer has not forwarded enters the grid
-    /// here.
-    pub(crate) fn way(&self, route: Option<Route>) -> Route {
-        let route = route.filter(|route| route.hop > 0);
-        route.unwrap_or(Route::entering(self.config().domain))
+    /// Samples are taken in; those of own clusters are relayed to the consumers.
+    fn inform(&mut self, cx: &mut impl Cx<FromBroker>, from: Target, samples: &[LoadSample]) {
+        self.broker.handle_info(from, samples);
+        if let Target::Cluster(_) = from {
+            for sample in samples {
+                self.collect(cx, sample);
+            }
+        }
+        self.settle();
+    }
+
+    /// Whether samples from there are expected, and about those clusters.
+    fn expects(&self, from: Target, samples: &[LoadSample]) -> bool {
+        let its = self.broker.samples().find(|(target, _)| *target == from);
+        let is_its = |its: &[LoadSample], sample: &LoadSample| {
+            its.iter().any(|known| known.cluster == sample.cluster)
+        };
+        its.is_some_and(|(_, its)| samples.iter().all(|sample| is_its(its, sample)))
+    }
+
+    /// The samples of one instant travel on as one message; a newer instant
+    /// sends off what an LRMS that fell silent left incomplete.
+    fn collect(&mut self, cx: &mut impl Cx<FromBroker>, sample: &LoadSample) {
+        if sample.at > self.round.at && !self.round.samples.is_empty() {
+            self.relay(cx);
+        }
+        if sample.at < self.round.at {
+            return;
+        }
+        self.round.at = sample.at;
+        self.round.samples.insert(sample.cluster, sample.clone());
+        if self.round.samples.len() >= self.broker.config().clusters.len() {
+            self.relay(cx);
+        }
+    }
+
+    fn relay(&mut self, cx: &mut impl Cx<FromBroker>) {
+        let samples = std::mem::take(&mut self.round.samples);
+        if self.frozen {
+            return;
+        }
+        let samples: Vec<LoadSample> = samples.into_values().collect();
+        for index in 0..self.broker.config().neighbours.len() {
+            let to = self.broker.config().neighbours[index];
+            let push = match self.partners.update(to.domain, &samples) {
+                Some(Some(push)) => push,
+                None if to.consumer => samples.clone().into(),
+                _ => continue,
+            };
+            let told = Event::new(EventKind::InfoSent, None, self.notes.domain);
+            cx.emit(self.notes.now, told.to(to.domain));
+            // Peers have the sample one link latency after it was taken.
+            let due = self.round.at + to.latency;
+            let info = FromBroker::Peer(to.domain, ToPeer::Info(push));
+            self.notes.post(cx, None, due, info);
+        }
     }
 }

@@ -90,7 +90,7 @@ impl Notes {
     }
 
     /// A job is sent on: what the receiver gets is noted.
-    fn send_on(&mut self, passed: Passed, target: Target, due: SimTime) -> Option<FromBroker> {
+    fn send_on(&mut self, passed: Passed, target: Target, due: SimTime) -> Option<Box<Arrival>> {
         let Passed {
             job,
             route,
@@ -109,7 +109,7 @@ impl Notes {
             *self.taken_in.entry(origin).or_default() += 1;
         }
         self.note_sent(target, sent.clone(), has_data);
-        Some(FromBroker::brings(target, sent))
+        Some(sent)
     }
 
     /// A job is with this target, or on its way there.
@@ -246,16 +246,19 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
         let notes = &mut *self.notes;
         let message = match envelope.message {
             FromBroker::Lrms(to, ToLrms::Dispatch(job)) => {
-                notes.send_on(job, Target::Cluster(to), due)
+                let sent = notes.send_on(job, Target::Cluster(to), due);
+                sent.map(|job| FromBroker::Lrms(to, ToLrms::Dispatch(job)))
             }
-            FromBroker::Peer(to, ToPeer::Forward(job)) => notes.send_on(job, Target::Peer(to), due),
             FromBroker::Lrms(to, ToLrms::Cancel(job)) => notes.removes(job, Target::Cluster(to)),
             FromBroker::Peer(to, ToPeer::Cancel(job)) => notes.removes(job, Target::Peer(to)),
             FromBroker::Peer(to, ToPeer::News(news)) => {
                 let news = notes.store.tell(to.into(), news);
                 Some(FromBroker::Peer(to, ToPeer::News(news)))
             }
-            FromBroker::Peer(_, ToPeer::Info(never)) => match never {},
+            FromBroker::Peer(to, said) => {
+                let said = said.with_job(|job| notes.send_on(job, Target::Peer(to), due));
+                said.map(|said| FromBroker::Peer(to, said))
+            }
             FromBroker::Client(end) => return self.seen(end, due),
         };
         if let Some(message) = message {

@@ -3,18 +3,19 @@ mod removal;
 
 use super::*;
 use crate::agent::tests::Tested;
-use crate::agent::{Arrival, Cancel, Due, Envelope, Message as _, ToLrms};
+use crate::agent::{Cancel, Due, Envelope, Message as _, ToLrms, ToPeer};
 use crate::cluster::ClusterConfig;
 use crate::discipline::DisciplineKind;
 use crate::envelope::{Fate, Received, Undelivered};
-use crate::event::Party;
+use crate::event::{EventKind, Party};
 use crate::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use crate::job::JobSpec;
 use crate::job::Reason;
+use crate::load::LoadSample;
 use crate::message::{EndState, Route};
 use crate::policy::Tie;
 use crate::resource::Resources;
-use crate::session::Roles;
+use crate::session::{Push, Roles};
 
 /// Site a with two clusters; b forwards to it and takes its jobs.
 fn grid(policy: &str) -> Grid {
@@ -141,8 +142,11 @@ fn the_samples_of_one_exchange_reach_a_consumer_as_one_message() {
         let mut sample = LoadSample::idle(ClusterId(cluster), 4);
         sample.at = millis(at);
         let from = Target::Cluster(ClusterId(cluster));
-        let info = received(from, vec![sample]);
-        assert_eq!(broker.handle(millis(now), info), Ok(true));
+        let info = received(from, Push::from(vec![sample]));
+        let taken = broker
+            .handle(millis(now), info)
+            .map(|updated| updated.taken);
+        assert_eq!(taken, Ok(Some(crate::session::Taken::New)));
         broker.envelopes()
     };
     assert!(report(0, 15_000, 15_010).is_empty());

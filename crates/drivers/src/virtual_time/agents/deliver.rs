@@ -5,11 +5,12 @@ use super::network::Parcel;
 use crate::faults::Passage;
 use gridrig_core::agent::{
     AfterTry, Arrival, Cancel, Envelope, Fate, FromBroker, FromClient, FromLrms, Message, Received,
-    SubmitError, ToBroker, ToEntry, ToLrms, ToPeer, Tries, Undelivered,
+    ToBroker, ToEntry, ToLrms, Tries, Undelivered,
 };
 use gridrig_core::event::{EventSink, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::message::Target;
+use gridrig_core::session::Push;
 
 type Delivered = Result<(), Undelivered>;
 
@@ -150,22 +151,9 @@ impl<S: EventSink> Agents<'_, S> {
                 }
             }
             FromBroker::Peer(peer, what) => {
-                let (by, to) = (Target::Peer(from), Party::Broker(*peer));
-                match what {
-                    ToPeer::Forward(job) => self.bring(to, (**job).clone()),
-                    ToPeer::Cancel(job) => {
-                        self.remove(to, *job);
-                        Ok(())
-                    }
-                    ToPeer::News(news) => {
-                        self.tell_broker(*peer, received(by, sent, *news));
-                        Ok(())
-                    }
-                    ToPeer::Info(push) => {
-                        let taken = self.tell_broker(*peer, received(by, sent, push.clone()));
-                        found(taken.is_some_and(|taken| taken.is_ok()))
-                    }
-                }
+                let said = received(Target::Peer(from), sent, what.clone());
+                self.tell_broker(*peer, said)
+                    .unwrap_or_else(|| found(false))
             }
             FromBroker::Client(_) => Ok(()),
         }
@@ -182,7 +170,8 @@ impl<S: EventSink> Agents<'_, S> {
                 Ok(())
             }
             ToBroker::Info(samples) => {
-                let taken = self.tell_broker(*broker, received(by, sent, samples.clone()));
+                let load = Push::from(samples.clone());
+                let taken = self.tell_broker(*broker, received(by, sent, load));
                 found(taken.is_some_and(|taken| taken.is_ok()))
             }
         }
@@ -208,11 +197,11 @@ impl<S: EventSink> Agents<'_, S> {
             Party::Client => None,
         };
         match receipt {
-            Some(Err(SubmitError::NotFoundYet)) => Err(Undelivered::Busy),
             Some(Ok(receipt)) if is_clients => receipt
                 .taken
                 .map_err(|reason| Undelivered::Declined(Some(reason))),
-            receipt => found(receipt.is_some_and(|receipt| receipt.is_ok())),
+            Some(receipt) => Ok(receipt.map(drop)?),
+            None => found(false),
         }
     }
 

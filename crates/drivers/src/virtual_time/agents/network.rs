@@ -2,11 +2,9 @@
 //! fail.
 
 use crate::faults::{FaultPlan, Links};
-use crate::virtual_time::agenda::{
-    Agenda, Kind, Place, Timed, place_of_broker, place_of_client, place_of_lrms,
-};
+use crate::virtual_time::agenda::{Agenda, Place, Timed};
 use gridrig_core::agent::{
-    Cx, Envelope, Fate, FromBroker, FromClient, FromLrms, Memory, Message, ToEntry, Tries,
+    Cx, Envelope, Fate, FromBroker, FromClient, FromLrms, Memory, Message, Order, ToEntry, Tries,
     Undelivered,
 };
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
@@ -53,7 +51,7 @@ impl From<(Envelope<FromLrms>, Tries)> for Parcel {
 
 /// The place of a question for ends and what becomes of it, which is about no job.
 fn place_of_ends(of: Entry) -> Place {
-    place_of_client(Kind::Information, of, JobId(u32::MAX))
+    of.place(Order::Information, JobId(u32::MAX))
 }
 
 impl Timed for Parcel {
@@ -62,29 +60,27 @@ impl Timed for Parcel {
 
     fn place(&self) -> Place {
         match self {
-            Parcel::Crash(domain) => (Kind::Crash, domain.0, 0, 0),
-            Parcel::Repair(domain, _) => (Kind::Repair, domain.0, 0, 0),
-            Parcel::Cancel(to, job) => place_of_client(Kind::Cancellation, *to, *job),
+            Parcel::Crash(domain) => (Order::Crash, domain.0, 0, 0),
+            Parcel::Repair(domain, _) => (Order::Repair, domain.0, 0, 0),
+            Parcel::Cancel(to, job) => to.place(Order::Cancellation, *job),
             Parcel::FromClient(sent, _) => match &sent.message.said {
-                ToEntry::Submit(job) => {
-                    place_of_client(Kind::Arrival, sent.message.to, job.spec.id)
-                }
+                ToEntry::Submit(job) => sent.message.to.place(Order::Arrival, job.spec.id),
                 ToEntry::Cancel(job) | ToEntry::Query(job) => {
-                    place_of_client(Kind::Cancellation, sent.message.to, *job)
+                    sent.message.to.place(Order::Cancellation, *job)
                 }
                 ToEntry::Ends { .. } => place_of_ends(sent.message.to),
             },
             Parcel::Ends(by, _) => place_of_ends(*by),
             Parcel::FromBroker(sent, _) => {
                 let from = sent.from.domain().unwrap_or(DomainId(0));
-                place_of_broker(from, &sent.message, |job| job.spec.id)
+                sent.message.place(from, |job| job.spec.id)
             }
             Parcel::FromLrms(sent, _) => {
                 let from = sent.from.cluster().unwrap_or(ClusterId(0));
-                place_of_lrms(from, &sent.message)
+                sent.message.place(from)
             }
             Parcel::BrokerFate(_) | Parcel::LrmsFate(_) | Parcel::ClientFate(_) => {
-                (Kind::Fate, 0, 0, 0)
+                (Order::Fate, 0, 0, 0)
             }
         }
     }
