@@ -6,7 +6,7 @@ use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_protocol::client::{Client, ClientError};
 use gridrig_protocol::tag::Tags;
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Mutex, mpsc};
 
@@ -31,29 +31,25 @@ pub type Names = BTreeMap<Place, Owner>;
 
 /// Whose jobs are, as far as is known, for others to look at while a run goes.
 #[derive(Clone, Debug, Default)]
-pub struct Owners(Arc<std::sync::Mutex<Names>>);
+pub struct Owners(Arc<parking_lot::Mutex<Names>>);
 
 impl Owners {
     /// Whose the job is that an LRMS calls so; `None` as long as nobody has
     /// looked.
     #[must_use]
     pub fn owner(&self, cluster: ClusterId, local: JobId) -> Option<Owner> {
-        self.names().get(&(cluster, local)).copied()
+        self.0.lock().get(&(cluster, local)).copied()
     }
 
     /// Notes whose a job is.
     pub fn note(&self, cluster: ClusterId, local: JobId, owner: Owner) {
-        self.names().insert((cluster, local), owner);
+        self.0.lock().insert((cluster, local), owner);
     }
 
     /// All that is known.
     #[must_use]
     pub fn all(&self) -> Names {
-        self.names().clone()
-    }
-
-    fn names(&self) -> std::sync::MutexGuard<'_, Names> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().clone()
     }
 }
 

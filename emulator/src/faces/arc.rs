@@ -30,9 +30,10 @@ use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_protocol::xml::Element;
 use gridrig_service::App;
 use gridrig_service::http::{Peer, header_text};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 
@@ -87,8 +88,7 @@ struct Face {
 
 impl Face {
     fn store(&self) -> MutexGuard<'_, Store> {
-        // Every change to the store is whole before anything could panic.
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+        self.store.lock()
     }
 
     /// A step around the LRMS, on the rig's clock.

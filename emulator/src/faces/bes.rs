@@ -25,8 +25,9 @@ use gridrig_protocol::soap::Fault;
 use gridrig_service::http::{Peer, ProblemResponse, base_of};
 use gridrig_service::soap::{self, FAULT_ACTION, Request};
 use gridrig_service::{App, incarnation};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 
 /// Where the service is found: under a path of its own, and under the one that
 /// GridWay's driver has built in.

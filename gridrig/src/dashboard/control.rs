@@ -17,11 +17,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use gridrig_protocol::rest::Problem;
 use gridrig_service::http::ProblemResponse;
+use parking_lot::{Condvar, Mutex};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Scenarios that may wait for their turn.
 const QUEUE: usize = 8;
@@ -76,18 +77,15 @@ impl Control {
 
     /// A run that somebody else has started, which the page may stop.
     pub fn adopt(&self, watch: Arc<Watch>, name: &str) {
-        self.state().running = Some((watch, name.to_owned()));
+        self.state.lock().running = Some((watch, name.to_owned()));
     }
 
     /// Works off the queue until [`close`](Self::close): the body of a thread.
     pub fn work(&self) {
         loop {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             while state.queue.is_empty() && !state.closed {
-                state = self
-                    .changed
-                    .wait(state)
-                    .unwrap_or_else(PoisonError::into_inner);
+                self.changed.wait(&mut state);
             }
             if state.closed {
                 return;
@@ -99,7 +97,7 @@ impl Control {
             state.running = Some((Arc::clone(&order.watch), name));
             drop(state);
             self.run(&order);
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.running = None;
             state.cut |= crate::interrupt::requested();
         }
@@ -142,7 +140,7 @@ impl Control {
                           dashboard`)";
             return Err(Problem::new(409, "watches-only", detail));
         }
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.closed {
             return Err(Problem::new(503, "queue-full", "the dashboard is ending"));
         }
@@ -165,7 +163,7 @@ impl Control {
     /// Stops what runs or takes it out of the queue; whether there was such a
     /// scenario.
     pub fn stop(&self, id: u64) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Some((watch, _)) = &state.running
             && watch.id() == id
         {
@@ -180,7 +178,7 @@ impl Control {
     /// Stops what runs and starts nothing more; whether anything ran, or had just
     /// seen for itself that the process is to end.
     pub fn close(&self) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.closed = true;
         state.queue.clear();
         let running = state.running.as_ref();
@@ -193,7 +191,7 @@ impl Control {
 
     /// Whether runs can be started, and the scenarios that run and wait.
     fn list(&self) -> Value {
-        let state = self.state();
+        let state = self.state.lock();
         let entry =
             |watch: &Watch, scenario: &str| json!({ "id": watch.id(), "scenario": scenario });
         let queue = state.queue.iter();
@@ -204,10 +202,6 @@ impl Control {
             "running": running.map(|(watch, name)| entry(watch, name)),
             "queue": queue.collect::<Vec<_>>(),
         })
-    }
-
-    fn state(&self) -> MutexGuard<'_, Work> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -17,9 +17,10 @@ use axum::response::{IntoResponse, Response};
 use gridrig_protocol::rest::Problem;
 use gridrig_results::catalogue::{Catalogue, CatalogueError, RunEntry};
 use gridrig_results::compare::said;
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// So many pages are made at a time: each may hold the jobs of several runs.
@@ -138,7 +139,7 @@ impl<T> Kept<T> {
         make: impl FnOnce() -> Result<T, Problem>,
         mut stays: impl FnMut(&T) -> bool,
     ) -> Result<Arc<T>, Problem> {
-        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = || self.0.lock();
         let known = |kept: &VecDeque<(String, _)>| kept.iter().position(|(own, _)| *own == key);
         let mut all = kept();
         if let Some(found) = known(&all).and_then(|at| all.remove(at)) {
@@ -190,7 +191,7 @@ impl Dashboard {
         ask: impl FnOnce(&mut Opened) -> Result<T, CatalogueError>,
     ) -> Result<T, Problem> {
         let slot = self.pages.catalogue.lock();
-        let mut slot = slot.unwrap_or_else(PoisonError::into_inner);
+        let mut slot = slot;
         let opened = || {
             // Runs that are started from the page go there. Where it cannot be
             // made, opening it says why.

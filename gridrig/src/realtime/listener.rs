@@ -9,8 +9,9 @@ use gridrig_drivers::real_time::{Recorded, Recorder, RunClock, merge};
 use gridrig_replayer::observation::{Owner, Owners};
 use gridrig_replayer::player::Outlets;
 use gridrig_service::http::{Exchange, Exchanges};
+use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Exchanges over HTTP that are kept.
 const EXCHANGES: usize = 4096;
@@ -114,7 +115,7 @@ impl Listener {
             cluster,
             waiting: VecDeque::new(),
         });
-        *heard.machines() = Machines {
+        *heard.machines.lock() = Machines {
             all: machines.collect(),
             elsewhere,
             places: BTreeMap::new(),
@@ -128,7 +129,7 @@ impl Listener {
     #[must_use]
     pub fn events(&self) -> Vec<Recorded> {
         match &self.0 {
-            Some(heard) => heard.machines().events(),
+            Some(heard) => heard.machines.lock().events(),
             None => Vec::new(),
         }
     }
@@ -139,12 +140,6 @@ impl Listener {
         self.0
             .as_ref()
             .map_or_else(Vec::new, |heard| heard.exchanges.about(job))
-    }
-}
-
-impl Heard {
-    fn machines(&self) -> MutexGuard<'_, Machines> {
-        self.machines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

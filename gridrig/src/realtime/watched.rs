@@ -9,9 +9,10 @@ use gridrig_replayer::player::Progress;
 use gridrig_service::http::metrics::{Target, TargetsFile, metrics_route, table};
 use gridrig_service::http::{self, Door, Faults, Labels, Metrics, Samples, ServiceThread};
 use gridrig_service::{clock_samples, count_samples, incarnation, lag_samples};
+use parking_lot::Mutex;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// `/metrics` of whoever submits a workload, as long as this lives.
 pub struct SubmitterMetrics {
@@ -42,7 +43,7 @@ impl SubmitterMetrics {
         }));
         let (seen, recorder) = (Arc::clone(&progress), recorder.clone());
         let look = move |samples: &mut Samples| {
-            let now = *seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = *seen.lock();
             observe(now, clock, &recorder, samples);
         };
         let router = Router::new()
@@ -61,7 +62,7 @@ impl SubmitterMetrics {
 
     /// How far the handing over has come.
     pub fn update(&self, progress: Progress) {
-        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
+        *self.progress.lock() = progress;
     }
 
     /// Where it listens.

@@ -14,8 +14,9 @@ use gridrig_protocol::lagrid::{Caller, PeerClient, SOAP_PATH, codes};
 use gridrig_protocol::rest::{Problem, SessionInfo};
 use gridrig_protocol::tls::{OutgoingTls, TlsError, peer_client};
 use gridrig_service::incarnation;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -293,7 +294,7 @@ impl Link {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// What the names begin with that this side gives to connections with the

@@ -5,12 +5,13 @@ use super::{Answer, Outlet, SubmitRequest, Template, TemplateError, shown};
 use crate::describe::{Form, whole_seconds};
 use gridrig_drivers::real_time::{RunClock, TransportError};
 use gridrig_scenario::external::{OF_A_JOB, places_of_a_job};
+use parking_lot::Mutex;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Bounds of commands.
@@ -240,7 +241,7 @@ impl CommandLog {
             "stdout": ran.stdout,
             "stderr": ran.stderr,
         });
-        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = file.lock();
         if let Err(error) = writeln!(file, "{line}") {
             tracing::warn!(%error, "what a command has said cannot be kept");
         }

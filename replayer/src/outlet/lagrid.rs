@@ -16,8 +16,9 @@ use gridrig_protocol::lagrid::{
     OpenConn, PeerClient, PeerError, QueryJob, Reference, Request, ResourceLanguage, SubmitJob,
 };
 use gridrig_protocol::soap::ANONYMOUS;
+use parking_lot::Mutex as Lock;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex as Lock, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -91,7 +92,7 @@ impl LaGrid {
     /// The name of the open connection, which is opened if there is none.
     async fn connection(&self) -> Result<Arc<str>, TransportError> {
         let mut heart = self.opening.lock().await;
-        if let Some(open) = lock(&self.link).session().connection() {
+        if let Some(open) = self.link.lock().session().connection() {
             return Ok(Arc::clone(open));
         }
         let ask = |request: OpenConn| async move { self.ask(&request).await };
@@ -105,7 +106,9 @@ impl LaGrid {
         }
         let name: Arc<str> = agreed.connection.into();
         let (now, life) = (since(self.began), agreed.incarnation);
-        lock(&self.link).opened(now, Arc::clone(&name), agreed.terms, life);
+        self.link
+            .lock()
+            .opened(now, Arc::clone(&name), agreed.terms, life);
         let beats = Beats {
             client: self.client.clone(),
             url: self.url.clone(),
@@ -143,7 +146,7 @@ impl LaGrid {
             let connection = self.connection().await?;
             let error = match self.ask(&request(connection.to_string())).await {
                 Ok(answer) => {
-                    lock(&self.link).answered(since(self.began));
+                    self.link.lock().answered(since(self.began));
                     return Ok(answer);
                 }
                 Err(error) => error,
@@ -185,7 +188,7 @@ impl LaGrid {
                 why: format!("rejected: {}", reason.unwrap_or("no reason is given")),
             });
         }
-        lock(&self.placed).insert(request.job.id, answer.job);
+        self.placed.lock().insert(request.job.id, answer.job);
         Ok(())
     }
 
@@ -221,16 +224,12 @@ impl LaGrid {
     }
 
     fn name_there(&self, job: JobId) -> Option<u32> {
-        lock(&self.placed).get(&job).copied()
+        self.placed.lock().get(&job).copied()
     }
 
     fn refused(&self, why: &str) -> TransportError {
         TransportError::declined(&self.url, 409, why)
     }
-}
-
-fn lock<T>(of: &Lock<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn since(began: Instant) -> WallTime {
@@ -241,7 +240,7 @@ fn since(began: Instant) -> WallTime {
 /// What has become of a request in a session, unless another session has been
 /// opened meanwhile; whether it has not.
 fn note(link: &Lock<PeerLink>, connection: &Arc<str>, now: WallTime, beat: Beat) -> bool {
-    let mut link = lock(link);
+    let mut link = link.lock();
     let is_open = link.session().connection() == Some(connection);
     if is_open {
         link.beat(now, beat);
@@ -263,9 +262,9 @@ impl Beats {
     async fn run(self, connection: Arc<str>) {
         let mut sequence = 0;
         loop {
-            let wake = Duration::from_nanos(lock(&self.link).wake().as_nanos());
+            let wake = Duration::from_nanos(self.link.lock().wake().as_nanos());
             tokio::time::sleep_until(self.began + wake).await;
-            let (_, ask) = lock(&self.link).see_to(since(self.began));
+            let (_, ask) = self.link.lock().see_to(since(self.began));
             match ask {
                 // The next request opens another session.
                 Some(Ask::Open) => return,

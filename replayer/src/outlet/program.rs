@@ -1,10 +1,11 @@
 //! A program of somebody else, run once: bounded in time and in what it says.
 
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
@@ -160,7 +161,7 @@ impl Tail {
             let Some(mut stream) = stream else { return };
             let mut buffer = [0; 4096];
             while let Ok(count @ 1..) = stream.read(&mut buffer).await {
-                let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut kept = into.lock();
                 kept.extend_from_slice(&buffer[..count]);
                 let spare = kept.len().saturating_sub(KEPT);
                 kept.drain(..spare);
@@ -172,7 +173,7 @@ impl Tail {
     async fn text(mut self) -> String {
         let _ = tokio::time::timeout(LEFT_BEHIND, &mut self.reading).await;
         self.reading.abort();
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock();
         String::from_utf8_lossy(&kept).into_owned()
     }
 }

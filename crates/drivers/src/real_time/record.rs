@@ -5,8 +5,9 @@ use gridrig_core::event::{Event, EventSink, Value};
 use gridrig_core::ids::JobId;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// An event that owns all it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,19 +109,19 @@ impl Recorder {
 
     /// Its events are from so many lives of the service.
     pub fn set_lives(&self, lives: u32) {
-        self.kept().lives = lives;
+        self.0.lock().lives = lives;
     }
 
     /// How many lives of the service its events are from.
     #[must_use]
     pub fn lives(&self) -> u32 {
-        self.kept().lives
+        self.0.lock().lives
     }
 
     /// How many events there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.kept().events.len()
+        self.0.lock().events.len()
     }
 
     /// Whether there is none.
@@ -132,7 +133,7 @@ impl Recorder {
     /// At most `limit` events from position `after` on.
     #[must_use]
     pub fn page(&self, after: u64, limit: usize) -> EventSlice {
-        let kept = self.kept();
+        let kept = self.0.lock();
         let first = after.max(kept.forgotten);
         let skipped = usize::try_from(first - kept.forgotten).unwrap_or(usize::MAX);
         EventSlice {
@@ -152,26 +153,21 @@ impl Recorder {
     /// stays counted.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        self.kept().counts.clone()
+        self.0.lock().counts.clone()
     }
 
     /// Takes all events out.
     #[must_use]
     pub fn take(&self) -> Vec<Recorded> {
-        let mut kept = self.kept();
+        let mut kept = self.0.lock();
         kept.forgotten += kept.events.len() as u64;
         std::mem::take(&mut kept.events).into()
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        // A panic elsewhere does not make what was recorded before it wrong.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl EventSink for Recorder {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
-        let mut kept = self.kept();
+        let mut kept = self.0.lock();
         kept.counts.count(at, &event);
         kept.events.push_back(Recorded::new(at, event));
         if kept.events.len() > kept.most {

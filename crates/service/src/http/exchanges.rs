@@ -8,9 +8,10 @@ use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use gridrig_core::time::SimTime;
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// Characters of a body that are kept.
 const KEPT_CHARS: usize = 4000;
@@ -48,10 +49,6 @@ struct Ring {
 }
 
 impl Exchanges {
-    fn ring(&self) -> MutexGuard<'_, Ring> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Keeps the newest `most`.
     #[must_use]
     pub fn keeping(most: usize) -> Self {
@@ -64,7 +61,7 @@ impl Exchanges {
     /// The kept ones about a job, oldest first.
     #[must_use]
     pub fn about(&self, job: u32) -> Vec<Exchange> {
-        let ring = self.ring();
+        let ring = self.0.lock();
         let about = ring.kept.iter().filter(|one| one.jobs.contains(&job));
         about.cloned().collect()
     }
@@ -72,12 +69,12 @@ impl Exchanges {
     /// How many older ones are forgotten.
     #[must_use]
     pub fn forgotten(&self) -> u64 {
-        self.ring().forgotten
+        self.0.lock().forgotten
     }
 
     /// Takes note of one.
     pub fn add(&self, exchange: Exchange) {
-        let mut ring = self.ring();
+        let mut ring = self.0.lock();
         ring.kept.push_back(exchange);
         while ring.kept.len() > ring.most {
             ring.kept.pop_front();

@@ -2,10 +2,11 @@
 //! process. Ending its runtime cuts every connection and every task at once,
 //! as the death of a process does.
 
+use parking_lot::Mutex;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -143,11 +144,7 @@ impl ServiceThread {
     /// What the service ended with.
     pub async fn stop(&self) -> io::Result<()> {
         self.end.send_replace(true);
-        let thread = self
-            .thread
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let thread = self.thread.lock().take();
         let Some(thread) = thread else { return Ok(()) };
         let joined = tokio::task::spawn_blocking(move || thread.join()).await;
         match joined {

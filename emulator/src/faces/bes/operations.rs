@@ -2,7 +2,6 @@
 
 use super::Face;
 use super::activity::{state, unknown};
-use super::documents::Documents;
 use crate::lrms::Lrms;
 use axum::http::header;
 use gridrig_core::agent::{Arrival, Cancel, JobHolder as _, JobView, LrmsAgent};
@@ -20,8 +19,8 @@ use gridrig_protocol::xml::{Element, Name};
 use gridrig_service::http::header_text;
 use gridrig_service::soap::Request;
 use gridrig_service::tls::ServerTls;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
 
 pub(super) async fn answer(
     face: &Face,
@@ -90,7 +89,7 @@ async fn create(
     metrics.count_received(MessageKind::Submit, !receipt.repeated);
     receipt.taken.map_err(Problem::rejected)?;
     let bytes = content_length(request);
-    face.documents().keep(receipt.job, read.job, bytes);
+    face.documents.lock().keep(receipt.job, read.job, bytes);
     let reference = face.reference(address, receipt.job);
     Ok(bes::create_activity_response(&reference, &read.ignored))
 }
@@ -194,12 +193,6 @@ fn terminated(cancelled: bool, view: &JobView) -> ActivityAnswer {
 }
 
 impl Face {
-    fn documents(&self) -> MutexGuard<'_, Documents> {
-        self.documents
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn asks_for_clients(&self) -> bool {
         let tls = self.app.config.tls.as_ref();
         tls.is_some_and(ServerTls::asks_for_clients)
@@ -209,7 +202,7 @@ impl Face {
 /// The document of an activity. One that is kept no more is made anew from
 /// what the cluster knows of the job.
 fn document(face: &Face, job: JobId, view: &JobView) -> ActivityAnswer {
-    let kept = face.documents().of(job);
+    let kept = face.documents.lock().of(job);
     let mut element = match kept {
         Some(document) => document.element(),
         None => {

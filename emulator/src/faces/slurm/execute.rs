@@ -13,6 +13,7 @@ use super::file_names::{Facts, default_output, fill};
 use super::site::Site;
 use super::store::Job;
 use environment::environment;
+use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, OpenOptions};
@@ -21,7 +22,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -179,7 +180,7 @@ impl Drop for Runner {
 }
 
 fn signal_group(process: &Mutex<Process>, signal: Signal) {
-    let mut process = process.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut process = process.lock();
     match process.group {
         Some(group) => {
             // It may just have ended.
@@ -204,7 +205,7 @@ impl Launch {
         let exited = match self.start(process) {
             Ok(Some(mut child)) => {
                 let status = child.wait();
-                let mut process = process.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut process = process.lock();
                 if let Some(group) = process.group.take() {
                     // What a script leaves behind ends with its job.
                     let _ = kill_process_group(group, Signal::KILL);
@@ -255,7 +256,7 @@ impl Launch {
             .stdout(output)
             .stderr(error)
             .process_group(0);
-        let mut process = process.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut process = process.lock();
         if process.unwanted {
             return Ok(None);
         }

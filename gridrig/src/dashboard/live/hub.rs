@@ -7,9 +7,10 @@ use super::words::Line;
 use crate::realtime::Listener;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::JobId;
+use parking_lot::Mutex;
 use serde_json::Value;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast, oneshot};
 
@@ -145,7 +146,7 @@ impl Hub {
 
     /// The whole state, and everything that comes after it.
     fn join(&self) -> (broadcast::Receiver<News>, News) {
-        let state = self.state();
+        let state = self.state.lock();
         let news = self.news.subscribe();
         (news, state.since(None))
     }
@@ -153,7 +154,7 @@ impl Hub {
     /// The whole state as JSON.
     #[must_use]
     pub fn snapshot(&self) -> Arc<str> {
-        self.state().since(None).json
+        self.state.lock().since(None).json
     }
 
     /// Sends what is new, four times a second at the most, for ever.
@@ -162,7 +163,7 @@ impl Hub {
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            let mut state = self.state();
+            let mut state = self.state.lock();
             if let Some(news) = state.news() {
                 // Nobody listening is no error.
                 let _ = self.news.send(news);
@@ -172,7 +173,7 @@ impl Hub {
 
     /// A new session begins.
     pub fn begin(&self, session: SessionDoc, runs: Vec<RunDoc>) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.session = Some(session);
         state.runs = runs;
         state.runs.truncate(RUNS);
@@ -184,7 +185,7 @@ impl Hub {
 
     /// Changes the session.
     pub fn session(&self, change: impl FnOnce(&mut SessionDoc)) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Some(session) = state.session.as_mut() {
             change(session);
         }
@@ -194,7 +195,8 @@ impl Hub {
     /// Whether this session is the one that is shown.
     #[must_use]
     pub fn shows(&self, id: u64) -> bool {
-        self.state()
+        self.state
+            .lock()
             .session
             .as_ref()
             .is_some_and(|session| session.id == id)
@@ -202,7 +204,7 @@ impl Hub {
 
     /// A run of the session begins.
     pub fn start_run(&self, position: usize, grid: Value) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.current = Some(position);
         state.grid = grid;
         state.shown = None;
@@ -214,12 +216,16 @@ impl Hub {
 
     /// A run of the session looks like this now.
     pub fn change_run(&self, position: usize, change: impl FnOnce(&mut RunDoc)) {
-        self.state().changed_runs().get_mut(position).map(change);
+        self.state
+            .lock()
+            .changed_runs()
+            .get_mut(position)
+            .map(change);
     }
 
     /// The run that goes on has come to its end and is audited and written.
     pub fn write_run(&self) {
-        let position = self.state().current;
+        let position = self.state.lock().current;
         if let Some(position) = position {
             self.change_run(position, |run| run.state = "writing");
         }
@@ -227,24 +233,24 @@ impl Hub {
 
     /// All runs of the session, to be changed.
     pub fn change_runs(&self, change: impl FnMut(&mut RunDoc)) {
-        self.state().changed_runs().iter_mut().for_each(change);
+        self.state.lock().changed_runs().iter_mut().for_each(change);
     }
 
     /// A run in real time begins, which is listened to.
     pub fn listen(&self, listener: &Listener) {
-        *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = listener.clone();
+        *self.listener.lock() = listener.clone();
     }
 
     /// What was said about a job in the last run in real time.
     #[must_use]
     pub fn exchanges(&self, job: JobId) -> Value {
-        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        let listener = self.listener.lock();
         exchange::about(&listener, job)
     }
 
     /// The run that goes on looks like this.
     pub fn publish(&self, shown: Shown) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.shown = Some(shown);
         state.dirty = true;
     }
@@ -252,7 +258,7 @@ impl Hub {
     /// Position and name of the run that goes on or was the last one.
     #[must_use]
     pub fn current(&self) -> Option<RunDoc> {
-        let state = self.state();
+        let state = self.state.lock();
         state.runs.get(state.current?).cloned()
     }
 
@@ -260,7 +266,7 @@ impl Hub {
     #[must_use]
     pub fn ask(&self, job: JobId) -> Option<oneshot::Receiver<Option<Value>>> {
         let (answer, life) = oneshot::channel();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state
             .questions
             .retain(|question| !question.answer.is_closed());
@@ -276,14 +282,9 @@ impl Hub {
     #[must_use]
     pub fn questions(&self) -> Vec<Question> {
         match self.asked.swap(false, Ordering::Relaxed) {
-            true => std::mem::take(&mut self.state().questions),
+            true => std::mem::take(&mut self.state.lock().questions),
             false => Vec::new(),
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // What is shown is replaced as a whole, so it is whole after a panic.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

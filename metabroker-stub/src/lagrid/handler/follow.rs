@@ -5,8 +5,8 @@ use super::BrokerHandler;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::message::Target;
 use gridrig_protocol::lagrid::{JobReport, JobState, QueryJob};
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long the others on a job's way may take to answer.
@@ -18,13 +18,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 pub(super) struct Asking(Mutex<BTreeSet<JobId>>);
 
 impl Asking {
-    fn jobs(&self) -> MutexGuard<'_, BTreeSet<JobId>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// `None` while somebody asks about the job already.
     fn begin(&self, job: JobId) -> Option<Question<'_>> {
-        let new = self.jobs().insert(job);
+        let new = self.0.lock().insert(job);
         new.then(|| Question { asking: self, job })
     }
 }
@@ -36,7 +32,7 @@ struct Question<'a> {
 
 impl Drop for Question<'_> {
     fn drop(&mut self) {
-        self.asking.jobs().remove(&self.job);
+        self.asking.0.lock().remove(&self.job);
     }
 }
 

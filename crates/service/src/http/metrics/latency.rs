@@ -4,9 +4,10 @@
 
 use super::samples::Samples;
 use super::table::REQUEST_DURATION;
+use parking_lot::RwLock;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 /// Upper bounds of the classes of latency, in microseconds; a last class
@@ -51,12 +52,12 @@ impl Latencies {
 
     fn route(&self, route: &str) -> Arc<Route> {
         // A panic elsewhere does not make counts wrong.
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.read();
         if let Some(found) = known.get(route) {
             return Arc::clone(found);
         }
         drop(known);
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         let has_room = known.len() < MOST_ROUTES;
         let name = if has_room { route } else { "other" };
         Arc::clone(known.entry(name.into()).or_default())
@@ -64,7 +65,7 @@ impl Latencies {
 
     /// What a scrape shows of them.
     pub fn observe(&self, samples: &mut Samples) {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.read();
         for (name, route) in &*known {
             for (method, classes) in METHODS.into_iter().chain(["other"]).zip(&route.0) {
                 for (status, histogram) in STATUS_CLASSES.iter().zip(classes) {
@@ -121,7 +122,7 @@ mod tests {
             let (method, route) = (format!("M{index}"), format!("/r{index}"));
             latencies.count(&method, &route, 999, Duration::ZERO);
         }
-        let known = latencies.0.read().unwrap();
+        let known = latencies.0.read();
         assert!(known.len() <= MOST_ROUTES + 1, "{}", known.len());
         let other = &known["other"].0[METHODS.len()][4];
         assert!(other.get().unwrap().read().1[0].1 > 9_000);
