@@ -233,12 +233,9 @@ pub(super) fn read(
         true => batch.text(name, index),
         false => Ok(None),
     };
-    let generic = newer("generic_resources")?;
-    let generic = generic.map(|text| {
-        let wrong = |expected| wrong("generic_resources", Some(text), expected);
-        text.parse().map_err(wrong)
-    });
-    let generic = generic.transpose()?;
+    let generic = newer("generic_resources")?.unwrap_or_default();
+    let no_generic = |expected| wrong("generic_resources", Some(generic), expected);
+    let generic = generic.parse().map_err(no_generic)?;
     let processors = batch.u32("processors", index)?;
     let processors =
         processors.ok_or_else(|| wrong("processors", None, "a number of processors"))?;
@@ -259,7 +256,7 @@ pub(super) fn read(
                 first: Component {
                     processors: first,
                     requirements: Requirements {
-                        generic: generic.unwrap_or_default(),
+                        generic,
                         ..requirements(batch, index)?
                     },
                 },
