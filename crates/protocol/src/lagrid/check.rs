@@ -2,14 +2,11 @@
 //! numbers, checked once for both codecs.
 
 use super::connection::{
-    Heartbeat, HeartbeatAnswer, NotifyConn, OpenConn, OpenConnAnswer, Proposal, Refusal, Taken,
-    Terms, Verdict,
+    HeartbeatAnswer, OpenConnAnswer, Proposal, Refusal, Taken, Terms, Verdict,
 };
-use super::job::{CancelJob, JobReport, NotifyJob, QueryJob, SubmitJob, SubmitJobAnswer};
+use super::job::{JobReport, SubmitJobAnswer};
 use super::reference::{Parameter, Reference};
-use super::resource::{
-    RequestResourceData, ResourceUpdate, SendResourceData, SendResourceDataAnswer,
-};
+use super::resource::{ResourceUpdate, SendResourceDataAnswer};
 use super::words::UpdateKind;
 use crate::rest::Problem;
 use crate::xml::is_xml;
@@ -17,9 +14,9 @@ use gridrig_core::load::LoadSample;
 use std::collections::BTreeSet;
 
 /// Longest name, key or code, in characters.
-const MAX_NAME: usize = 200;
+pub(super) const MAX_NAME: usize = 200;
 /// Longest reason, in characters.
-const MAX_REASON: usize = 2000;
+pub(super) const MAX_REASON: usize = 2000;
 /// Longest address, in characters.
 const MAX_ADDRESS: usize = 2000;
 /// Most parameters of an endpoint reference.
@@ -38,7 +35,12 @@ pub(super) trait Check {
 }
 
 /// Refuses a value of which this does not hold.
-fn ensure(holds: bool, field: &str, value: impl ToString, expected: &str) -> Result<(), Problem> {
+pub(super) fn ensure(
+    holds: bool,
+    field: &str,
+    value: impl ToString,
+    expected: &str,
+) -> Result<(), Problem> {
     match holds {
         true => Ok(()),
         false => Err(Problem::field(field, &value.to_string(), expected)),
@@ -46,7 +48,7 @@ fn ensure(holds: bool, field: &str, value: impl ToString, expected: &str) -> Res
 }
 
 /// A text of 1 to `most` characters that XML can carry.
-fn text(field: &str, value: &str, most: usize) -> Result<(), Problem> {
+pub(super) fn text(field: &str, value: &str, most: usize) -> Result<(), Problem> {
     let is_plain = |c: char| is_xml(c) && (c == ' ' || !c.is_control());
     let fits = !value.is_empty() && value.chars().nth(most).is_none();
     if fits && value.chars().all(is_plain) {
@@ -56,16 +58,16 @@ fn text(field: &str, value: &str, most: usize) -> Result<(), Problem> {
     Err(Problem::field(field, value, &expected))
 }
 
-fn optional(field: &str, value: &Option<String>, most: usize) -> Result<(), Problem> {
+pub(super) fn optional(field: &str, value: &Option<String>, most: usize) -> Result<(), Problem> {
     let mut given = value.iter();
     given.try_for_each(|value| text(field, value, most))
 }
 
-fn positive(field: &str, value: u64) -> Result<(), Problem> {
+pub(super) fn positive(field: &str, value: u64) -> Result<(), Problem> {
     ensure(value > 0, field, value, "at least 1")
 }
 
-fn connection(name: &str) -> Result<(), Problem> {
+pub(super) fn connection(name: &str) -> Result<(), Problem> {
     text("connection", name, MAX_NAME)
 }
 
@@ -81,7 +83,7 @@ impl Check for Reference {
     }
 }
 
-fn parameters(parameters: &[Parameter]) -> Result<(), Problem> {
+pub(super) fn parameters(parameters: &[Parameter]) -> Result<(), Problem> {
     let count = parameters.len();
     let expected = "at most 16 of them";
     ensure(count <= MAX_PARAMETERS, "parameters", count, expected)?;
@@ -130,20 +132,6 @@ impl Check for Terms {
     }
 }
 
-impl Check for OpenConn {
-    fn check(&self) -> Result<(), Problem> {
-        text("initiator", &self.initiator, MAX_NAME)?;
-        self.endpoint.check()?;
-        optional("connection", &self.connection, MAX_NAME)?;
-        positive("round", self.round.into())?;
-        positive("max_rounds", self.max_rounds.into())?;
-        let expected = format!("at most max_rounds, which is {}", self.max_rounds);
-        let (round, in_time) = (self.round, self.round <= self.max_rounds);
-        ensure(in_time, "round", round, &expected)?;
-        self.proposal.check()
-    }
-}
-
 impl Check for Refusal {
     fn check(&self) -> Result<(), Problem> {
         text("code", &self.code, MAX_NAME)?;
@@ -165,33 +153,11 @@ impl Check for OpenConnAnswer {
     }
 }
 
-impl Check for NotifyConn {
-    fn check(&self) -> Result<(), Problem> {
-        connection(&self.connection)?;
-        text("code", &self.code, MAX_NAME)?;
-        text("reason", &self.reason, MAX_REASON)
-    }
-}
-
 impl Check for Taken {}
-
-impl Check for Heartbeat {
-    fn check(&self) -> Result<(), Problem> {
-        connection(&self.connection)?;
-        positive("sequence", self.sequence)
-    }
-}
 
 impl Check for HeartbeatAnswer {
     fn check(&self) -> Result<(), Problem> {
         positive("sequence", self.sequence)
-    }
-}
-
-impl Check for RequestResourceData {
-    fn check(&self) -> Result<(), Problem> {
-        connection(&self.connection)?;
-        self.since.map_or(Ok(()), |since| positive("since", since))
     }
 }
 
@@ -237,33 +203,7 @@ impl Check for ResourceUpdate {
     }
 }
 
-impl Check for SendResourceData {
-    fn check(&self) -> Result<(), Problem> {
-        connection(&self.connection)?;
-        self.update.check()
-    }
-}
-
 impl Check for SendResourceDataAnswer {}
-
-impl<J> Check for SubmitJob<J> {
-    fn check(&self) -> Result<(), Problem> {
-        connection(&self.connection)?;
-        text("key", &self.key, MAX_NAME)?;
-        if let Some(origin) = &self.origin {
-            text("origin.domain", &origin.domain, MAX_NAME)?;
-            optional("origin.user", &origin.user, MAX_NAME)?;
-        }
-        if let Some(forwarder) = &self.forwarder {
-            forwarder.check()?;
-        }
-        let (entered, by) = (self.origin.is_some(), self.forwarder.is_some());
-        let expected = "the endpoint of whoever forwards the job (hop > 0)";
-        ensure(self.hop == 0 || by, "forwarder", "", expected)?;
-        let expected = "where a forwarded job (hop > 0) entered";
-        ensure(self.hop == 0 || entered, "origin", "", expected)
-    }
-}
 
 impl Check for SubmitJobAnswer {
     fn check(&self) -> Result<(), Problem> {
@@ -272,28 +212,8 @@ impl Check for SubmitJobAnswer {
     }
 }
 
-impl Check for QueryJob {
-    fn check(&self) -> Result<(), Problem> {
-        connection(&self.connection)
-    }
-}
-
-impl Check for CancelJob {
-    fn check(&self) -> Result<(), Problem> {
-        connection(&self.connection)
-    }
-}
-
 impl Check for JobReport {
     fn check(&self) -> Result<(), Problem> {
         optional("reason", &self.reason, MAX_NAME)
-    }
-}
-
-impl Check for NotifyJob {
-    fn check(&self) -> Result<(), Problem> {
-        connection(&self.connection)?;
-        parameters(&self.reference)?;
-        self.report.check()
     }
 }

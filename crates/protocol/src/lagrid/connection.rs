@@ -1,7 +1,7 @@
-//! Messages about connections: `openConn`, `notifyConn`, `heartbeat`.
+//! Parts of messages about connections, and the answers to these.
 
 use super::reference::Reference;
-use super::words::{Auth, ConnEvent, Form, JobLanguage, ResourceLanguage, Role};
+use super::words::{Auth, Form, JobLanguage, ResourceLanguage, Role};
 use super::xml::{LaGrid, parts};
 use crate::rest::Problem;
 use crate::xml::record::{Field, Fields, Language as _, Tag};
@@ -9,29 +9,6 @@ use crate::xml::{Element, LAGRID};
 use serde::{Deserialize, Serialize};
 
 parts! {
-    /// A round of a negotiation (section 2.1): what the initiator proposes. One
-    /// that names an established connection negotiates its terms again; the old
-    /// ones hold until there are others.
-    pub struct OpenConn {
-        /// The initiator's domain, by name.
-        pub initiator: String = "initiator",
-        /// Where the initiator takes messages.
-        pub endpoint: Reference = "endpoint",
-        /// Which life of the initiator this is: one that was restarted has
-        /// another, greater number.
-        pub incarnation: u64 = "incarnation",
-        /// The negotiation or connection, as the responder named it; absent in the
-        /// first round of a new one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub connection: Option<String> = "connection",
-        /// Which round it is, from 1.
-        pub round: u32 = "round",
-        /// Rounds after which the initiator gives up.
-        pub max_rounds: u32 = "maxRounds",
-        /// What it proposes.
-        pub proposal: Proposal = "proposal",
-    }
-
     /// What a party would agree to. Lists are in order of preference.
     pub struct Proposal {
         /// How the parties may show who they are.
@@ -129,18 +106,6 @@ parts! {
         pub reason: String = "reason",
     }
 
-    /// Tells of an error on a connection, or ends it.
-    pub struct NotifyConn {
-        /// The connection.
-        pub connection: String = "connection",
-        /// What has happened.
-        pub event: ConnEvent = "event",
-        /// A fixed name of what has happened.
-        pub code: String = "code",
-        /// What has happened in a sentence.
-        pub reason: String = "reason",
-    }
-
     /// The answer to a message that wants none: it has been taken in.
     #[derive(Default)]
     pub struct Taken {
@@ -148,16 +113,6 @@ parts! {
         /// nothing.
         #[serde(default)]
         pub repeated: bool = "repeated" [or false],
-    }
-
-    /// A sign of life.
-    pub struct Heartbeat {
-        /// The connection.
-        pub connection: String = "connection",
-        /// Rises from sign to sign of one party on one connection, from 1.
-        pub sequence: u64 = "sequence",
-        /// Which life of the sender this is.
-        pub incarnation: u64 = "incarnation",
     }
 
     /// The answer to a sign of life.

@@ -1,9 +1,6 @@
 //! Who answers.
 
-use super::{
-    CancelJob, Heartbeat, NotifyConn, NotifyJob, OpenConn, QueryJob, Request, RequestResourceData,
-    SendResourceData, SubmitJob,
-};
+use super::Request;
 use crate::rest::Problem;
 use std::fmt;
 use std::future::Future;
@@ -80,18 +77,4 @@ pub trait Answers<R: Request>: Send + Sync + 'static {
         caller: &Caller,
         request: R,
     ) -> impl Future<Output = Result<R::Answer, Problem>> + Send;
-}
-
-/// Whoever answers them all.
-pub trait Handler:
-    Answers<OpenConn>
-    + Answers<NotifyConn>
-    + Answers<Heartbeat>
-    + Answers<RequestResourceData>
-    + Answers<SendResourceData>
-    + Answers<SubmitJob>
-    + Answers<QueryJob>
-    + Answers<NotifyJob>
-    + Answers<CancelJob>
-{
 }

@@ -3,11 +3,9 @@
 use super::check::Check;
 use super::xml;
 use super::{
-    CancelJob, Heartbeat, HeartbeatAnswer, JobReport, NotifyConn, NotifyJob, OpenConn,
-    OpenConnAnswer, Operation, Parameter, QueryJob, RequestResourceData, ResourceUpdate,
-    SendResourceData, SendResourceDataAnswer, SubmitJob, SubmitJobAnswer, Taken,
+    HeartbeatAnswer, JobReport, OpenConnAnswer, Operation, Parameter, ResourceUpdate,
+    SendResourceDataAnswer, SubmitJobAnswer, Taken,
 };
-use crate::jsdl::JobDefinition;
 use crate::rest::Problem;
 use crate::xml::{Element, Name};
 use serde::Serialize;
@@ -57,11 +55,11 @@ pub trait Request: Message {
 
 /// Writes what can always be written: our messages have no maps with keys
 /// other than texts, and no value of theirs fails to serialize.
-fn write_json(message: &impl Serialize) -> Vec<u8> {
+pub(super) fn write_json(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).unwrap_or_default()
 }
 
-fn read_json<T: DeserializeOwned>(document: &[u8]) -> Result<T, Problem> {
+pub(super) fn read_json<T: DeserializeOwned>(document: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(document).map_err(|error| {
         let code = match error.classify() {
             serde_json::error::Category::Data => super::codes::INVALID,
@@ -73,7 +71,7 @@ fn read_json<T: DeserializeOwned>(document: &[u8]) -> Result<T, Problem> {
     })
 }
 
-fn checked<T: Check>(message: T) -> Result<T, Problem> {
+pub(super) fn checked<T: Check>(message: T) -> Result<T, Problem> {
     message.check()?;
     Ok(message)
 }
@@ -102,60 +100,9 @@ macro_rules! messages {
     )+};
 }
 
+pub(super) use messages;
+
 messages! {
-    OpenConn, OpenConnAnswer, NotifyConn, Taken, Heartbeat, HeartbeatAnswer, RequestResourceData,
-    ResourceUpdate, SendResourceData, SendResourceDataAnswer, SubmitJobAnswer, QueryJob,
-    CancelJob, JobReport,
-    NotifyJob {
-        fn reference(&self) -> &[Parameter] {
-            &self.reference
-        }
-
-        fn with_header(self, header: &[Element]) -> Result<Self, Problem> {
-            let reference = xml::parameters(header)?;
-            checked(NotifyJob { reference, ..self })
-        }
-    },
-}
-
-/// In JSON the job's description is the text of its document.
-impl Message for SubmitJob {
-    fn to_element(&self, name: impl Into<Name>) -> Element {
-        xml::to_element(self, name)
-    }
-
-    fn from_element(element: &Element) -> Result<Self, Problem> {
-        checked(xml::from_element(element)?)
-    }
-
-    fn to_json(&self) -> Vec<u8> {
-        let text = self.clone().try_map(|job| Ok::<_, Problem>(job.write()));
-        text.map(|text| write_json(&text)).unwrap_or_default()
-    }
-
-    fn from_json(document: &[u8]) -> Result<Self, Problem> {
-        let text: SubmitJob<String> = checked(read_json(document)?)?;
-        text.try_map(|text| Ok(JobDefinition::read("jsdl", text.as_bytes())?))
-    }
-}
-
-macro_rules! requests {
-    ($($kind:ident => $answer:ty,)+) => {$(
-        impl Request for $kind {
-            type Answer = $answer;
-            const OPERATION: Operation = Operation::$kind;
-        }
-    )+};
-}
-
-requests! {
-    OpenConn => OpenConnAnswer,
-    NotifyConn => Taken,
-    Heartbeat => HeartbeatAnswer,
-    RequestResourceData => ResourceUpdate,
-    SendResourceData => SendResourceDataAnswer,
-    SubmitJob => SubmitJobAnswer,
-    QueryJob => JobReport,
-    NotifyJob => Taken,
-    CancelJob => JobReport,
+    OpenConnAnswer, Taken, HeartbeatAnswer, ResourceUpdate, SendResourceDataAnswer,
+    SubmitJobAnswer, JobReport,
 }

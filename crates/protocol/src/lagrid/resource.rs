@@ -1,25 +1,12 @@
-//! Messages about resources: `requestResourceData`, `sendResourceData`.
+//! Parts of messages about resources, and the answers to these.
 
 use super::words::{Form, UpdateKind, UpdateVerdict};
 use super::xml::{LaGrid, parts};
 use crate::inventory::InventoryDocument;
-use crate::rest::{LetterName, LoadReport, NodeGroup};
+use crate::rest::{LoadReport, NodeGroup};
 use crate::xml::LAGRID;
 
 parts! {
-    /// A consumer asks a provider for its resources (pull).
-    pub struct RequestResourceData {
-        /// The connection.
-        pub connection: String = "connection",
-        /// How far the information shall be aggregated; absent, as agreed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub form: Option<Form> = "form",
-        /// The last update that the consumer has, for an incremental answer;
-        /// absent, the answer is full.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub since: Option<u64> = "since",
-    }
-
     /// A provider's resources, or what has changed of them. Updates of one
     /// provider on one connection have rising sequence numbers, pushed and pulled
     /// ones alike.
@@ -57,20 +44,6 @@ parts! {
         pub groups: Vec<NodeGroup> = "nodes",
         /// Its load.
         pub load: LoadReport = "load",
-    }
-
-    /// A provider tells a consumer of its resources (push).
-    pub struct SendResourceData {
-        /// The connection.
-        pub connection: String = "connection",
-        /// The name of this letter; without one it is never a repetition.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub letter: Option<LetterName> = "letter",
-        /// When it was meant to arrive, in nanoseconds of the run.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pub meant_ns: Option<u64> = "meantNs",
-        /// The resources.
-        pub update: ResourceUpdate = "update",
     }
 
     /// What became of an update.

@@ -1,48 +1,60 @@
-//! JSON: a route for each operation, problem documents for what goes wrong.
+//! JSON: a route by the operation's name, problem documents for what goes wrong.
 
 use super::caller::From;
+use axum::body::Bytes;
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use gridrig_protocol::lagrid::wire::{self, Way};
-use gridrig_protocol::lagrid::{Answers, Message as _, Request};
+use gridrig_protocol::lagrid::{Exchange, Handler, Message as _, Operation, Request};
 use gridrig_protocol::rest::Problem;
-use gridrig_service::http::{ProblemResponse, json_bytes};
+use gridrig_service::http::{Path, ProblemResponse, json_bytes};
 use std::sync::Arc;
 
-pub(super) async fn serve<H: Answers<R>, R: Request>(
+/// A document in JSON.
+struct Json(Bytes);
+
+impl Exchange for Json {
+    type Written = Vec<u8>;
+
+    fn read<R: Request>(&self) -> Result<R, Problem> {
+        R::from_json(&self.0)
+    }
+
+    fn write<R: Request>(&self, answer: &R::Answer) -> Vec<u8> {
+        answer.to_json()
+    }
+}
+
+pub(super) async fn serve<H: Handler>(
     State(handler): State<Arc<H>>,
+    Path(name): Path<String>,
     From(caller): From,
     request: HttpRequest,
 ) -> Response {
-    let read = read::<R>(request).await;
-    let answer = match read {
-        Ok(request) => handler.answer(&caller, request).await,
+    let Some(operation) = Operation::from_name(&name) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let answer = match json_bytes(request).await {
+        Ok(body) => {
+            wire::log(Way::RequestIn, operation, || readable(&body));
+            operation.serve(&*handler, &caller, &Json(body)).await
+        }
         Err(problem) => Err(problem),
     };
+    wire::log(Way::AnswerOut, operation, || match &answer {
+        Ok(text) => readable(text),
+        Err(problem) => format!("fault {}: {}", problem.code, problem.detail),
+    });
     match answer {
-        Ok(answer) => {
-            let text = answer.to_json();
-            wire::log(Way::AnswerOut, R::OPERATION, || readable(&text));
-            ([(CONTENT_TYPE, "application/json")], text).into_response()
-        }
-        Err(problem) => {
-            let said = || format!("fault {}: {}", problem.code, problem.detail);
-            wire::log(Way::AnswerOut, R::OPERATION, said);
-            refuse(problem)
-        }
+        Ok(text) => ([(CONTENT_TYPE, "application/json")], text).into_response(),
+        Err(problem) => refuse(problem),
     }
 }
 
 fn readable(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
-}
-
-async fn read<R: Request>(request: HttpRequest) -> Result<R, Problem> {
-    let body = json_bytes(request).await?;
-    wire::log(Way::RequestIn, R::OPERATION, || readable(&body));
-    R::from_json(&body)
 }
 
 fn refuse(problem: Problem) -> Response {

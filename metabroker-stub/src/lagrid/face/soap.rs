@@ -6,10 +6,9 @@ use axum::http::Uri;
 use axum::response::Response;
 use gridrig_protocol::lagrid::wire::{self, Way};
 use gridrig_protocol::lagrid::{
-    self as peers, Answers, Caller, CancelJob, Handler, Heartbeat, LAGRID, Message as _,
-    NotifyConn, NotifyJob, OpenConn, Operation, QueryJob, RequestResourceData, SOAP_PATH,
-    SendResourceData, SubmitJob, wsdl,
+    self as peers, Exchange, Handler, LAGRID, Message as _, Operation, SOAP_PATH, wsdl,
 };
+use gridrig_protocol::rest::Problem;
 use gridrig_protocol::soap::Fault;
 use gridrig_protocol::xml::Element;
 use gridrig_service::http::ProblemResponse;
@@ -18,6 +17,21 @@ use std::sync::Arc;
 
 /// Reference parameters of ours that a peer may mark as `mustUnderstand`.
 const PARAMETERS: [(&str, &str); 1] = [(LAGRID, "job")];
+
+/// An element in the body of an envelope.
+struct Soap<'a>(&'a Request);
+
+impl Exchange for Soap<'_> {
+    type Written = Element;
+
+    fn read<R: peers::Request>(&self) -> Result<R, Problem> {
+        R::from_element(&self.0.envelope.body)?.with_header(&self.0.envelope.header)
+    }
+
+    fn write<R: peers::Request>(&self, answer: &R::Answer) -> Element {
+        answer.to_element(R::OPERATION.response())
+    }
+}
 
 pub(super) async fn serve<H: Handler>(
     State(handler): State<Arc<H>>,
@@ -33,7 +47,10 @@ pub(super) async fn serve<H: Handler>(
     };
     wire::log(Way::RequestIn, operation, || body.to_document());
     let result = match request.envelope.check_understood(&PARAMETERS) {
-        Ok(()) => dispatch(handler.as_ref(), &caller, operation, &request).await,
+        Ok(()) => {
+            let answer = operation.serve(&*handler, &caller, &Soap(&request)).await;
+            answer.map_err(Fault::from)
+        }
         Err(fault) => Err(fault),
     };
     wire::log(Way::AnswerOut, operation, || match &result {
@@ -42,38 +59,6 @@ pub(super) async fn serve<H: Handler>(
     });
     let actions = (operation.response_action(), Operation::FAULT_ACTION);
     soap::answer(&request, (&actions.0, actions.1), result)
-}
-
-async fn dispatch<H: Handler>(
-    handler: &H,
-    caller: &Caller,
-    operation: Operation,
-    request: &Request,
-) -> Result<Element, Fault> {
-    match operation {
-        Operation::OpenConn => ask::<H, OpenConn>(handler, caller, request).await,
-        Operation::NotifyConn => ask::<H, NotifyConn>(handler, caller, request).await,
-        Operation::Heartbeat => ask::<H, Heartbeat>(handler, caller, request).await,
-        Operation::RequestResourceData => {
-            ask::<H, RequestResourceData>(handler, caller, request).await
-        }
-        Operation::SendResourceData => ask::<H, SendResourceData>(handler, caller, request).await,
-        Operation::SubmitJob => ask::<H, SubmitJob>(handler, caller, request).await,
-        Operation::QueryJob => ask::<H, QueryJob>(handler, caller, request).await,
-        Operation::NotifyJob => ask::<H, NotifyJob>(handler, caller, request).await,
-        Operation::CancelJob => ask::<H, CancelJob>(handler, caller, request).await,
-    }
-}
-
-async fn ask<H: Answers<R>, R: peers::Request>(
-    handler: &H,
-    caller: &Caller,
-    request: &Request,
-) -> Result<Element, Fault> {
-    let read = R::from_element(&request.envelope.body)?;
-    let read = read.with_header(&request.envelope.header)?;
-    let answer = handler.answer(caller, read).await?;
-    Ok(answer.to_element(R::OPERATION.response()))
 }
 
 /// The WSDL, with the address that the client came to.
