@@ -1,6 +1,6 @@
 //! What a cluster is made of: groups of identical nodes (LSAP Listing 1).
 
-use crate::generic::Generics;
+use crate::generic::{Generics, untyped};
 use crate::job::Requirements;
 use crate::time::{Decimal, SimDuration};
 use std::sync::Arc;
@@ -101,13 +101,14 @@ impl Resources {
         self.nodes
     }
 
-    /// The names of all generic resources that nodes have here, in order.
+    /// The names of all generic resources that nodes have here, without their types
+    /// and in order.
     #[must_use]
     pub fn generic_names(&self) -> Vec<Arc<str>> {
         let groups = self.groups.iter().filter(|group| group.count > 0);
-        let names = groups.flat_map(|group| group.generic.iter().map(|(name, _)| name));
-        let names: std::collections::BTreeSet<&Arc<str>> = names.collect();
-        names.into_iter().cloned().collect()
+        let names = groups.flat_map(|group| group.generic.iter().map(|(name, _)| untyped(name)));
+        let names: std::collections::BTreeSet<&str> = names.collect();
+        names.into_iter().map(Arc::from).collect()
     }
 
     /// The most processors that a job with these requirements could ever get
@@ -170,11 +171,15 @@ impl Resource {
     }
 }
 
-/// The wanted ones by their positions among these names; one that is not among
-/// them is nobody's.
+/// The wanted ones by their positions among these names, which have no types; one
+/// that is not among them is nobody's.
 #[must_use]
 pub(crate) fn by_position(names: &[Arc<str>], wanted: &Generics) -> Vec<(usize, i64)> {
-    let position = |name: &Arc<str>| names.binary_search(name).ok();
+    let position = |name| {
+        names
+            .binary_search_by(|known| (**known).cmp(untyped(name)))
+            .ok()
+    };
     let wanted = wanted.iter();
     let numbered = wanted.filter_map(|(name, count)| Some((position(name)?, i64::from(count))));
     numbered.collect()

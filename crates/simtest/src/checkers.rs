@@ -126,7 +126,9 @@ fn nodes_within_capacity(
             let memory = i64::try_from(one.requirements.memory_kib).unwrap_or(i64::MAX);
             let memory = processors.saturating_mul(memory);
             let generic = one.requirements.generic.iter();
-            let generic = generic.map(|(name, count)| (name.to_string(), sign * i64::from(count)));
+            let without_type = |name: &str| name.split(':').take(1).collect::<String>();
+            let generic =
+                generic.map(|(name, count)| (without_type(name), sign * i64::from(count)));
             // `false` sorts first: what ends at an instant is free at it.
             nodes.entry(key).or_default().push((
                 at,

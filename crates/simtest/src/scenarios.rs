@@ -122,7 +122,15 @@ pub fn with_generics(mut scenario: Scenario) -> Scenario {
     for cluster in &mut scenario.grid.clusters {
         let mut groups = cluster.config.resources.groups().to_vec();
         for group in &mut groups {
-            group.generic = some(&["", "", "gpu:1", "gpu:2", "gpu:4", "gpu:2,nic:1", "nic:3"]);
+            group.generic = some(&[
+                "",
+                "",
+                "gpu:1",
+                "gpu:a100:2",
+                "gpu:v100:4",
+                "gpu:a100:2,nic:1",
+                "nic:3",
+            ]);
         }
         if let Some(resources) = Resources::new(groups) {
             cluster.config.resources = resources;
@@ -135,8 +143,8 @@ pub fn with_generics(mut scenario: Scenario) -> Scenario {
             "",
             "gpu:1",
             "gpu:1",
-            "gpu:2",
-            "gpu:1,nic:1",
+            "gpu:a100:2",
+            "gpu:v100:1,nic:1",
             "nic:1",
         ];
         submission.spec.components.first.requirements.generic = some(&wishes);

@@ -29,6 +29,26 @@ fn jobs_wait_for_a_resource_that_no_source_file_names() {
     jobs_wait_for("fpga");
 }
 
+#[test]
+fn jobs_wait_for_gpus_of_a_type() {
+    jobs_wait_for("gpu:a100");
+}
+
+#[test]
+fn a_job_that_names_no_type_takes_any_and_one_of_another_type_fits_nowhere() {
+    let run_with = |wish: &str| {
+        let bench = Bench::new(&SCENARIO.replace("gpu:2", wish), &[(0, 10, 1)]);
+        let cluster = CLUSTER.replace("gpu:4", "gpu:a100:4");
+        std::fs::write(bench.path("c.xml"), cluster).unwrap();
+        bench.run(&[])
+    };
+    expect_code(&run_with("gpu:2"), 0);
+    let nowhere = run_with("gpu:v100:2");
+    expect_code(&nowhere, 2);
+    let said = stderr(&nowhere);
+    assert!(said.contains("no job can run anywhere"), "{said}");
+}
+
 /// Nodes have four of this resource, and each job asks for two.
 fn jobs_wait_for(name: &str) {
     let scenario = SCENARIO.replace("gpu", name);
@@ -78,7 +98,13 @@ fn sbatch_takes_a_resource_that_no_source_file_names() {
     sbatch_takes("fpga");
 }
 
+#[test]
+fn sbatch_takes_gpus_of_a_type_and_of_any() {
+    sbatch_takes("gpu:a100");
+}
+
 fn sbatch_takes(name: &str) {
+    let base = name.split(':').next().unwrap();
     let two = format!("{name}:2");
     let cluster = Emulated::start_with(&two, 1, 4, &[]);
     let submit = |gres: &str| {
@@ -87,19 +113,24 @@ fn sbatch_takes(name: &str) {
     };
     let state = |id: &str| cluster.run("squeue", &["-h", "-j", id, "-o", "%T"]).stdout;
     let one = format!("{name}:1");
-    for gres in [one.as_str(), name, one.as_str(), "none"] {
+    for gres in [one.as_str(), base, one.as_str(), "none"] {
         assert_eq!(submit(gres).code, 0, "{gres}");
     }
     assert_eq!(state("1"), "RUNNING\n");
     assert_eq!(state("2"), "RUNNING\n");
     assert_eq!(state("3"), "PENDING\n");
-    let kind = submit(&format!("{name}:a100:1"));
-    assert_eq!(kind.code, 1);
+    let taken = cluster.run("squeue", &["-h", "-j", "1,4", "-o", "%b"]);
+    assert_eq!(taken.stdout, format!("N/A\ngres:{one}\n"));
+    // A type that no node has.
+    assert_ne!(submit(&format!("{base}:v100:1")).code, 0);
+    let twice = submit(&format!("{one},{base}:1"));
+    assert_eq!(twice.code, 1);
     assert!(
-        kind.stderr
+        twice
+            .stderr
             .contains("Invalid generic resource (gres) specification"),
         "{}",
-        kind.stderr
+        twice.stderr
     );
     assert_ne!(submit(&format!("{name}:3")).code, 0);
     let shown = cluster.run("sinfo", &["-h", "-o", "%G"]).stdout;

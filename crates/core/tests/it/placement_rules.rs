@@ -191,6 +191,34 @@ fn generic_resources_are_taken_once_on_each_node_of_a_job() {
 }
 
 #[test]
+fn a_job_takes_gpus_of_its_type_or_of_any() {
+    let of = |generic: &str| Resource {
+        generic: generic.parse().unwrap(),
+        ..group(1, 4, None)
+    };
+    let (mut nodes, resources) = nodes(&[of("gpu:v100:2"), of("gpu:a100:2")]);
+    let mut class = |generic: &str| {
+        let wanted = Requirements {
+            generic: generic.parse().unwrap(),
+            ..Requirements::default()
+        };
+        let class = nodes.add_class(&resources, &wanted);
+        nodes.watch(class);
+        class
+    };
+    let (any, typed) = (class("gpu:1"), class("gpu:a100:2"));
+    assert_eq!((nodes.available(any), nodes.available(typed)), (8, 4));
+    // A job that took any of them took one of those of its type.
+    let both = nodes.take(any, 5);
+    assert_eq!(both, [run(0, 0, 1, 4), run(1, 0, 1, 1)]);
+    assert_eq!((nodes.available(any), nodes.available(typed)), (3, 0));
+    assert_eq!(nodes.space().generic["gpu"], 2);
+    nodes.give_back(any, both);
+    assert_eq!(nodes.take(typed, 1), [run(1, 0, 1, 1)]);
+    assert_eq!(nodes.available(any), 4);
+}
+
+#[test]
 fn alike_runs_of_two_resources_stay_apart() {
     let mut cluster = nodes(&[group(2, 2, None), group(4, 2, None)]);
     let any = class(&mut cluster, 0);

@@ -1,7 +1,7 @@
 //! Generic resources on the wire.
 
 use crate::xml::digits;
-use gridrig_core::generic::{Generics, is_name};
+use gridrig_core::generic::{Generics, is_name, listed};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
-/// Generic resources by name, each with its number.
+/// Generic resources by name, with or without a type, each with its number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
 #[schema(example = json!({"gpu": 2}))]
@@ -51,11 +51,7 @@ impl From<&Generics> for GenericCounts {
 /// As XML has them: `gpu:2,nic:1`.
 impl fmt::Display for GenericCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, (name, count)) in self.0.iter().enumerate() {
-            let comma = if index == 0 { "" } else { "," };
-            write!(f, "{comma}{name}:{count}")?;
-        }
-        Ok(())
+        f.write_str(&listed(self.0.iter()))
     }
 }
 
@@ -63,17 +59,14 @@ impl FromStr for GenericCounts {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let part = |part: &str| {
-            let (name, count) = part.split_once(':')?;
-            Some((name.to_owned(), digits(count)?.parse().ok()?))
-        };
-        let parts: Option<Vec<(String, u64)>> = text.split(',').map(part).collect();
-        let parts = parts.ok_or(())?;
-        let number = parts.len();
-        let named: BTreeMap<String, u64> = parts.into_iter().collect();
-        match named.len() == number {
-            true => Ok(GenericCounts(named)),
-            false => Err(()),
+        let mut named = BTreeMap::new();
+        for part in text.split(',') {
+            let (name, count) = part.rsplit_once(':').ok_or(())?;
+            let count = digits(count).and_then(|count| count.parse().ok());
+            if named.insert(name.to_owned(), count.ok_or(())?).is_some() {
+                return Err(());
+            }
         }
+        Ok(GenericCounts(named))
     }
 }

@@ -116,10 +116,7 @@ impl JobSubmission {
             tag: owned(&job.tag),
             key: job.key.clone(),
             notify: owned(&job.notify),
-            from: job
-                .route
-                .and_then(|route| route.from)
-                .map(|domain| domain.0),
+            from: job.route.and_then(|route| Some(route.from?.0)),
             hop: job.hop(),
             origin: None,
             settled: false,
@@ -148,6 +145,7 @@ impl JobSubmission {
     /// expected.
     pub fn spec(&self) -> Result<JobSpec, Problem> {
         self.check_texts()?;
+        let time = self.requested_time.as_ref();
         let first = JobComponent {
             processors: self.processors,
             requirements: self.requirements.clone(),
@@ -159,10 +157,9 @@ impl JobSubmission {
                 more: more_components(self.more_components.clone())?,
             },
             run_time: length("run_time", &self.run_time)?,
-            requested_time: match &self.requested_time {
-                Some(time) => Some(length("requested_time", time)?),
-                None => None,
-            },
+            requested_time: time
+                .map(|time| length("requested_time", time))
+                .transpose()?,
             data_kib: self.data_kib,
             account: self.account,
             executable: self.executable,
@@ -170,22 +167,16 @@ impl JobSubmission {
     }
 
     fn check_texts(&self) -> Result<(), Problem> {
-        if let Some(key) = self
-            .key
-            .as_ref()
-            .filter(|key| key.is_empty() || is_longer(key, MAX_KEY))
-        {
+        let bad_key = |key: &&String| key.is_empty() || is_longer(key, MAX_KEY);
+        if let Some(key) = self.key.as_ref().filter(bad_key) {
             return Err(Problem::field("key", key, "1 to 200 characters"));
         }
         let bad_url = |url: &&String| {
             !url.starts_with("http://") || is_longer(url, MAX_URL) || Url::parse(url).is_err()
         };
         if let Some(url) = self.notify.as_ref().filter(bad_url) {
-            return Err(Problem::field(
-                "notify",
-                url,
-                "an http:// URL of at most 2000 characters",
-            ));
+            let expected = "an http:// URL of at most 2000 characters";
+            return Err(Problem::field("notify", url, expected));
         }
         Ok(())
     }

@@ -144,9 +144,13 @@ fn spec() -> impl Strategy<Value = JobSpec> {
                 memory_kib: sizes.1,
                 disk_mib: sizes.2,
                 speed_millionths: sizes.3,
-                generic: if sizes.0 % 2 == 0 { "gpu:2,nic:1" } else { "" }
-                    .parse()
-                    .unwrap(),
+                generic: if sizes.0 % 2 == 0 {
+                    "gpu:a100:2,nic:1"
+                } else {
+                    ""
+                }
+                .parse()
+                .unwrap(),
             },
         ),
         run_time: SimDuration::from_nanos(times.0),

@@ -183,7 +183,7 @@ proptest! {
                 memory_mib: Some(memory),
                 disk_mib: disk,
                 speed: Decimal::parse(&format!("{whole}.{fraction}")).unwrap(),
-                generic: ["", "gpu:4,nic:1"][count as usize % 2].parse().unwrap(),
+                generic: ["", "gpu:a100:4,nic:1"][count as usize % 2].parse().unwrap(),
             }
         });
         let resources = Resources::new(groups.collect()).unwrap();
@@ -277,13 +277,13 @@ const REPLACED: [(&str, bool, &str, &str); 28] = [
 ];
 
 /// Whether the file is a cluster file with this behind the five elements.
-const ADDED: [(&str, bool, &str); 12] = [
+const ADDED: [(&str, bool, &str); 13] = [
     ("the five elements", true, ""),
     (
         "all nine",
         true,
         "<Name>n</Name><Disk>1</Disk><Speed>1.5</Speed>\
-         <GenericResources>gpu:4,nic</GenericResources>",
+         <GenericResources>gpu:a100:4,nic,fpga:u250</GenericResources>",
     ),
     (
         "no generic resource",
@@ -299,6 +299,11 @@ const ADDED: [(&str, bool, &str); 12] = [
         "a generic resource without a name",
         false,
         "<GenericResources>:1</GenericResources>",
+    ),
+    (
+        "a type of a generic resource that begins with a digit",
+        false,
+        "<GenericResources>gpu:80gb:1</GenericResources>",
     ),
     ("a processing instruction", true, "<?note x?>"),
     ("an unknown element", false, "<Cores>1</Cores>"),

@@ -2,6 +2,7 @@
 
 use super::Rule;
 use super::history::show_run;
+use gridrig_core::generic::untyped;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{Component, JobSpec};
 use gridrig_core::placement::{PlacementRun, by_component};
@@ -20,7 +21,7 @@ struct Group {
     processors: Vec<u64>,
     /// Memory in KiB; empty where it is unlimited.
     memory_kib: Vec<u64>,
-    /// Generic resources by name, then by node.
+    /// Generic resources by name without type, then by node.
     generic: BTreeMap<Arc<str>, Vec<u64>>,
     /// The job that last started there, plus 1; 0 is none.
     last_job: Vec<u64>,
@@ -39,7 +40,7 @@ impl<'a> Occupancy<'a> {
                 processors: vec![0; nodes],
                 memory_kib: vec![0; limited],
                 generic: generic
-                    .map(|(name, _)| (Arc::clone(name), vec![0; nodes]))
+                    .map(|(name, _)| (untyped(name).into(), vec![0; nodes]))
                     .collect(),
                 last_job: vec![0; nodes],
             }
@@ -121,7 +122,7 @@ impl<'a> Occupancy<'a> {
                     *used = used.saturating_sub(memory_kib);
                 }
                 for (name, count) in component.requirements.generic.iter() {
-                    if let Some(used) = group.generic.get_mut(name) {
+                    if let Some(used) = group.generic.get_mut(untyped(name)) {
                         used[node] = used[node].saturating_sub(u64::from(count));
                     }
                 }
@@ -163,7 +164,7 @@ impl<'a> Occupancy<'a> {
                 take(used, memory_kib, resource.memory_kib(), "KiB", " KiB", true);
             }
             for (name, count) in component.requirements.generic.iter() {
-                if let Some(used) = group.generic.get_mut(name) {
+                if let Some(used) = group.generic.get_mut(untyped(name)) {
                     let all = resource.generic.count(name).into();
                     take(&mut used[node], count.into(), all, name, "", false);
                 }

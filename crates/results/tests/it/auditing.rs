@@ -203,7 +203,7 @@ fn generic_resources_used_twice_or_not_there_are_found() {
         message.contains("took 2 of 3 gpu of resource 0 node 0, where 2"),
         "{message}"
     );
-    for generic in ["gpu:4", "fpga:1"] {
+    for generic in ["gpu:4", "gpu:a100:1", "fpga:1"] {
         check_jobs(wanting(generic), |_| (), &[Rule::Requirements]);
     }
 }

@@ -60,7 +60,7 @@ pub fn grid() -> Grid {
         memory_mib: Some(1024),
         disk_mib: Some(100),
         speed: Decimal::ONE,
-        generic: "gpu:3".parse().unwrap(),
+        generic: "gpu:v100:3".parse().unwrap(),
     };
     let b1 = Resource {
         name: None,

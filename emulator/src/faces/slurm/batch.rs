@@ -245,10 +245,8 @@ fn apply(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
         _ => OpenMode::Truncate,
     };
     if let Some(time) = all.last("time") {
-        let limit = Limit::parse(time);
-        let limit =
-            limit.ok_or_else(|| Refusal::error(BAD_OPTION, "Invalid --time specification"))?;
-        batch.limit = Some(limit);
+        let bad = || Refusal::error(BAD_OPTION, "Invalid --time specification");
+        batch.limit = Some(Limit::parse(time).ok_or_else(bad)?);
     }
     if all.has("mem") && all.has("mem-per-cpu") {
         let what = "--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.";
@@ -280,9 +278,8 @@ fn apply(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
 /// Which of two opposite flags came last.
 fn last_of(all: &Parsed, yes: &str, no: &str) -> Option<bool> {
     let mut given = all.options.iter().rev().map(|(long, _)| *long);
-    given
-        .find(|long| *long == yes || *long == no)
-        .map(|long| long == yes)
+    let last = given.find(|long| [yes, no].contains(long));
+    last.map(|long| long == yes)
 }
 
 fn number(all: &Parsed, name: &str) -> Result<Option<u32>, Refusal> {
@@ -307,15 +304,11 @@ fn memory(all: &Parsed, name: &str) -> Result<Option<u64>, Refusal> {
     mib.map(Some).ok_or_else(bad)
 }
 
-/// Of each node, by `--gres`; a kind of a resource (`gpu:a100:1`) is none of
-/// the cluster's.
+/// Of each node, by `--gres`.
 fn gres(all: &Parsed) -> Result<Generics, Refusal> {
-    let text = match all.last("gres") {
-        Some("none") | None => "",
-        Some(text) => text,
-    };
+    let text = all.last("gres").filter(|text| *text != "none");
     let bad = |_| Refusal::submission("Invalid generic resource (gres) specification");
-    text.parse().map_err(bad)
+    text.unwrap_or_default().parse().map_err(bad)
 }
 
 fn sizes(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {

@@ -3,7 +3,7 @@
 use super::Settings;
 use super::commands::call;
 use super::listing::value;
-use gridrig_core::generic::Generics;
+use gridrig_core::generic::{Generics, is_name, untyped};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::Decimal;
 use std::collections::BTreeMap;
@@ -191,18 +191,22 @@ fn node(line: &str) -> Option<(String, Resource)> {
     Some((value(line, "NodeName")?.to_owned(), node))
 }
 
-/// `gpu:a100:4(S:0-1),nic:2` by name: kinds of one name count together.
+/// `gpu:a100:4(S:0-1),nic:2`: several types of one name on a node count together,
+/// without a type, and so does one that is no name here.
 fn gres(text: &str) -> Generics {
-    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, (&str, u32)> = BTreeMap::new();
     // Which sockets they are at may have commas too, as in `gpu:4(S:0,1)`.
     let is_kind = |part: &&str| part.contains('(') || !part.contains(')');
     for part in text.split(',').filter(is_kind) {
-        let mut words = part.split('(').next().unwrap_or(part).split(':');
-        let count = counts.entry(words.next().unwrap_or("")).or_default();
-        let more = words.next_back().and_then(|last| last.parse().ok());
-        *count = count.saturating_add(more.unwrap_or(1));
+        let part = part.split('(').next().unwrap_or(part);
+        let (typed, count) = part.rsplit_once(':').unwrap_or((part, "1"));
+        let (name, all) = counts.entry(untyped(typed)).or_insert((typed, 0));
+        if *name != typed || !is_name(typed) {
+            *name = untyped(typed);
+        }
+        *all = all.saturating_add(count.parse().unwrap_or(1));
     }
-    Generics::new(counts).unwrap_or_default()
+    Generics::new(counts.into_values()).unwrap_or_default()
 }
 
 fn said(settings: &Settings, name: &str, words: &[&str]) -> Result<String, SiteError> {
@@ -215,5 +219,24 @@ fn said(settings: &Settings, name: &str, words: &[&str]) -> Result<String, SiteE
         Ok(said) if said.is_ok() => Ok(said.stdout),
         Ok(said) => Err(refuse(said.complaint().to_owned())),
         Err(error) => Err(refuse(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_has_the_one_type_that_slurm_says_it_has() {
+        for (said, read) in [
+            ("gpu:a100:4(S:0-1),nic:2", "gpu:a100:4,nic:2"),
+            ("gpu:4(S:0,1),nic", "gpu:4,nic:1"),
+            ("gpu:a100:2(S:0),gpu:v100:1(S:1)", "gpu:3"),
+            ("gpu:v100:1,gpu:2,gpu:v100:1", "gpu:4"),
+            ("gpu:1080ti:2", "gpu:2"),
+            ("(null)", ""),
+        ] {
+            assert_eq!(gres(said).to_string(), read, "{said}");
+        }
     }
 }

@@ -76,11 +76,10 @@ fn life<'e>(
     }
     let (spec, seconds) = (&submission.spec, SimDuration::as_secs_f64);
     let queued = row.queued.zip(row.start);
-    let owners = OWNERS.map(|(name, of)| (name, of(submission)));
     let mut life = json!({
         "job": spec.id.0,
         "trace_id": row.label.trace_id,
-        "owners": owners.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        "owners": OWNERS.map(|(name, _)| name),
         "processors": spec.processors(),
         "run_time_ref_s": seconds(spec.run_time),
         "requested_s": spec.requested_time.map(seconds),
@@ -99,8 +98,8 @@ fn life<'e>(
         "placement": placement,
         "exchanges": [],
     });
-    for (name, owner) in owners {
-        life[name] = json!(owner);
+    for (name, of) in OWNERS {
+        life[name] = json!(of(submission));
     }
     life
 }

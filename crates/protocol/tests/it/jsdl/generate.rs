@@ -78,7 +78,7 @@ fn resources() -> impl Strategy<Value = Resources> {
         of(system),
         architecture,
         quantities,
-        of(select(vec!["gpu:2", "gpu:1,nic:3"])),
+        of(select(vec!["gpu:a100:2", "gpu:1,nic:3"])),
     )
         .prop_map(
             |(hosts, exclusive, system, architecture, quantities, generic)| Resources {

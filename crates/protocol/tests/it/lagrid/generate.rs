@@ -228,7 +228,7 @@ fn load(cluster: u16) -> impl Strategy<Value = LoadReport> {
 
 /// Generic resources, of each at least and at most so many.
 fn generic(least: u64, most: u64) -> impl Strategy<Value = GenericCounts> {
-    let names = select(vec!["gpu", "nic", "a_b-1"]).prop_map(str::to_owned);
+    let names = select(vec!["gpu:a100", "nic", "a_b-1"]).prop_map(str::to_owned);
     proptest::collection::btree_map(names, least..=most, 1..3).prop_map(GenericCounts)
 }
 

@@ -19,12 +19,13 @@ pub(super) struct Node {
     pub(super) generic_left: Counts,
 }
 
-/// Generic resources by name.
+/// Generic resources by name, whatever their type: a node has one of each name.
 pub(super) type Counts = BTreeMap<String, u64>;
 
 pub(super) fn counts(generic: &Generics) -> Counts {
     let all = generic.iter();
-    all.map(|(name, count)| (name.to_string(), u64::from(count)))
+    let without_type = |name: &str| name.split(':').take(1).collect();
+    all.map(|(name, count)| (without_type(name), u64::from(count)))
         .collect()
 }
 
@@ -203,5 +204,9 @@ pub(super) fn is_of_kind(resource: &Resource, wanted: &Requirements) -> bool {
     let (mantissa, scale) = resource.speed.ratio();
     let speed =
         u128::from(mantissa) * 1_000_000 >= u128::from(wanted.speed_millionths) * u128::from(scale);
-    architecture && os && disk && speed && has(&counts(&resource.generic), &wanted.generic)
+    let named = |name: &str| resource.generic.iter().any(|(own, _)| **own == *name);
+    let mut typed = wanted.generic.iter().filter(|(name, _)| name.contains(':'));
+    let types = typed.all(|(name, _)| named(name));
+    let generic = types && has(&counts(&resource.generic), &wanted.generic);
+    architecture && os && disk && speed && generic
 }

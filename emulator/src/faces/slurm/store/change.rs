@@ -143,6 +143,7 @@ impl JobStore {
             name: format!("job-{}", spec.id.0),
             uid,
             user: Arc::clone(user),
+            gres: spec.components.first.requirements.generic.clone(),
             account: spec.account.map(|account| account.to_string()),
             wckey: spec.executable.map(|executable| executable.to_string()),
             tasks: spec.processors(),

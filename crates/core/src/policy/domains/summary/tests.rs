@@ -31,7 +31,7 @@ fn bound(rng: &mut ChaCha8Rng, from: &[u64]) -> Option<u64> {
 
 fn group(rng: &mut ChaCha8Rng) -> Resource {
     let count: u32 = rng.random_range(1..16);
-    let generic = ["", "gpu:2", "gpu:4,nic:1"][count as usize % 3];
+    let generic = ["", "gpu:a100:2", "gpu:v100:4,nic:1"][count as usize % 3];
     Resource {
         name: None,
         count,
@@ -231,7 +231,8 @@ fn aggregated_information_misses_no_job_that_a_cluster_could_run() {
                 generic: Default::default(),
             };
             let processors = rng.random_range(1..64);
-            let generic = ["", "", "", "", "gpu:3", "gpu:1,nic:1"][processors as usize % 6];
+            let wishes = ["", "", "", "", "", "gpu:3", "gpu:1,nic:1", "gpu:a100:1"];
+            let generic = wishes[processors as usize % wishes.len()];
             requirements.generic = generic.parse().unwrap();
             let job = Components::one(processors, requirements);
             let wanted = kinds.wanted(&job.first.requirements);

@@ -125,7 +125,7 @@ pub(super) static FIELDS: [Field<Show>; 112] = [
     field(NONE, "tres-bind", "TRES_BIND", Always("N/A")),
     field(NONE, "tres-freq", "TRES_FREQ", Always("N/A")),
     field(NONE, "tres-per-job", "TRES_PER_JOB", Always("N/A")),
-    field('b', "tres-per-node", "TRES_PER_NODE", Always("N/A")),
+    field('b', "tres-per-node", "TRES_PER_NODE", Value(gres)),
     field(NONE, "tres-per-socket", "TRES_PER_SOCKET", Always("N/A")),
     field(NONE, "tres-per-task", "TRES_PER_TASK", Always("N/A")),
     field('U', "userid", "UID", Value(|r, _| r.job.batch.uid.to_string())),
@@ -147,6 +147,14 @@ fn tasks_per_node(record: &Record<'_>, _: &View<'_>) -> String {
 
 fn left(record: &Record<'_>, view: &View<'_>) -> String {
     record.job.limit_text(record.run_seconds(view.now), short)
+}
+
+/// As Slurm puts the kind of resource before each.
+fn gres(record: &Record<'_>, _: &View<'_>) -> String {
+    match record.job.batch.gres.to_string() {
+        none if none.is_empty() => "N/A".to_owned(),
+        all => format!("gres:{}", all.replace(',', ",gres:")),
+    }
 }
 
 fn oversubscribe(record: &Record<'_>, _: &View<'_>) -> String {
