@@ -57,12 +57,22 @@ impl HttpTransport {
         what: &ToPeer,
         envelope: &Envelope<FromBroker>,
     ) -> Result<(), TransportError> {
-        let to = Target::Peer(domain);
-        match what {
-            ToPeer::Forward(job) => self.submit(to, JobSubmission::forwarded(job)).await,
-            ToPeer::Cancel(job) => self.cancel(to, *job).await,
-            ToPeer::News(news) => notify(&self.client, envelope, *news, self.base(to)).await,
-            ToPeer::Info(push) => {
+        let (to, link) = (Target::Peer(domain), self.links.get(domain));
+        // Who is passive asks for what it wants to know.
+        if link.is_some_and(|link| link.setup.passive) {
+            return Ok(());
+        }
+        match (what, link) {
+            (ToPeer::Forward(job), Some(link)) => link.forward(job).await,
+            (ToPeer::Forward(job), None) => self.submit(to, JobSubmission::forwarded(job)).await,
+            (ToPeer::Cancel(job), Some(link)) => link.cancel(*job).await,
+            (ToPeer::Cancel(job), None) => self.cancel(to, *job).await,
+            (ToPeer::News(news), Some(link)) => link.tell_news(envelope, *news).await,
+            (ToPeer::News(news), None) => {
+                notify(&self.client, envelope, *news, self.base(to)).await
+            }
+            (ToPeer::Info(push), Some(link)) => link.update(push, envelope, &self.setup).await,
+            (ToPeer::Info(push), None) => {
                 inform(&self.client, envelope, &push.samples, self.base(to)?).await
             }
         }
@@ -75,10 +85,7 @@ impl Transport for HttpTransport {
     async fn deliver(&self, envelope: &Envelope<FromBroker>) -> Result<(), TransportError> {
         match &envelope.message {
             FromBroker::Lrms(cluster, what) => self.to_lrms(*cluster, what).await,
-            FromBroker::Peer(domain, what) => match self.links.get(*domain) {
-                Some(link) => link.deliver(what, envelope, &self.setup).await,
-                None => self.to_peer(*domain, what, envelope).await,
-            },
+            FromBroker::Peer(domain, what) => self.to_peer(*domain, what, envelope).await,
             FromBroker::Client(end) => {
                 let why = "it has given no address";
                 let nowhere = Err(TransportError::not_reached("the client", why));

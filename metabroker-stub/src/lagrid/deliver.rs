@@ -2,7 +2,7 @@
 
 use super::links::Link;
 use crate::resources;
-use gridrig_core::agent::{Arrival, BrokerSetup, Envelope, FromBroker, ToPeer};
+use gridrig_core::agent::{Arrival, BrokerSetup, Envelope, FromBroker};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::SeveralComponents;
 use gridrig_core::load::LoadSample;
@@ -23,68 +23,45 @@ use gridrig_protocol::rest::LoadReport;
 const TURNED_AWAY: &str = "it has turned the job away";
 
 impl Link {
-    /// Delivers what this message says to the peer, on the open connection.
+    /// The open connection, which messages to the peer go out on.
     ///
     /// # Errors
-    /// Says whether the peer can have taken the message in.
-    pub(crate) async fn deliver(
-        &self,
-        what: &ToPeer,
-        envelope: &Envelope<FromBroker>,
-        setup: &BrokerSetup,
-    ) -> Result<(), TransportError> {
-        if self.setup.passive {
-            // It asks for what it wants to know.
-            return Ok(());
-        }
-        let Some(connection) = self.open_connection() else {
-            let why = "no session is open";
-            return Err(TransportError::not_reached(&self.setup.url, why));
-        };
-        match what {
-            ToPeer::Forward(job) if job.sought => {
-                let request = QueryJob {
-                    connection,
-                    job: self.state().job_names.theirs(job.spec.id),
-                };
-                match self.call(&request).await?.state {
-                    JobState::Rejected => {
-                        Err(TransportError::declined(&self.setup.url, 404, TURNED_AWAY))
-                    }
-                    _ => Ok(()),
+    /// When there is none: the peer has certainly not seen the message.
+    pub(crate) fn connection(&self) -> Result<String, TransportError> {
+        let closed = || TransportError::not_reached(&self.setup.url, "no session is open");
+        self.open_connection().ok_or_else(closed)
+    }
+
+    /// Forwards a job, or asks for it.
+    pub(crate) async fn forward(&self, job: &Arrival) -> Result<(), TransportError> {
+        let connection = self.connection()?;
+        if job.sought {
+            let job = self.state().job_names.theirs(job.spec.id);
+            let request = QueryJob { connection, job };
+            return match self.call(&request).await?.state {
+                JobState::Rejected => {
+                    Err(TransportError::declined(&self.setup.url, 404, TURNED_AWAY))
                 }
-            }
-            ToPeer::Forward(job) => {
-                let submission = self.submission(connection, job);
-                let unsaid = |why| TransportError::unsaid(&self.setup.url, why);
-                let answer = self.call(&submission.map_err(unsaid)?).await?;
-                self.state().job_names.went(job.spec.id, answer.job);
-                Ok(())
-            }
-            ToPeer::News(News::Ended(end)) => {
-                let report = end.into();
-                self.tell_news(connection, envelope, JobNews::State, report)
-                    .await
-            }
-            ToPeer::News(News::Refused { job, reason, .. }) => {
-                let report = JobReport::refused(*job, *reason);
-                self.tell_news(connection, envelope, JobNews::Refused, report)
-                    .await
-            }
-            ToPeer::Info(push) => self.update(connection, push, envelope, setup).await,
-            ToPeer::Cancel(job) => {
-                let request = CancelJob {
-                    connection,
-                    job: self.state().job_names.theirs(*job),
-                };
-                self.call(&request).await.map(drop)
-            }
+                _ => Ok(()),
+            };
         }
+        let submission = self.submission(connection, job);
+        let unsaid = |why| TransportError::unsaid(&self.setup.url, why);
+        let answer = self.call(&submission.map_err(unsaid)?).await?;
+        self.state().job_names.went(job.spec.id, answer.job);
+        Ok(())
+    }
+
+    /// Asks for a job to be removed.
+    pub(crate) async fn cancel(&self, job: JobId) -> Result<(), TransportError> {
+        let connection = self.connection()?;
+        let job = self.state().job_names.theirs(job);
+        self.call(&CancelJob { connection, job }).await.map(drop)
     }
 
     /// One operation, with its failure as the outbox understands it. A peer
     /// that does not know the connection has forgotten it.
-    pub(super) async fn call<R: Request>(&self, request: &R) -> Result<R::Answer, TransportError> {
+    pub(crate) async fn call<R: Request>(&self, request: &R) -> Result<R::Answer, TransportError> {
         let asked = self.client.call(&self.setup.url, request).await;
         let answer = asked.map_err(|error| self.failure(&error))?;
         self.note_answer();
@@ -150,16 +127,20 @@ impl Link {
 
     /// Tells the forwarder of a job how it ended, or that it comes back, under
     /// the reference that the forwarder has tagged it with.
-    async fn tell_news(
+    pub(crate) async fn tell_news(
         &self,
-        connection: String,
         envelope: &Envelope<FromBroker>,
-        news: JobNews,
-        report: JobReport,
+        said: News,
     ) -> Result<(), TransportError> {
-        let job = JobId(report.job);
+        let (news, report) = match said {
+            News::Ended(end) => (JobNews::State, (&end).into()),
+            News::Refused { job, reason, .. } => {
+                (JobNews::Refused, JobReport::refused(job, reason))
+            }
+        };
+        let job = said.job();
         let request = NotifyJob {
-            connection,
+            connection: self.connection()?,
             letter: Some(envelope.id.into()),
             meant_ns: Some(envelope.due.as_nanos()),
             news,
@@ -171,13 +152,14 @@ impl Link {
         Ok(())
     }
 
-    async fn update(
+    /// Tells of the load here.
+    pub(crate) async fn update(
         &self,
-        connection: String,
         push: &Push,
         envelope: &Envelope<FromBroker>,
         setup: &BrokerSetup,
     ) -> Result<(), TransportError> {
+        let connection = self.connection()?;
         let mut update = update_of(push);
         let loads = self.tell(push);
         if let Some(form) = self.agreed_form() {

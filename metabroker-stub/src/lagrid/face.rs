@@ -9,16 +9,17 @@ mod soap;
 
 use axum::Router;
 use axum::routing::post;
-use gridrig_protocol::lagrid::{Handler, JSON_PATH, SOAP_PATH};
+use gridrig_protocol::lagrid::{Handler, JSON_PATH, Operation, SOAP_PATH};
 use std::sync::Arc;
 
 /// The routes, answered by this handler.
 pub fn routes<H: Handler>(handler: Arc<H>) -> Router {
-    Router::new()
-        .route(SOAP_PATH, post(soap::serve::<H>).get(soap::describe))
-        .route(
-            &format!("{JSON_PATH}/{{operation}}"),
-            post(json::serve::<H>),
-        )
-        .with_state(handler)
+    let soap = post(soap::serve::<H>).get(soap::describe);
+    let mut routes = Router::new().route(SOAP_PATH, soap);
+    for operation in Operation::ALL {
+        let path = format!("{JSON_PATH}/{}", operation.name());
+        let serve = post(|state, from, body| json::serve::<H>(*operation, state, from, body));
+        routes = routes.route(&path, serve);
+    }
+    routes.with_state(handler)
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Where the messages of peers arrive.
 pub struct BrokerHandler {
-    app: App,
+    pub(crate) app: App,
     asking: Asking,
     /// Asks those who speak our own interface; nobody is asked without.
     client: Option<Client>,
@@ -57,7 +57,7 @@ impl BrokerHandler {
     }
 
     /// The session that a message belongs to, if whoever sends it may.
-    fn admit(&self, caller: &Caller, connection: &str) -> Result<Arc<Link>, Problem> {
+    pub(crate) fn admit(&self, caller: &Caller, connection: &str) -> Result<Arc<Link>, Problem> {
         self.links().admit(caller, connection).map(Arc::clone)
     }
 }

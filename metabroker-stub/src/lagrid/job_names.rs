@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Jobs that have ended are forgotten. A peer that has them told again sends
 /// them again, with their references.
 #[derive(Debug, Default)]
-pub(super) struct JobNames {
+pub(crate) struct JobNames {
     references: BTreeMap<JobId, Vec<Parameter>>,
     theirs: BTreeMap<JobId, u32>,
     ours: BTreeMap<u32, JobId>,

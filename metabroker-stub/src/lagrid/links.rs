@@ -37,12 +37,12 @@ struct All {
 /// The session with one peer.
 #[derive(Debug)]
 pub struct Link {
-    pub(super) domain: DomainId,
+    pub(crate) domain: DomainId,
     pub(super) here: String,
     /// The names of all domains.
     pub(super) names: GridNames,
     pub(super) life: u64,
-    pub(super) setup: LinkSetup,
+    pub(crate) setup: LinkSetup,
     pub(super) client: PeerClient,
     address: Arc<OnceLock<String>>,
     state: Mutex<State>,
@@ -53,7 +53,7 @@ pub struct Link {
 
 /// What changes of a session.
 #[derive(Debug)]
-pub(super) struct State {
+pub(crate) struct State {
     pub end: PeerLink,
     /// What the peer may call the connection: both names, where both sides
     /// have opened one at the same time.
@@ -82,7 +82,7 @@ pub(super) struct State {
 
 /// A negotiation that is under way.
 #[derive(Clone, Debug)]
-pub(super) struct Talks {
+pub(crate) struct Talks {
     pub connection: Arc<str>,
     pub round: u32,
 }
@@ -293,7 +293,7 @@ impl Link {
         self.bell.notify_one();
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock()
     }
 

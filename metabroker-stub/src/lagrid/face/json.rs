@@ -1,4 +1,4 @@
-//! JSON: a route by the operation's name, problem documents for what goes wrong.
+//! JSON: a route for each operation, problem documents for what goes wrong.
 
 use super::caller::From;
 use axum::body::Bytes;
@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use gridrig_protocol::lagrid::wire::{self, Way};
 use gridrig_protocol::lagrid::{Exchange, Handler, Message as _, Operation, Request};
 use gridrig_protocol::rest::Problem;
-use gridrig_service::http::{Path, ProblemResponse, json_bytes};
+use gridrig_service::http::{ProblemResponse, json_bytes};
 use std::sync::Arc;
 
 /// A document in JSON.
@@ -28,14 +28,11 @@ impl Exchange for Json {
 }
 
 pub(super) async fn serve<H: Handler>(
+    operation: Operation,
     State(handler): State<Arc<H>>,
-    Path(name): Path<String>,
     From(caller): From,
     request: HttpRequest,
 ) -> Response {
-    let Some(operation) = Operation::from_name(&name) else {
-        return StatusCode::NOT_FOUND.into_response();
-    };
     let answer = match json_bytes(request).await {
         Ok(body) => {
             wire::log(Way::RequestIn, operation, || readable(&body));

@@ -3,22 +3,20 @@
 use super::BrokerHandler;
 use crate::lagrid::deliver::update_of;
 use crate::lagrid::links::Link;
-use crate::news::take_news;
 use gridrig_core::agent::{
     Arrival, BrokerAgent, Cancel, JobState as Stands, JobView, Pull, Received, Unexpected, Updated,
 };
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
-use gridrig_core::job::Reason;
 use gridrig_core::load::LoadSample;
-use gridrig_core::message::{JobEnd, News, Route, Target};
+use gridrig_core::message::{Route, Target};
 use gridrig_core::session::{Push, Taken as Counted};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, Driven};
 use gridrig_protocol::lagrid::{
-    Answers, Caller, CancelJob, JobNews, JobReport, JobState, NotifyJob, QueryJob, Reference,
-    RequestResourceData, ResourceUpdate, SOAP_PATH, SendResourceData, SendResourceDataAnswer,
-    SubmitJob, SubmitJobAnswer, Taken, UpdateKind, UpdateVerdict, codes,
+    Answers, Caller, CancelJob, JobReport, JobState, QueryJob, Reference, RequestResourceData,
+    ResourceUpdate, SOAP_PATH, SendResourceData, SendResourceDataAnswer, SubmitJob,
+    SubmitJobAnswer, UpdateKind, UpdateVerdict, codes,
 };
 use gridrig_protocol::rest::{LetterName, Problem};
 use gridrig_service::{conflict, gone};
@@ -96,46 +94,6 @@ impl Answers<CancelJob> for BrokerHandler {
             return Err(Problem::of_code(codes::JOB_ENDED, reason));
         }
         Ok(report)
-    }
-}
-
-/// `notifyJob`: news of a job that was forwarded to the peer.
-impl Answers<NotifyJob> for BrokerHandler {
-    async fn answer(&self, caller: &Caller, request: NotifyJob) -> Result<Taken, Problem> {
-        let link = self.admit(caller, &request.connection)?;
-        let own = Reference {
-            parameters: request.reference,
-            ..Reference::default()
-        };
-        let job = match own.job() {
-            Some(job) => JobId(job),
-            None => link.state().job_names.ours(request.report.job),
-        };
-        // A refusal without a reason of ours still brings the job back.
-        let reason = request.report.reason.as_deref();
-        let reason = reason.and_then(Reason::from_name);
-        let reason = reason.unwrap_or(Reason::AllRefused);
-        let said = match request.news {
-            JobNews::State if !request.report.state.is_end() => return Ok(Taken::default()),
-            JobNews::State => News::Ended(JobEnd::try_from(&JobReport {
-                job: job.0,
-                ..request.report
-            })?),
-            JobNews::Refused => News::Refused {
-                job,
-                reason,
-                visit: None,
-            },
-        };
-        let news = Received {
-            from: Target::Peer(link.domain),
-            id: request.letter.map(Into::into),
-            meant: request.meant_ns.map(SimTime::from_nanos),
-            said,
-        };
-        let new = take_news(&self.app, news).await?;
-        link.state().job_names.forget(job);
-        Ok(Taken { repeated: !new })
     }
 }
 
