@@ -53,9 +53,11 @@ fn the_ctc_week_runs_and_unhindered_jobs_wait_half_a_cycle() {
     }
 }
 
-/// The tables of the page: heading, then rows of a name and the figures of five
-/// phases.
-fn tables(page: &str) -> Vec<(String, Vec<(String, Vec<String>)>)> {
+/// A name and the figures of five phases.
+type Row = (String, Vec<String>);
+
+/// The tables of the page, each with its heading.
+fn tables(page: &str) -> Vec<(String, Vec<Row>)> {
     let sections = page.split("\n## ").skip(1);
     let tables = sections.map(|section| {
         let rows = section.lines().filter(|line| line.starts_with("| "));
