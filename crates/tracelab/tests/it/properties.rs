@@ -114,6 +114,12 @@ proptest! {
             prop_assert!(first.is_some());
             prop_assert_eq!(&read().unwrap(), &first);
             prop_assert_eq!(&read().unwrap(), &first);
+        } else {
+            let good = crate::line(1, "0", "5", 1, 1, 1);
+            let text = format!("{good}{line}\n{good}");
+            let mut reader = TraceReader::new(Format::Swf, text.as_bytes(), "t.swf");
+            prop_assert!(reader.next_record().is_ok_and(|first| first.is_some()));
+            prop_assert!(reader.next_record().is_err(), "{}", line);
         }
     }
 

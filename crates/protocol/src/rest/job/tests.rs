@@ -25,8 +25,31 @@ fn a_job_survives_the_wire() {
         meant: Some(SimTime::from_secs(3)),
         ..Arrival::of(spec.clone())
     });
-    let text = serde_json::to_string(&sent).unwrap();
-    let read: JobSubmission = serde_json::from_str(&text).unwrap();
+    let told = serde_json::json!({
+        "processors": 3,
+        "run_time": "1.234567891s",
+        "requested_time": "90s",
+        "requirements": {
+            "os": "LINUX", "memory_kib": 5, "disk_mib": 0,
+            "generic_resources": {"gpu": 2, "nic": 1},
+        },
+        "more_components": [
+            {"processors": 4, "requirements": {
+                "os": "LINUX", "memory_kib": 9, "disk_mib": 0,
+                "generic_resources": {"gpu": 2, "nic": 1},
+            }},
+            {"processors": 1},
+        ],
+        "id": 7,
+        "key": "r/0/7/1",
+        "hop": 1,
+        "origin": 2,
+        "account": 31,
+        "executable": 4,
+        "meant_ns": 3_000_000_000u64,
+    });
+    assert_eq!(serde_json::to_value(&sent).unwrap(), told);
+    let read: JobSubmission = serde_json::from_value(told).unwrap();
     assert_eq!(read, sent);
     assert_eq!(read.spec().unwrap(), spec);
 }
