@@ -328,7 +328,9 @@ impl Client {
         }
         let problem = Box::new(problem_of(response, status).await);
         match problem.code.as_str() {
-            "busy" | "stopped" | "timeout" => Err(ClientError::Busy { url }),
+            "busy" | "timeout" => Err(ClientError::Busy { url }),
+            // It may have got as far as the agent.
+            "stopped" => Err(ClientError::no_answer(url, problem.detail)),
             _ => Err(ClientError::Problem { url, problem }),
         }
     }

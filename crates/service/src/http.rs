@@ -125,8 +125,7 @@ fn refused(status: u16, code: &str, detail: &str) -> ProblemResponse {
 
 async fn bound_time(request: Request, next: Next) -> Response {
     let answer = tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await;
-    let late = |_| refused(503, "timeout", "the request took too long").into_response();
-    answer.unwrap_or_else(late)
+    answer.unwrap_or_else(|_late| ProblemResponse(Problem::late()).into_response())
 }
 
 /// Makes the service slow or silent where a test or a scenario asks for it.

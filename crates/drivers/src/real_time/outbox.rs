@@ -12,6 +12,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 
 pub use gridrig_core::transport::TransportError;
 
@@ -60,6 +61,7 @@ pub struct Outbox<T: Transport> {
     senders: BTreeMap<Receiver, mpsc::UnboundedSender<Posted<T::Message>>>,
     reports: mpsc::UnboundedSender<Delivery<T::Message>>,
     under_way: Arc<watch::Sender<usize>>,
+    tasks: JoinSet<()>,
 }
 
 /// A message, by which it can be called back where that may be wanted, and the
@@ -84,6 +86,7 @@ impl<T: Transport> Outbox<T> {
             senders: BTreeMap::new(),
             reports,
             under_way: Arc::new(watch::Sender::new(0)),
+            tasks: JoinSet::new(),
         }
     }
 
@@ -116,7 +119,7 @@ impl<T: Transport> Outbox<T> {
         if envelope.message.data_of().is_some() {
             let (sender, envelopes) = mpsc::unbounded_channel();
             let _ = sender.send((envelope, recall, tries));
-            tokio::spawn(self.sender().run(envelopes));
+            self.tasks.spawn(self.sender().run(envelopes));
             return;
         }
         let receiver = (envelope.message.to(), envelope.address.clone());
@@ -132,7 +135,18 @@ impl<T: Transport> Outbox<T> {
         // The channel has just been made, so its other end is there.
         let _ = sender.send(posted);
         self.senders.insert(receiver, sender);
-        tokio::spawn(self.sender().run(envelopes));
+        self.tasks.spawn(self.sender().run(envelopes));
+    }
+
+    /// Waits until a task that sends has panicked, and goes on with its panic: what
+    /// it had to deliver would never be reported.
+    pub async fn panicked(&mut self) {
+        while let Some(ended) = self.tasks.join_next().await {
+            if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
+                std::panic::resume_unwind(panic);
+            }
+        }
+        std::future::pending().await
     }
 
     fn sender(&self) -> Sender<T> {
