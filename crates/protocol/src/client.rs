@@ -375,7 +375,7 @@ pub(crate) fn http_client(timeout: Duration) -> ClientBuilder {
 /// How long to wait for a connection.
 const CONNECT: Duration = Duration::from_secs(2);
 /// Kept connections are closed before a service's own bound on idleness.
-const KEEP_IDLE: Duration = Duration::from_secs(45);
+const KEEP_IDLE: Duration = Duration::from_secs(20);
 
 /// The problem document of an answer, or what stands for it where another kind
 /// of server answers.

@@ -3,24 +3,26 @@
 //! own that can be ended gently or killed.
 
 mod answers;
+mod connection;
 mod door;
 mod exchanges;
 mod extract;
 mod guard;
-mod listener;
 pub mod metrics;
 mod notify;
 mod query;
+mod serve;
 mod thread;
 
 pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
-pub use door::{Door, Io, Peer, Stream};
+pub use door::{Door, Peer};
 pub use exchanges::{Capture, Exchange, Exchanges, capture};
 pub use extract::{Body, Path, Query, bytes, json_bytes, media_type};
 pub use guard::{guarded, is_loopback, is_of_another_origin, name_and_port};
 pub use metrics::{Labels, Metrics, Monitoring, Samples};
 pub use notify::NotifyHosts;
 pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, ResourcesQuery};
+pub use serve::serve;
 pub use thread::{AnswerFault, Faults, Life, ServiceThread};
 
 use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
@@ -109,9 +111,14 @@ pub fn bounded(router: Router, metrics: Arc<Metrics>, faults: Faults) -> Router 
             refused(405, "method-not-allowed", detail)
         })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .layer(middleware::from_fn(bound_time))
+        .layer(middleware::from_fn_with_state(REQUEST_TIMEOUT, bound_time))
         .layer(middleware::from_fn_with_state(faults, fault));
     counted(router, metrics)
+}
+
+/// Answers the requests of these routes within this time, whatever becomes of them.
+pub fn timely(router: Router, limit: Duration) -> Router {
+    router.layer(middleware::from_fn_with_state(limit, bound_time))
 }
 
 /// Counts the requests of these routes, by how long each takes.
@@ -123,8 +130,8 @@ fn refused(status: u16, code: &str, detail: &str) -> ProblemResponse {
     ProblemResponse(Problem::new(status, code, detail))
 }
 
-async fn bound_time(request: Request, next: Next) -> Response {
-    let answer = tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await;
+async fn bound_time(State(limit): State<Duration>, request: Request, next: Next) -> Response {
+    let answer = tokio::time::timeout(limit, next.run(request)).await;
     answer.unwrap_or_else(|_late| ProblemResponse(Problem::late()).into_response())
 }
 
@@ -157,29 +164,6 @@ pub fn metrics_text(text: String) -> Response {
         text,
     )
         .into_response()
-}
-
-/// Serves until `life` ends, then lets the requests that are under way end,
-/// for [`GRACE`] at the longest.
-///
-/// # Errors
-/// When the listener cannot be used.
-pub async fn serve(door: Door, router: Router, life: Life) -> std::io::Result<()> {
-    let ending = life.clone();
-    let router = router.into_make_service_with_connect_info::<Peer>();
-    let server =
-        axum::serve(door, router).with_graceful_shutdown(async move { ending.ended().await });
-    let server = async move { server.await };
-    tokio::pin!(server);
-    tokio::select! {
-        ended = &mut server => return ended,
-        () = life.ended() => {}
-    }
-    match tokio::time::timeout(GRACE, server).await {
-        Ok(ended) => ended,
-        // Whoever keeps a connection open past the grace is cut off.
-        Err(_late) => Ok(()),
-    }
 }
 
 /// How long open requests may keep a service that is asked to end.
