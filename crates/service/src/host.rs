@@ -186,9 +186,13 @@ async fn host<S: Service>(
     served.and(side)
 }
 
-/// A service of this name in which a task has panicked.
+/// A service of this name in which a task has panicked, or cannot go on.
 fn broken(name: &str, panic: JoinError) -> io::Error {
-    io::Error::other(format!("{name} broke off: {panic}"))
+    let said = panic.to_string();
+    let error = panic.try_into_panic().ok();
+    let error = error.and_then(|panic| panic.downcast::<io::Error>().ok());
+    let why = error.map_or(said, |error| error.to_string());
+    io::Error::other(format!("{name} broke off: {why}"))
 }
 
 impl<M: JobHolder> Handle<M> {

@@ -28,6 +28,7 @@ mod golden;
 mod gridway;
 mod gridway_daemon;
 mod job_chain;
+mod journal_full;
 mod kill_nine;
 mod la_grid;
 mod lagrid_outlet;
