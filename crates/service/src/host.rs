@@ -157,12 +157,14 @@ async fn host<S: Service>(
     let side = S::side_door(&app)?;
     let metrics = Arc::clone(&app.metrics);
     let side = side.map(|side| {
-        let router = http::bounded(side.routes, metrics, parts.faults.clone());
-        let router = http::guarded(router, side.listener.local_addr()?);
+        let router = http::bounded(side.routes, Arc::clone(&metrics), parts.faults.clone());
+        let router = http::guarded(router, side.listener.local_addr()?, metrics);
         Door::open(side.listener, side.tls.as_ref()).map(|door| (door, router))
     });
     let side = side.transpose()?;
-    let router = http::guarded(router(app, parts.faults, parts.capture), address);
+    let metrics = Arc::clone(&app.metrics);
+    let router = router(app, parts.faults, parts.capture);
+    let router = http::guarded(router, address, metrics);
     // Nobody waits for it where the service is the whole process.
     let _ = ready.send(actor);
     let side_life = life.clone();

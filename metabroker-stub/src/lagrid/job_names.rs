@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn long_references_are_bounded_in_bytes() {
         let mut job_names = JobNames::default();
-        let long = Reference::of("http://h/").with("token", &"x".repeat(2000));
+        let long = Reference::of("http://h/").with("token", "x".repeat(2000));
         for job in 0..40_000 {
             job_names.came(JobId(job), Some(long.clone()));
         }

@@ -142,4 +142,12 @@ async fn what_a_page_elsewhere_has_a_browser_send_is_refused() {
         let detail = problem["detail"].as_str().unwrap();
         assert!(detail.contains(&named), "{detail}");
     }
+    let metrics = reqwest::get(format!("{}/metrics", broker.url())).await;
+    let metrics = metrics.unwrap().text().await.unwrap();
+    let mut lines = metrics.lines();
+    let refused = lines.find(|line| line.contains("requests") && line.contains("403"));
+    assert!(
+        refused.is_some_and(|line| line.ends_with(" 2")),
+        "{metrics}"
+    );
 }

@@ -70,6 +70,11 @@ type Posted<M> = (Envelope<M>, Option<Recall>, Tries);
 
 type Receiver = (Party, Option<Arc<str>>);
 
+/// Most receivers that clients name at a time, and most messages under way beside
+/// which one to such a receiver is still taken: they choose how many these are.
+const MOST_NAMED: usize = 1000;
+const MOST_UNDER_WAY: usize = 100_000;
+
 /// A receiver for whom there is no message for this long has no task.
 const SENDER_IDLE: Duration = Duration::from_secs(60);
 
@@ -123,6 +128,14 @@ impl<T: Transport> Outbox<T> {
             return;
         }
         let receiver = (envelope.message.to(), envelope.address.clone());
+        if envelope.address.is_some() && self.is_crowded(&receiver) {
+            let to = format!("{:?}", envelope.message.to());
+            let why = "too many receivers of news, or too much to send";
+            let result = Err(TransportError::not_reached(to, why));
+            let _ = self.reports.send(Delivery { envelope, result });
+            self.under_way.send_modify(|n| *n -= 1);
+            return;
+        }
         let posted = match self.senders.get(&receiver) {
             Some(open) => match open.send((envelope, recall, tries)) {
                 Ok(()) => return,
@@ -147,6 +160,16 @@ impl<T: Transport> Outbox<T> {
             }
         }
         std::future::pending().await
+    }
+
+    fn is_crowded(&self, receiver: &Receiver) -> bool {
+        let named = || {
+            self.senders
+                .iter()
+                .filter(|((_, to), sender)| to.is_some() && !sender.is_closed())
+        };
+        *self.under_way.borrow() > MOST_UNDER_WAY
+            || !self.senders.contains_key(receiver) && named().count() >= MOST_NAMED
     }
 
     fn sender(&self) -> Sender<T> {
@@ -288,6 +311,32 @@ mod tests {
                 assert_eq!(transport.0.load(Ordering::Relaxed), tries);
             }
         });
+    }
+
+    #[tokio::test]
+    async fn receivers_that_clients_name_are_bounded_and_others_are_not() {
+        let clock = RunClock::starting_in(Duration::ZERO, Decimal::ONE);
+        let (reports_in, mut reports) = mpsc::unbounded_channel();
+        let mut outbox = Outbox::new(clock, Arc::new(Counting::default()), reports_in);
+        let later = clock.now() + SimDuration::from_secs(3600);
+        let mut post = |address: Option<String>| {
+            let address = address.map(Arc::from);
+            outbox.post(Envelope {
+                address,
+                ..envelope(later)
+            });
+        };
+        (0..MOST_NAMED).for_each(|n| post(Some(format!("http://127.0.0.1:{n}/"))));
+        // To one that is known already, and to one that no client names.
+        post(Some("http://127.0.0.1:0/".to_owned()));
+        post(None);
+        assert!(reports.try_recv().is_err());
+        post(Some("http://127.0.0.1/".to_owned()));
+        let refused = reports.try_recv().unwrap().result.unwrap_err();
+        assert!(
+            refused.to_string().contains("too many receivers"),
+            "{refused}"
+        );
     }
 
     /// Takes everything, and counts it.
