@@ -25,6 +25,8 @@ use tokio::time::{Instant, sleep, timeout};
 const MAX_HEAD: usize = 64 * 1024;
 /// How often it is looked whether there is room again.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// How often it is said that connections cannot be accepted.
+const TELL_AGAIN: Duration = Duration::from_secs(60);
 
 /// Serves until `life` ends, then lets the requests that are under way end,
 /// for [`GRACE`] at the longest.
@@ -77,25 +79,23 @@ type Idle = Arc<Mutex<Option<Instant>>>;
 
 impl Server {
     async fn accept_all(&mut self) {
-        let mut failed = false;
+        let mut told: Option<Instant> = None;
         loop {
             let accepted = self.door.listener.accept().await;
             match accepted {
                 Ok((stream, address)) => {
-                    failed = false;
                     self.make_room().await;
                     let connection = Connection::new(stream, self.door.bounds.write);
                     self.attend(connection, address);
                 }
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
-                    // Mostly there are no file descriptors left: said once.
-                    if !failed {
+                    // Mostly there are no file descriptors left.
+                    if told.is_none_or(|told| told.elapsed() > TELL_AGAIN) {
                         tracing::warn!(%error, "a connection cannot be accepted");
+                        told = Some(Instant::now());
                     }
-                    failed = true;
-                    self.close_idle();
-                    sleep(LOOK_AGAIN).await;
+                    self.close_idle().await;
                 }
             }
         }
@@ -108,19 +108,24 @@ impl Server {
             if self.guests.len() < self.door.bounds.connections {
                 return;
             }
-            self.close_idle();
-            let _ = timeout(LOOK_AGAIN, self.tasks.join_next()).await;
+            self.close_idle().await;
         }
     }
 
-    /// Closes the connection that has been without a request for longest.
-    fn close_idle(&self) {
+    /// Closes the connection that has been without a request for longest; where all
+    /// have one, waits a little.
+    async fn close_idle(&mut self) {
         let idle = self.guests.iter().filter_map(|guest| {
             let since = guest.idle.lock().unwrap_or_else(PoisonError::into_inner);
             Some(((*since)?, &guest.task))
         });
-        if let Some((_, task)) = idle.min_by_key(|(since, _)| *since) {
-            task.abort();
+        match idle.min_by_key(|(since, _)| *since) {
+            Some((_, task)) => {
+                task.abort();
+                let _ = timeout(LOOK_AGAIN, self.tasks.join_next()).await;
+                self.guests.retain(|guest| !guest.task.is_finished());
+            }
+            None => sleep(LOOK_AGAIN).await,
         }
     }
 
