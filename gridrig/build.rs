@@ -11,7 +11,9 @@
 //! `-C target-feature=+crt-static` would be the plain way, but it cannot be
 //! asked for one program alone, and procedural macros cannot be built so. Where
 //! there is no static C library, or `GRIDRIG_LINK=dynamic` is set, the program
-//! is linked to the shared ones.
+//! is linked to the shared ones. `GRIDRIG_LINK=pie` links it as rustc does, to be
+//! loaded at a random address, which makes a defect of memory in a library harder to
+//! use, and each call cost what is said above.
 
 use std::path::Path;
 use std::process::Command;
@@ -31,7 +33,7 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=GRIDRIG_LINK");
     let var = |name| std::env::var(name).unwrap_or_default();
-    if var("CARGO_CFG_TARGET_OS") != "linux" {
+    if var("CARGO_CFG_TARGET_OS") != "linux" || var("GRIDRIG_LINK") == "pie" {
         return;
     }
     println!("cargo:rustc-link-arg-bins=-no-pie");

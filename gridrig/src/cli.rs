@@ -116,6 +116,10 @@ pub struct RunArgs {
     /// Keep the dashboard after the run, until Ctrl-C
     #[arg(long, requires = "dashboard")]
     pub keep_dashboard: bool,
+    /// Let the dashboard listen off the loopback interface: pages and the token go over
+    /// plain HTTP
+    #[arg(long, requires = "dashboard")]
+    pub insecure: bool,
 }
 
 /// Which runs are compared, and by what.
@@ -216,6 +220,9 @@ pub struct DashboardArgs {
     /// Address to listen on; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:0")]
     pub listen: std::net::SocketAddr,
+    /// Listen off the loopback interface: pages and the token go over plain HTTP
+    #[arg(long)]
+    pub insecure: bool,
     /// Also answer to this name, as behind a proxy; may be repeated
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,

@@ -95,6 +95,22 @@ fn load_scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
     Scenario::load(&args.scenario, &sets).map_err(Failure::input)
 }
 
+/// Refuses an address that others reach, without TLS, unless that is meant.
+fn may_listen(
+    flag: &str,
+    listen: std::net::SocketAddr,
+    has_tls: bool,
+    insecure: bool,
+) -> anyhow::Result<()> {
+    if !(has_tls || insecure || listen.ip().is_loopback()) {
+        anyhow::bail!(
+            "{flag} {listen}: whoever is on the network could read and send everything \
+             (expected a loopback address, TLS where there is a flag for it, or --insecure)"
+        );
+    }
+    Ok(())
+}
+
 /// What the command line says. The folder of targets is made, so that a
 /// mistake in it is told before anything starts.
 ///

@@ -39,6 +39,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
+use tempfile::TempDir;
 
 /// How a grid is run in real time.
 #[derive(Clone, Debug, Default)]
@@ -131,19 +132,56 @@ pub async fn run_real(
     submissions: &[Submission],
     options: &RealOptions,
     shutdown: impl Future<Output = ()>,
+    progress: impl FnMut(Progress),
+) -> anyhow::Result<RealOutcome> {
+    let started = Started::of(grid, options).await?;
+    conduct(started, grid, submissions, shutdown, progress).await
+}
+
+/// The services of a run, ready for its jobs.
+struct Started {
+    services: Arc<Services>,
+    options: RealOptions,
+    clock: RunClock,
+    workdir: Option<Arc<TempDir>>,
+}
+
+impl Started {
+    async fn of(grid: &Grid, options: &RealOptions) -> anyhow::Result<Self> {
+        let speed = options.speed;
+        ensure!(
+            !speed.is_zero(),
+            "field speed = \"0\": expected a number above 0"
+        );
+        let mut options = options.clone();
+        let workdir = external::prepare(grid, &mut options)?;
+        let clock = RunClock::waiting(speed);
+        let services = Arc::new(Services::start(grid, &options, clock).await?);
+        services.sessions_open().await;
+        Ok(Started {
+            services,
+            options,
+            clock,
+            workdir,
+        })
+    }
+}
+
+/// Plays the jobs on the services, and ends these.
+async fn conduct(
+    started: Started,
+    grid: &Grid,
+    submissions: &[Submission],
+    shutdown: impl Future<Output = ()>,
     mut progress: impl FnMut(Progress),
 ) -> anyhow::Result<RealOutcome> {
-    let speed = options.speed;
-    ensure!(
-        !speed.is_zero(),
-        "field speed = \"0\": expected a number above 0"
-    );
-    let mut options = options.clone();
-    let workdir = external::prepare(grid, &mut options)?;
+    let Started {
+        services,
+        options,
+        clock,
+        workdir,
+    } = started;
     let options = &options;
-    let clock = RunClock::waiting(speed);
-    let services = Arc::new(Services::start(grid, options, clock).await?);
-    services.sessions_open().await;
     clock.begin_in(LEAD);
     let mut external = match &workdir {
         None => None,
@@ -169,6 +207,7 @@ pub async fn run_real(
         tokio::select! {
             () = shutdown => stopped = true,
             () = clock.sleep_until(stop_at) => {}
+            () = services.failed() => {}
         }
     };
     let observe = |mut now: Progress| {

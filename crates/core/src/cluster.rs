@@ -24,6 +24,10 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use work::Work;
 
+/// Most requirements, each other than all before, that jobs of one cluster may have:
+/// what is known of them is kept.
+pub const MOST_CLASSES: usize = 100_000;
+
 /// How a cluster is set up.
 #[derive(Clone, Debug)]
 pub struct ClusterConfig {
@@ -203,8 +207,9 @@ impl Cluster {
     /// # Errors
     /// [`Reason::NeverFits`] for a job that could not run on the empty
     /// cluster, [`Reason::LrmsRefused`] for one of several components where a
-    /// real LRMS runs the jobs, [`Reason::QueueFull`] past the bound. Nothing is
-    /// changed or told then.
+    /// real LRMS runs the jobs, [`Reason::QueueFull`] past the bound, or where jobs
+    /// with [`MOST_CLASSES`] other requirements have come. Nothing is changed or
+    /// told then.
     pub fn submit(
         &mut self,
         now: SimTime,
@@ -224,7 +229,8 @@ impl Cluster {
             return Err(Reason::LrmsRefused);
         }
         let limit = self.config.queue_limit;
-        if limit.is_some_and(|limit| self.queued() >= limit) {
+        let is_new = known.is_none() && self.classes.capacity.len() >= MOST_CLASSES;
+        if is_new || limit.is_some_and(|limit| self.queued() >= limit) {
             return Err(Reason::QueueFull);
         }
         // Not before now: what is refused leaves nothing behind.
@@ -451,5 +457,29 @@ mod tests {
         assert_eq!(submit(2, 1), (Err(Reason::NeverFits), 0));
         assert_eq!(submit(1, 1), (Ok(()), 1));
         assert_eq!(submit(1, 2), (Err(Reason::QueueFull), 1));
+    }
+
+    #[test]
+    fn what_is_known_of_requirements_is_bounded() {
+        let nodes = Resources::homogeneous(1);
+        let config = ClusterConfig::new(ClusterId(0), nodes, DisciplineKind::Fcfs);
+        let mut cluster = Cluster::new(config);
+        let mut submit = |memory_kib| {
+            let wanted = Requirements {
+                memory_kib,
+                ..Requirements::default()
+            };
+            let job = JobSpec::of(Components::one(1, wanted), SimDuration::from_secs(1));
+            let taken = cluster.submit(SimTime::ZERO, &job, &mut NoEvents);
+            cluster.cancel(SimTime::ZERO, job.id, &mut NoEvents);
+            taken
+        };
+        let mut refused = (1..)
+            .find(|memory_kib| submit(*memory_kib).is_err())
+            .unwrap();
+        assert!(refused <= MOST_CLASSES as u64 + 1, "{refused}");
+        // Jobs like those before are taken as before.
+        refused -= 1;
+        assert_eq!(submit(refused), Ok(()));
     }
 }

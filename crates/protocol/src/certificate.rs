@@ -196,7 +196,9 @@ pub fn is_proxy(certificate: &X509Certificate<'_>) -> bool {
     matches!(added, Some("/CN=proxy" | "/CN=limited proxy"))
 }
 
-/// A distinguished name as grids write it: `/DC=org/DC=nordugrid/CN=alice`.
+/// A distinguished name as grids write it: `/DC=org/DC=nordugrid/CN=alice`. In a value,
+/// a backslash is doubled, and a slash after which a further part could begin has one
+/// before it: no two names are written alike.
 #[must_use]
 pub fn slashed(name: &X509Name<'_>) -> String {
     let mut text = String::new();
@@ -215,6 +217,10 @@ pub fn slashed(name: &X509Name<'_>) -> String {
             other => other.to_owned(),
         };
         let value = attribute.as_str().unwrap_or("?");
+        let mut value = value.replace('\\', r"\\");
+        if value.contains('=') {
+            value = value.replace('/', r"\/");
+        }
         text.push_str(&format!("/{short}={value}"));
     }
     text

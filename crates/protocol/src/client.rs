@@ -328,7 +328,9 @@ impl Client {
         }
         let problem = Box::new(problem_of(response, status).await);
         match problem.code.as_str() {
-            "busy" | "stopped" | "timeout" => Err(ClientError::Busy { url }),
+            "busy" | "timeout" => Err(ClientError::Busy { url }),
+            // It may have got as far as the agent.
+            "stopped" => Err(ClientError::no_answer(url, problem.detail)),
             _ => Err(ClientError::Problem { url, problem }),
         }
     }
@@ -373,7 +375,7 @@ pub(crate) fn http_client(timeout: Duration) -> ClientBuilder {
 /// How long to wait for a connection.
 const CONNECT: Duration = Duration::from_secs(2);
 /// Kept connections are closed before a service's own bound on idleness.
-const KEEP_IDLE: Duration = Duration::from_secs(45);
+const KEEP_IDLE: Duration = Duration::from_secs(20);
 
 /// The problem document of an answer, or what stands for it where another kind
 /// of server answers.

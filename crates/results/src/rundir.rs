@@ -326,7 +326,13 @@ pub(crate) fn remove_file(dir: &Path, name: &str) -> Result<(), RunDirError> {
 }
 
 fn prepare(dir: &Path, force: bool) -> Result<(), RunDirError> {
+    let is_new = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
+    let new: Vec<&Path> = dir.ancestors().take_while(is_new).collect();
     fs::create_dir_all(dir).map_err(RunDirError::io("make the directory", dir))?;
+    for parent in new.iter().filter_map(|new| new.parent()) {
+        let is_here = parent.as_os_str().is_empty();
+        file::sync_dir(if is_here { Path::new(".") } else { parent })?;
+    }
     let mut entries = fs::read_dir(dir).map_err(RunDirError::io("read the directory", dir))?;
     if entries.next().is_none() {
         return Ok(());

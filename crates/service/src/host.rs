@@ -16,6 +16,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
+use tokio::task::JoinError;
 
 /// A running service.
 pub struct Handle<M: Journaled> {
@@ -128,6 +129,7 @@ async fn host<S: Service>(
     ready: oneshot::Sender<Actor<S::Machine>>,
 ) -> io::Result<()> {
     let address = listener.local_addr()?;
+    let name = config.name();
     config.listening(&base_url(address, config.tls().is_some()));
     let door = Door::open(listener, config.tls())?;
     let client = Client::new(REQUEST).map_err(io::Error::other)?;
@@ -139,9 +141,10 @@ async fn host<S: Service>(
         life: memory,
     } = parts.begun;
     let (log, clock) = (recorder.clone(), config.clock());
-    let actor = start(agent, journal, log, clock, Arc::clone(&transport));
+    let (actor, mut agent) = start(agent, journal, log, clock, Arc::clone(&transport));
     let companion = config.companion(&actor, &transport);
-    tracing::info!(service = config.name(), "serving");
+    let mut companion = companion.unwrap_or_else(|| tokio::spawn(async {}));
+    tracing::info!(service = name, "serving");
     let app = App {
         actor: actor.clone(),
         recorder,
@@ -154,12 +157,14 @@ async fn host<S: Service>(
     let side = S::side_door(&app)?;
     let metrics = Arc::clone(&app.metrics);
     let side = side.map(|side| {
-        let router = http::bounded(side.routes, metrics, parts.faults.clone());
-        let router = http::guarded(router, side.listener.local_addr()?);
+        let router = http::bounded(side.routes, Arc::clone(&metrics), parts.faults.clone());
+        let router = http::guarded(router, side.listener.local_addr()?, metrics);
         Door::open(side.listener, side.tls.as_ref()).map(|door| (door, router))
     });
     let side = side.transpose()?;
-    let router = http::guarded(router(app, parts.faults, parts.capture), address);
+    let metrics = Arc::clone(&app.metrics);
+    let router = router(app, parts.faults, parts.capture);
+    let router = http::guarded(router, address, metrics);
     // Nobody waits for it where the service is the whole process.
     let _ = ready.send(actor);
     let side_life = life.clone();
@@ -169,14 +174,27 @@ async fn host<S: Service>(
             None => Ok(()),
         }
     };
-    let (served, side) = tokio::join!(http::serve(door, router, life), side);
+    let serving = async { tokio::join!(http::serve(door, router, life), side) };
+    let (served, side) = tokio::select! {
+        served = serving => served,
+        // What nobody answers any more is not to be waited for.
+        Err(panic) = &mut agent => return Err(broken(&name, panic)),
+        Err(panic) = &mut companion => return Err(broken(&name, panic)),
+    };
     // What the machine has said is still sent, within reason.
     let _ = tokio::time::timeout(http::GRACE, drain.drained()).await;
     config.farewell().await;
-    if let Some(companion) = companion {
-        companion.abort();
-    }
+    companion.abort();
     served.and(side)
+}
+
+/// A service of this name in which a task has panicked, or cannot go on.
+fn broken(name: &str, panic: JoinError) -> io::Error {
+    let said = panic.to_string();
+    let error = panic.try_into_panic().ok();
+    let error = error.and_then(|panic| panic.downcast::<io::Error>().ok());
+    let why = error.map_or(said, |error| error.to_string());
+    io::Error::other(format!("{name} broke off: {why}"))
 }
 
 impl<M: JobHolder> Handle<M> {
@@ -248,6 +266,12 @@ impl<M: JobHolder> Handle<M> {
         if self.actor.call(|_, _| ()).await.is_ok() {
             self.actor.drained().await;
         }
+    }
+
+    /// Waits until it has ended by itself, as after a panic: [`stop`](Self::stop)
+    /// then says of what.
+    pub async fn failed(&self) {
+        self.thread.failed().await;
     }
 
     /// Ends it gently and waits until it has ended.

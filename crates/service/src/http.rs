@@ -3,27 +3,29 @@
 //! own that can be ended gently or killed.
 
 mod answers;
+mod connection;
 mod door;
 mod exchanges;
 mod extract;
 mod guard;
-mod listener;
 pub mod metrics;
 mod notify;
 mod query;
+mod serve;
 mod thread;
 
 pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
-pub use door::{Door, Io, Peer, Stream};
+pub use door::{Door, Peer};
 pub use exchanges::{Capture, Exchange, Exchanges, capture};
 pub use extract::{Body, Path, Query, bytes, json_bytes, media_type};
 pub use guard::{guarded, is_loopback, is_of_another_origin, name_and_port};
 pub use metrics::{Labels, Metrics, Monitoring, Samples};
-pub use notify::NotifyHosts;
+pub use notify::{NotifyHosts, is_on_loopback};
 pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, ResourcesQuery};
+pub use serve::serve;
 pub use thread::{AnswerFault, Faults, Life, ServiceThread};
 
-use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -41,6 +43,9 @@ pub const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// No request takes longer; the longest wait that a client may ask for is
 /// [`MAX_WAIT`].
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(40);
+/// The log with a line for each request that may change something: `GRIDRIG_LOG` has to
+/// ask for it, since there may be thousands a second.
+const AUDIT: &str = "gridrig::audit";
 /// The longest that a request may wait for news.
 pub const MAX_WAIT: Duration = Duration::from_secs(30);
 
@@ -109,9 +114,14 @@ pub fn bounded(router: Router, metrics: Arc<Metrics>, faults: Faults) -> Router 
             refused(405, "method-not-allowed", detail)
         })
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .layer(middleware::from_fn(bound_time))
+        .layer(middleware::from_fn_with_state(REQUEST_TIMEOUT, bound_time))
         .layer(middleware::from_fn_with_state(faults, fault));
     counted(router, metrics)
+}
+
+/// Answers the requests of these routes within this time, whatever becomes of them.
+pub fn timely(router: Router, limit: Duration) -> Router {
+    router.layer(middleware::from_fn_with_state(limit, bound_time))
 }
 
 /// Counts the requests of these routes, by how long each takes.
@@ -123,10 +133,9 @@ fn refused(status: u16, code: &str, detail: &str) -> ProblemResponse {
     ProblemResponse(Problem::new(status, code, detail))
 }
 
-async fn bound_time(request: Request, next: Next) -> Response {
-    let answer = tokio::time::timeout(REQUEST_TIMEOUT, next.run(request)).await;
-    let late = |_| refused(503, "timeout", "the request took too long").into_response();
-    answer.unwrap_or_else(late)
+async fn bound_time(State(limit): State<Duration>, request: Request, next: Next) -> Response {
+    let answer = tokio::time::timeout(limit, next.run(request)).await;
+    answer.unwrap_or_else(|_late| ProblemResponse(Problem::late()).into_response())
 }
 
 /// Makes the service slow or silent where a test or a scenario asks for it.
@@ -143,10 +152,20 @@ async fn count(State(metrics): State<Arc<Metrics>>, request: Request, next: Next
     let begin = std::time::Instant::now();
     let method = request.method().clone();
     let matched = request.extensions().get::<MatchedPath>().cloned();
+    // Who does what, for those who want to know.
+    let is_told = !method.is_safe() && tracing::enabled!(target: AUDIT, tracing::Level::INFO);
+    let who = is_told.then(|| {
+        let peer = request.extensions().get::<ConnectInfo<Peer>>().cloned();
+        Some((peer?.0, request.uri().path().to_owned()))
+    });
     let response = next.run(request).await;
     let route = matched.as_ref().map_or("none", MatchedPath::as_str);
     let status = response.status().as_u16();
     metrics.count_request(method.as_str(), route, status, begin.elapsed());
+    if let Some((peer, path)) = who.flatten() {
+        let (address, identity) = (peer.address, peer.identity.as_deref().unwrap_or("-"));
+        tracing::info!(target: AUDIT, %address, identity, %method, path, status, "done");
+    }
     response
 }
 
@@ -158,29 +177,6 @@ pub fn metrics_text(text: String) -> Response {
         text,
     )
         .into_response()
-}
-
-/// Serves until `life` ends, then lets the requests that are under way end,
-/// for [`GRACE`] at the longest.
-///
-/// # Errors
-/// When the listener cannot be used.
-pub async fn serve(door: Door, router: Router, life: Life) -> std::io::Result<()> {
-    let ending = life.clone();
-    let router = router.into_make_service_with_connect_info::<Peer>();
-    let server =
-        axum::serve(door, router).with_graceful_shutdown(async move { ending.ended().await });
-    let server = async move { server.await };
-    tokio::pin!(server);
-    tokio::select! {
-        ended = &mut server => return ended,
-        () = life.ended() => {}
-    }
-    match tokio::time::timeout(GRACE, server).await {
-        Ok(ended) => ended,
-        // Whoever keeps a connection open past the grace is cut off.
-        Err(_late) => Ok(()),
-    }
 }
 
 /// How long open requests may keep a service that is asked to end.

@@ -220,26 +220,28 @@ fn wrong(line: u64, why: impl Display, expected: impl Display) -> io::Error {
     io::Error::other(format!("line {line}: {why} (expected {expected})"))
 }
 
-/// Writes what follows. A journal that lacks something would be wrong: where it
-/// cannot be written any more it is emptied, so that a new life knows nothing.
+/// Writes what follows.
 fn writer<I: Serialize>(file: File, path: &Path, this: &Life) -> io::Result<Journal<I>> {
-    write(&file, &Line::<()>::Service(this.clone()))?;
+    let mut whole = file.metadata()?.len();
+    write(&file, &mut whole, &Line::<()>::Service(this.clone()))?;
     let path = path.to_owned();
-    let mut file = Some(file);
     Ok(Box::new(move |record| {
-        let Some(open) = &file else { return };
-        if let Err(error) = write(open, &Line::Agent(record)) {
-            let emptied = open.set_len(0).is_ok();
-            tracing::error!(path = %path.display(), %error, emptied, "the journal ends");
-            file = None;
-        }
+        let written = write(&file, &mut whole, &Line::Agent(record));
+        written.map_err(|error| io::Error::other(format!("--journal {}: {error}", path.display())))
     }))
 }
 
-fn write(mut file: &File, line: &impl Serialize) -> io::Result<()> {
+/// Adds a line to a file of this length; of one that does not get in whole, nothing
+/// stays.
+fn write(mut file: &File, whole: &mut u64, line: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');
-    file.write_all(&text)
+    let written = file.write_all(&text);
+    match written {
+        Ok(()) => *whole += text.len() as u64,
+        Err(_) => file.set_len(*whole)?,
+    }
+    written
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use gridrig_protocol::rest::{
     EndPage, EventPage, EventReport, JobEndReport, JobList, JobStatus, Problem,
 };
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The jobs that are known here, by number.
 #[utoipa::path(
@@ -144,14 +145,24 @@ pub async fn events<S: Service>(
     }))
 }
 
-/// Whether the service is there.
+/// Whether the service is there, and does what it is asked.
 #[utoipa::path(
     get, path = "/healthz",
-    responses((status = 200, description = "It is", body = String, content_type = "text/plain"))
+    responses(
+        (status = 200, description = "It is", body = String, content_type = "text/plain"),
+        Unavailable,
+    )
 )]
-pub async fn healthz() -> &'static str {
-    "ok"
+pub async fn healthz<S: Service>(
+    State(app): State<App<S>>,
+) -> Result<&'static str, ProblemResponse> {
+    let asked = tokio::time::timeout(HEALTH, app.call(|_, _| ()));
+    asked.await.map_err(|_late| Problem::late())??;
+    Ok("ok")
 }
+
+/// How long a service that is well may take to do what it is asked.
+const HEALTH: Duration = Duration::from_secs(5);
 
 /// Counters and gauges for Prometheus.
 #[utoipa::path(

@@ -19,6 +19,10 @@ pub struct ServiceArgs {
     /// Address to listen on; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:0")]
     pub listen: std::net::SocketAddr,
+    /// Go off the loopback interface without TLS: listen there, or send tokens to
+    /// peers there
+    #[arg(long)]
+    pub insecure: bool,
     /// How many times faster than the wall clock the run goes
     #[arg(long, default_value = "1", value_parser = values::text::<Decimal>)]
     pub speed: Decimal,

@@ -1,6 +1,6 @@
 //! `gridrig dashboard`, and the server behind `gridrig run --dashboard`.
 
-use super::print;
+use super::{may_listen, print};
 use crate::cli::{DashboardArgs, RunArgs};
 use crate::dashboard::control::Control;
 use crate::dashboard::live::{Hub, Watch};
@@ -17,6 +17,7 @@ use tokio::runtime::Runtime;
 /// Serves the dashboard of a folder of runs until Ctrl-C. What runs then is
 /// stopped and written as a partial run.
 pub(super) fn dashboard(args: &DashboardArgs) -> Result<(), Failure> {
+    may_listen("--listen", args.listen, false, args.insecure)?;
     let rights = (true, args.allow_commands);
     let server = Server::open(
         &args.runs,
@@ -59,6 +60,7 @@ impl RunDashboard {
         let Some(listen) = args.dashboard else {
             return Ok(None);
         };
+        may_listen("--dashboard", listen, false, args.insecure)?;
         let server = Server::open(&args.out, listen, &[], "--dashboard", (false, false))?;
         let watch = Arc::new(Watch::new(Arc::clone(&server.hub), &args.out));
         server.control.adopt(Arc::clone(&watch), scenario);

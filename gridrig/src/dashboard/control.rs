@@ -7,6 +7,7 @@ mod scenarios;
 
 use super::Shared;
 use super::live::{Hub, Watch};
+use super::pages::work;
 use crate::exit::Failure;
 use crate::runner::{self, Observer as _, RunOptions};
 use crate::scenario::Scenario;
@@ -289,16 +290,19 @@ async fn check(
     let draft = read(body)?;
     let file = draft.file.clone();
     // Traces are read, which takes its time.
-    let checked = tokio::task::spawn_blocking(move || {
-        let scenario = scenarios::parse(&dashboard, &draft)?;
-        let prepared = runner::prepare_workloads(&scenario).map_err(|e| format!("{e:#}"))?;
-        let report = crate::check::check(&scenario, &prepared);
-        let taken = runner::refuse(&scenario, &options(&dashboard.runs, draft.force, None));
-        let taken = taken.err().map(|error| format!("{error:#}"));
-        Ok(json!({ "text": report.to_string(), "report": report, "taken": taken }))
+    let checked = work(&dashboard, move |dashboard| {
+        let prepared = scenarios::parse(dashboard, &draft).and_then(|scenario| {
+            let prepared = runner::prepare_workloads(&scenario);
+            Ok((prepared.map_err(|e| format!("{e:#}"))?, scenario))
+        });
+        Ok(prepared.map(|(prepared, scenario)| {
+            let report = crate::check::check(&scenario, &prepared);
+            let taken = runner::refuse(&scenario, &options(&dashboard.runs, draft.force, None));
+            let taken = taken.err().map(|error| format!("{error:#}"));
+            json!({ "text": report.to_string(), "report": report, "taken": taken })
+        }))
     });
-    let panicked = |_| Problem::new(500, "check-failed", "the scenario cannot be checked");
-    Ok(match checked.await.map_err(panicked)? {
+    Ok(match checked.await? {
         Ok(checked) => Json(checked).into_response(),
         Err(message) => mistake(&file, message),
     })
@@ -313,13 +317,19 @@ async fn start(
     body: Body<Draft>,
 ) -> Result<Response, ProblemResponse> {
     let draft = read(body)?;
-    let scenario = match scenarios::parse(&dashboard, &draft) {
-        Ok(scenario) => scenario,
-        Err(message) => return Ok(mistake(&draft.file, message)),
-    };
-    let taken = runner::refuse(&scenario, &options(&dashboard.runs, draft.force, None));
-    taken.map_err(|error| Problem::new(409, "runs-exist", format!("{error:#}")))?;
-    Ok(accepted(dashboard.control.start(scenario, draft.force)?))
+    let file = draft.file.clone();
+    let started = work(&dashboard, move |dashboard| {
+        let scenario = match scenarios::parse(dashboard, &draft) {
+            Ok(scenario) => scenario,
+            Err(message) => return Ok(Err(message)),
+        };
+        let taken = runner::refuse(&scenario, &options(&dashboard.runs, draft.force, None));
+        taken.map_err(|error| Problem::new(409, "runs-exist", format!("{error:#}")))?;
+        Ok(Ok(dashboard.control.start(scenario, draft.force)?))
+    });
+    Ok(started
+        .await?
+        .map_or_else(|message| mistake(&file, message), accepted))
 }
 
 #[derive(Deserialize)]

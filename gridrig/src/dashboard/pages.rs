@@ -32,7 +32,7 @@ const MOST_NAMED: usize = 1000;
 pub struct Pages {
     catalogue: Mutex<Option<Opened>>,
     /// Taken for as long as a page is being made.
-    work: Semaphore,
+    work: Arc<Semaphore>,
     fragments: Kept<compare::Made>,
     timelines: Kept<gantt::Timeline>,
     /// How finished runs look on the Live page, as JSON.
@@ -50,7 +50,7 @@ impl Default for Pages {
     fn default() -> Self {
         Pages {
             catalogue: Mutex::new(None),
-            work: Semaphore::new(AT_ONCE),
+            work: Arc::new(Semaphore::new(AT_ONCE)),
             fragments: Kept::default(),
             timelines: Kept::default(),
             states: Kept::default(),
@@ -156,16 +156,21 @@ impl<T> Kept<T> {
     }
 }
 
-/// Does blocking work for a page; at most [`AT_ONCE`] of them at a time.
-async fn work<T: Send + 'static>(
+/// Does blocking work for a page; at most [`AT_ONCE`] of them at a time, also of those
+/// for which nobody waits any more.
+pub(super) async fn work<T: Send + 'static>(
     dashboard: &Shared,
     job: impl FnOnce(&Dashboard) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let failed = || broken("no-page", "the page could not be made");
-    let permit = dashboard.pages.work.acquire().await;
-    let _permit = permit.map_err(|_| failed())?;
+    let permit = Arc::clone(&dashboard.pages.work).acquire_owned().await;
+    let permit = permit.map_err(|_| failed())?;
     let own = Arc::clone(dashboard);
-    let done = tokio::task::spawn_blocking(move || job(&own)).await;
+    let done = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        job(&own)
+    });
+    let done = done.await;
     done.map_err(|error| {
         tracing::error!(%error, "a page could not be made");
         failed()

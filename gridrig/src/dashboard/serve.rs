@@ -15,9 +15,12 @@ use gridrig_service::incarnation;
 use std::io::{self, Write as _};
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Largest request body: the text of a scenario.
 const MAX_BODY_BYTES: usize = 1024 * 1024;
+/// No answer takes longer to make, of the largest runs too.
+const ANSWER: Duration = Duration::from_secs(120);
 /// Answers below this size fit into a packet as they are.
 const WORTH_PACKING: usize = 1024;
 /// Media types that are packed.
@@ -48,7 +51,7 @@ async fn run(listener: TcpListener, life: Life, dashboard: Shared) -> io::Result
     let ticking = tokio::spawn(async move { hub.tick().await });
     let metrics = Arc::new(Metrics::new(Labels::of("dashboard"), incarnation()));
     let router = router(dashboard, &metrics).layer(Extension(life.clone()));
-    let router = http::counted(router, metrics);
+    let router = http::counted(http::timely(router, ANSWER), metrics);
     let served = http::serve(listener, router, life).await;
     ticking.abort();
     served

@@ -3,6 +3,8 @@
 use super::{FaultKind, RealOptions, ServiceId};
 use crate::words::list;
 use anyhow::Context as _;
+use futures_util::future::{BoxFuture, FutureExt as _};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use gridrig_core::agent::{BrokerAgent, BrokerSetup};
 use gridrig_core::event::MessageKind;
 use gridrig_core::grid::{Grid, GridCluster};
@@ -203,6 +205,14 @@ impl Services {
                 broker.drained().await;
             }
         }
+    }
+
+    /// Waits until a service has broken off, which [`stop`](Self::stop) then says.
+    pub(super) async fn failed(&self) {
+        let mut any: FuturesUnordered<BoxFuture<'_, ()>> = FuturesUnordered::new();
+        any.extend(self.brokers().map(|broker| broker.failed().boxed()));
+        any.extend(self.lrms.iter().map(|lrms| lrms.failed().boxed()));
+        any.next().await;
     }
 
     /// Ends every service; answers what went wrong in that.

@@ -136,6 +136,30 @@ async fn every_message_of_a_run_is_a_request_counted_at_a_service() {
     assert!(!outcome.interrupted && outcome.unfinished.is_empty());
 }
 
+#[tokio::test]
+async fn a_panic_of_a_service_ends_the_run_at_once_and_is_named() {
+    let (grid, mut jobs) = (two_sites("round-robin"), jobs(2));
+    // The second would be waited for for an hour.
+    jobs[1].at += SimDuration::from_secs(3600);
+    let started = Started::of(&grid, &options(1)).await.unwrap();
+    let services = Arc::clone(&started.services);
+    let panicking = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let broker = services.broker(DomainId(1)).unwrap();
+        let _: u32 = broker.ask(|_| panic!("a broken invariant")).await;
+    };
+    let outcome = conduct(started, &grid, &jobs, std::future::pending(), |_| {});
+    let both = async { tokio::join!(outcome, panicking) };
+    let (outcome, ()) = tokio::time::timeout(Duration::from_secs(60), both)
+        .await
+        .expect("the run ends");
+    let outcome = outcome.unwrap();
+    let faults = outcome.faults.join("\n");
+    assert!(faults.contains("broker-b broke off: "), "{faults}");
+    assert!(faults.contains("a broken invariant"), "{faults}");
+    assert!(!outcome.interrupted);
+}
+
 /// The run in a runtime of its own, for tests that compare in several tries.
 fn run_now(grid: &Grid, jobs: &[Submission], options: &RealOptions) -> RealOutcome {
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -5,6 +5,7 @@ use crate::patience::Patience;
 use gridrig_service::free_ports;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
 
 const SECRET: &str = "correct-horse-battery-staple-31415";
@@ -13,6 +14,12 @@ struct Pair {
     bench: Bench,
     ports: Vec<u16>,
     brokers: Vec<Service>,
+}
+
+/// A file for its owner alone.
+fn secret(path: &str, text: &str) {
+    std::fs::write(path, format!("{text}\n")).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
 /// Two brokers that speak JSON and share a token, and write down all they can.
@@ -24,7 +31,7 @@ fn pair(tokens: [&str; 2]) -> Pair {
     let brokers = (0..2).map(|index| {
         let (name, peer) = (names[index], names[1 - index]);
         let token = bench.path(&format!("{name}.token"));
-        std::fs::write(&token, format!("{}\n", tokens[index])).unwrap();
+        secret(&token, tokens[index]);
         let log = File::create(bench.path(&format!("{name}.log"))).unwrap();
         let mut child = gridrig()
             .env("GRIDRIG_LOG", "trace")
@@ -146,8 +153,12 @@ fn brokers_with_different_tokens_get_no_session_and_say_why() {
 fn what_sessions_need_and_do_not_have_is_said_before_anything_starts() {
     let bench = Bench::new(PAIR, &[(0, 1, 1)]);
     let scenario = bench.path("s.toml");
-    std::fs::write(bench.path("short"), "hunter2\n").unwrap();
-    let short = format!("b={}", bench.path("short"));
+    secret(&bench.path("short"), "hunter2");
+    secret(&bench.path("good"), "hunter2-hunter2-hunter2");
+    std::fs::copy(bench.path("good"), bench.path("open")).unwrap();
+    let everybody = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(bench.path("open"), everybody).unwrap();
+    let [short, good, open] = ["short", "good", "open"].map(|one| format!("b={}", bench.path(one)));
     let check = |words: &[&str], wanted: &str| {
         let mut all = vec![
             "broker",
@@ -192,4 +203,29 @@ fn what_sessions_need_and_do_not_have_is_said_before_anything_starts() {
     );
     check(&["--peer-identity", "b=/CN=b"], "has the native protocol");
     check(&["--heartbeat", "0s"], "expected a duration above 0");
+    check(
+        &["--protocol", "soap", "--peer-token", &open],
+        "open: others than its owner may read or write the file (expected",
+    );
+    check(
+        &["--listen", "0.0.0.0:0"],
+        "--listen 0.0.0.0:0: whoever is on the network could read and send everything",
+    );
+    check(
+        &["--peer-listen", "0.0.0.0:0"],
+        "--peer-listen 0.0.0.0:0: whoever is on the network",
+    );
+    // Nobody sends a token off the machine as it is.
+    let words = ["--protocol", "soap", "--peer-token", &good];
+    let far = ["--peer", "b=http://192.0.2.7:9"];
+    let near = ["broker", "--scenario", &scenario, "--name", "a"];
+    let near = near.into_iter().chain(["--lrms", "a1=http://127.0.0.1:9"]);
+    let all: Vec<&str> = near.chain(far).chain(words).collect();
+    let output = run(&all);
+    expect_code(&output, 2);
+    let said = stderr(&output);
+    assert!(
+        said.contains("--peer b=http://192.0.2.7:9: its token would go over"),
+        "{said}"
+    );
 }

@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct JobNames {
     references: BTreeMap<JobId, Vec<Parameter>>,
+    /// What the references take, in bytes.
+    bytes: usize,
     theirs: BTreeMap<JobId, u32>,
     ours: BTreeMap<u32, JobId>,
 }
@@ -21,21 +23,34 @@ pub(crate) struct JobNames {
 /// Most jobs that are kept of either kind. Of what is older, the number of the
 /// job in the run is said.
 const MOST: usize = 100_000;
+/// Most bytes that are kept of references: a hundred thousand of some 600 each.
+const MOST_BYTES: usize = 64 << 20;
+
+fn bytes(reference: &[Parameter]) -> usize {
+    let strings = reference
+        .iter()
+        .flat_map(|one| [&one.name, &one.namespace, &one.value]);
+    strings.map(String::len).sum()
+}
 
 impl JobNames {
     /// The peer has forwarded this job, and wants to hear of it by this
     /// reference.
     pub fn came(&mut self, job: JobId, forwarder: Option<Reference>) {
         let own = Reference::of_job(String::new(), job.0).parameters;
-        match forwarder.map(|reference| reference.parameters) {
-            // Mostly it is what would be said anyway.
-            Some(parameters) if parameters != own => {
-                self.references.insert(job, parameters);
-                while self.references.len() > MOST {
-                    self.references.pop_first();
-                }
-            }
-            _ => drop(self.references.remove(&job)),
+        self.told(job);
+        // Mostly it is what would be said anyway.
+        let said = forwarder.map(|reference| reference.parameters);
+        let Some(parameters) = said.filter(|said| *said != own) else {
+            return;
+        };
+        self.bytes += bytes(&parameters);
+        self.references.insert(job, parameters);
+        while self.references.len() > MOST || self.bytes > MOST_BYTES {
+            let Some((_, oldest)) = self.references.pop_first() else {
+                return;
+            };
+            self.bytes -= bytes(&oldest);
         }
     }
 
@@ -47,7 +62,9 @@ impl JobNames {
 
     /// The peer has been told the last there is to say of this job.
     pub fn told(&mut self, job: JobId) {
-        self.references.remove(&job);
+        if let Some(reference) = self.references.remove(&job) {
+            self.bytes -= bytes(&reference);
+        }
     }
 
     /// The peer has taken this job, and calls it so.
@@ -124,6 +141,21 @@ mod tests {
             (job_names.theirs(JobId(7)), job_names.ours(5)),
             (7, JobId(5))
         );
+    }
+
+    #[test]
+    fn long_references_are_bounded_in_bytes() {
+        let mut job_names = JobNames::default();
+        let long = Reference::of("http://h/").with("token", "x".repeat(2000));
+        for job in 0..40_000 {
+            job_names.came(JobId(job), Some(long.clone()));
+        }
+        let kept = job_names.references.len();
+        assert!(kept < 40_000 && kept > 30_000, "{kept}");
+        for job in 0..40_000 {
+            job_names.told(JobId(job));
+        }
+        assert_eq!(job_names.bytes, 0);
     }
 
     #[test]

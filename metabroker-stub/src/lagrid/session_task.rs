@@ -28,7 +28,7 @@ pub(crate) async fn keep(actor: Actor<BrokerAgent>, links: Links, origin: Instan
         };
         tasks.spawn(task.run());
     }
-    while tasks.join_next().await.is_some() {}
+    tasks.join_all().await;
 }
 
 /// Tells every peer that this broker ends in good order.

@@ -142,4 +142,14 @@ async fn what_a_page_elsewhere_has_a_browser_send_is_refused() {
         let detail = problem["detail"].as_str().unwrap();
         assert!(detail.contains(&named), "{detail}");
     }
+    let metrics = reqwest::get(format!("{}/metrics", broker.url())).await;
+    let metrics = metrics.unwrap().text().await.unwrap();
+    let mut lines = metrics.lines();
+    let counted = "gridrig_http_request_duration_seconds_count";
+    let refused = lines.find(|line| line.starts_with(counted) && line.contains("none"));
+    let refused = refused.unwrap_or_default();
+    assert!(
+        refused.contains("\"4xx\"") && refused.ends_with(" 2"),
+        "{metrics}"
+    );
 }

@@ -9,6 +9,7 @@ use gridrig_core::time::SimTime;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 
 /// The way to an agent that a task owns. Cheap to clone.
 pub struct Actor<M: Journaled> {
@@ -43,14 +44,16 @@ pub enum CallError {
 const MAILBOX: usize = 1024;
 
 /// Gives the agent to a task of its own, on the runtime this is called in. It
-/// tells `recorder` what happens, and `journal` what it is told.
+/// tells `recorder` what happens, and `journal` what it is told. The task ends when
+/// nobody has the way to the agent any more, or with a panic: its own, or that of a
+/// task that sends.
 pub fn start<M: JobHolder, T: Transport<Message = M::Sends>>(
     resumed: Resumed<M>,
     journal: Option<Journal<M::Input>>,
     recorder: Recorder,
     clock: RunClock,
     transport: Arc<T>,
-) -> Actor<M> {
+) -> (Actor<M>, JoinHandle<()>) {
     let (calls, calls_in) = mpsc::channel(MAILBOX);
     let (reports, reports_in) = mpsc::unbounded_channel();
     let mut outbox = Outbox::new(clock, transport, reports);
@@ -72,8 +75,7 @@ pub fn start<M: JobHolder, T: Transport<Message = M::Sends>>(
         published,
         undelivered,
     };
-    tokio::spawn(work.run(calls_in, reports_in));
-    actor
+    (actor, tokio::spawn(work.run(calls_in, reports_in)))
 }
 
 impl<M: Journaled> Actor<M> {
@@ -200,6 +202,7 @@ impl<M: JobHolder, T: Transport<Message = M::Sends>> Task<M, T> {
                 }
                 () = self.clock.sleep_until(wake) => {}
                 () = self.machine.wall_timer() => {}
+                () = self.outbox.panicked() => {}
             }
             // What a message set off at this instant happens before the next
             // message is looked at.

@@ -9,7 +9,9 @@ use gridrig_core::event::{Event, EventSink};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimDuration, SimTime, WallTime};
 use std::collections::BTreeMap;
+use std::io;
 use std::ops::Deref;
+use std::panic::resume_unwind;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -21,8 +23,10 @@ pub struct Driven<A: Journaled> {
     followers: Vec<UnboundedSender<JobNews>>,
 }
 
-/// Is told each input before the agent handles it.
-pub type Journal<I> = Box<dyn FnMut(&Record<I>) + Send>;
+/// Is told each input before the agent handles it. Where it cannot take one, the
+/// agent's task ends with a panic that carries the error: an agent must not know what
+/// its journal does not.
+pub type Journal<I> = Box<dyn FnMut(&Record<I>) -> io::Result<()> + Send>;
 
 /// What the agent is given.
 struct Surroundings<A: Journaled> {
@@ -42,6 +46,13 @@ impl<A: Journaled> Surroundings<A> {
         let (since, from) = self.began;
         let elapsed = u64::try_from(since.elapsed().as_nanos());
         from + SimDuration::from_nanos(elapsed.unwrap_or(u64::MAX))
+    }
+
+    fn write(&mut self, record: &Record<A::Input>) {
+        let written = self.journal.as_mut().map(|write| write(record));
+        if let Some(Err(error)) = written {
+            resume_unwind(Box::new(error));
+        }
     }
 }
 
@@ -70,8 +81,8 @@ impl<A: Journaled> Cx<A::Sends> for Surroundings<A> {
     fn recall(&mut self, job: JobId) -> bool {
         let last = self.recalls.get(&job);
         let stopped = last.is_some_and(|(_, recall)| recall.call_back());
-        if let (true, Some(write)) = (stopped, &mut self.journal) {
-            write(&Record::Stopped(job));
+        if stopped {
+            self.write(&Record::Stopped(job));
         }
         stopped
     }
@@ -109,9 +120,10 @@ impl<A: Journaled> Driven<A> {
     {
         let wall = self.surroundings.read_wall();
         (self.surroundings.now, self.surroundings.wall) = (now, wall);
-        if let Some(write) = &mut self.surroundings.journal {
+        if self.surroundings.journal.is_some() {
             let (at, input) = (now, input.clone().into());
-            write(&Record::Input { at, wall, input });
+            let record = Record::Input { at, wall, input };
+            self.surroundings.write(&record);
         }
         let answer = self.agent.handle(&mut self.surroundings, input);
         for news in self.agent.take_news() {

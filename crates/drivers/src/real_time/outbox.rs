@@ -12,6 +12,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 
 pub use gridrig_core::transport::TransportError;
 
@@ -60,6 +61,7 @@ pub struct Outbox<T: Transport> {
     senders: BTreeMap<Receiver, mpsc::UnboundedSender<Posted<T::Message>>>,
     reports: mpsc::UnboundedSender<Delivery<T::Message>>,
     under_way: Arc<watch::Sender<usize>>,
+    tasks: JoinSet<()>,
 }
 
 /// A message, by which it can be called back where that may be wanted, and the
@@ -67,6 +69,11 @@ pub struct Outbox<T: Transport> {
 type Posted<M> = (Envelope<M>, Option<Recall>, Tries);
 
 type Receiver = (Party, Option<Arc<str>>);
+
+/// Most receivers that clients name at a time, and most messages under way beside
+/// which one to such a receiver is still taken: they choose how many these are.
+const MOST_NAMED: usize = 1000;
+const MOST_UNDER_WAY: usize = 100_000;
 
 /// A receiver for whom there is no message for this long has no task.
 const SENDER_IDLE: Duration = Duration::from_secs(60);
@@ -84,6 +91,7 @@ impl<T: Transport> Outbox<T> {
             senders: BTreeMap::new(),
             reports,
             under_way: Arc::new(watch::Sender::new(0)),
+            tasks: JoinSet::new(),
         }
     }
 
@@ -116,10 +124,18 @@ impl<T: Transport> Outbox<T> {
         if envelope.message.data_of().is_some() {
             let (sender, envelopes) = mpsc::unbounded_channel();
             let _ = sender.send((envelope, recall, tries));
-            tokio::spawn(self.sender().run(envelopes));
+            self.tasks.spawn(self.sender().run(envelopes));
             return;
         }
         let receiver = (envelope.message.to(), envelope.address.clone());
+        if envelope.address.is_some() && self.is_crowded(&receiver) {
+            let to = format!("{:?}", envelope.message.to());
+            let why = "too many receivers of news, or too much to send";
+            let result = Err(TransportError::not_reached(to, why));
+            let _ = self.reports.send(Delivery { envelope, result });
+            self.under_way.send_modify(|n| *n -= 1);
+            return;
+        }
         let posted = match self.senders.get(&receiver) {
             Some(open) => match open.send((envelope, recall, tries)) {
                 Ok(()) => return,
@@ -132,7 +148,28 @@ impl<T: Transport> Outbox<T> {
         // The channel has just been made, so its other end is there.
         let _ = sender.send(posted);
         self.senders.insert(receiver, sender);
-        tokio::spawn(self.sender().run(envelopes));
+        self.tasks.spawn(self.sender().run(envelopes));
+    }
+
+    /// Waits until a task that sends has panicked, and goes on with its panic: what
+    /// it had to deliver would never be reported.
+    pub async fn panicked(&mut self) {
+        while let Some(ended) = self.tasks.join_next().await {
+            if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
+                std::panic::resume_unwind(panic);
+            }
+        }
+        std::future::pending().await
+    }
+
+    fn is_crowded(&self, receiver: &Receiver) -> bool {
+        let named = || {
+            self.senders
+                .iter()
+                .filter(|((_, to), sender)| to.is_some() && !sender.is_closed())
+        };
+        *self.under_way.borrow() > MOST_UNDER_WAY
+            || !self.senders.contains_key(receiver) && named().count() >= MOST_NAMED
     }
 
     fn sender(&self) -> Sender<T> {
@@ -274,6 +311,32 @@ mod tests {
                 assert_eq!(transport.0.load(Ordering::Relaxed), tries);
             }
         });
+    }
+
+    #[tokio::test]
+    async fn receivers_that_clients_name_are_bounded_and_others_are_not() {
+        let clock = RunClock::starting_in(Duration::ZERO, Decimal::ONE);
+        let (reports_in, mut reports) = mpsc::unbounded_channel();
+        let mut outbox = Outbox::new(clock, Arc::new(Counting::default()), reports_in);
+        let later = clock.now() + SimDuration::from_secs(3600);
+        let mut post = |address: Option<String>| {
+            let address = address.map(Arc::from);
+            outbox.post(Envelope {
+                address,
+                ..envelope(later)
+            });
+        };
+        (0..MOST_NAMED).for_each(|n| post(Some(format!("http://127.0.0.1:{n}/"))));
+        // To one that is known already, and to one that no client names.
+        post(Some("http://127.0.0.1:0/".to_owned()));
+        post(None);
+        assert!(reports.try_recv().is_err());
+        post(Some("http://127.0.0.1/".to_owned()));
+        let refused = reports.try_recv().unwrap().result.unwrap_err();
+        assert!(
+            refused.to_string().contains("too many receivers"),
+            "{refused}"
+        );
     }
 
     /// Takes everything, and counts it.

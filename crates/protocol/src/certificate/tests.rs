@@ -52,6 +52,19 @@ fn proxied(change: impl FnOnce(&mut CertificateParams)) -> Proxied {
 }
 
 #[test]
+fn no_two_names_are_written_alike() {
+    let written = |names: &[&str]| {
+        let key = KeyPair::generate().unwrap();
+        let made = params(names).self_signed(&key).unwrap();
+        slashed(parse(made.der()).unwrap().subject())
+    };
+    assert_eq!(written(&["alice/CN=bob"]), r"/O=Test/CN=alice\/CN=bob");
+    assert_eq!(written(&[r"alice\/CN=bob"]), r"/O=Test/CN=alice\\\/CN=bob");
+    // Hosts are written as grids write them.
+    assert_eq!(written(&["host/a.example"]), "/O=Test/CN=host/a.example");
+}
+
+#[test]
 fn a_proxy_chain_names_the_person_behind_it() {
     let made = proxied(|_| ());
     let key = made.proxy_key.public_key_raw().to_vec();

@@ -4,6 +4,7 @@ use super::generic::GenericCounts;
 use super::notice::LetterName;
 use super::place::Place;
 use super::problem::Problem;
+use crate::xml::too_long;
 use gridrig_core::generic::EXPECTED;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::load::{FreeSpace, LoadSample, Mean};
@@ -266,9 +267,15 @@ impl From<&Resource> for NodeGroup {
 
 impl NodeGroup {
     /// The group in the terms of the model; `None` if its speed is no decimal
-    /// number, or its generic resources are none.
+    /// number, its generic resources are none, or a name of it is too long.
     #[must_use]
     pub fn to_resource(&self) -> Option<Resource> {
+        let mut names = [&self.name, &self.architecture, &self.os]
+            .into_iter()
+            .flatten();
+        if names.any(|name| too_long(name).is_some()) {
+            return None;
+        }
         Some(Resource {
             name: self.name.clone(),
             count: self.nodes,

@@ -83,6 +83,12 @@ impl Problem {
         Problem::new(503, "busy", detail)
     }
 
+    /// The request took too long; it may be repeated.
+    #[must_use]
+    pub fn late() -> Self {
+        Problem::new(503, "timeout", "the request took too long")
+    }
+
     /// The service is ending.
     #[must_use]
     pub fn stopped() -> Self {

@@ -8,6 +8,7 @@ use crate::compare::find::FoundRun;
 use crate::plot::Page;
 use crate::rundir::{self, names};
 use std::fmt::Write as _;
+use std::io;
 
 /// Longer scenarios are compared by their first lines only.
 const MOST_LINES: usize = 4_000;
@@ -83,7 +84,9 @@ fn replications(page: &mut Page, material: &Material) -> Result<(), ReportError>
 pub(super) fn text(run: &FoundRun) -> Result<String, ReportError> {
     rundir::is_unchanged(&run.dir, &run.manifest, names::SCENARIO)?;
     let path = run.dir.join(names::SCENARIO);
-    std::fs::read_to_string(&path).map_err(|source| ReportError::Scenario { path, source })
+    let text = rundir::read_file(&path);
+    let text = text.and_then(|text| String::from_utf8(text).map_err(io::Error::other));
+    text.map_err(|source| ReportError::Scenario { path, source })
 }
 
 /// Lines of two texts that differ, below the heads of their TOML tables;

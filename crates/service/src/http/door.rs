@@ -1,9 +1,7 @@
 //! The door of a service: plain connections, or TLS over them.
 
-use super::listener::BoundedListener;
+use super::connection::{BOUNDS, Bounds, Connection};
 use crate::tls::ServerTls;
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
 use gridrig_protocol::certificate;
 use rustls::ServerConnection;
 use std::io;
@@ -11,8 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 /// A client that has not said hello by then is let go.
@@ -31,35 +28,11 @@ pub struct Peer {
     pub identity: Option<Arc<str>>,
 }
 
-impl Peer {
-    fn of(address: SocketAddr, is_secure: bool) -> Self {
-        Peer {
-            address,
-            is_secure,
-            identity: None,
-        }
-    }
-}
-
-impl Connected<IncomingStream<'_, Door>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, Door>) -> Self {
-        stream.remote_addr().clone()
-    }
-}
-
-/// Where the connections of a service come in, bounded in number either way.
+/// Where the connections of a service come in.
 pub struct Door {
-    incoming: Incoming,
-}
-
-enum Incoming {
-    Plain(BoundedListener),
-    // Handshakes are made side by side, so that a slow client holds up nobody.
-    Tls {
-        address: SocketAddr,
-        done: mpsc::Receiver<(Stream, Peer)>,
-        accepting: JoinHandle<()>,
-    },
+    pub(super) listener: TcpListener,
+    pub(super) tls: Option<TlsAcceptor>,
+    pub(super) bounds: Bounds,
 }
 
 impl Door {
@@ -68,59 +41,39 @@ impl Door {
     /// # Errors
     /// When the socket cannot be made non-blocking or registered.
     pub fn open(listener: std::net::TcpListener, tls: Option<&ServerTls>) -> io::Result<Self> {
-        let address = listener.local_addr()?;
-        let listener = BoundedListener::new(listener)?;
-        let incoming = match tls {
-            None => Incoming::Plain(listener),
-            Some(tls) => {
-                let (shaken, done) = mpsc::channel(1);
-                let acceptor = TlsAcceptor::from(tls.config());
-                let accepting = tokio::spawn(accept(listener, acceptor, shaken));
-                Incoming::Tls {
-                    address,
-                    done,
-                    accepting,
-                }
-            }
-        };
-        Ok(Door { incoming })
+        listener.set_nonblocking(true)?;
+        Ok(Door {
+            listener: TcpListener::from_std(listener)?,
+            tls: tls.map(|tls| TlsAcceptor::from(tls.config())),
+            bounds: BOUNDS,
+        })
     }
 }
 
-impl Drop for Door {
-    fn drop(&mut self) {
-        if let Incoming::Tls { accepting, .. } = &self.incoming {
-            accepting.abort();
+/// A connection as it was let in, and who is at its other end; `None` where they did
+/// not agree on TLS.
+pub(super) async fn shake_hands(
+    connection: Connection,
+    address: SocketAddr,
+    tls: Option<TlsAcceptor>,
+) -> Option<(Stream, Peer)> {
+    let mut peer = Peer {
+        address,
+        is_secure: tls.is_some(),
+        identity: None,
+    };
+    let Some(acceptor) = tls else {
+        return Some((Box::new(connection), peer));
+    };
+    match tokio::time::timeout(HANDSHAKE, acceptor.accept(connection)).await {
+        Ok(Ok(stream)) => {
+            peer.identity = identity(stream.get_ref().1);
+            return Some((Box::new(stream), peer));
         }
+        Ok(Err(error)) => tracing::info!(%address, %error, "a TLS handshake failed"),
+        Err(_late) => tracing::info!(%address, "a TLS handshake took too long"),
     }
-}
-
-async fn accept(
-    mut listener: BoundedListener,
-    acceptor: TlsAcceptor,
-    shaken: mpsc::Sender<(Stream, Peer)>,
-) {
-    loop {
-        let (connection, address) = listener.accept().await;
-        let (acceptor, shaken) = (acceptor.clone(), shaken.clone());
-        // Their number is bounded by that of the connections.
-        tokio::spawn(async move {
-            let shake = tokio::time::timeout(HANDSHAKE, acceptor.accept(connection));
-            match shake.await {
-                Ok(Ok(stream)) => {
-                    let identity = identity(stream.get_ref().1);
-                    let peer = Peer {
-                        identity,
-                        ..Peer::of(address, true)
-                    };
-                    // A door that is closed takes nobody in any more.
-                    let _ = shaken.send((Box::new(stream) as Stream, peer)).await;
-                }
-                Ok(Err(error)) => tracing::info!(%address, %error, "a TLS handshake failed"),
-                Err(_late) => tracing::info!(%address, "a TLS handshake took too long"),
-            }
-        });
-    }
+    None
 }
 
 /// The person behind the certificates of a client, which have been checked.
@@ -133,37 +86,10 @@ fn identity(connection: &ServerConnection) -> Option<Arc<str>> {
     persons.next().map(Arc::from)
 }
 
-impl Listener for Door {
-    type Io = Stream;
-    type Addr = Peer;
-
-    async fn accept(&mut self) -> (Stream, Peer) {
-        match &mut self.incoming {
-            Incoming::Plain(listener) => {
-                let (connection, address) = listener.accept().await;
-                (Box::new(connection), Peer::of(address, false))
-            }
-            Incoming::Tls { done, .. } => match done.recv().await {
-                Some(accepted) => accepted,
-                // The task that accepts ends only together with the door.
-                None => std::future::pending().await,
-            },
-        }
-    }
-
-    fn local_addr(&self) -> io::Result<Peer> {
-        let (address, is_secure) = match &self.incoming {
-            Incoming::Plain(listener) => (listener.local_addr()?, false),
-            Incoming::Tls { address, .. } => (*address, true),
-        };
-        Ok(Peer::of(address, is_secure))
-    }
-}
-
 /// What bytes come and go by.
-pub trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(super) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
 /// A connection that was let in, through TLS or without.
-pub type Stream = Box<dyn Io>;
+pub(super) type Stream = Box<dyn Io>;

@@ -2,7 +2,7 @@
 //! name that it lets resolve to this machine (DNS rebinding). Both show in Origin and
 //! Host, which no page can set; programs send no Origin.
 
-use super::{header_text, refused};
+use super::{Metrics, header_text, refused};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, header};
@@ -10,6 +10,8 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use gridrig_protocol::xml::excerpt;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Name and port of a Host.
 #[must_use]
@@ -44,12 +46,22 @@ pub fn is_of_another_origin(headers: &HeaderMap) -> bool {
 
 /// The routes of a service that listens at this address, without what pages elsewhere
 /// have browsers send. Off the loopback its names are not known, and any Host will do.
-pub fn guarded(router: Router, address: SocketAddr) -> Router {
-    let is_local = address.ip().is_loopback();
-    router.layer(middleware::from_fn_with_state(is_local, guard))
+///
+/// What is refused is counted like any other request, with the route `none`.
+pub fn guarded(router: Router, address: SocketAddr, metrics: Arc<Metrics>) -> Router {
+    let state = (address.ip().is_loopback(), metrics);
+    router.layer(middleware::from_fn_with_state(state, guard))
 }
 
-async fn guard(State(is_local): State<bool>, request: Request, next: Next) -> Response {
+async fn guard(
+    State((is_local, metrics)): State<(bool, Arc<Metrics>)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let refused = |code, detail: &str| {
+        metrics.count_request(request.method().as_str(), "none", 403, Duration::ZERO);
+        refused(403, code, detail).into_response()
+    };
     let headers = request.headers();
     let shown = |name| excerpt(header_text(headers, name).unwrap_or_default());
     // No browser leaves it out.
@@ -61,12 +73,12 @@ async fn guard(State(is_local): State<bool>, request: Request, next: Next) -> Re
     if is_wrong_host {
         let host = shown(header::HOST);
         let detail = format!("header Host = \"{host}\": expected localhost or a loopback address");
-        return refused(403, "wrong-host", &detail).into_response();
+        return refused("wrong-host", &detail);
     }
     if is_of_another_origin(headers) {
         let origin = shown(header::ORIGIN);
         let detail = format!("header Origin = \"{origin}\": expected none, or that of the Host");
-        return refused(403, "wrong-origin", &detail).into_response();
+        return refused("wrong-origin", &detail);
     }
     next.run(request).await
 }

@@ -26,11 +26,9 @@ impl NotifyHosts {
         let Some(url) = notify.filter(|_| self == NotifyHosts::Loopback) else {
             return Ok(());
         };
-        // Read as the HTTP client will read it, so that both see one host.
-        let parsed = Url::parse(url).ok();
-        match parsed.as_ref().and_then(Url::host_str) {
-            Some(host) if is_loopback(host) => Ok(()),
-            _ => {
+        match is_on_loopback(url) {
+            true => Ok(()),
+            false => {
                 let expected = "a URL on this machine's loopback, such as \
                                 http://127.0.0.1:8300/news (the service can be started \
                                 with --notify-anywhere)";
@@ -38,6 +36,15 @@ impl NotifyHosts {
             }
         }
     }
+}
+
+/// Whether this URL leads to the loopback interface of this machine.
+#[must_use]
+pub fn is_on_loopback(url: &str) -> bool {
+    // Read as the HTTP client will read it, so that both see one host.
+    let parsed = Url::parse(url).ok();
+    let host = parsed.as_ref().and_then(Url::host_str);
+    host.is_some_and(is_loopback)
 }
 
 #[cfg(test)]

@@ -86,6 +86,8 @@ pub struct ServiceThread {
     address: SocketAddr,
     end: watch::Sender<bool>,
     kill: watch::Sender<bool>,
+    /// Gone when the thread has ended; what it showed last is whether in good order.
+    well: watch::Receiver<bool>,
     thread: Mutex<Option<JoinHandle<io::Result<()>>>>,
 }
 
@@ -106,6 +108,7 @@ impl ServiceThread {
             .build()?;
         let (end, life) = watch::channel(false);
         let (kill, mut killed) = watch::channel(false);
+        let (end_well, well) = watch::channel(false);
         let run = move || {
             let ended = runtime.block_on(async {
                 tokio::select! {
@@ -114,6 +117,7 @@ impl ServiceThread {
                 }
             });
             runtime.shutdown_background();
+            end_well.send_replace(ended.is_ok());
             ended
         };
         let thread = std::thread::Builder::new()
@@ -123,6 +127,7 @@ impl ServiceThread {
             address,
             end,
             kill,
+            well,
             thread: Mutex::new(Some(thread)),
         })
     }
@@ -136,6 +141,15 @@ impl ServiceThread {
     /// Cuts the service off at once: connections break, tasks vanish.
     pub fn kill(&self) {
         self.kill.send_replace(true);
+    }
+
+    /// Waits until the service has ended with an error or a panic.
+    pub async fn failed(&self) {
+        let mut well = self.well.clone();
+        while well.changed().await.is_ok() {}
+        if *well.borrow() {
+            std::future::pending::<()>().await;
+        }
     }
 
     /// Asks the service to end, and waits until it has.

@@ -3,7 +3,7 @@
 use super::Face;
 use super::answer::Fault;
 use super::look::look_at;
-use super::store::{Job, Stage};
+use super::store::{Job, Stage, Waiting};
 use gridrig_core::agent::{Arrival, LrmsAgent};
 use gridrig_core::event::MessageKind;
 use gridrig_core::job::{Components, JobSpec, Requirements};
@@ -30,17 +30,22 @@ pub(super) async fn create(
         Some(_) => return Err(Fault::new(500, "Payload is not recognized")),
     }
     let described = adl::read(text).unwrap_or_else(|error| vec![Err(error)]);
-    make_room(face, described.len()).await?;
-    let task = enter_all(Arc::clone(face), viewer, described);
+    let bytes = text.len();
+    make_room(face, described.len(), bytes).await?;
+    let task = enter_all(Arc::clone(face), viewer, described, bytes);
     let done = tokio::spawn(task).await;
     done.map_err(|_| Fault::new(503, "the service is stopping"))
 }
 
 /// Forgets the oldest jobs that have ended where so many new ones would pass
 /// the bound.
-async fn make_room(face: &Face, wanted: usize) -> Result<(), Fault> {
+async fn make_room(face: &Face, wanted: usize, bytes: usize) -> Result<(), Fault> {
     let most = face.setup.max_jobs;
-    let over = || (face.store().jobs.len() + wanted).saturating_sub(most);
+    let over = || {
+        let store = face.store();
+        let more = (store.jobs.len() + wanted).saturating_sub(most);
+        more.max(usize::from(!store.has_room(bytes)))
+    };
     // Some more than are needed go at once, so that not every request has to
     // look; where the oldest are the ones that run, all are looked at.
     for looked_at in [over() + most / 100, usize::MAX] {
@@ -56,7 +61,7 @@ async fn make_room(face: &Face, wanted: usize) -> Result<(), Fault> {
         let ended = looks.iter().filter(|(_, look)| look.state.is_end());
         let spare = store.jobs.len() + wanted;
         for (number, _) in ended.take(spare.saturating_sub(most) + most / 100) {
-            store.jobs.remove(number);
+            store.forget(*number);
         }
     }
     Ok(())
@@ -66,12 +71,15 @@ async fn enter_all(
     face: Arc<Face>,
     viewer: Option<Arc<str>>,
     described: Vec<Result<Activity, AdlError>>,
+    bytes: usize,
 ) -> Vec<Created> {
     let mut entered = Vec::with_capacity(described.len());
     let mut ready = Vec::new();
+    // What the text takes is what its descriptions take.
+    let bytes = bytes / described.len().max(1);
     for activity in described {
         let number = match activity {
-            Ok(activity) => enter(&face, viewer.as_ref(), activity),
+            Ok(activity) => enter(&face, viewer.as_ref(), activity, bytes),
             Err(error) => Err(error.to_string()),
         };
         ready.extend(number.as_ref().ok().copied());
@@ -87,7 +95,7 @@ async fn enter_all(
             if job.is_some_and(|job| job.stage != Stage::Submitting) {
                 return Ok(face.id(number));
             }
-            store.jobs.remove(&number);
+            store.forget(number);
             Err(problem.to_string())
         }
         (Err(reason), _) => Err(reason),
@@ -125,7 +133,12 @@ pub(super) fn first_stage(face: &Face, job: &Job) -> Stage {
 }
 
 /// Checks a description and enters the job; nothing is handed to the LRMS yet.
-fn enter(face: &Face, viewer: Option<&Arc<str>>, activity: Activity) -> Result<u64, String> {
+fn enter(
+    face: &Face,
+    viewer: Option<&Arc<str>>,
+    activity: Activity,
+    bytes: usize,
+) -> Result<u64, String> {
     let queue = activity.queue.as_deref();
     if let Some(queue) = queue.filter(|queue| *queue != face.setup.queue) {
         return Err(format!(
@@ -145,7 +158,7 @@ fn enter(face: &Face, viewer: Option<&Arc<str>>, activity: Activity) -> Result<u
     let now = face.app.config.clock.now();
     let unix = face.unix_now();
     let mut store = face.store();
-    if store.jobs.len() >= face.setup.max_jobs {
+    if store.jobs.len() >= face.setup.max_jobs || !store.has_room(bytes) {
         return Err("No more jobs allowed".to_owned());
     }
     let delegation = match &activity.delegation {
@@ -166,6 +179,8 @@ fn enter(face: &Face, viewer: Option<&Arc<str>>, activity: Activity) -> Result<u
     let owner = viewer.cloned().or(delegated);
     let mut job = Job {
         activity: Arc::new(activity),
+        bytes,
+        waiting: None,
         length,
         owner: owner.unwrap_or_else(|| Arc::from("anonymous")),
         visible_to: viewer.cloned(),
@@ -193,7 +208,14 @@ pub(super) async fn submit(face: &Arc<Face>, numbers: &[u64]) -> Result<(), Call
         }
     }
     for (until, numbers) in later {
-        tokio::spawn(submit_later(Arc::downgrade(face), numbers, until));
+        let task = submit_later(Arc::downgrade(face), numbers.clone(), until);
+        let task = Arc::new(Waiting(tokio::spawn(task).abort_handle()));
+        let mut store = face.store();
+        for number in &numbers {
+            if let Some(job) = store.jobs.get_mut(number) {
+                job.waiting = Some(Arc::clone(&task));
+            }
+        }
     }
     submit_now(face, numbers).await
 }

@@ -118,7 +118,11 @@ fn put(face: &Face, number: u64, pem: String) -> Reply {
     let key = key.ok_or_else(|| refused("there is no delegation of this id"))?;
     let chain = certificate::check_chain(pem.as_bytes(), Some(&key), now);
     let chain = chain.map_err(|error| refused(&error.to_string()))?;
-    if let Some(delegation) = face.store().delegations.get_mut(&number) {
+    let mut store = face.store();
+    if !store.may_delegate(number, &pem) {
+        return Err(refused("there are too many long ones"));
+    }
+    if let Some(delegation) = store.delegations.get_mut(&number) {
         delegation.credentials = Some(Credentials { chain, pem });
     }
     Ok(StatusCode::OK.into_response())

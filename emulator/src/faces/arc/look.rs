@@ -79,7 +79,7 @@ pub(super) async fn look_at(face: &Face, numbers: &[u64]) -> Result<BTreeMap<u64
     let mut store = face.store();
     looks.retain(|number, look| match store.jobs.get(number) {
         Some(job) if job.wipe && look.state.is_end() => {
-            store.jobs.remove(number);
+            store.forget(*number);
             false
         }
         found => found.is_some(),

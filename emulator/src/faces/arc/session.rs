@@ -211,7 +211,7 @@ async fn put(face: &Arc<Face>, call: &Call, number: u64, path: &str, body: Body)
     }
     let is_complete = {
         let mut store = face.store();
-        let job = store.job_mut(number)?;
+        let job = store.upload(number, path)?;
         let upload = job.uploads.entry(path.to_owned()).or_default();
         match total {
             // A part of the file: it is whole when all parts are there.

@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub(super) struct Store {
     pub(super) jobs: BTreeMap<u64, Job>,
     next_job: u64,
+    /// What their descriptions and uploads take, in bytes.
+    bytes: usize,
     pub(super) delegations: BTreeMap<u64, Delegation>,
     next_delegation: u64,
     /// Input files that jobs here have fetched: a later job finds them.
@@ -22,11 +24,32 @@ pub(super) struct Store {
 /// Most files that count as fetched; A-REX's cache is bounded as well.
 const MOST_CACHED: usize = 100_000;
 
+/// Most bytes of descriptions, and of the names of uploads.
+pub(super) const MOST_BYTES: usize = 256 << 20;
+/// Most bytes of all delegated chains.
+const MOST_PEM: usize = 64 << 20;
+/// Longest name of a file that counts as fetched, in bytes.
+const LONGEST_CACHED: usize = 2000;
+
+/// Ends a task with the last job that it is about.
+#[derive(Debug)]
+pub(super) struct Waiting(pub(super) tokio::task::AbortHandle);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// One job.
 #[derive(Debug)]
 pub(super) struct Job {
     /// Its description.
     pub(super) activity: Arc<Activity>,
+    /// What it takes of the bytes that are kept.
+    pub(super) bytes: usize,
+    /// Waits for its steps before the LRMS.
+    pub(super) waiting: Option<Arc<Waiting>>,
     /// How long it runs, and why so long.
     pub(super) length: (SimDuration, LengthFrom),
     /// Whose it is, for people.
@@ -161,8 +184,44 @@ impl Store {
     /// Enters a job; answers its number.
     pub(super) fn enter(&mut self, job: Job) -> u64 {
         self.next_job += 1;
+        self.bytes += job.bytes;
         self.jobs.insert(self.next_job, job);
         self.next_job
+    }
+
+    /// Forgets a job.
+    pub(super) fn forget(&mut self, number: u64) {
+        if let Some(job) = self.jobs.remove(&number) {
+            self.bytes -= job.bytes;
+        }
+    }
+
+    /// Whether so many bytes more may be kept.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        self.bytes + bytes <= MOST_BYTES
+    }
+
+    /// The file of a job under this name, if there is room for one more.
+    pub(super) fn upload(&mut self, number: u64, name: &str) -> Result<&mut Job, Fault> {
+        let is_new = !self.job(number)?.uploads.contains_key(name);
+        let bytes = if is_new { name.len() } else { 0 };
+        if !self.has_room(bytes) {
+            return Err(Fault::new(500, "Error creating file"));
+        }
+        self.bytes += bytes;
+        let job = self.job_mut(number)?;
+        job.bytes += bytes;
+        Ok(job)
+    }
+
+    /// Whether the chain of a delegation may be so long beside the others.
+    pub(super) fn may_delegate(&self, number: u64, pem: &str) -> bool {
+        let others = self
+            .delegations
+            .iter()
+            .filter(|(other, _)| **other != number);
+        let kept = others.filter_map(|(_, one)| Some(one.credentials.as_ref()?.pem.len()));
+        kept.sum::<usize>() + pem.len() <= MOST_PEM
     }
 
     /// Enters a delegation; answers its number. `None` when there are `most`
@@ -198,7 +257,8 @@ impl Store {
     /// Notes that jobs here have fetched these files.
     pub(super) fn fetched<'a>(&mut self, files: impl Iterator<Item = &'a String>) {
         for file in files {
-            if self.cached.len() < MOST_CACHED && !self.cached.contains(file) {
+            let fits = self.cached.len() < MOST_CACHED && file.len() <= LONGEST_CACHED;
+            if fits && !self.cached.contains(file) {
                 self.cached.insert(file.clone());
             }
         }
@@ -229,6 +289,20 @@ mod tests {
             key: Vec::new(),
             credentials,
         }
+    }
+
+    #[test]
+    fn the_chains_of_delegations_have_one_bound() {
+        let mut store = Store::default();
+        for number in 1..=2 {
+            let mut long = delegation(Some(100));
+            let pem = "x".repeat(MOST_PEM / 2);
+            assert!(store.may_delegate(number, &pem));
+            long.credentials.as_mut().unwrap().pem = pem;
+            store.delegate(long, 10, 0);
+        }
+        assert!(!store.may_delegate(3, "x"));
+        assert!(store.may_delegate(2, "x"));
     }
 
     #[test]

@@ -13,6 +13,8 @@ use super::batch::{self, Refusal};
 use super::options::Parsed;
 use super::wire::{Call, Head, JOB_NODES, answer_lengths};
 use super::{site::VERSION_LINE, socket_path};
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::geteuid;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -175,6 +177,13 @@ fn in_search_path(name: &Path) -> Option<PathBuf> {
 fn exchange(socket: &Path, request: &Call<'_>, script: Option<&[u8]>) -> io::Result<u8> {
     let request = request.encode(script)?;
     let mut stream = UnixStream::connect(socket)?;
+    // Scripts and environments are for the user's own emulator.
+    let (server, own) = (socket_peercred(&stream)?.uid, geteuid());
+    if server != own {
+        let (server, own) = (server.as_raw(), own.as_raw());
+        let why = format!("{}: it is of user {server}, not of {own}", socket.display());
+        return Err(io::Error::other(why));
+    }
     stream.write_all(&request)?;
     let mut head = Head::default();
     stream.read_exact(&mut head)?;

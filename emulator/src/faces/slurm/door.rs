@@ -81,6 +81,9 @@ pub fn install(dir: &Path, program: &Path) -> Result<Door, InstallError> {
     if dir.as_os_str().len() > LONGEST {
         return Err(InstallError::TooLong(dir));
     }
+    for above in dir.ancestors().skip(1) {
+        is_safe_above(above)?;
+    }
     // Look at everything before anything is changed.
     for name in COMMANDS {
         let path = dir.join(name);
@@ -139,6 +142,25 @@ fn is_ours_alone(dir: &Path) -> Result<(), InstallError> {
     Err(InstallError::NotAlone {
         path,
         kind,
+        owner,
+        mode,
+        own,
+    })
+}
+
+/// Refuses a directory in which somebody else could put another in the place of ours:
+/// each above it is ours or root's, and for no other to write to unless it is sticky.
+fn is_safe_above(dir: &Path) -> Result<(), InstallError> {
+    let path = dir.to_owned();
+    let found = fs::metadata(dir).map_err(|source| InstallError::Io { path, source })?;
+    let (own, owner, mode) = (own_uid(), found.uid(), found.mode() & 0o7777);
+    let is_fixed = mode & 0o022 == 0 || mode & 0o1000 != 0;
+    if is_fixed && (owner == own || owner == 0) {
+        return Ok(());
+    }
+    Err(InstallError::NotAlone {
+        path: dir.to_owned(),
+        kind: "directory above the commands",
         owner,
         mode,
         own,
@@ -275,6 +297,19 @@ mod tests {
         symlink("/", &inner).unwrap();
         refused(&dir, ".gridrig: a link of uid");
         fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn a_directory_below_one_that_others_can_write_to_is_refused() {
+        let above = directory("above");
+        let dir = above.join("a/b");
+        fs::create_dir_all(&dir).unwrap();
+        set_mode(&above, 0o775);
+        refused(&dir, "a directory above the commands of uid");
+        // Where it is sticky, nobody can replace what is not theirs.
+        set_mode(&above, 0o1777);
+        drop(install(&dir, Path::new("/opt/gridrig")).unwrap());
+        fs::remove_dir_all(above).unwrap();
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod sessions;
 
 use super::{Threads, clock, notify_hosts, serve};
 use crate::cli::{BrokerArgs, BrokerCommand};
+use crate::commands::may_listen;
 use crate::commands::resources::schema_file;
 use crate::exit::Failure;
 use crate::interrupt;
@@ -34,6 +35,12 @@ use tokio::runtime::Runtime;
 pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
     if let Some(BrokerCommand::Role(role)) = &args.command {
         return role::set_role(role);
+    }
+    let (service, session) = (&args.service, &args.session);
+    may_listen("--listen", service.listen, false, service.insecure)?;
+    if let Some(listen) = session.peer_listen {
+        let has_tls = session.tls_cert.is_some();
+        may_listen("--peer-listen", listen, has_tls, service.insecure)?;
     }
     let policy = args.policy.clone();
     let mut monitoring = crate::commands::monitoring(&args.service.monitoring)?;

@@ -5,6 +5,7 @@ mod lrms;
 
 use super::{Threads, clock, notify_hosts, serve, server_tls};
 use crate::cli::EmulatorArgs;
+use crate::commands::may_listen;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
@@ -28,6 +29,8 @@ use std::path::Path;
 pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> {
     let (cert, key) = (args.tls_cert.as_ref(), args.tls_key.as_ref());
     let tls = server_tls(cert, key, args.tls_client_ca.as_ref())?;
+    let service = &args.service;
+    may_listen("--listen", service.listen, tls.is_some(), service.insecure)?;
     let monitoring = crate::commands::monitoring(&args.service.monitoring)?;
     let finish = |mut config: Config, mut written: Cluster| {
         config.notify = notify_hosts(&args.service);

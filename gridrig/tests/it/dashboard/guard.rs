@@ -157,7 +157,7 @@ fn whoever_says_the_token_is_let_in_by_a_cookie() {
 
 #[test]
 fn an_address_that_others_reach_is_guarded_like_any_other() {
-    let mut dashboard = Dashboard::start(&["--listen", "0.0.0.0:0"], &[]);
+    let mut dashboard = Dashboard::start(&["--listen", "0.0.0.0:0", "--insecure"], &[]);
     let said = dashboard.stderr_line();
     let token = said.trim().rsplit("token=").next().unwrap().to_owned();
     assert_eq!(token, dashboard.token, "{said}");

@@ -11,7 +11,9 @@ use gridrig_metabroker_stub::lagrid::{LinkProtocol, LinkSetup, Links};
 use gridrig_metabroker_stub::{Peer, PeerDoor};
 use gridrig_protocol::lagrid::Token;
 use gridrig_protocol::tls::OutgoingTls;
+use gridrig_service::http::is_on_loopback;
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 /// The sessions with those peers that speak the protocol of LA Grid.
@@ -21,7 +23,7 @@ pub(super) fn links(
     peers: &BTreeMap<DomainId, Peer>,
     protocols: &BTreeMap<(DomainId, DomainId), LinkProtocol>,
 ) -> anyhow::Result<Links> {
-    let (session, said) = (&args.session, Said::of(&args.session, peers)?);
+    let (session, said) = (&args.session, Said::of(args, peers)?);
     let tls = session.tls_ca.clone().map(|ca| OutgoingTls {
         ca,
         identity: session.tls_cert.clone().zip(session.tls_key.clone()),
@@ -60,13 +62,15 @@ pub(super) fn door(args: &BrokerArgs) -> Result<Option<PeerDoor>, Failure> {
 /// What the flags say about all sessions, and about each.
 struct Said<'a> {
     args: &'a SessionArgs,
+    insecure: bool,
     tokens: BTreeMap<String, Token>,
     identities: BTreeMap<String, String>,
     mapped: BTreeMap<String, String>,
 }
 
 impl<'a> Said<'a> {
-    fn of(args: &'a SessionArgs, peers: &BTreeMap<DomainId, Peer>) -> anyhow::Result<Self> {
+    fn of(args: &'a BrokerArgs, peers: &BTreeMap<DomainId, Peer>) -> anyhow::Result<Self> {
+        let (args, insecure) = (&args.session, args.service.insecure);
         let known = |flag: &str, texts: &[String]| {
             let pairs = texts.iter().map(|text| named(flag, text, peers));
             pairs.collect::<anyhow::Result<BTreeMap<_, _>>>()
@@ -75,6 +79,7 @@ impl<'a> Said<'a> {
         let tokens = tokens.map(|(name, path)| anyhow::Ok((name, token(Path::new(&path))?)));
         Ok(Said {
             args,
+            insecure,
             tokens: tokens.collect::<Result<_, _>>()?,
             identities: known("--peer-identity", &args.identities)?,
             mapped: known("--map-identity", &args.mapped)?,
@@ -88,6 +93,13 @@ impl<'a> Said<'a> {
         link.local_identity = self.mapped.get(name).map(|to| to.as_str().into());
         if args.auth.contains(&Auth::Bearer) && link.token.is_none() {
             bail!("peer {name} has no token for --auth bearer (expected --peer-token {name}=...)");
+        }
+        if link.token.is_some() && !(self.insecure || is_safe(&link.url)) {
+            bail!(
+                "--peer {name}={}: its token would go over the network as it is (expected an \
+                 https:// URL, one on the loopback, or --insecure)",
+                link.url
+            );
         }
         if args.auth.contains(&Auth::MutualTls) && link.identity.is_none() {
             bail!(
@@ -122,12 +134,23 @@ fn named(
     Ok((name.to_owned(), value.to_owned()))
 }
 
+/// Whether nobody on the way can read what is sent to this URL.
+fn is_safe(url: &str) -> bool {
+    url.starts_with("https://") || is_on_loopback(url)
+}
+
 /// The first line of a file. Neither the text nor a part of it is ever said.
 fn token(path: &Path) -> anyhow::Result<Token> {
     let refuse = |why: &str| {
         let path = path.display();
-        anyhow!("--peer-token {path}: {why} (expected a token of 16 to 512 visible characters)")
+        anyhow!(
+            "--peer-token {path}: {why} (expected a token of 16 to 512 visible characters in a file of mode 600)"
+        )
     };
+    let found = std::fs::metadata(path).map_err(|error| refuse(&error.to_string()))?;
+    if found.mode() & 0o077 != 0 {
+        return Err(refuse("others than its owner may read or write the file"));
+    }
     let text = std::fs::read_to_string(path).map_err(|error| refuse(&error.to_string()))?;
     let line = text.lines().next().unwrap_or_default().trim();
     let visible = line.chars().all(|c| c.is_ascii_graphic());
