@@ -2,6 +2,7 @@
 //! its results will not be able to say (`docs/validity.md`).
 
 mod entering;
+mod faults;
 mod text;
 mod warnings;
 
@@ -9,6 +10,7 @@ pub(crate) use text::{human, steps};
 
 use crate::scenario::{Clock, Scenario, Warning};
 use entering::Entering;
+use gridrig_core::faults::FaultPlan;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_core::resource::Resources;
@@ -49,6 +51,9 @@ pub struct CheckReport {
     pub compression: f64,
     /// Predicted wall time of all runs.
     pub wall_time_s: f64,
+    /// What goes wrong by plan; absent where nothing does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub faults: Option<FaultReport>,
     /// The workloads in file order.
     pub workloads: Vec<WorkloadReport>,
     /// The domains in file order.
@@ -58,6 +63,27 @@ pub struct CheckReport {
     /// What the results will not be able to say, and what is probably not
     /// meant.
     pub warnings: Vec<Warning>,
+}
+
+/// How much goes wrong by plan, with the seed of the first replication.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FaultReport {
+    /// Settings of links.
+    pub links: u64,
+    /// Outages.
+    pub outages: u64,
+    /// Restarts of brokers.
+    pub restarts: u64,
+}
+
+impl FaultReport {
+    fn of(plan: Option<FaultPlan>) -> Option<Self> {
+        plan.map(|plan| FaultReport {
+            links: plan.links.len() as u64,
+            outages: plan.outages.len() as u64,
+            restarts: plan.restarts.len() as u64,
+        })
+    }
 }
 
 /// A workload and what its reduction does to it.
@@ -235,6 +261,7 @@ pub fn check(scenario: &Scenario, prepared: &[Prepared]) -> CheckReport {
         offered_load: facts.load(facts.entering.work_s, &facts.all_clusters()),
         compression: scenario.compression().as_f64(),
         wall_time_s: facts.wall_time_s(),
+        faults: FaultReport::of(scenario.fault_plan()),
         workloads: facts.workloads(),
         domains,
         clusters,

@@ -27,7 +27,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
-use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_core::time::{Decimal, SimDuration, SimTime, gcd};
 use gridrig_drivers::real_time::{Recorder, RunClock, wall_length};
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, Progress};
@@ -304,11 +304,6 @@ pub(crate) fn in_step(clock: RunClock, periods: impl Iterator<Item = SimDuration
     let now = clock.now() + clock.run(LEAD);
     now.next_on_grid(SimDuration::ZERO, period)
         .since(SimTime::ZERO)
-}
-
-/// The greatest common divisor.
-pub(crate) fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Time to time 0 of the run when everyone listens, for who submits to get

@@ -27,6 +27,7 @@ use gridrig_core::job::{Entry, Submission};
 use gridrig_core::policy::InformationNeed;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
+use gridrig_drivers::faults::FaultCounts;
 use gridrig_results::rundir::{ChoiceDoc, ChosenShare, ChosenWindow};
 use gridrig_results::{EventLog, JobTable};
 use gridrig_service::http::Monitoring;
@@ -85,6 +86,8 @@ pub struct Executed {
     pub timer_tolerance: SimDuration,
     /// What went wrong without ending the run.
     pub faults: Vec<String>,
+    /// How often planned faults have struck.
+    pub fault_counts: Option<FaultCounts>,
     /// What a reader has to know of how it went.
     pub notes: Vec<String>,
     /// What brokers that are not ours have said.

@@ -245,6 +245,17 @@ fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
         if !other.is_empty() {
             let _ = writeln!(text, "{}: {other}", run.name());
         }
+        if let Some(faults) = &run.summary.faults {
+            let finished = 100.0 * jobs.completed as f64 / jobs.submitted.max(1) as f64;
+            let goodput_h = run.summary.goodput_processor_s / 3600.0;
+            let _ = writeln!(
+                text,
+                "{}: {finished:.2} % of the jobs finished, goodput {goodput_h:.1} processor-hours; \
+                 faults: {}",
+                run.name(),
+                counts(faults)
+            );
+        }
         let worst = run.summary.submission_lag_ns_max.filter(|max| *max > 0);
         if let Some((p99, max)) = run.summary.submission_lag_ns_p99.zip(worst) {
             let (p99, max) = (p99 / 1e9, max as f64 / 1e9);

@@ -44,6 +44,7 @@ mod decimal;
 pub mod discipline;
 mod envelope;
 pub mod event;
+pub mod faults;
 pub mod generic;
 pub mod grid;
 pub mod ids;

@@ -290,6 +290,12 @@ impl fmt::Display for SimDuration {
     }
 }
 
+/// The greatest common divisor.
+#[must_use]
+pub const fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 /// How long the data of a job is on its way over a link that carries so many
 /// MiB a second; each job has the link to itself. Rounded down to nanoseconds.
 #[must_use]

@@ -144,6 +144,10 @@ pub struct RunSummary {
     pub jobs: JobCounts,
     /// Jobs of the trace that were left out, by reason.
     pub skipped: BTreeMap<String, u64>,
+    /// How often planned faults have struck, by what they did; absent without a
+    /// plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub faults: Option<BTreeMap<&'static str, u64>>,
     /// Whether the run may be relied on.
     pub valid: bool,
     /// What the reader must know.

@@ -11,7 +11,7 @@ use ::toml::de::{DeTable, DeValue};
 
 /// Tables, and those of their keys that mean nothing outside of the run. The
 /// clusters of a domain are tables like `[cluster]`.
-const HARMLESS: [(&str, &str); 15] = [
+const HARMLESS: [(&str, &str); 21] = [
     (
         "workload",
         "domain spread cluster offset size sanitize max_processors keep phase share zero_run_time \
@@ -45,6 +45,18 @@ const HARMLESS: [(&str, &str); 15] = [
     ("link", "between provides latency protocol bandwidth_mib_s"),
     ("link.roles", "consumer provider"),
     ("mesh", "latency bandwidth_mib_s"),
+    ("faults", "patience"),
+    (
+        "faults.links",
+        "between party towards delay jitter loss duplication reordering from until",
+    ),
+    (
+        "faults.outages",
+        "party towards from until silent information",
+    ),
+    ("faults.restarts", "broker from until memory"),
+    ("faults.outages.failures", "mtbf mttr distribution shape"),
+    ("faults.restarts.failures", "mtbf mttr distribution shape"),
     (
         "run",
         "name clock speed policies bounds tie seed day starts_at require primary lag_tolerance",

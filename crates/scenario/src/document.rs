@@ -3,10 +3,14 @@
 //! them, so that what is written into run directories has the same types.
 
 mod broker;
+mod faults;
 mod grid;
 mod policy;
 
 pub use broker::{Broker, Commands, Words};
+pub use faults::{
+    Between, Distribution, Failures, Faults, LinkFaults, MemoryName, Outage, Restart,
+};
 pub use grid::{Cluster, Domain, Link, Lrms, LrmsName, Mesh, Roles, Slurm};
 pub use policy::PolicyText;
 
@@ -44,6 +48,8 @@ pub struct Document {
     pub link: Option<At<List<Link>>>,
     /// Links between all domains that have none of their own.
     pub mesh: Option<At<Mesh>>,
+    /// What goes wrong on the way.
+    pub faults: Option<At<Faults>>,
     /// How it is run.
     pub run: Option<At<Run>>,
     /// What is measured.

@@ -11,6 +11,7 @@ pub mod confined;
 pub mod document;
 mod error;
 pub mod external;
+pub mod faults;
 pub mod grid;
 pub mod interface;
 pub mod measure;
@@ -36,6 +37,7 @@ pub use schema::json_schema;
 
 use document::{Broker, Cluster, Document};
 use external::External;
+use faults::Faults;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
@@ -72,6 +74,8 @@ pub struct Scenario {
     /// Brokers that are somebody else's programs, and their policies; then
     /// `policies` is a single `None`.
     pub external: External,
+    /// What goes wrong on the way; see [`fault_plan`](Self::fault_plan).
+    pub faults: Option<Faults>,
     /// Whether the bounds are run too: their policies are among `policies`, and
     /// [`pooled`](Self::pooled) is one run more.
     pub bounds: bool,

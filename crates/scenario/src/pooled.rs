@@ -57,13 +57,14 @@ impl Scenario {
         let mut scenario = Scenario {
             grid: Grid::single_cluster(POOLED, config),
             policies: vec![None],
+            faults: None,
             bounds: false,
             warnings: Vec::new(),
             ..self.clone()
         };
         let document = &mut scenario.document;
         let cluster = Cluster::of(&scenario.grid.clusters[0], written);
-        (document.domain, document.link) = (None, None);
+        (document.domain, document.link, document.faults) = (None, None, None);
         document.cluster = Some(At::new(cluster));
         if let Some(run) = document.run.as_mut().map(At::get_mut) {
             (run.policies, run.bounds, run.tie) = (None, None, None);

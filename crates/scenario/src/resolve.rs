@@ -1,6 +1,7 @@
 //! From what is written to what is meant: defaults, files, cross references.
 
 mod external;
+mod faults;
 mod grid;
 mod lrms;
 mod provides;
@@ -61,6 +62,12 @@ pub(super) fn resolve(
         true => context.external(&mut document, &run, &mut grid)?,
         false => External::default(),
     };
+    let faults = context.faults(&document, &grid, is_external, clock)?;
+    // Services know no truth, whatever their clock.
+    let services = clock == ClockName::Real || faults.is_some();
+    if faults.is_some() {
+        context.refuse_oracles(&run, &policies)?;
+    }
     let bounds = match context.bounds(&document, &run, is_external)? {
         Some(bounds) => bounds,
         None => {
@@ -69,7 +76,7 @@ pub(super) fn resolve(
         }
     };
     if bounds {
-        add_bounds(&mut policies, clock == ClockName::Real);
+        add_bounds(&mut policies, services);
     }
     let seed = fill(&mut run.seed, 1);
     let workloads = context.workloads(&mut document, &grid, seed)?;
@@ -88,6 +95,7 @@ pub(super) fn resolve(
         protocols,
         policies,
         external,
+        faults,
         bounds,
         clock: match clock {
             ClockName::Real => Clock::Real { speed },
@@ -153,10 +161,10 @@ fn are_bounded(policies: &[Option<PolicySpec>], document: &Document) -> bool {
 }
 
 /// The policies that bound all others, where they are not compared anyway. No
-/// real broker has full information.
-fn add_bounds(policies: &mut Vec<Option<PolicySpec>>, real: bool) {
+/// broker that is a service has full information.
+fn add_bounds(policies: &mut Vec<Option<PolicySpec>>, services: bool) {
     for bound in PolicySpec::all().filter(|policy| policy.entry().is_bound) {
-        let possible = !(real && bound.entry().need == InformationNeed::Truth);
+        let possible = !(services && bound.entry().need == InformationNeed::Truth);
         let bound = Some(bound);
         if possible && !policies.contains(&bound) {
             policies.push(bound);

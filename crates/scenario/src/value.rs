@@ -3,10 +3,11 @@
 
 mod texts;
 
-pub use texts::{AboveZero, Duration, Identifier, KeepText, PathText, UntilText};
+pub use texts::{AboveZero, Duration, Identifier, KeepText, PartyText, PathText, UntilText};
 
 use crate::nearest::hint;
 use crate::workload::ZeroRunTime;
+use gridrig_core::faults::Chance;
 use gridrig_core::time::{Decimal, SimDuration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
@@ -325,27 +326,60 @@ pub struct Positive(pub Decimal);
 impl<'de> Deserialize<'de> for Positive {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         plain(deserializer, |value| {
-            // The shortest text that gives a float is the decimal that was
-            // written, up to 15 digits; it never has an exponent.
-            let float = || Decimal::parse(&value.as_f64()?.to_string());
-            let decimal = value.as_u64().map(Decimal::from_whole).or_else(float);
-            let decimal = decimal.filter(|decimal| !decimal.is_zero()).map(Positive);
-            decimal.ok_or_else(|| "a decimal number above 0 such as 60 or 2.5".to_owned())
+            let decimal = decimal(value).filter(|decimal| !decimal.is_zero());
+            let positive = decimal.map(Positive);
+            positive.ok_or_else(|| "a decimal number above 0 such as 60 or 2.5".to_owned())
         })
+    }
+}
+
+/// A number as it is written.
+fn decimal(value: &Value) -> Option<Decimal> {
+    // The shortest text that gives a float is the decimal that was written, up to
+    // 15 digits; it never has an exponent.
+    let float = || Decimal::parse(&value.as_f64()?.to_string());
+    value.as_u64().map(Decimal::from_whole).or_else(float)
+}
+
+fn write_decimal<S: Serializer>(number: Decimal, serializer: S) -> Result<S::Ok, S::Error> {
+    let text = number.to_string();
+    match (text.parse(), text.parse()) {
+        (Ok(whole), _) => serializer.serialize_u64(whole),
+        (_, Ok(float)) => serializer.serialize_f64(float),
+        (_, Err(error)) => Err(serde::ser::Error::custom(error)),
     }
 }
 
 impl Serialize for Positive {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text = self.0.to_string();
-        match (text.parse(), text.parse()) {
-            (Ok(whole), _) => serializer.serialize_u64(whole),
-            (_, Ok(float)) => serializer.serialize_f64(float),
-            (_, Err(error)) => Err(serde::ser::Error::custom(error)),
-        }
+        write_decimal(self.0, serializer)
     }
 }
 
 inline_schema!([] Positive, "Positive", |_| json_schema!({
     "type": "number", "exclusiveMinimum": 0
+}));
+
+/// A probability below 1, kept exactly as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probability(pub(crate) Decimal, pub(crate) Chance);
+
+impl<'de> Deserialize<'de> for Probability {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        plain(deserializer, |value| {
+            let chance = decimal(value).and_then(|it| Some(Probability(it, Chance::new(it)?)));
+            let expected = "a probability of at least 0 and below 1, of at most nine places";
+            chance.ok_or_else(|| format!("{expected}, such as 0.001"))
+        })
+    }
+}
+
+impl Serialize for Probability {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        write_decimal(self.0, serializer)
+    }
+}
+
+inline_schema!([] Probability, "Probability", |_| json_schema!({
+    "type": "number", "minimum": 0, "exclusiveMaximum": 1
 }));

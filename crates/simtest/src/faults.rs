@@ -3,10 +3,10 @@
 use crate::scenarios::Scenario;
 use gridrig_core::agent::Memory;
 use gridrig_core::event::Party;
+use gridrig_core::faults::{FaultPlan, Outage, Restart};
 use gridrig_core::ids::DomainId;
 use gridrig_core::rng;
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::faults::{FaultPlan, Outage, Restart};
 use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
 
@@ -73,6 +73,7 @@ impl<'a> Draw<'a> {
             from,
             until,
             silent,
+            information: false,
         });
     }
 

@@ -1,7 +1,7 @@
 //! The report as text.
 
 use super::{CheckReport, StepReport, WindowReport};
-use crate::words::list;
+use crate::words::{counts, list};
 use gridrig_results::text::{cells, table};
 use std::fmt;
 
@@ -16,6 +16,14 @@ impl fmt::Display for CheckReport {
         writeln!(f, "offered load  {}", load(self.offered_load))?;
         writeln!(f, "runs          {}", self.runs)?;
         writeln!(f, "wall time     about {}", human(self.wall_time_s))?;
+        if let Some(faults) = &self.faults {
+            let all = counts([
+                ("link settings", faults.links),
+                ("outages", faults.outages),
+                ("restarts", faults.restarts),
+            ]);
+            writeln!(f, "faults        {all}")?;
+        }
         for workload in &self.workloads {
             let (trace, entry, jobs) = (&workload.trace, &workload.entry, workload.jobs);
             writeln!(f, "\nworkload {trace} -> {entry}: {jobs} jobs")?;

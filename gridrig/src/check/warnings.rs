@@ -5,7 +5,7 @@ use super::{CheckReport, Facts};
 use crate::scenario::{Clock, Stop, Warning};
 use gridrig_core::broker::OwnDispatch;
 use gridrig_core::grid::{BrokerSettings, Domain, Link};
-use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_core::time::{Decimal, SimDuration, gcd};
 
 /// A median run should be this many broker intervals long.
 const INTERVALS_PER_RUN: f64 = 10.0;
@@ -21,7 +21,7 @@ const NAMED: usize = 3;
 const TIMER_LATENESS: SimDuration = SimDuration::from_millis(10);
 
 /// Takes a warning: its code, and what it says.
-type Add<'a> = &'a mut dyn FnMut(&'static str, String);
+pub(super) type Add<'a> = &'a mut dyn FnMut(&'static str, String);
 
 pub(super) fn warnings(facts: &Facts<'_>, report: &CheckReport) -> Vec<Warning> {
     let mut all = facts.scenario.warnings.clone();
@@ -41,6 +41,7 @@ pub(super) fn warnings(facts: &Facts<'_>, report: &CheckReport) -> Vec<Warning> 
     edges(facts, &mut add);
     races(facts, &mut add);
     external(facts, &mut add);
+    super::faults::warn(facts, &mut add);
     all
 }
 
@@ -280,7 +281,7 @@ fn races(facts: &Facts<'_>, add: Add<'_>) {
 fn margin(from: &BrokerSettings, to: &BrokerSettings, link: &Link) -> SimDuration {
     // Both cycle on the grid of the greatest common divisor of their
     // intervals; the margin is the distance to its nearest point.
-    let step = crate::realtime::gcd(from.interval.as_nanos(), to.interval.as_nanos());
+    let step = gcd(from.interval.as_nanos(), to.interval.as_nanos());
     if step == 0 {
         return SimDuration::ZERO;
     }

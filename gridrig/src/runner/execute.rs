@@ -5,8 +5,12 @@ use super::{Executed, RunOptions, keep_going};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::scenario::Clock;
+use gridrig_core::event::EventSink;
+use gridrig_core::time::SimTime;
+use gridrig_drivers::faults::FaultCounts;
 use gridrig_drivers::virtual_time;
 use gridrig_results::EventLog;
+use std::ops::ControlFlow;
 
 /// Runs the grid under the clock of the scenario.
 pub(super) fn execute(
@@ -16,7 +20,7 @@ pub(super) fn execute(
     watching: Option<Box<dyn Observation + '_>>,
 ) -> Result<Executed, Failure> {
     match start.scenario.clock {
-        Clock::Virtual => Ok(in_virtual_time(start, options, progress, watching)),
+        Clock::Virtual => in_virtual_time(start, options, progress, watching),
         Clock::Real { .. } => super::real::execute(start, options, progress, watching),
     }
 }
@@ -26,8 +30,8 @@ fn in_virtual_time(
     run: &RunOptions,
     progress: &Progress,
     watching: Option<Box<dyn Observation + '_>>,
-) -> Executed {
-    let (grid, jobs) = (start.grid, &start.load.submissions);
+) -> Result<Executed, Failure> {
+    let jobs = &start.load.submissions;
     let options = virtual_time::Options {
         seed: start.scenario.seed,
         stop_at: start.stop_at(),
@@ -38,18 +42,36 @@ fn in_virtual_time(
         progress.update(now, ended, None);
         keep_going(run)
     };
-    let outcome = match watching {
-        None => virtual_time::run(grid, jobs, &options, &mut log, observe),
+    let (outcome, counts) = match watching {
+        None => play(start, &options, &mut log, observe)?,
         Some(watching) => {
             let mut watched = Observed::new(&mut log, watching);
-            let outcome = virtual_time::run(grid, jobs, &options, &mut watched, observe);
+            let played = play(start, &options, &mut watched, observe)?;
             watched.end();
-            outcome
+            played
         }
     };
-    Executed {
+    Ok(Executed {
         log,
         interrupted: outcome.interrupted,
+        fault_counts: counts,
         ..Executed::default()
-    }
+    })
+}
+
+/// Without faults, brokers and LRMSs by themselves: nothing is paid for links that
+/// may fail.
+fn play(
+    start: &Start<'_>,
+    options: &virtual_time::Options<'_>,
+    log: &mut impl EventSink,
+    observe: impl FnMut(SimTime, usize) -> ControlFlow<()>,
+) -> Result<(virtual_time::Outcome, Option<FaultCounts>), Failure> {
+    let (grid, jobs) = (start.grid, &start.load.submissions);
+    let Some(plan) = start.scenario.fault_plan() else {
+        return Ok((virtual_time::run(grid, jobs, options, log, observe), None));
+    };
+    let played = virtual_time::run_with_faults(grid, jobs, options, &plan, log, observe);
+    let (outcome, counts) = played.map_err(Failure::run)?;
+    Ok((outcome, Some(counts)))
 }

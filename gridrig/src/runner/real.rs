@@ -76,6 +76,7 @@ pub(super) fn execute(
         interrupted: outcome.interrupted,
         lost: !outcome.unfinished.is_empty(),
         faults: outcome.faults,
+        fault_counts: None,
         notes,
         said: outcome.said,
         log: outcome.log,

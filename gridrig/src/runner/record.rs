@@ -170,6 +170,7 @@ fn known(cell: &Cell, load: &Load, executed: &Executed, violations: &[Violation]
             count => format!("{count} violations"),
         },
         skipped: load.skipped(),
+        faults: executed.fault_counts.map(|counts| counts.named().into()),
         valid: violations.is_empty() && !executed.interrupted && executed.faults.is_empty(),
         warnings,
         ..RunSummary::default()

@@ -89,6 +89,7 @@ pages_that_run! {
     duckdb: "docs/duckdb.md",
     export: "docs/export.md",
     external_brokers: "docs/external-brokers.md",
+    faults: "docs/faults.md",
     gridway: "docs/gridway.md",
     gwf: "docs/gwf.md",
     la_grid_study: "docs/la-grid-study.md",

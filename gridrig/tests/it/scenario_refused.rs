@@ -29,8 +29,8 @@ fn an_unknown_key_is_told_with_its_place_and_the_nearest_name() {
         "x.toml:4:11: unknown key `arival`, did you mean `arrival`?"
     );
     assert_eq!(
-        refused("[run]", "[faults]\n[run]"),
-        "x.toml:18:2: unknown key `faults`: expected one of `workload`, `cluster`, `domain`, `link`, `mesh`, `run`, `measure`"
+        refused("[run]", "[broker]\n[run]"),
+        "x.toml:18:2: unknown key `broker`: expected one of `workload`, `cluster`, `domain`, `link`, `mesh`, `faults`, `run`, `measure`"
     );
     let external = refused(
         "name = \"a\"",

@@ -8,7 +8,7 @@ mod sessions;
 
 use super::order::{Alarms, Layer, Timers, play};
 use super::{Cancellation, Options, Outcome};
-use crate::faults::{FaultCounts, FaultPlan, Restart};
+use crate::faults::FaultCounts;
 use clients::{QuestionsForEnds, client_of};
 use gridrig_core::agent::{
     Agent as _, BrokerAgent, BrokerInput, BrokerSetup, ClientAgent, Completions, Due, Exchange,
@@ -16,6 +16,7 @@ use gridrig_core::agent::{
     SetupError, Tries, Undelivered,
 };
 use gridrig_core::event::{EventSink, NoEvents, Party};
+use gridrig_core::faults::{FaultPlan, Restart};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
@@ -86,7 +87,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
         grid: &'a Grid,
         submissions: &'a [Submission],
         options: &Options<'_>,
-        plan: &'a FaultPlan,
+        plan: &FaultPlan,
         events: &'a mut S,
     ) -> Result<Self, SetupError> {
         let lrms = grid.clusters.iter().map(|cluster| {

@@ -274,7 +274,8 @@ impl Context<'_> {
         name: &At<Str<Identifier>>,
     ) -> Result<DomainId, ScenarioError> {
         let names: Vec<&str> = grid.domains.iter().map(|it| it.name.as_str()).collect();
-        self.position(name, &names, "a domain").map(DomainId)
+        self.position((&name.get().0.0, &name.span()), &names, "a domain")
+            .map(DomainId)
     }
 }
 

@@ -335,11 +335,16 @@ impl Context<'_> {
             (Some(domain), None) => {
                 let expected = "no domain in a run without brokers ([[domain]])";
                 self.check(!domains.is_empty(), &domain.span(), expected)?;
-                let index = self.position(domain, &domains, "a domain")?;
+                let index =
+                    self.position((&domain.get().0.0, &domain.span()), &domains, "a domain")?;
                 Ok(Entry::Domain(DomainId(index)))
             }
             (None, Some(cluster)) => {
-                let index = self.position(cluster, &clusters, "a cluster")?;
+                let index = self.position(
+                    (&cluster.get().0.0, &cluster.span()),
+                    &clusters,
+                    "a cluster",
+                )?;
                 Ok(Entry::Cluster(ClusterId(index)))
             }
             (None, None) => match domains.as_slice() {
@@ -356,17 +361,16 @@ impl Context<'_> {
     /// The position of a name among those there are.
     pub(super) fn position(
         &self,
-        name: &At<Str<Identifier>>,
+        (written, span): (&str, &Range<usize>),
         names: &[&str],
         what: &str,
     ) -> Result<u16, ScenarioError> {
-        let written = &name.get().0.0;
-        let position = names.iter().position(|candidate| candidate == written);
+        let position = names.iter().position(|candidate| *candidate == written);
         position
             .and_then(|index| u16::try_from(index).ok())
             .ok_or_else(|| {
                 let hint = hint(written, names).replace(": expected ", ", ");
-                self.refuse(&name.span(), format!("{what}{hint}"))
+                self.refuse(span, format!("{what}{hint}"))
             })
     }
 }

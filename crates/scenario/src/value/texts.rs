@@ -266,6 +266,28 @@ impl Text for Identifier {
     }
 }
 
+/// A service: what it is, and the name of its domain or cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartyText(pub String);
+
+impl Text for PartyText {
+    const EXPECTED: &'static str = "a service such as \"broker:a\", \"lrms:a1\" or \"client\"";
+
+    /// Which there are, the grid knows.
+    fn read(text: &str) -> Result<Self, String> {
+        Ok(PartyText(text.to_owned()))
+    }
+
+    fn write(&self) -> String {
+        self.0.clone()
+    }
+
+    fn schema() -> Schema {
+        let pattern = "^(client|(broker|lrms):[A-Za-z0-9_-]{1,64})$";
+        json_schema!({ "type": "string", "pattern": pattern })
+    }
+}
+
 /// A path to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathText(pub String);

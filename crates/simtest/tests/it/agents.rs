@@ -2,8 +2,9 @@
 
 use gridrig_core::agent::{Memory, Patience};
 use gridrig_core::event::Party;
+use gridrig_core::faults::{Chance, FaultPlan, LinkFaults, Rates};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
-use gridrig_drivers::faults::{FaultCounts, FaultPlan, Rates};
+use gridrig_drivers::faults::FaultCounts;
 use gridrig_drivers::virtual_time::{Cancellation, Options, run_with_faults};
 use gridrig_simtest::checkers;
 use gridrig_simtest::faults::Draw;
@@ -167,8 +168,7 @@ fn ends(steps: &[(SimTime, Step)]) -> (usize, usize) {
 /// These faults between all services.
 fn everywhere(rates: Rates) -> FaultPlan {
     FaultPlan {
-        between: rates,
-        within: rates,
+        links: vec![LinkFaults::everywhere(rates)],
         ..FaultPlan::default()
     }
 }
@@ -205,8 +205,8 @@ fn where_nothing_fails_services_do_what_brokers_and_lrmss_do_by_themselves() {
 #[test]
 fn every_job_ends_once_however_often_messages_are_repeated_or_overtaken() {
     let faults = everywhere(Rates {
-        repeated: 4,
-        overtaken: 4,
+        repeated: Chance::once_in(4),
+        overtaken: Chance::once_in(4),
         jitter: SimDuration::from_millis(300),
         ..Rates::default()
     });
@@ -220,9 +220,9 @@ fn every_job_ends_once_however_often_messages_are_repeated_or_overtaken() {
 #[test]
 fn every_job_ends_once_however_often_peers_are_lost_and_found() {
     let faults = everywhere(Rates {
-        lost: 2,
-        repeated: 8,
-        overtaken: 8,
+        lost: Chance::once_in(2),
+        repeated: Chance::once_in(8),
+        overtaken: Chance::once_in(8),
         ..Rates::default()
     });
     let counts = jobs_end_once(scenario, &faults, nothing_more);
@@ -284,16 +284,19 @@ fn a_broker_with_a_journal_goes_on_as_one_does_that_only_stood_still() {
 /// Everything that happens to messages, on a clock that is faster than the wall's.
 fn all_together() -> FaultPlan {
     let rates = Rates {
-        lost: 10,
-        repeated: 10,
-        overtaken: 10,
+        lost: Chance::once_in(10),
+        repeated: Chance::once_in(10),
+        overtaken: Chance::once_in(10),
         delay: SimDuration::from_millis(20),
         jitter: SimDuration::from_millis(100),
     };
     FaultPlan {
         speed: Decimal::parse("2.5").expect("a number"),
-        until: SimTime::from_secs(600),
-        ..everywhere(rates)
+        links: vec![LinkFaults {
+            until: SimTime::from_secs(600),
+            ..LinkFaults::everywhere(rates)
+        }],
+        ..FaultPlan::default()
     }
 }
 
@@ -345,9 +348,9 @@ fn the_same_seed_has_the_same_faults_and_the_same_run() {
     let scenario = scenario(1);
     let run = || {
         let mut plan = everywhere(Rates {
-            lost: 3,
-            repeated: 3,
-            overtaken: 3,
+            lost: Chance::once_in(3),
+            repeated: Chance::once_in(3),
+            overtaken: Chance::once_in(3),
             ..Rates::default()
         });
         Draw::new(&scenario).restarts(&mut plan, 1);

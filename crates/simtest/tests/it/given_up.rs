@@ -2,9 +2,9 @@
 
 use crate::agents::scenario;
 use gridrig_core::event::{Event, EventKind, EventSink};
+use gridrig_core::faults::FaultPlan;
 use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::faults::FaultPlan;
 use gridrig_drivers::virtual_time::{Options, run_with_faults};
 use gridrig_simtest::faults::Draw;
 use std::collections::{BTreeMap, BTreeSet};

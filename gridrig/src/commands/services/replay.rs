@@ -298,6 +298,7 @@ fn with_log(
         timer_tolerance: tolerance(replication.scenario.clock),
         faults: faults(played),
         notes,
+        fault_counts: None,
         said: None,
     };
     let (place, _scratch) = place(args.out.clone(), args.json)?;

@@ -49,7 +49,7 @@ impl<S: EventSink> Agents<'_, S> {
         let ToEntry::Ends { after, wait } = sent.message.said else {
             return;
         };
-        if let Err(error) = self.attempt(Party::Client, by.into(), |_| Ok(())) {
+        if let Err(error) = self.attempt((Party::Client, by.into()), false, |_| Ok(())) {
             return self.unanswered(sent, error);
         }
         let at = match self.ends_at(by, after) {
@@ -81,7 +81,7 @@ impl<S: EventSink> Agents<'_, S> {
         let ToEntry::Ends { after, .. } = sent.message.said else {
             return;
         };
-        match self.attempt(Party::Client, by.into(), |_| Ok(())) {
+        match self.attempt((Party::Client, by.into()), false, |_| Ok(())) {
             Ok(()) => {
                 if let Some(page) = self.ends_at(by, after) {
                     self.tell_client(page);

@@ -7,7 +7,7 @@ use gridrig_core::agent::{
     AfterTry, Arrival, Cancel, Envelope, Fate, FromBroker, FromClient, FromLrms, Message, Received,
     ToBroker, ToEntry, ToLrms, Tries, Undelivered,
 };
-use gridrig_core::event::{EventSink, Party};
+use gridrig_core::event::{EventSink, MessageKind, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::message::Target;
 use gridrig_core::session::Push;
@@ -23,8 +23,8 @@ impl<S: EventSink> Agents<'_, S> {
             Parcel::FromClient(sent, tries) => match sent.message.said {
                 ToEntry::Ends { .. } => self.ask_for_ends(sent.message.to, sent),
                 _ => {
-                    let to = sent.message.to();
-                    let result = self.attempt(sent.from, to, |agents| agents.client_says(&sent));
+                    let way = (sent.from, sent.message.to());
+                    let result = self.attempt(way, false, |agents| agents.client_says(&sent));
                     self.follow_try(sent, tries, result, Parcel::ClientFate);
                 }
             },
@@ -35,8 +35,8 @@ impl<S: EventSink> Agents<'_, S> {
                 self.follow_try(sent, tries, result, Parcel::BrokerFate);
             }
             Parcel::FromLrms(sent, tries) => {
-                let to = sent.message.to();
-                let result = self.attempt(sent.from, to, |agents| agents.lrms_says(&sent));
+                let (way, is_info) = ((sent.from, sent.message.to()), is_information(&sent));
+                let result = self.attempt(way, is_info, |agents| agents.lrms_says(&sent));
                 self.follow_try(sent, tries, result, Parcel::LrmsFate);
             }
             Parcel::BrokerFate(fate) => {
@@ -55,15 +55,16 @@ impl<S: EventSink> Agents<'_, S> {
     /// One try to get something through, and its answer back.
     pub(super) fn attempt(
         &mut self,
-        from: Party,
-        to: Party,
+        (from, to): (Party, Party),
+        is_information: bool,
         deliver: impl FnOnce(&mut Self) -> Delivered,
     ) -> Delivered {
         let is_there = match to {
             Party::Broker(domain) => self.brokers[domain.index()].is_some(),
             Party::Lrms(_) | Party::Client => true,
         };
-        let passage = self.network.links.passage(self.network.now, from, to);
+        let (now, links) = (self.network.now, &mut self.network.links);
+        let passage = links.passage(now, from, to, is_information);
         match passage {
             Passage::Lost => Err(Undelivered::NoAnswer),
             Passage::Closed => Err(Undelivered::NotReached),
@@ -108,14 +109,14 @@ impl<S: EventSink> Agents<'_, S> {
     fn try_from_broker(&mut self, sent: &Envelope<FromBroker>) -> Delivered {
         let (from, to) = (sent.from, sent.message.to());
         let (Party::Broker(here), Party::Broker(peer)) = (from, to) else {
-            return self.attempt(from, to, |agents| agents.broker_says(sent));
+            return self.attempt((from, to), false, |agents| agents.broker_says(sent));
         };
         let link = self.sessions.link(here, peer);
         if !link.is_some_and(|link| link.may_talk()) {
             return Err(Undelivered::NotReached);
         }
         let mut unknown = false;
-        let result = self.attempt(from, to, |agents| {
+        let result = self.attempt((from, to), is_information(sent), |agents| {
             unknown = !agents.is_admitted(here, peer);
             match unknown {
                 true => Err(Undelivered::NotReached),
@@ -221,6 +222,10 @@ fn found(yes: bool) -> Delivered {
         true => Ok(()),
         false => Err(Undelivered::Declined(None)),
     }
+}
+
+fn is_information<M: Message>(sent: &Envelope<M>) -> bool {
+    sent.message.kind() == Some(MessageKind::Info)
 }
 
 fn received<M, T>(from: Target, sent: &Envelope<M>, said: T) -> Received<T> {

@@ -1,13 +1,14 @@
 //! What agents are given in virtual time: the clocks, the log, and links that may
 //! fail.
 
-use crate::faults::{FaultPlan, Links};
+use crate::faults::Links;
 use crate::virtual_time::agenda::{Agenda, Place, Timed};
 use gridrig_core::agent::{
     Cx, Envelope, Fate, FromBroker, FromClient, FromLrms, Memory, Message, Order, ToEntry, Tries,
     Undelivered,
 };
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
+use gridrig_core::faults::FaultPlan;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{SimDuration, SimTime, WallTime};
@@ -104,7 +105,7 @@ impl Timed for Parcel {
 pub(super) struct Network<'a, S> {
     pub now: SimTime,
     pub agenda: Agenda<Parcel>,
-    pub links: Links<'a>,
+    pub links: Links,
     /// By job: its end has been seen where it entered.
     pub seen: Vec<bool>,
     pub ended: usize,
@@ -118,11 +119,11 @@ pub(super) struct Network<'a, S> {
 }
 
 impl<'a, S> Network<'a, S> {
-    pub fn new(plan: &'a FaultPlan, seed: u64, jobs: usize, events: &'a mut S) -> Self {
+    pub fn new(plan: &FaultPlan, seed: u64, jobs: usize, events: &'a mut S) -> Self {
         Network {
             now: SimTime::ZERO,
             agenda: Agenda::new(),
-            links: Links::new(plan, seed),
+            links: Links::new(plan.clone(), seed),
             seen: vec![false; jobs],
             ended: 0,
             stopped: Vec::new(),

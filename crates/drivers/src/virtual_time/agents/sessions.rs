@@ -1,10 +1,11 @@
 //! The sessions of brokers: heartbeats that meet the same faults as messages.
 
 use super::Agents;
-use crate::faults::{FaultPlan, Passage};
+use crate::faults::Passage;
 use gridrig_core::agent::{Ask, PeerLink, PeerSession, Pull, Received, SessionChange};
 use gridrig_core::broker::BrokerConfig;
 use gridrig_core::event::{EventSink, Party};
+use gridrig_core::faults::FaultPlan;
 use gridrig_core::ids::DomainId;
 use gridrig_core::inventory::Form;
 use gridrig_core::message::Target;
@@ -108,7 +109,7 @@ impl<S: EventSink> Agents<'_, S> {
     /// A broker asks a peer for a session: the peer has one as soon as it agrees,
     /// the broker when it hears so.
     fn open(&mut self, here: DomainId, peer: DomainId) {
-        let passage = self.meet(here, peer);
+        let passage = self.meet(here, peer, false);
         if matches!(passage, Passage::Open | Passage::NoAnswer) {
             self.agree(peer, here);
         }
@@ -141,7 +142,7 @@ impl<S: EventSink> Agents<'_, S> {
     /// A broker asks a peer for the load there: the answer is as good as an update
     /// that the peer sends by itself.
     fn pull(&mut self, here: DomainId, peer: DomainId, pull: Pull) {
-        let passage = self.meet(here, peer);
+        let passage = self.meet(here, peer, true);
         let is_reached = matches!(passage, Passage::Open | Passage::NoAnswer);
         if !is_reached || !self.is_admitted(here, peer) {
             return;
@@ -164,7 +165,7 @@ impl<S: EventSink> Agents<'_, S> {
 
     fn beat(&mut self, here: DomainId, peer: DomainId) {
         let now = self.network.wall();
-        let beat = match self.meet(here, peer) {
+        let beat = match self.meet(here, peer, false) {
             Passage::Lost | Passage::Closed => Beat::Silence,
             _ if !self.is_admitted(here, peer) => Beat::Forgotten,
             Passage::Open => Beat::Answered,
@@ -176,10 +177,11 @@ impl<S: EventSink> Agents<'_, S> {
         }
     }
 
-    /// What meets a question of a broker to a peer.
-    fn meet(&mut self, here: DomainId, peer: DomainId) -> Passage {
+    /// What meets a question of a broker to a peer, which may be one about load.
+    fn meet(&mut self, here: DomainId, peer: DomainId, is_information: bool) -> Passage {
         let (from, to) = (Party::Broker(here), Party::Broker(peer));
-        let passage = self.network.links.passage(self.network.now, from, to);
+        let (now, links) = (self.network.now, &mut self.network.links);
+        let passage = links.passage(now, from, to, is_information);
         match self.brokers[peer.index()] {
             Some(_) => passage,
             None => Passage::Closed,
