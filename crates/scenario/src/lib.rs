@@ -11,6 +11,7 @@ pub mod confined;
 pub mod document;
 mod error;
 pub mod external;
+mod failures;
 pub mod grid;
 pub mod interface;
 pub mod measure;
@@ -28,6 +29,7 @@ pub mod value;
 pub mod workload;
 
 pub use error::{Place, ScenarioError};
+pub use failures::Distribution;
 pub use measure::{Measure, Stop};
 pub use pooled::{POOLED, POOLED_RESOURCES, is_bound};
 pub use provides::{DayHours, TimeOfDay};

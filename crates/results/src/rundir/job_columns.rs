@@ -95,8 +95,11 @@ pub(crate) const OWNERS: [&str; 2] = ["user", ACCOUNT];
 /// A column of runs that have it: somebody has an account there.
 const ACCOUNT: &str = "account";
 
+/// A column of runs that have it: nodes failed there.
+const REQUEUES: &str = "requeues";
+
 /// The columns in their order; `docs/run-directory.md` says what they mean.
-fn columns<'a>() -> [Column<'a, Job<'a>>; 40] {
+fn columns<'a>() -> [Column<'a, Job<'a>>; 41] {
     [
         ("job_id", U32(|of| Some(of.row.job.0))),
         ("workload", Text(|of| of.workload().map(Cow::from))),
@@ -150,11 +153,12 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 40] {
             U64(|of| Some(of.wants()?.speed_millionths)),
         ),
         ("generic_resources", Text(Job::generic)),
+        (REQUEUES, U32(|of| Some(of.row.earlier.len() as u32))),
     ]
 }
 
-/// The same of a run: accounts have a column where a job has one, and components
-/// where a job has several.
+/// The same of a run: accounts have a column where a job has one, components where
+/// a job has several, and requeues where nodes failed.
 fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
     let mut columns = Vec::from(columns());
     let is_one = |job: &Submission| job.spec.components.only().is_some();
@@ -164,6 +168,9 @@ fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
     let has_account = |job: &Submission| job.label.account.is_some();
     if !run.submissions.iter().any(has_account) {
         columns.retain(|(name, _)| *name != ACCOUNT);
+    }
+    if run.table.clusters().iter().all(|info| info.down.is_empty()) {
+        columns.retain(|(name, _)| *name != REQUEUES);
     }
     columns
 }

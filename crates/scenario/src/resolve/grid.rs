@@ -3,6 +3,7 @@
 use super::Context;
 use crate::ScenarioError;
 use crate::document::{Broker, Cluster, Document, Domain, Link, Mesh, Roles, Run};
+use crate::failures::Distribution;
 use crate::interface::LinkProtocol;
 use crate::value::{At, Identifier, PathText, Positive, Str, Written, fill};
 use gridrig_core::discipline::DisciplineKind;
@@ -166,6 +167,7 @@ impl Context<'_> {
             &key("slurm_bin"),
             "a directory that no other cluster has",
         )?;
+        self.failures(cluster, &span)?;
         cluster.faces = cluster.faces.take().filter(|faces| !faces.is_empty());
         let cluster_of_grid = GridCluster {
             name,
@@ -174,6 +176,44 @@ impl Context<'_> {
         };
         *cluster = Cluster::of(&cluster_of_grid, std::mem::take(cluster));
         grid.clusters.push(cluster_of_grid);
+        Ok(())
+    }
+
+    /// How its nodes fail.
+    fn failures(&self, cluster: &mut Cluster, span: &Range<usize>) -> Result<(), ScenarioError> {
+        cluster.outages = cluster.outages.take().filter(|outages| !outages.is_empty());
+        if cluster.is_real() {
+            let may = !cluster.fails() && cluster.on_node_failure.is_none();
+            let expected = "no failures of nodes, which are for a real LRMS to tell";
+            return self.check(may, span, expected);
+        }
+        let may = !cluster.fails() || cluster.slurm_bin.is_none();
+        let expected = "no slurm_bin where nodes fail: the commands of Slurm know no requeue yet";
+        self.check(may, &self.tables.key(span, "slurm_bin"), expected)?;
+        if let Some(failures) = &cluster.node_failures {
+            let at = self.tables.key(span, "node_failures");
+            let expected = "mtbf and mttr, durations such as \"30d\" and \"4h\"";
+            let both = failures.mtbf.is_some() && failures.mttr.is_some();
+            self.check(both, &at, expected)?;
+            let is_weibull =
+                failures.distribution.as_ref().map(Written::value) == Some(Distribution::Weibull);
+            let expected = "a shape with distribution = \"weibull\", and with no other";
+            self.check(is_weibull == failures.shape.is_some(), &at, expected)?;
+            // Γ(1 + 1 / shape) has to be a number.
+            let shape = failures.shape.map(|shape| shape.value().as_f64());
+            let expected = "a shape from 0.1";
+            self.check(shape.is_none_or(|shape| shape >= 0.1), &at, expected)?;
+        }
+        for outage in cluster.outages.iter().flatten() {
+            let at = self.tables.key(span, "outages");
+            let ends = outage.from.zip(outage.until);
+            let expected = "outages that each have a from and a later until";
+            self.check(
+                ends.is_some_and(|(from, until)| from.0 < until.0),
+                &at,
+                expected,
+            )?;
+        }
         Ok(())
     }
 
