@@ -47,6 +47,10 @@ pub struct CheckReport {
     /// Processor-seconds of all jobs over the capacity of all clusters in the
     /// span; none without a span.
     pub offered_load: Option<f64>,
+    /// How often nodes fail with the seed of the scenario, outages included; absent
+    /// if none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_failures: Option<u64>,
     /// By how much the trace is compressed at most.
     pub compression: f64,
     /// Predicted wall time of all runs.
@@ -259,6 +263,7 @@ pub fn check(scenario: &Scenario, prepared: &[Prepared]) -> CheckReport {
         span_s: facts.span_s,
         processors: clusters.iter().map(|cluster| cluster.processors).sum(),
         offered_load: facts.load(facts.entering.work_s, &facts.all_clusters()),
+        node_failures: facts.node_failures(),
         compression: scenario.compression().as_f64(),
         wall_time_s: facts.wall_time_s(),
         faults: FaultReport::of(scenario.fault_plan()),
@@ -298,6 +303,16 @@ impl<'a> Facts<'a> {
 
     fn jobs(&self) -> impl Iterator<Item = &'a Submission> {
         self.prepared.iter().flat_map(|workload| &workload.jobs)
+    }
+
+    fn node_failures(&self) -> Option<u64> {
+        let mut grid = self.scenario.grid.clone();
+        self.scenario.fail_nodes(&mut grid, self.jobs());
+        let clusters = grid.clusters.iter();
+        let plans = clusters.flat_map(|cluster| cluster.config.node_plan.iter());
+        let failures = plans.filter(|planned| !planned.change.up);
+        let nodes: u64 = failures.map(|it| u64::from(it.change.nodes)).sum();
+        (nodes > 0).then_some(nodes)
     }
 
     fn all_clusters(&self) -> Vec<ClusterId> {

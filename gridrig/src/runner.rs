@@ -356,7 +356,8 @@ fn run_cell(
     let replication = &cell.replication;
     let policy = cell.contender.ours.as_ref();
     let scenario = &replication.scenario;
-    let grid = scenario.grid_for(policy);
+    let mut grid = scenario.grid_for(policy);
+    scenario.fail_nodes(&mut grid, load.submissions.iter());
     let name = cell.name().unwrap_or_else(|| NO_BROKER.to_owned());
     let label = match replication.index {
         0 => name,

@@ -99,6 +99,8 @@ pub struct Calendar {
     /// By expected end.
     running: BTreeMap<(SimTime, JobId), Hold>,
     expected: IdMap<SimTime>,
+    /// Nodes that are down, by resource and number: until further notice.
+    down: BTreeMap<(u16, u32), Reservation>,
 }
 
 impl Calendar {
@@ -111,6 +113,7 @@ impl Calendar {
             layout,
             running: BTreeMap::new(),
             expected: IdMap::default(),
+            down: BTreeMap::new(),
         }
     }
 
@@ -134,6 +137,11 @@ impl Calendar {
                 hold.held.shares = self.layout.shares_of(class, placement);
                 self.free.reserve(&hold.held);
             }
+        }
+        for ((_, node), held) in &mut self.down {
+            self.free.release(held);
+            held.shares[0].node = Some(*node);
+            self.free.reserve(held);
         }
     }
 
@@ -162,6 +170,41 @@ impl Calendar {
     pub fn overrun(&self, now: SimTime) -> bool {
         let first = self.running.first_key_value();
         first.is_some_and(|((expected, _), _)| *expected <= now)
+    }
+
+    /// Nodes, with all their processors, go down or come up. Nobody knows when one
+    /// that is down will be repaired: the plan has it for ever without them, and is
+    /// made again then.
+    pub(crate) fn change_nodes(&mut self, now: SimTime, nodes: &PlacementRun, up: bool) {
+        for node in nodes.node..nodes.node + nodes.nodes {
+            let key = (nodes.resource, node);
+            if up {
+                if let Some(mut held) = self.down.remove(&key) {
+                    held.start = now;
+                    self.free.release(&held);
+                }
+                continue;
+            }
+            let share = Share {
+                resource: nodes.resource,
+                node: self.layout.is_by_node().then_some(node),
+                processors: nodes.processors,
+                component: 0,
+            };
+            // Without processors the rest of a node is of no use.
+            let held = Reservation {
+                start: now,
+                end: SimTime::MAX,
+                shares: vec![share],
+                first: Taken {
+                    memory_kib: 0,
+                    generic: Vec::new(),
+                },
+                more: Vec::new(),
+            };
+            self.free.reserve(&held);
+            self.down.insert(key, held);
+        }
     }
 
     /// A job starts, that takes so long at speed 1.0 and was to end by then.

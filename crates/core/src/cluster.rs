@@ -1,10 +1,12 @@
 //! An LRMS: a queue, nodes, and a discipline or, in its place, a real LRMS.
 
+mod failures;
 mod jobs;
 mod outside;
 mod schedule;
 mod work;
 
+pub use failures::{NodeChange, OnNodeFailure, PlannedChange};
 pub use outside::{ProcessorIds, Started};
 pub use work::run_time_on;
 
@@ -18,10 +20,12 @@ use crate::placement::{ClassId, Nodes, Part, PlacementRun};
 use crate::queue::Slot;
 use crate::resource::Resources;
 use crate::time::{SimDuration, SimTime};
+use failures::Down;
 use jobs::{Classes, Job, JobTable, Running};
 use schedule::Scheduler;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
 use work::Work;
 
 /// Most requirements, each other than all before, that jobs of one cluster may have:
@@ -47,6 +51,11 @@ pub struct ClusterConfig {
     /// A real LRMS runs the jobs: it decides when they start and how long they
     /// last, and discipline and interval mean nothing.
     pub is_real: bool,
+    /// What becomes of a job that runs on a node that fails.
+    pub on_node_failure: OnNodeFailure,
+    /// When which nodes of it fail and are repaired, sorted by instant; those that
+    /// a real LRMS has never do.
+    pub node_plan: Arc<[PlannedChange]>,
 }
 
 impl ClusterConfig {
@@ -62,6 +71,8 @@ impl ClusterConfig {
             interval,
             queue_limit: None,
             is_real: false,
+            on_node_failure: OnNodeFailure::default(),
+            node_plan: Arc::default(),
         }
     }
 }
@@ -99,12 +110,13 @@ pub enum JobStatus {
 /// - Getters: [`resources`](Self::resources), [`sample`](Self::sample),
 ///   [`query`](Self::query), [`queued`](Self::queued), [`busy`](Self::busy).
 /// - Commands: [`submit`](Self::submit), [`cancel`](Self::cancel),
-///   [`finish`](Self::finish), [`fail`](Self::fail); of a real LRMS also
+///   [`finish`](Self::finish), [`fail`](Self::fail),
+///   [`change_nodes`](Self::change_nodes); of a real LRMS also
 ///   [`start`](Self::start_outside).
 /// - Time: ask [`poll_timeout`](Self::poll_timeout) after any change; when it
-///   is due, call [`handle_completions`](Self::handle_completions) and then,
-///   once everything else of the instant has happened,
-///   [`handle_pass`](Self::handle_pass). A job of length 0 that starts in the
+///   is due, call [`handle_completions`](Self::handle_completions), then
+///   [`handle_node_changes`](Self::handle_node_changes) and, once everything
+///   else of the instant has happened, [`handle_pass`](Self::handle_pass). A job of length 0 that starts in the
 ///   pass ends in a new round of the same instant.
 ///
 /// Time only moves forward: what is told late happens at the instant of the
@@ -120,6 +132,12 @@ pub struct Cluster {
     next_pass: Option<SimTime>,
     history: LoadHistory,
     work: Work,
+    /// Nodes that are down, and why.
+    down: BTreeMap<(u16, u32), Down>,
+    down_processors: u32,
+    /// How many of the planned changes have been made.
+    changes_made: usize,
+    next_change: Option<SimTime>,
 }
 
 impl Cluster {
@@ -135,6 +153,10 @@ impl Cluster {
             next_pass: None,
             history: LoadHistory::default(),
             work: Work::default(),
+            down: BTreeMap::new(),
+            down_processors: 0,
+            changes_made: 0,
+            next_change: config.node_plan.first().map(|planned| planned.at),
             config,
         }
     }
@@ -178,7 +200,7 @@ impl Cluster {
         LoadSample {
             cluster: self.config.id,
             at: now,
-            processors: self.config.resources.processors(),
+            processors: self.config.resources.processors() - self.down_processors,
             busy: self.nodes.busy(),
             queued: self.work.queued_jobs as u64,
             queued_processors: self.work.queued_processors,
@@ -243,6 +265,7 @@ impl Cluster {
                 processors,
                 length: job.run_time,
             },
+            estimate: job.requested_time.unwrap_or(job.run_time),
             arrival: 0,
             queued: now,
             running: None,
@@ -338,20 +361,24 @@ impl Cluster {
         now.max(self.history.latest())
     }
 
-    /// When something happens here by itself: a completion or a pass.
+    /// When something happens here by itself: a completion, a planned change of
+    /// nodes or a pass.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<SimTime> {
-        let end = self.next_completion();
-        match (end, self.next_pass) {
-            (Some(end), Some(pass)) => Some(end.min(pass)),
-            (end, pass) => end.or(pass),
-        }
+        earlier(self.next_completion(), self.next_pass)
     }
 
-    /// When the next running job ends.
+    /// When the next running job ends, or nodes fail or are repaired as planned.
     #[must_use]
     pub fn next_completion(&self) -> Option<SimTime> {
-        self.ends.peek().map(|Reverse((finish, _, _))| *finish)
+        let end = self.ends.peek().map(|Reverse((finish, _, _))| *finish);
+        earlier(end, self.next_change)
+    }
+
+    /// Whether something happens here by itself beside changes of nodes.
+    #[must_use]
+    pub fn is_at_work(&self) -> bool {
+        !self.ends.is_empty() || self.next_pass.is_some()
     }
 
     /// When the next scheduling pass is due.
@@ -426,6 +453,14 @@ impl Cluster {
     fn record(&mut self, now: SimTime) {
         let busy = u64::from(self.nodes.busy());
         self.history.record(now, self.queued() as u64, busy);
+    }
+}
+
+/// The earlier of two instants, of which each may be none.
+fn earlier(one: Option<SimTime>, other: Option<SimTime>) -> Option<SimTime> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }
 

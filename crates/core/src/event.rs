@@ -167,7 +167,7 @@ impl<'a> Event<'a> {
         let value = match row.value {
             Value::None => 0..=0,
             Value::Forwards => 0..=i64::from(u32::MAX),
-            Value::Instant => 0..=i64::MAX,
+            Value::Instant | Value::Length => 0..=i64::MAX,
         };
         match () {
             () if self.job.is_some() != row.has_job => Err(("job", "the number of a job")),
@@ -228,6 +228,8 @@ pub enum Value {
     Forwards,
     /// An instant, in nanoseconds from the start of the run.
     Instant,
+    /// A length of time, in nanoseconds.
+    Length,
 }
 
 impl Value {
@@ -238,6 +240,7 @@ impl Value {
             Value::None => "nothing",
             Value::Forwards => "a number of forwards",
             Value::Instant => "an instant from 0",
+            Value::Length => "a length of time from 0",
         }
     }
 
@@ -342,12 +345,21 @@ event_kinds! {
     Promised "promised" "A plan promises the waiting job a start, once; the value is when."
         "promised a start at {value} by {by}"
         { by: Parties::LRMS, value: Value::Instant }
-    PromiseWithdrawn "promise-withdrawn" "The promise cannot be kept, since a job has run longer than its estimate."
+    PromiseWithdrawn "promise-withdrawn" "The promise cannot be kept, since a job has run longer than its estimate, or nodes have failed or been repaired."
         "its promised start is withdrawn by {by}"
         { by: Parties::LRMS }
     Started "started" "The job begins to run on the processors of its placement."
         "started at {by} on {placement}"
         { by: Parties::LRMS, has_placement: true }
+    NodeFailed "node-failed" "Nodes go down, with all their processors, by themselves or by hand; the jobs that run there end or are requeued at that instant."
+        "{placement} failed at {by}"
+        { by: Parties::LRMS, has_job: false, has_placement: true }
+    NodeRepaired "node-repaired" "Nodes come up again."
+        "{placement} repaired at {by}"
+        { by: Parties::LRMS, has_job: false, has_placement: true }
+    Requeued "requeued" "The job waits again at the LRMS, since a node that it ran on has failed; the value is how much of that run counts as done, at speed 1.0."
+        "requeued at {by} with {value} done"
+        { by: Parties::LRMS, value: Value::Length }
     LostTouch "lost-touch" "The sender of the job does not know what has become of it; if the job ends, the service that has it says so."
         "{by} has lost touch with it at {to}: {reason}"
         { by: Parties::SENDER, to: Parties::ENTRY, has_reason: true }

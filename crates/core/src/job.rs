@@ -291,6 +291,8 @@ pub enum Reason {
     NotPlaced,
     /// The service that has it, or may have it, stopped answering.
     Lost,
+    /// A node that it ran on failed.
+    NodeFailed,
 }
 
 impl Reason {

@@ -144,7 +144,7 @@ pub struct LoadSample {
     pub cluster: ClusterId,
     /// When it was sampled.
     pub at: SimTime,
-    /// All processors of the cluster.
+    /// All processors of the cluster that are not down.
     pub processors: u32,
     /// Busy processors at that instant.
     pub busy: u32,

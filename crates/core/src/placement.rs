@@ -96,6 +96,19 @@ impl Nodes {
         }
     }
 
+    /// Nodes that nobody uses, with all their processors, go down or come up.
+    pub fn set_up(&mut self, nodes: &PlacementRun, up: bool) {
+        let group = &mut self.groups[usize::from(nodes.resource)];
+        for node in nodes.node as usize..(nodes.node + nodes.nodes) as usize {
+            group.set_up(node, up);
+        }
+        self.space.take();
+        for index in 0..self.watched.len() {
+            let class = self.watched[index];
+            self.classes[class.0 as usize].available = self.count(class);
+        }
+    }
+
     /// Processors in use.
     #[must_use]
     pub fn busy(&self) -> u32 {

@@ -32,6 +32,7 @@ pub struct Backlog {
     loosened: u64,
     given_back: u64,
     overran: u64,
+    node_changes: u64,
 }
 
 impl Backlog {
@@ -85,6 +86,13 @@ impl Backlog {
         self.overran
     }
 
+    /// How often nodes have gone down or come up: nothing that was planned before
+    /// holds, and jobs that came long ago may wait again.
+    #[must_use]
+    pub fn node_changes(&self) -> u64 {
+        self.node_changes
+    }
+
     /// A job waits that takes so long at speed 1.0; answers its arrival.
     pub(crate) fn arrive(&mut self, slot: Slot, demand: Demand, at_full_speed: SimDuration) -> u64 {
         let arrival = self.next_arrival;
@@ -112,6 +120,20 @@ impl Backlog {
     pub(crate) fn start(&mut self, arrival: u64) -> Option<Waiting> {
         self.version += 1;
         self.waiting.remove(&arrival)
+    }
+
+    /// A job that ran waits again.
+    pub(crate) fn put_back(&mut self, job: Waiting) {
+        self.waiting.insert(job.arrival, job);
+        self.version += 1;
+    }
+
+    /// Nodes go down or come up.
+    pub(crate) fn change_nodes(&mut self) {
+        self.version += 1;
+        self.given_back += 1;
+        self.loosened += 1;
+        self.node_changes += 1;
     }
 
     /// A running job has given back what it held.

@@ -123,6 +123,17 @@ impl Queue {
         first_of_class
     }
 
+    /// Puts a job back in its place; answers whether it is alone in its class.
+    pub fn put_back(&mut self, class: ClassId, processors: u32, arrival: u64, slot: Slot) -> bool {
+        self.jobs += 1;
+        if let Some(sole) = self.sole.take() {
+            self.file(sole.class, sole.processors, sole.arrival, sole.slot);
+        }
+        let first_of_class = self.file(class, processors, arrival, slot);
+        self.classes[class.0 as usize].put_in_order(processors);
+        first_of_class
+    }
+
     /// Removes a job that [`Queue::first_where`] has just found; answers whether
     /// its class has none left.
     pub fn remove_first(&mut self, first: First) -> bool {
@@ -198,6 +209,17 @@ impl ClassQueue {
         if self.lines[line].len() == 1 {
             self.set(line);
         }
+    }
+
+    /// Brings the job that was pushed last to its place in its line.
+    fn put_in_order(&mut self, processors: u32) {
+        let line = self.sizes_up_to(processors - 1);
+        let jobs = &mut self.lines[line];
+        if let Some(last) = jobs.pop_back() {
+            let at = jobs.partition_point(|job| job.0 < last.0);
+            jobs.insert(at, last);
+        }
+        self.set(line);
     }
 
     fn remove(&mut self, processors: u32, arrival: u64) {

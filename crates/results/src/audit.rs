@@ -119,6 +119,11 @@ pub enum Rule {
     ProcessorCount,
     /// No processor, no memory and no generic resource is used twice.
     NoOverlap,
+    /// Jobs run on nodes that are up, and leave those that fail at that instant.
+    NodesUp,
+    /// A job waits again only if a node that it ran on has failed, with as much of
+    /// its run time done as its cluster says.
+    Requeued,
     /// A run lasts as long as it should on its nodes.
     RunTime,
     /// A job ends once.

@@ -135,6 +135,10 @@ fn allocate(log: &EventLog, submissions: &[Submission], grid: &Grid) -> BTreeMap
                 shown.insert(job, intervals(&taken));
                 held.insert(job, taken);
             }
+            EventKind::Requeued => {
+                processors.give_back(&held.remove(&job).unwrap_or_default());
+                shown.remove(&job);
+            }
             // One that is cancelled elsewhere has not started, or ends later.
             EventKind::Cancelled if event.by.cluster().is_none() => {}
             EventKind::Finished | EventKind::Cancelled | EventKind::Failed => {

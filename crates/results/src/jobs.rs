@@ -79,7 +79,7 @@ pub struct JobRow {
     pub dispatch: Option<SimTime>,
     /// When the LRMS accepted it.
     pub queued: Option<SimTime>,
-    /// When it began to run.
+    /// When it began to run, the last time if it was requeued.
     pub start: Option<SimTime>,
     /// When it ended by itself.
     pub finish: Option<SimTime>,
@@ -90,11 +90,33 @@ pub struct JobRow {
     pub end: Option<SimTime>,
     /// Run time at speed 1.0.
     pub run_time_ref: SimDuration,
+    /// Its runs that ended with a node that failed, in order.
+    pub earlier: Box<[EarlierRun]>,
     /// Position in the log of the event that started it.
     pub(crate) started_by: usize,
 }
 
+/// A run that ended with a node that failed, after which the job waited again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EarlierRun {
+    /// When it began.
+    pub start: SimTime,
+    /// When the node failed.
+    pub end: SimTime,
+    /// Whether what was done by then counts.
+    pub is_kept: bool,
+}
+
 impl JobRow {
+    /// Processor-nanoseconds of its earlier runs that count as done, or of those
+    /// that do not.
+    #[must_use]
+    pub fn earlier_nanos(&self, kept: bool) -> u128 {
+        let runs = self.earlier.iter().filter(|run| run.is_kept == kept);
+        let nanos = runs.map(|run| u128::from(run.end.since(run.start).as_nanos()));
+        nanos.sum::<u128>() * u128::from(self.processors)
+    }
+
     /// Actual run time: finish - start.
     #[must_use]
     pub fn run_time(&self) -> Option<SimDuration> {
@@ -196,6 +218,9 @@ pub struct ClusterInfo {
     pub processors: u32,
     /// Time between scheduling passes, 0 if event-driven.
     pub pass_interval: SimDuration,
+    /// When how many of the processors went down (above 0) or came up (below), in
+    /// order.
+    pub down: Vec<(SimTime, i64)>,
 }
 
 /// All jobs of a run, in the order of the workload. Jobs that were never

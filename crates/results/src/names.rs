@@ -81,7 +81,7 @@ impl Names {
     pub fn told(&self, event: &Event<'_>, placement: &str) -> String {
         let row = event.kind.row();
         let value = match row.value {
-            Value::Instant => event.instant().to_string(),
+            Value::Instant | Value::Length => event.instant().to_string(),
             _ => event.value.to_string(),
         };
         let to = event.to.map(|to| self.party(to)).unwrap_or_default();

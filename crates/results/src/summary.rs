@@ -126,6 +126,21 @@ impl MetricColumns {
     }
 }
 
+/// What was lost to nodes that failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct NodeFailures {
+    /// How often measured jobs were requeued.
+    pub requeues: u64,
+    /// Measured jobs that failed with a node.
+    pub failed_jobs: u64,
+    /// Processor-seconds of measured jobs that ran in vain.
+    pub lost_processor_s: f64,
+    /// Processor-seconds of nodes that were down in the measured interval.
+    pub down_processor_s: f64,
+    /// Completed / submitted measured jobs.
+    pub finished_share: Option<f64>,
+}
+
 /// One element of `runs` in `run --json`: the fields of design 7 in its
 /// order, then ours. Undefined figures are null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -156,7 +171,8 @@ pub struct RunSummary {
     pub forwarding_ratio: Option<f64>,
     /// Last finish - first submit of the measured jobs.
     pub makespan_s: Option<f64>,
-    /// Busy / available processor-seconds of the measured interval.
+    /// Busy / available processor-seconds of the measured interval; nodes that are
+    /// down are not available.
     pub utilization: Option<f64>,
     /// Share of the measured jobs in an LRMS that ever waited for processors.
     pub waited_share: Option<f64>,
@@ -176,7 +192,11 @@ pub struct RunSummary {
     /// Of the measured jobs that started, the share that did so away from
     /// their origin domain; null without domains.
     pub away_share: Option<f64>,
-    /// Processor-seconds of the measured jobs that completed.
+    /// What was lost to nodes that failed; only there if some did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_failures: Option<NodeFailures>,
+    /// Processor-seconds of the measured jobs that completed, without runs that
+    /// were lost to nodes that failed.
     pub goodput_processor_s: f64,
     /// Completed measured jobs / makespan.
     pub throughput_per_s: Option<f64>,
@@ -219,6 +239,14 @@ impl RunSummary {
         let tally::Tally { jobs, measured, .. } = tally;
         let makespan_s = tally.makespan().map(SimDuration::as_secs_f64);
         known.warnings.extend(bias_warning(measure, &jobs));
+        let have_failed = table.clusters().iter().any(|info| !info.down.is_empty());
+        let node_failures = have_failed.then(|| NodeFailures {
+            requeues: tally.requeues,
+            failed_jobs: tally.failed_with_node,
+            lost_processor_s: tally.lost_nanos as f64 / 1e9,
+            down_processor_s: load.down() as f64 / 1e9,
+            finished_share: share(measured.completed, measured.submitted),
+        });
         RunSummary {
             jobs,
             forwarding_ratio: share(tally.forwarded, measured.submitted),
@@ -232,6 +260,7 @@ impl RunSummary {
             tau_s: measure.tau.as_secs_f64(),
             forwards_per_job: share(tally.forwards, measured.submitted),
             away_share: share(tally.away, tally.started),
+            node_failures,
             goodput_processor_s: tally.goodput_nanos as f64 / 1e9,
             throughput_per_s: makespan_s
                 .filter(|makespan| *makespan > 0.0)

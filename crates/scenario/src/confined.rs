@@ -11,7 +11,7 @@ use ::toml::de::{DeTable, DeValue};
 
 /// Tables, and those of their keys that mean nothing outside of the run. The
 /// clusters of a domain are tables like `[cluster]`.
-const HARMLESS: [(&str, &str); 21] = [
+const HARMLESS: [(&str, &str); 23] = [
     (
         "workload",
         "domain spread cluster offset size sanitize max_processors keep phase share zero_run_time \
@@ -30,8 +30,10 @@ const HARMLESS: [(&str, &str); 21] = [
     ("workload.scale", "arrival run_time"),
     (
         "cluster",
-        "name processors discipline interval faces arc_step",
+        "name processors discipline interval on_node_failure faces arc_step",
     ),
+    ("cluster.node_failures", "mtbf mttr distribution shape"),
+    ("cluster.outages", "from until"),
     (
         "cluster.slurm",
         "bf_interval bf_resolution bf_window bf_max_job_test",

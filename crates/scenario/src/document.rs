@@ -11,7 +11,7 @@ pub use broker::{Broker, Commands, Words};
 pub use faults::{
     Between, Distribution, Failures, Faults, LinkFaults, MemoryName, Outage, Restart,
 };
-pub use grid::{Cluster, Domain, Link, Lrms, LrmsName, Mesh, Roles, Slurm};
+pub use grid::{Cluster, Domain, Link, Lrms, LrmsName, Mesh, NodeOutage, Roles, Slurm};
 pub use policy::PolicyText;
 
 use crate::provides::TimeOfDay;

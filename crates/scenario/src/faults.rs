@@ -1,6 +1,8 @@
 //! What goes wrong in a run: the plan of its faults, the same for both clocks.
 
 use super::Scenario;
+use crate::document::{self, Distribution};
+use crate::value::{Written as _, or};
 use gridrig_core::faults::{FaultPlan, LinkFaults, Outage, Restart};
 use gridrig_core::rng;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -34,8 +36,27 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// When a service that is well at `from` fails before `until`, and is repaired.
-    fn spans(self, from: SimTime, until: SimTime, rng: &mut ChaCha8Rng) -> Vec<(SimTime, SimTime)> {
+    /// What is written, which has been looked at.
+    pub(crate) fn of(raw: &document::Failures) -> Self {
+        let shape = raw
+            .shape
+            .as_ref()
+            .map_or(1.0, |shape| shape.value().as_f64());
+        let distribution = or(&raw.distribution, Distribution::Exponential);
+        Failures {
+            mtbf: or(&raw.mtbf, SimDuration::ZERO),
+            mttr: or(&raw.mttr, SimDuration::ZERO),
+            shape: (distribution != Distribution::Constant).then_some(shape),
+        }
+    }
+
+    /// When what is well at `from` fails before `until`, and is repaired.
+    pub(crate) fn spans(
+        self,
+        from: SimTime,
+        until: SimTime,
+        rng: &mut ChaCha8Rng,
+    ) -> Vec<(SimTime, SimTime)> {
         let mut draw = |mean: SimDuration, shape: f64| match self.shape {
             None => mean,
             Some(_) => {

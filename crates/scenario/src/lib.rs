@@ -11,6 +11,7 @@ pub mod confined;
 pub mod document;
 mod error;
 pub mod external;
+mod failures;
 pub mod faults;
 pub mod grid;
 pub mod interface;

@@ -29,9 +29,12 @@ pub const POOLED_RESOURCES: &str = "pooled-resources.xml";
 impl Scenario {
     /// The same jobs on one cluster that has all nodes of the grid, with the
     /// discipline of the first cluster and without any broker; `None` if there
-    /// is no cluster.
+    /// is no cluster, or nodes of one fail.
     #[must_use]
     pub fn pooled(&self) -> Option<Scenario> {
+        if self.clusters().any(Cluster::fails) {
+            return None;
+        }
         let first = self.grid.clusters.first()?;
         let nodes = self.grid.clusters.iter();
         let groups = nodes.flat_map(|cluster| cluster.config.resources.groups().iter().cloned());

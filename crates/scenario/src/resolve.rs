@@ -84,6 +84,7 @@ pub(super) fn resolve(
     let mut warnings = unreachable_domains(&grid, &workloads);
     let (measure, regret) = context.measure(&mut document, &workloads, &mut warnings)?;
     let replicate = context.replicate(&run, &workloads, !grid.domains.is_empty())?;
+    context.failures_scale(&document, &workloads)?;
     context.provides(&document, &mut run, &mut grid, &workloads, replicate)?;
     let speed = fill(&mut run.speed, Decimal::ONE);
     let primary = primary(&run);
@@ -173,6 +174,21 @@ fn add_bounds(policies: &mut Vec<Option<PolicySpec>>, services: bool) {
 }
 
 impl Context<'_> {
+    /// The times of failures are those of the trace: they have one scale.
+    fn failures_scale(
+        &self,
+        raw: &Document,
+        workloads: &[WorkloadSpec],
+    ) -> Result<(), ScenarioError> {
+        let mut scales = workloads.iter().map(|workload| workload.scale_arrival);
+        let first = scales.next();
+        let alike = scales.all(|other| Some(other) == first);
+        let fails = raw.clusters().any(Cluster::fails);
+        let expected = "workloads with one scale.arrival, by which times of node failures are \
+                        divided as well";
+        self.check(alike || !fails, &raw.workload.span(), expected)
+    }
+
     /// A value that may not stand here.
     fn refuse(&self, span: &Range<usize>, expected: impl Into<String>) -> ScenarioError {
         self.tables.refuse(span, expected)

@@ -5,7 +5,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::job::{Component, JobSpec, Requirements, Submission};
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
 use std::collections::BTreeMap;
 
 /// A rule that a run must keep.
@@ -18,13 +18,13 @@ pub struct Checker {
 }
 
 /// Every rule.
-pub const ALL: [Checker; 7] = [
+pub const ALL: [Checker; 8] = [
     Checker {
         rule: "a job ends exactly once, and is seen to end after that",
         check: one_end_per_job,
     },
     Checker {
-        rule: "a job is in one LRMS only, and starts once",
+        rule: "a job is in one LRMS only, and starts once, and once more after each requeue",
         check: one_run_per_job,
     },
     Checker {
@@ -42,6 +42,10 @@ pub const ALL: [Checker; 7] = [
     Checker {
         rule: "a finished job ran for its run time on its slowest node",
         check: run_time_as_given,
+    },
+    Checker {
+        rule: "no job runs on a node that is down",
+        check: nodes_up,
     },
     Checker {
         rule: "with exact estimates and a pass at each change, no promised start is missed",
@@ -91,8 +95,17 @@ fn one_run_per_job(_: &Grid, _: &[Submission], trails: &Trails) -> Result<(), St
     for (job, steps) in trails.jobs.iter().enumerate() {
         let times = |which: fn(&Step) -> bool| steps.iter().filter(|(_, step)| which(step)).count();
         let queued = times(|step| matches!(step, Step::Queued(_)));
-        let started = times(|step| matches!(step, Step::Started(..)));
-        if queued > 1 || started > 1 {
+        let runs = steps.iter().filter_map(|(_, step)| match step {
+            Step::Started(..) => Some(true),
+            Step::Requeued(..) => Some(false),
+            _ => None,
+        });
+        let runs: Vec<bool> = runs.collect();
+        let in_turn = runs
+            .iter()
+            .enumerate()
+            .all(|(at, runs)| *runs == (at % 2 == 0));
+        if queued > 1 || !in_turn {
             return Err(format!("job {job} is queued {queued} times: {steps:?}"));
         }
     }
@@ -145,7 +158,7 @@ fn nodes_within_capacity(
                     let own = by_component(&submission.spec, placement);
                     own.for_each(|taken| change(*at, *cluster, taken, 1));
                 }
-                Step::Finished(_) | Step::Cancelled(_) | Step::Failed(..) => {
+                Step::Finished(_) | Step::Cancelled(_) | Step::Failed(..) | Step::Requeued(..) => {
                     if let Some((cluster, placement)) = held.take() {
                         let own = by_component(&submission.spec, placement);
                         own.for_each(|taken| change(*at, cluster, taken, -1));
@@ -243,8 +256,11 @@ fn run_time_as_given(
     trails: &Trails,
 ) -> Result<(), String> {
     for (steps, submission) in trails.jobs.iter().zip(submissions) {
-        let mut started = None;
+        let (mut started, mut done) = (None, 0);
         for (at, step) in steps {
+            if let Step::Requeued(_, now_done) = step {
+                done += now_done.cast_unsigned();
+            }
             if let Step::Started(cluster, placement) = step {
                 started = Some((*at, *cluster, placement));
             }
@@ -254,7 +270,8 @@ fn run_time_as_given(
             let groups = grid.clusters[cluster.index()].config.resources.groups();
             let on = |share: &Share| {
                 let group = groups.get(usize::from(share.resource))?;
-                Some(group.stretch(submission.spec.run_time))
+                let left = submission.spec.run_time.as_nanos().checked_sub(done)?;
+                Some(group.stretch(SimDuration::from_nanos(left)))
             };
             let slowest = placement.iter().filter_map(on).max();
             if slowest != Some(at.since(start)) {
@@ -266,7 +283,44 @@ fn run_time_as_given(
     Ok(())
 }
 
-/// Who was to start and is cancelled only after that has missed it, too.
+fn nodes_up(_: &Grid, _: &[Submission], trails: &Trails) -> Result<(), String> {
+    let mut down: BTreeMap<(ClusterId, u16, u32), Vec<(SimTime, SimTime)>> = BTreeMap::new();
+    for (at, cluster, shares, up) in &trails.nodes {
+        for share in shares {
+            let spans = down
+                .entry((*cluster, share.resource, share.node))
+                .or_default();
+            match (up, spans.last_mut()) {
+                (true, Some(last)) if last.1 == SimTime::MAX => last.1 = *at,
+                (false, Some(last)) if last.1 == SimTime::MAX => {
+                    return Err(format!("{cluster}: {share:?} fails twice"));
+                }
+                (false, _) => spans.push((*at, SimTime::MAX)),
+                (true, _) => return Err(format!("{cluster}: {share:?} is repaired twice")),
+            }
+        }
+    }
+    for (job, steps) in trails.jobs.iter().enumerate() {
+        for pair in steps.windows(2) {
+            let [(start, Step::Started(cluster, placement)), (end, _)] = pair else {
+                continue;
+            };
+            for share in placement {
+                let spans = down.get(&(*cluster, share.resource, share.node));
+                let mut spans = spans.into_iter().flatten();
+                if spans.any(|(from, until)| start < until && from < end) {
+                    return Err(format!(
+                        "job {job} runs on {share:?} of {cluster}: {steps:?}"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Who was to start and is cancelled only after that has missed it, too. Nodes
+/// that fail or are repaired make what was promised before void.
 fn promises_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Result<(), String> {
     let records: Vec<JobRecord> = submissions
         .iter()
@@ -284,6 +338,13 @@ fn promises_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Re
     };
     for (made, job, promised) in &trails.promises {
         let record = &records[job.index()];
+        if trails
+            .nodes
+            .iter()
+            .any(|(at, of, ..)| Some(*of) == record.cluster && at >= made)
+        {
+            continue;
+        }
         let steps = trails.jobs[job.index()].iter();
         let left = |step: &Step| matches!(step, Step::Started(..) | Step::Cancelled(_));
         let late = steps.clone().find(|(_, step)| left(step));

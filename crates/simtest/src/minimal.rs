@@ -1,9 +1,9 @@
 //! The smallest run that fails as a random one did.
 
 use crate::scenarios::Scenario;
+use gridrig_core::faults::{Chance, FaultPlan, Rates};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::SimDuration;
-use gridrig_drivers::faults::{FaultPlan, Rates};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 
@@ -69,7 +69,13 @@ fn smallest(
             }
             false
         };
-        for part in [Part::Jobs, Part::Removals, Part::Outages, Part::Restarts] {
+        for part in [
+            Part::Jobs,
+            Part::Removals,
+            Part::Links,
+            Part::Outages,
+            Part::Restarts,
+        ] {
             let mut size = part.count(&case).div_ceil(2);
             while size > 0 {
                 let mut from = 0;
@@ -84,7 +90,11 @@ fn smallest(
         }
         for calm in CALMS {
             let mut other = case.clone();
-            calm(&mut other.1);
+            other
+                .1
+                .links
+                .iter_mut()
+                .for_each(|link| calm(&mut link.rates));
             if other.1 != case.1 {
                 attempt(&mut case, other);
             }
@@ -100,6 +110,7 @@ fn smallest(
 enum Part {
     Jobs,
     Removals,
+    Links,
     Outages,
     Restarts,
 }
@@ -109,6 +120,7 @@ impl Part {
         match self {
             Part::Jobs => scenario.submissions.len(),
             Part::Removals => scenario.cancellations.len(),
+            Part::Links => plan.links.len(),
             Part::Outages => plan.outages.len(),
             Part::Restarts => plan.restarts.len(),
         }
@@ -120,6 +132,7 @@ impl Part {
         let gone = from..(from + size).min(self.count(case));
         match self {
             Part::Removals => drop(scenario.cancellations.drain(gone)),
+            Part::Links => drop(plan.links.drain(gone)),
             Part::Outages => drop(plan.outages.drain(gone)),
             Part::Restarts => drop(plan.restarts.drain(gone)),
             Part::Jobs => {
@@ -141,36 +154,43 @@ impl Part {
 }
 
 /// A kind of fault less.
-const CALMS: [fn(&mut FaultPlan); 7] = [
-    |plan| plan.between = Rates::default(),
-    |plan| plan.within = Rates::default(),
-    |plan| both(plan, |rates| rates.lost = 0),
-    |plan| both(plan, |rates| rates.repeated = 0),
-    |plan| both(plan, |rates| rates.overtaken = 0),
-    |plan| both(plan, |rates| rates.jitter = SimDuration::ZERO),
-    |plan| both(plan, |rates| rates.delay = SimDuration::ZERO),
+const CALMS: [fn(&mut Rates); 5] = [
+    |rates| rates.lost = Chance::default(),
+    |rates| rates.repeated = Chance::default(),
+    |rates| rates.overtaken = Chance::default(),
+    |rates| rates.jitter = SimDuration::ZERO,
+    |rates| rates.delay = SimDuration::ZERO,
 ];
-
-fn both(plan: &mut FaultPlan, calm: fn(&mut Rates)) {
-    calm(&mut plan.between);
-    calm(&mut plan.within);
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::faults::Draw;
     use crate::scenarios::grid_scenario;
+    use gridrig_core::faults::{LinkFaults, Scope};
+    use gridrig_core::time::SimTime;
 
     #[test]
     fn what_has_no_part_in_a_failure_is_left_out() {
         let scenario = grid_scenario(4);
-        let mut plan = FaultPlan {
-            between: Rates {
-                lost: 3,
-                repeated: 5,
+        let lossy = LinkFaults {
+            on: Scope::All,
+            from: SimTime::ZERO,
+            until: SimTime::MAX,
+            rates: Rates {
+                lost: Chance::once_in(3),
+                repeated: Chance::once_in(5),
                 ..Rates::default()
             },
+        };
+        let mut plan = FaultPlan {
+            links: vec![
+                lossy,
+                LinkFaults {
+                    on: Scope::Brokers,
+                    ..lossy
+                },
+            ],
             ..FaultPlan::default()
         };
         Draw::new(&scenario).restarts(&mut plan, 3);
@@ -180,17 +200,17 @@ mod tests {
                 .submissions
                 .iter()
                 .filter(|job| job.spec.processors() > 1);
-            let fails = large.count() > 1 && plan.between.lost > 0;
+            let is_lossy = |link: &LinkFaults| link.rates.lost == Chance::once_in(3);
+            let fails = large.count() > 1 && plan.links.iter().any(is_lossy);
             assert!(!fails, "two large jobs");
         };
         let failed = catch_unwind(|| checked(&scenario, &plan, run));
         let said = said(failed.unwrap_err());
         assert!(said.starts_with("two large jobs\n"), "{said}");
         assert!(said.contains(": 2 of "), "{said}");
-        assert!(
-            said.contains("lost: 3") && said.contains("repeated: 0"),
-            "{said}"
-        );
+        assert_eq!(said.matches("rates: Rates").count(), 1, "{said}");
+        assert_eq!(said.matches("of: 3,").count(), 1, "{said}");
+        assert_eq!(said.matches("of: 5,").count(), 0, "{said}");
         assert!(said.contains("restarts: []"), "{said}");
         checked(&scenario, &FaultPlan::default(), run);
     }

@@ -12,5 +12,5 @@ mod grid;
 mod plan;
 
 pub use broker::{RefBroker, RefView, RefWay};
-pub use cluster::{RefCluster, RefLoad, RefMean, RefStart};
+pub use cluster::{RefCluster, RefLoad, RefLoss, RefMean, RefStart};
 pub use grid::{RefCancellation, simulate};

@@ -5,7 +5,10 @@
 //! cycles and samples often fall on one instant: that is where two readings of
 //! the design part.
 
+mod failures;
 mod tight;
+
+pub use failures::with_failures;
 
 use crate::reference::RefCancellation;
 use gridrig_core::broker::{LocalInfo, OwnDispatch};

@@ -39,6 +39,8 @@ pub enum Step {
     Queued(ClusterId),
     /// Begun on these processors.
     Started(ClusterId, Vec<Share>),
+    /// Waits again, since a node failed; so much of its run counts as done.
+    Requeued(ClusterId, i64),
     /// Ended by itself.
     Finished(ClusterId),
     /// News of the end, sent by the first to the second.
@@ -67,6 +69,8 @@ pub struct Trails {
     pub promises: Vec<(SimTime, JobId, SimTime)>,
     /// Jobs with which touch was lost: when, and by whom.
     pub lost: Vec<(SimTime, JobId, Party)>,
+    /// Nodes that failed, or (`true`) were repaired.
+    pub nodes: Vec<(SimTime, ClusterId, Vec<Share>, bool)>,
 }
 
 /// The instants and places of a job, as results report them.
@@ -136,6 +140,7 @@ impl Trails {
                 Step::Cancelled(_) => record.end = Some(EndState::Cancelled),
                 Step::Failed(_, reason) => record.end = Some(EndState::Failed(*reason)),
                 Step::Submitted(..)
+                | Step::Requeued(..)
                 | Step::Forwarded(..)
                 | Step::Refused(..)
                 | Step::Found(..)
@@ -237,6 +242,12 @@ impl EventSink for Trails {
             EventKind::PromiseWithdrawn | EventKind::CancelRequested => return,
             EventKind::Recovered => Step::Found(broker(), to()),
             EventKind::Started => Step::Started(lrms(), shares(event.placement)),
+            EventKind::NodeFailed | EventKind::NodeRepaired => {
+                let up = event.kind == EventKind::NodeRepaired;
+                let nodes = (at, lrms(), shares(event.placement), up);
+                return self.nodes.push(nodes);
+            }
+            EventKind::Requeued => Step::Requeued(lrms(), event.value),
             EventKind::Finished => Step::Finished(lrms()),
             EventKind::Notified => Step::Notified(by, to()),
             EventKind::FinishSeen => Step::Seen(by),

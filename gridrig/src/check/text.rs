@@ -14,6 +14,9 @@ impl fmt::Display for CheckReport {
         }
         writeln!(f, "processors    {}", self.processors)?;
         writeln!(f, "offered load  {}", load(self.offered_load))?;
+        if let Some(failures) = self.node_failures {
+            writeln!(f, "node failures {failures}")?;
+        }
         writeln!(f, "runs          {}", self.runs)?;
         writeln!(f, "wall time     about {}", human(self.wall_time_s))?;
         if let Some(faults) = &self.faults {

@@ -100,7 +100,8 @@ impl PolicyRun {
         known.warnings.extend(note);
         let tolerance = executed.timer_tolerance;
         let mut summary = RunSummary::compute(table, &measure, tolerance, known);
-        if scenario.regret {
+        // What a decision was worth is not known where nodes fail.
+        if scenario.regret && summary.node_failures.is_none() {
             summary.regret = Regret::of(table, grid, &load.submissions, &measure);
         }
         if let Some(late) = too_late(scenario, &summary) {

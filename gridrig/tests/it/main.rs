@@ -23,6 +23,7 @@ mod documents;
 mod export_command;
 mod external_broker;
 mod faces;
+mod failing_nodes;
 mod faults;
 mod few_descriptors;
 mod generic_resources;

@@ -78,7 +78,9 @@ impl Survey {
 
     fn refresh_domains(&mut self, known: &[Known]) {
         let load = |machine: &mut Machine, sample: &LoadSample| {
-            machine.busy = u64::from(sample.busy);
+            // Processors that are down are no use either.
+            let down = machine.processors.saturating_sub(sample.processors.into());
+            machine.busy = u64::from(sample.busy) + down;
             machine.queued = sample.queued_processors;
         };
         let (own, peers) = known.split_at(self.view.own);

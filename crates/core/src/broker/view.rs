@@ -218,6 +218,15 @@ impl Known {
     pub fn candidate(&self, debited: bool) -> Candidate {
         let processors = self.processors();
         let samples = || self.samples.iter();
+        // Where all nodes are down all there is is in use.
+        let is_down = !self.samples.is_empty() && samples().all(|s| s.processors == 0);
+        let utilization = |w| match is_down {
+            false => sum(samples().map(|s| s.busy_over(w)), processors),
+            true => Fraction {
+                numerator: 1,
+                denominator: 1,
+            },
+        };
         let spaces = samples().map(|s| Arc::clone(&s.space));
         let both = |all: Arc<FreeSpace>, one: Arc<FreeSpace>| match *one == FreeSpace::default() {
             true => all,
@@ -226,7 +235,7 @@ impl Known {
         let mut candidate = Candidate {
             processors,
             queued: Window::ALL.map(|w| sum(samples().map(|s| s.queued_over(w)), 1)),
-            utilization: Window::ALL.map(|w| sum(samples().map(|s| s.busy_over(w)), processors)),
+            utilization: Window::ALL.map(utilization),
             free: self.most(|s| i64::from(s.free())),
             space: spaces.reduce(both).unwrap_or_default(),
         };

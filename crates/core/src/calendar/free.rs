@@ -357,6 +357,9 @@ impl Free {
                 found = self.shares(layout, demand, (start, start + length));
                 break;
             }
+            if rises == SimTime::MAX {
+                return None;
+            }
             start = self.earliest_by_resource(layout, demand, rises)?;
         }
         found.map(|shares| (start, shares))

@@ -5,7 +5,7 @@ use crate::ids::{IdMap, JobId};
 use crate::job::{Components, Requirements};
 use crate::placement::{ClassId, Part, PlacementRun};
 use crate::queue::Slot;
-use crate::time::SimTime;
+use crate::time::{SimDuration, SimTime};
 use std::collections::HashMap;
 
 /// A job that waits or runs.
@@ -13,6 +13,8 @@ pub(super) struct Job {
     pub id: JobId,
     /// For its run time at speed 1.0. Its class says what it requires.
     pub demand: Demand,
+    /// The estimate at speed 1.0.
+    pub estimate: SimDuration,
     pub arrival: u64,
     pub queued: SimTime,
     pub running: Option<Running>,

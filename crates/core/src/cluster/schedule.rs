@@ -7,7 +7,7 @@ use crate::event::{Event, EventKind, EventSink};
 use crate::ids::JobId;
 use crate::job::{JobRequest, Requirements};
 use crate::placement::{ClassId, Nodes, Part, PlacementRun};
-use crate::plan::Backlog;
+use crate::plan::{Backlog, Waiting};
 use crate::queue::{Queue, Slot};
 use crate::resource::Resources;
 use crate::time::{SimDuration, SimTime};
@@ -94,6 +94,41 @@ impl Scheduler {
                 backlog.arrive(slot, demand, job.estimate)
             }
             Scheduler::Outside => 0,
+        }
+    }
+
+    /// A job that ran waits again.
+    pub fn put_back(&mut self, job: &Job, slot: Slot, nodes: &mut Nodes) {
+        let (class, processors) = (job.demand.class, job.demand.processors);
+        match self {
+            Scheduler::Instant { queue, .. } => {
+                if queue.put_back(class, processors, job.arrival, slot) {
+                    nodes.watch(class);
+                }
+            }
+            Scheduler::Planning {
+                backlog, calendar, ..
+            } => backlog.put_back(Waiting {
+                arrival: job.arrival,
+                slot,
+                demand: Demand {
+                    length: calendar.layout.longest(class, job.estimate),
+                    ..job.demand
+                },
+                at_full_speed: job.estimate,
+            }),
+            Scheduler::Outside => {}
+        }
+    }
+
+    /// Nodes, with all their processors, go down or come up.
+    pub fn change_nodes(&mut self, now: SimTime, nodes: &PlacementRun, up: bool) {
+        if let Scheduler::Planning {
+            backlog, calendar, ..
+        } = self
+        {
+            backlog.change_nodes();
+            calendar.change_nodes(now, nodes, up);
         }
     }
 

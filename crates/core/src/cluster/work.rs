@@ -51,11 +51,16 @@ pub fn run_time_on(
     placement: &[PlacementRun],
     run_time: SimDuration,
 ) -> SimDuration {
+    let nanos = slowest_speed(resources, placement).divide(run_time.as_nanos());
+    SimDuration::from_nanos(nanos)
+}
+
+/// The speed of the slowest of these nodes.
+pub(super) fn slowest_speed(resources: &Resources, placement: &[PlacementRun]) -> Decimal {
     let speed_of = |run: &PlacementRun| resources.groups()[usize::from(run.resource)].speed;
     let slowest = match resources.groups() {
         [only] => Some(only.speed),
         _ => placement.iter().map(speed_of).min(),
     };
-    let nanos = slowest.unwrap_or(Decimal::ONE).divide(run_time.as_nanos());
-    SimDuration::from_nanos(nanos)
+    slowest.unwrap_or(Decimal::ONE)
 }

@@ -48,6 +48,10 @@ pub struct EasyBackfill {
 impl Planner for EasyBackfill {
     fn begin(&mut self, outlook: &mut Outlook<'_>) {
         let (backlog, now) = (outlook.backlog, outlook.now);
+        if self.promises.has_other_nodes(backlog) {
+            // Jobs wait again that were taken in long ago.
+            self.lines = Lines::default();
+        }
         let is_broken = self.promises.review(outlook);
         let by_node = outlook.calendar.layout.is_by_node();
         self.only_new = self.waits
@@ -103,10 +107,26 @@ impl Planner for EasyBackfill {
 }
 
 impl EasyBackfill {
-    /// The first job if it fits, with `None` it is the head that waits.
+    /// The first job if it fits, with `None` it is the head that waits. One that
+    /// waits for nodes that are down is passed by: nobody knows when it will start.
     fn start_or_wait(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
-        let job = outlook.backlog.waiting_from(self.next).next()?;
-        self.next = job.arrival + 1;
+        while !self.waits {
+            let job = outlook.backlog.waiting_from(self.next).next()?;
+            self.next = job.arrival + 1;
+            let start = self.start_or_promise(outlook, job);
+            if start.is_some() {
+                return start;
+            }
+        }
+        None
+    }
+
+    /// The job if it fits, with `None` it is promised what there is.
+    fn start_or_promise(
+        &mut self,
+        outlook: &mut Outlook<'_>,
+        job: &Waiting,
+    ) -> Option<PlannedStart> {
         if let Some(start) = outlook.fit_now(None, job) {
             return Some(start);
         }
@@ -117,7 +137,6 @@ impl EasyBackfill {
             let shares = held.shares.clone();
             return Some(PlannedStart { job: *job, shares });
         }
-        self.waits = true;
         let Calendar { layout, free, .. } = &mut *outlook.calendar;
         // A job that overruns is expected to end right after this instant.
         let soonest = outlook.now.after();
@@ -128,6 +147,7 @@ impl EasyBackfill {
         if let Some(head) = sooner(found, before) {
             free.reserve(&head);
             self.promises.make(outlook, job, head.start);
+            self.waits = true;
             (self.head, self.head_arrival) = (Some(head), job.arrival);
         }
         None

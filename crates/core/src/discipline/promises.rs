@@ -1,29 +1,39 @@
 //! Starts that a plan promises.
 
 use super::Outlook;
-use crate::plan::Waiting;
+use crate::plan::{Backlog, Waiting};
 use crate::queue::Slot;
 use crate::time::SimTime;
 use std::collections::BTreeMap;
 
 /// Who has been promised a start, and what is still to be told of that. A job
 /// is promised one start at most: plans only ever move it forward, unless a job
-/// runs longer than its estimate, which breaks every promise.
+/// runs longer than its estimate or nodes go down or come up, which breaks every promise.
 #[derive(Debug, Default)]
 pub struct Promises {
     /// By arrival.
     made: BTreeMap<u64, Slot>,
     /// What the backlog said of jobs that ran too long.
     overran: u64,
+    /// The same of nodes that went down or came up.
+    node_changes: u64,
     news: Vec<(Slot, Option<SimTime>)>,
 }
 
 impl Promises {
+    /// Whether nodes have gone down or come up since the last pass.
+    pub(super) fn has_other_nodes(&self, backlog: &Backlog) -> bool {
+        self.node_changes != backlog.node_changes()
+    }
+
     /// A pass begins; answers whether what was promised holds no more.
     pub(super) fn review(&mut self, outlook: &Outlook<'_>) -> bool {
         let backlog = outlook.backlog;
-        let is_broken = self.overran != backlog.overran() || outlook.calendar.overrun(outlook.now);
+        let is_broken = self.overran != backlog.overran()
+            || self.has_other_nodes(backlog)
+            || outlook.calendar.overrun(outlook.now);
         self.overran = backlog.overran();
+        self.node_changes = backlog.node_changes();
         self.made.retain(|arrival, slot| {
             let waits = backlog.waits(*arrival);
             if waits && is_broken {

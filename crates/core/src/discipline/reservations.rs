@@ -17,11 +17,13 @@ pub(super) struct Reservations {
 
 impl Reservations {
     /// Gives those of jobs that do not wait any more back; all of them if a job
-    /// overruns or a start was missed, since then none can be relied on.
+    /// overruns, nodes have changed or a start was missed, since then none can be
+    /// relied on.
     pub fn review(&mut self, outlook: &mut Outlook<'_>) {
         let (backlog, now) = (outlook.backlog, outlook.now);
+        let has_other_nodes = self.promises.has_other_nodes(backlog);
         self.promises.review(outlook);
-        let is_broken = outlook.calendar.overrun(now) || {
+        let is_broken = has_other_nodes || outlook.calendar.overrun(now) || {
             let mut all = self.by_arrival.iter();
             all.any(|(arrival, held)| held.start < now && backlog.waits(*arrival))
         };

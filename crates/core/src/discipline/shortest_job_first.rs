@@ -15,11 +15,18 @@ pub struct ShortestJobFirst {
     shortest: BinaryHeap<Reverse<(SimDuration, u64)>>,
     /// Jobs before this arrival have been taken in.
     next: u64,
+    /// What the backlog said of nodes that changed.
+    node_changes: u64,
     promises: Promises,
 }
 
 impl Planner for ShortestJobFirst {
     fn begin(&mut self, outlook: &mut Outlook<'_>) {
+        if self.node_changes != outlook.backlog.node_changes() {
+            // Jobs wait again that were taken in long ago.
+            self.shortest.clear();
+            (self.next, self.node_changes) = (0, outlook.backlog.node_changes());
+        }
         for job in outlook.backlog.waiting_from(self.next) {
             self.next = job.arrival + 1;
             self.shortest

@@ -37,6 +37,8 @@ pub(super) struct Group {
     /// Free generic resources by position of the name and by node; a name that
     /// these nodes do not have has none.
     generic: Vec<Vec<i64>>,
+    /// Those of one node, by position of the name.
+    generic_each: Vec<i64>,
     /// Disk of one node in MiB.
     disk_mib: Option<u64>,
     /// One bit per node with a free processor.
@@ -78,6 +80,10 @@ impl Group {
             memory_left,
             memory_kib: signed(resource.memory_kib()),
             generic: generic.collect(),
+            generic_each: names
+                .iter()
+                .map(|name| i64::from(resource.generic.count(name)))
+                .collect(),
             disk_mib: resource.disk_mib,
             open,
             first_open: 0,
@@ -245,6 +251,38 @@ impl Group {
             // A real LRMS may place a job where there are none.
             if let Some(left) = self.generic[*kind].get_mut(node) {
                 *left -= count;
+            }
+        }
+    }
+
+    /// A node that nobody uses goes down, with all that it has, or comes up.
+    pub(super) fn set_up(&mut self, node: usize, up: bool) {
+        if self.is_plain {
+            let run = PlacementRun {
+                resource: 0,
+                node: node as u32,
+                nodes: 1,
+                processors: 1,
+            };
+            return match up {
+                true => self.free_plain(&run),
+                false => self.take_plain_nodes(&run),
+            };
+        }
+        let sign = match up {
+            true => {
+                self.free_node(node, self.cpu_count, &Taken::default());
+                1
+            }
+            false => {
+                self.use_node(node, self.cpu_count, &Taken::default());
+                -1
+            }
+        };
+        self.change_memory(node, sign * self.memory_kib);
+        for (left, each) in self.generic.iter_mut().zip(&self.generic_each) {
+            if let Some(left) = left.get_mut(node) {
+                *left += sign * each;
             }
         }
     }

@@ -310,14 +310,16 @@ impl<'a, S: EventSink> Agents<'a, S> {
 
     /// Whether something about a job is left, besides what is under way.
     fn is_at_work(&self) -> bool {
-        let timers = self.timers.lrms.least().min(self.timers.cycles.least());
+        // Nodes fail and are repaired long after the last job has ended.
+        let works = |lrms: &LrmsAgent| lrms.cluster().is_at_work();
+        let works = self.timers.cycles.least() < SimTime::MAX || self.lrms.iter().any(works);
         let to_say_again = || {
             let brokers = self.brokers.iter().flatten();
             let brokers = brokers.filter_map(|broker| broker.next_wall_due());
             let lrms = self.lrms.iter().filter_map(|lrms| lrms.next_wall_due());
             brokers.chain(lrms).next().is_some()
         };
-        timers < SimTime::MAX || self.network.agenda.has_job_messages() || to_say_again()
+        works || self.network.agenda.has_job_messages() || to_say_again()
     }
 }
 

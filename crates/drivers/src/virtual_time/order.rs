@@ -12,7 +12,7 @@ pub(super) type Alarms = Tournament<SimTime>;
 
 /// When participants have something to do by themselves.
 pub(super) struct Timers {
-    /// Each LRMS: an end of a job, or a pass.
+    /// Each LRMS: an end of a job, nodes that fail or are repaired, or a pass.
     pub lrms: Alarms,
     /// Each broker: a cycle with something to decide.
     pub cycles: Alarms,
@@ -21,12 +21,16 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    /// All LRMSs are sampled at the start.
+    /// All LRMSs are sampled at the start, and none has a job.
     pub fn of(grid: &Grid) -> Self {
         let (never, domains) = (SimTime::MAX, grid.domains.len());
         let start = grid.domains.iter().map(|_| SimTime::ZERO);
+        let first = grid.clusters.iter().map(|cluster| {
+            let first = cluster.config.node_plan.first();
+            first.map_or(never, |planned| planned.at)
+        });
         Timers {
-            lrms: Alarms::new(grid.clusters.len(), never),
+            lrms: Alarms::of(first, grid.clusters.len(), never),
             cycles: Alarms::new(domains, never),
             samples: Alarms::of(start, domains, never),
         }
@@ -49,10 +53,10 @@ pub(super) trait Layer {
     /// The clock moves on.
     fn set_now(&mut self, now: SimTime);
 
-    /// Whether a job of this LRMS ends at this instant.
+    /// Whether a job of this LRMS ends at this instant, or its nodes change.
     fn ends_a_job(&self, lrms: usize, now: SimTime) -> bool;
 
-    /// Jobs of this LRMS end.
+    /// Jobs of this LRMS end, then nodes are repaired, then others fail.
     fn complete(&mut self, lrms: ClusterId);
 
     /// What has arrived is handled.
@@ -98,7 +102,8 @@ pub(super) trait Layer {
         }
     }
 
-    /// The first LRMS from this one on where a job ends at this instant.
+    /// The first LRMS from this one on where a job ends at this instant, or nodes
+    /// change.
     fn next_completion(&self, mut from: usize, now: SimTime) -> Option<usize> {
         while let Some(index) = self.timers().lrms.first(from, now) {
             if self.ends_a_job(index, now) {

@@ -1,6 +1,7 @@
 //! The life of each job: what may follow what, and where.
 
 mod lost;
+mod nodes;
 
 use super::occupancy::Occupancy;
 use super::place::{Life, Place};
@@ -24,6 +25,9 @@ pub(super) struct Auditor<'a> {
     lives: Vec<Life<'a>>,
     clusters: Vec<Occupancy<'a>>,
     findings: Vec<Violation>,
+    /// The cluster where nodes failed last, and when, if it is to be seen yet
+    /// whether all jobs have left them.
+    failed: Option<(SimTime, Party)>,
 }
 
 impl<'a> Auditor<'a> {
@@ -37,6 +41,7 @@ impl<'a> Auditor<'a> {
             lives: facts.submissions.iter().map(Life::new).collect(),
             clusters: clusters.collect(),
             findings,
+            failed: None,
         };
         for job in auditor.index.doubles() {
             let message = "more than one job of the workload has this id";
@@ -46,8 +51,11 @@ impl<'a> Auditor<'a> {
     }
 
     pub(super) fn take(&mut self, at: SimTime, event: Event<'a>) {
+        if let Some((then, lrms)) = self.failed.filter(|(then, _)| *then < at) {
+            self.look_at_failed(then, lrms);
+        }
         let Some(job) = event.job else {
-            return;
+            return self.change_nodes(at, event);
         };
         let Some(index) = self.index.find(job) else {
             let message = "an event is about a job that is not of the workload";
@@ -76,6 +84,7 @@ impl<'a> Auditor<'a> {
             EventKind::Promised => life.promised = event.instant(),
             EventKind::PromiseWithdrawn => life.promised = SimTime::MAX,
             EventKind::Started => self.started(life, by, event.placement),
+            EventKind::Requeued => self.requeued(life, by, event.instant()),
             EventKind::LostTouch => self.lost_touch(life, by, to),
             EventKind::Finished => self.finished(life, by),
             EventKind::Rejected => self.rejected(life, by),
@@ -89,6 +98,9 @@ impl<'a> Auditor<'a> {
 
     /// Looks at what is missing when the log is over.
     pub(super) fn finish(mut self, log: &EventLog) -> (AuditReport, Vec<Violation>) {
+        if let Some((then, lrms)) = self.failed {
+            self.look_at_failed(then, lrms);
+        }
         let mut report = AuditReport {
             events: log.len() as u64,
             ..AuditReport::default()
@@ -383,7 +395,7 @@ impl<'a> Auditor<'a> {
         if life.placement.is_empty() || !occupancy.exists(life.placement) || config.is_real {
             return None;
         }
-        let run_time = life.job.spec.run_time;
+        let run_time = life.job.spec.run_time - life.done;
         Some(run_time_on(&config.resources, life.placement, run_time))
     }
 

@@ -25,6 +25,8 @@ struct Group {
     generic: BTreeMap<Arc<str>, Vec<u64>>,
     /// The job that last started there, plus 1; 0 is none.
     last_job: Vec<u64>,
+    /// Whether it is down.
+    down: Vec<bool>,
 }
 
 /// A rule that a placement breaks, and how.
@@ -43,6 +45,7 @@ impl<'a> Occupancy<'a> {
                     .map(|(name, _)| (untyped(name).into(), vec![0; nodes]))
                     .collect(),
                 last_job: vec![0; nodes],
+                down: vec![false; nodes],
             }
         };
         Occupancy {
@@ -101,8 +104,55 @@ impl<'a> Occupancy<'a> {
             );
             faults.push((Rule::NodeExists, message));
         }
+        let down = &self.groups[usize::from(run.resource)].down;
+        if let Some(node) = nodes_of(run).find(|node| down[*node]) {
+            let message = format!(
+                "it was given {}, of which node {node} is down",
+                show_run(run)
+            );
+            faults.push((Rule::NodesUp, message));
+        }
         faults.extend(self.take_run(job, component, run));
         faults
+    }
+
+    /// Nodes go down or come up; answers what is wrong with that.
+    pub(super) fn change(&mut self, nodes: &[PlacementRun], up: bool) -> Vec<String> {
+        let mut faults = Vec::new();
+        for run in nodes {
+            if self.group_of(run).is_none() {
+                faults.push(format!("{} does not exist", show_run(run)));
+                continue;
+            }
+            for down in &mut self.groups[usize::from(run.resource)].down[nodes_of(run)] {
+                if *down != up {
+                    let state = if up { "up" } else { "down" };
+                    faults.push(format!("a node of {} is {state} already", show_run(run)));
+                }
+                *down = !up;
+            }
+        }
+        faults
+    }
+
+    /// Whether any node of the placement is down.
+    pub(super) fn has_failed(&self, placement: &[PlacementRun]) -> bool {
+        let own = placement.iter().filter(|run| self.group_of(run).is_some());
+        own.flat_map(|run| &self.groups[usize::from(run.resource)].down[nodes_of(run)])
+            .any(|down| *down)
+    }
+
+    /// The first node that is down and in use.
+    pub(super) fn in_use_though_down(&self) -> Option<String> {
+        self.groups.iter().enumerate().find_map(|(resource, group)| {
+            let mut nodes = group.down.iter().zip(&group.processors);
+            let node = nodes.position(|(down, used)| *down && *used > 0)?;
+            Some(format!(
+                "resource {resource} node {node} has failed, where {} processors are in use still{}",
+                group.processors[node],
+                other(group.last_job[node])
+            ))
+        })
     }
 
     /// Gives back what [`Occupancy::take`] took.

@@ -5,7 +5,7 @@ use crate::names::Names;
 use gridrig_core::event::Party;
 use gridrig_core::job::Submission;
 use gridrig_core::placement::PlacementRun;
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
 
 /// Where a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub(super) struct Life<'a> {
     /// When its last event happened.
     pub(super) last: SimTime,
     pub(super) start: SimTime,
+    /// How much of its run time earlier runs have done, at speed 1.0.
+    pub(super) done: SimDuration,
     /// When it was promised to start.
     pub(super) promised: SimTime,
     /// Where it runs, while it does.
@@ -66,6 +68,7 @@ impl<'a> Life<'a> {
             hop: 0,
             last: SimTime::ZERO,
             start: SimTime::ZERO,
+            done: SimDuration::ZERO,
             promised: SimTime::MAX,
             placement: &[],
         }

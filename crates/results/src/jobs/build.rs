@@ -1,6 +1,6 @@
 //! The job table out of the event log, in one pass.
 
-use super::{ClusterInfo, HopRow, JobRow, JobState, JobTable};
+use super::{ClusterInfo, EarlierRun, HopRow, JobRow, JobState, JobTable};
 use crate::index::JobIndex;
 use crate::log::EventLog;
 use crate::names::Names;
@@ -29,6 +29,7 @@ impl JobTable {
             domain: cluster.domain,
             processors: cluster.config.resources.processors(),
             pass_interval: cluster.config.interval,
+            down: Vec::new(),
         });
         let clusters: Vec<ClusterInfo> = clusters.collect();
         let row = |job: &Submission| JobRow {
@@ -71,10 +72,10 @@ struct Builder {
 
 impl Builder {
     fn take(&mut self, position: usize, at: SimTime, event: Event<'_>) {
-        let Some(job) = event.job else {
-            return;
-        };
         let table = &mut self.table;
+        let Some(job) = event.job else {
+            return note_nodes(&mut table.clusters, at, &event);
+        };
         let Some(index) = self.index.find(job) else {
             return;
         };
@@ -187,6 +188,17 @@ impl JobRow {
                 self.start = Some(at);
                 self.started_by = position;
             }
+            EventKind::Requeued => {
+                if let Some(start) = self.start.take() {
+                    let mut earlier = std::mem::take(&mut self.earlier).into_vec();
+                    earlier.push(EarlierRun {
+                        start,
+                        end: at,
+                        is_kept: event.value > 0,
+                    });
+                    self.earlier = earlier.into();
+                }
+            }
             // The broker has forgotten that before the client knew.
             EventKind::Recovered
                 if self.state == JobState::Rejected && event.to == Some(event.by) =>
@@ -221,6 +233,24 @@ impl JobRow {
             self.reason = reason;
             self.finish = (state == JobState::Completed).then_some(at);
         }
+    }
+}
+
+/// Nodes of a cluster go down or come up.
+fn note_nodes(clusters: &mut [ClusterInfo], at: SimTime, event: &Event<'_>) {
+    let sign = match event.kind {
+        EventKind::NodeFailed => 1,
+        EventKind::NodeRepaired => -1,
+        _ => return,
+    };
+    let cluster = event
+        .by
+        .cluster()
+        .and_then(|id| clusters.get_mut(id.index()));
+    if let Some(cluster) = cluster {
+        let runs = event.placement.iter();
+        let processors = runs.map(|run| i64::from(run.nodes) * i64::from(run.processors));
+        cluster.down.push((at, sign * processors.sum::<i64>()));
     }
 }
 

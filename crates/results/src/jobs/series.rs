@@ -65,6 +65,10 @@ fn add_changes(row: &JobRow, changes: &mut Vec<Change>) {
         return;
     };
     changes.push((queued, 1, 0));
+    for earlier in &row.earlier {
+        changes.push((earlier.start, -1, processors));
+        changes.push((earlier.end, 1, -processors));
+    }
     match (row.start, row.end) {
         (Some(start), end) => {
             changes.push((start, -1, processors));

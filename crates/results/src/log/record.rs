@@ -13,7 +13,7 @@ pub(super) struct Record {
     /// From bit 0 the value in 48 bits, or where it is beside the records;
     /// then kind, reason, who `by` and `to` are, and whether it is beside.
     packed: u64,
-    /// The job; 0 for a kind that is about none.
+    /// The job; one that no run has for a kind that is about none.
     pub(super) job: JobId,
     /// Numbers of domains or clusters.
     by: u16,
@@ -120,7 +120,7 @@ impl Record {
                 | BY.put(by_class)
                 | TO.put(to_class)
                 | BESIDE.put(u64::from(is_beside)),
-            job: event.job.unwrap_or(JobId(0)),
+            job: event.job.unwrap_or(JobId(u32::MAX)),
             by,
             to,
         }
@@ -157,11 +157,13 @@ impl Record {
     }
 
     /// What came first in the life of a job, for events of one instant: the
-    /// order of the kinds, but a forwarded job arrives after it was forwarded.
+    /// order of the kinds, but a forwarded job arrives after it was forwarded, and
+    /// one that waits again may start before and after.
     pub(super) fn rank(&self) -> (EventKind, bool) {
         let forwards = self.packed & ((1 << VALUE_BITS) - 1);
         match self.kind() {
             EventKind::BrokerArrival if forwards > 0 => (EventKind::Forwarded, true),
+            EventKind::Requeued => (EventKind::Started, false),
             kind => (kind, false),
         }
     }

@@ -86,7 +86,7 @@ pub(super) fn read_row<'p>(
         return Ok(Err("field time_ns: expected an instant from 0".to_owned()));
     };
     // Information is about no job, and counted elsewhere.
-    let kind = EventKind::from_name(name).filter(|kind| kind.row().has_job);
+    let kind = EventKind::from_name(name).filter(|kind| *kind != EventKind::InfoSent);
     let Some(kind) = kind else {
         return Ok(Err(wrong("event", name, "a kind of event")));
     };

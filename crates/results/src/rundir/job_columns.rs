@@ -89,8 +89,11 @@ pub const OWNERS: [Owner; 3] = [
     ("executable", |job| Some(job.spec.executable?.get())),
 ];
 
+/// A column of runs that have it: nodes failed there.
+const REQUEUES: &str = "requeues";
+
 /// The columns in their order; `docs/run-directory.md` says what they mean.
-fn columns<'a>() -> [Column<'a, Job<'a>>; 41] {
+fn columns<'a>() -> [Column<'a, Job<'a>>; 42] {
     [
         ("job_id", U32(|of| Some(of.row.job.0))),
         (
@@ -151,10 +154,12 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 41] {
             U64(|of| Some(of.wants().speed_millionths)),
         ),
         ("generic_resources", Text(Job::generic)),
+        (REQUEUES, U32(|of| Some(of.row.earlier.len() as u32))),
     ]
 }
 
-/// The same of a run: components have a column where a job has several.
+/// The same of a run: components have a column where a job has several, and requeues
+/// where nodes failed.
 fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
     let mut columns = Vec::from(columns());
     let is_one = |job: &Submission| job.spec.components.only().is_some();
@@ -165,6 +170,9 @@ fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
         if run.submissions.iter().all(|job| of(job).is_none()) {
             columns.retain(|(name, _)| name != owner);
         }
+    }
+    if run.table.clusters().iter().all(|info| info.down.is_empty()) {
+        columns.retain(|(name, _)| *name != REQUEUES);
     }
     columns
 }

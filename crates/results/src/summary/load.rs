@@ -1,6 +1,6 @@
 //! Busy against available processor time, by cluster and by domain.
 
-use crate::jobs::{JobRow, JobTable};
+use crate::jobs::{ClusterInfo, JobRow, JobTable};
 use crate::measure::Measure;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::time::SimTime;
@@ -17,7 +17,8 @@ pub struct ClusterLoad {
     pub processors: u32,
     /// Processor-seconds in use.
     pub busy_processor_s: f64,
-    /// Busy / available processor-seconds; null for an empty interval.
+    /// Busy / available processor-seconds, without those of nodes that were down;
+    /// null for an empty interval.
     pub utilization: Option<f64>,
     /// Jobs that started in the interval.
     pub started: u64,
@@ -44,6 +45,8 @@ pub struct DomainLoad {
 struct Busy {
     processors: u64,
     nanos: u128,
+    /// Processor-nanoseconds of nodes that were down.
+    down: u128,
     started: u64,
 }
 
@@ -59,8 +62,10 @@ pub(super) struct Load {
 impl Load {
     pub(super) fn new(table: &JobTable, measure: &Measure) -> Self {
         let until = measure.until.or(table.last_finish());
-        let new = |processors: u32| Busy {
-            processors: u64::from(processors),
+        let (from, to) = (measure.from, until.unwrap_or(measure.from));
+        let new = |info: &ClusterInfo| Busy {
+            processors: u64::from(info.processors),
+            down: down_nanos(info, from, to),
             ..Busy::default()
         };
         let clusters = table.clusters().iter();
@@ -68,7 +73,7 @@ impl Load {
             from: measure.from,
             until,
             run_end: table.end(),
-            by_cluster: clusters.map(|info| new(info.processors)).collect(),
+            by_cluster: clusters.map(new).collect(),
         }
     }
 
@@ -80,12 +85,13 @@ impl Load {
         else {
             return;
         };
-        let Some((start, end)) = row.occupied(self.run_end) else {
-            return;
-        };
-        let overlap = end.min(to).since(start.max(from));
-        busy.nanos += u128::from(overlap.as_nanos()) * u128::from(row.processors);
-        busy.started += u64::from((from..=to).contains(&start));
+        let last = row.occupied(self.run_end);
+        let earlier = row.earlier.iter().map(|run| (run.start, run.end));
+        for (start, end) in earlier.chain(last) {
+            let overlap = end.min(to).since(start.max(from));
+            busy.nanos += u128::from(overlap.as_nanos()) * u128::from(row.processors);
+            busy.started += u64::from((from..=to).contains(&start));
+        }
     }
 
     /// Where the interval ends; `None` if nothing finished.
@@ -95,6 +101,11 @@ impl Load {
 
     pub(super) fn utilization(&self) -> Option<f64> {
         self.share(sum(self.by_cluster.iter()))
+    }
+
+    /// Processor-nanoseconds of nodes that were down in the interval.
+    pub(super) fn down(&self) -> u128 {
+        self.by_cluster.iter().map(|busy| busy.down).sum()
     }
 
     pub(super) fn clusters(&self, table: &JobTable) -> Vec<ClusterLoad> {
@@ -132,15 +143,26 @@ impl Load {
 
     fn share(&self, busy: Busy) -> Option<f64> {
         let length = u128::from(self.until?.since(self.from).as_nanos());
-        let available = length * u128::from(busy.processors);
+        let available = (length * u128::from(busy.processors)).saturating_sub(busy.down);
         (available > 0).then(|| busy.nanos as f64 / available as f64)
     }
+}
+
+/// Processor-nanoseconds that nodes of a cluster were down in an interval.
+fn down_nanos(info: &ClusterInfo, from: SimTime, to: SimTime) -> u128 {
+    let mut nanos: i128 = 0;
+    for (at, processors) in &info.down {
+        let rest = to.since((*at).max(from)).as_nanos();
+        nanos += i128::from(*processors) * i128::from(rest);
+    }
+    nanos.max(0).cast_unsigned()
 }
 
 fn sum<'a>(all: impl Iterator<Item = &'a Busy>) -> Busy {
     all.fold(Busy::default(), |sum, busy| Busy {
         processors: sum.processors + busy.processors,
         nanos: sum.nanos + busy.nanos,
+        down: sum.down + busy.down,
         started: sum.started + busy.started,
     })
 }

@@ -3,6 +3,7 @@
 use super::{JobCounts, MetricColumns};
 use crate::jobs::{ClusterInfo, JobRow, JobTable};
 use crate::measure::Measure;
+use gridrig_core::job::Reason;
 use gridrig_core::time::{SimDuration, SimTime};
 
 /// Counts and values over the jobs of a run; all but `jobs` are over the
@@ -33,8 +34,15 @@ pub(super) struct Tally<'a> {
     pub unwaited: u64,
     /// Their delays.
     pub unwaited_delays: Vec<f64>,
-    /// Processor-nanoseconds of completed jobs.
+    /// Processor-nanoseconds of completed jobs, without what was lost to nodes that
+    /// failed.
     pub goodput_nanos: u128,
+    /// Processor-nanoseconds of what was lost to nodes that failed.
+    pub lost_nanos: u128,
+    /// How often jobs were requeued.
+    pub requeues: u64,
+    /// Jobs that failed with a node.
+    pub failed_with_node: u64,
     /// submit - intended in nanoseconds.
     pub lags: Vec<i64>,
     /// The six metrics.
@@ -73,6 +81,15 @@ impl<'a> Tally<'a> {
         }
         if let Some(run_time) = row.run_time() {
             self.goodput_nanos += u128::from(run_time.as_nanos()) * u128::from(row.processors);
+            self.goodput_nanos += row.earlier_nanos(true);
+        }
+        self.requeues += row.earlier.len() as u64;
+        self.lost_nanos += row.earlier_nanos(false);
+        if row.reason == Some(Reason::NodeFailed) {
+            self.failed_with_node += 1;
+            let ran = row.occupied(self.run_end);
+            let ran = ran.map_or(0, |(start, end)| end.since(start).as_nanos());
+            self.lost_nanos += u128::from(ran) * u128::from(row.processors);
         }
         self.lags.extend(row.submission_lag_ns());
         self.add_waiting(row);

@@ -1,14 +1,14 @@
 //! The grid as it is written: clusters, domains with their brokers, links; and
 //! what of it is settings of the core, both ways.
 
-use super::{Broker, List};
+use super::{Broker, Failures, List};
 use crate::interface::{FaceKind, LinkProtocol, SLEEP, SlurmAccess};
 use crate::provides::DayHours;
 use crate::value::{
     AboveZero, At, Count, Duration, Identifier, Name, Named, PathText, Positive, Str, Whole,
     Written, fill, named, or,
 };
-use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::cluster::{ClusterConfig, OnNodeFailure};
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::grid::GridCluster;
 use gridrig_core::ids::ClusterId;
@@ -37,6 +37,14 @@ pub struct Cluster {
     pub interval: Option<Duration>,
     /// Settings of the discipline "slurm-backfill"; not allowed with others.
     pub slurm: Option<Slurm>,
+    /// What becomes of a job that runs on a node that fails: "fail", "requeue" (it
+    /// runs again) or "resume" (what it has run counts as done). Default "requeue".
+    pub on_node_failure: Option<Str<Name<OnNodeFailure>>>,
+    /// Each of its nodes fails by itself, and is repaired: times are those of the
+    /// trace, as arrivals are. Default: none does.
+    pub node_failures: Option<At<Failures>>,
+    /// When all of its nodes are down. Default: never.
+    pub outages: Option<Vec<NodeOutage>>,
     /// Interfaces of other systems that it offers besides its own when it is
     /// a service. Default: none.
     pub faces: Option<Vec<Str<Name<FaceKind>>>>,
@@ -51,6 +59,19 @@ pub struct Cluster {
     pub lrms: Option<Str<Name<LrmsName>>>,
     /// How a real Slurm is reached and used.
     pub lrms_settings: Option<Lrms>,
+}
+
+/// All nodes of a cluster are down. Times are those of the trace, as arrivals
+/// are, from the start of the run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct NodeOutage {
+    /// From then on.
+    #[schemars(required)]
+    pub from: Option<Duration>,
+    /// Until then.
+    #[schemars(required)]
+    pub until: Option<Duration>,
 }
 
 /// What runs the jobs of a cluster, as it is written.
@@ -201,6 +222,8 @@ impl Cluster {
             discipline: Some(Written::of(config.discipline)),
             interval: Some(Str(config.interval)),
             slurm: plans.then(|| Slurm::of(&config.slurm)),
+            on_node_failure: (config.on_node_failure != OnNodeFailure::default())
+                .then(|| Written::of(config.on_node_failure)),
             ..written
         }
     }
@@ -215,6 +238,7 @@ impl Cluster {
                 .as_ref()
                 .map_or_else(Default::default, Slurm::settings),
             is_real: self.is_real(),
+            on_node_failure: or(&self.on_node_failure, OnNodeFailure::default()),
             ..ClusterConfig::new(id, resources, discipline)
         }
     }
@@ -225,6 +249,11 @@ impl Cluster {
         let lrms = lrms.flat_map(|it| [&mut it.bin, &mut it.conf, &mut it.template]);
         let own = [&mut self.resources, &mut self.slurm_bin];
         own.into_iter().chain(lrms).flatten()
+    }
+
+    /// Whether nodes of it fail.
+    pub(crate) fn fails(&self) -> bool {
+        self.node_failures.is_some() || self.outages.is_some()
     }
 
     /// Whether a real LRMS runs its jobs.

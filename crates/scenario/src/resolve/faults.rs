@@ -183,7 +183,7 @@ impl Context<'_> {
         Ok(all[usize::from(index)].1)
     }
 
-    fn failures(
+    pub(super) fn failures(
         &self,
         raw: &Option<At<Failures>>,
         length: SimDuration,
@@ -208,13 +208,6 @@ impl Context<'_> {
         let expected = "a shape from 0.1 to 10";
         let holds = shape.is_none_or(|shape| (0.1..=10.0).contains(&shape));
         self.check(holds, &at, expected)?;
-        Ok(Some(faults::Failures {
-            mtbf,
-            mttr,
-            shape: match distribution {
-                Distribution::Constant => None,
-                Distribution::Exponential | Distribution::Weibull => Some(shape.unwrap_or(1.0)),
-            },
-        }))
+        Ok(Some(faults::Failures::of(raw)))
     }
 }

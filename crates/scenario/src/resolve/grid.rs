@@ -166,6 +166,7 @@ impl Context<'_> {
             &key("slurm_bin"),
             "a directory that no other cluster has",
         )?;
+        self.node_failures(cluster, &span)?;
         cluster.faces = cluster.faces.take().filter(|faces| !faces.is_empty());
         let cluster_of_grid = GridCluster {
             name,
@@ -174,6 +175,36 @@ impl Context<'_> {
         };
         *cluster = Cluster::of(&cluster_of_grid, std::mem::take(cluster));
         grid.clusters.push(cluster_of_grid);
+        Ok(())
+    }
+
+    /// How its nodes fail.
+    fn node_failures(
+        &self,
+        cluster: &mut Cluster,
+        span: &Range<usize>,
+    ) -> Result<(), ScenarioError> {
+        cluster.outages = cluster.outages.take().filter(|outages| !outages.is_empty());
+        if cluster.is_real() {
+            let may = !cluster.fails() && cluster.on_node_failure.is_none();
+            let expected = "no failures of nodes, which are for a real LRMS to tell";
+            return self.check(may, span, expected);
+        }
+        let may = !cluster.fails() || cluster.slurm_bin.is_none();
+        let expected = "no slurm_bin where nodes fail: the commands of Slurm know no requeue yet";
+        self.check(may, &self.tables.key(span, "slurm_bin"), expected)?;
+        // A year of the trace has not too many.
+        self.failures(&cluster.node_failures, SimDuration::from_secs(366 * 86_400))?;
+        for outage in cluster.outages.iter().flatten() {
+            let at = self.tables.key(span, "outages");
+            let ends = outage.from.zip(outage.until);
+            let expected = "outages that each have a from and a later until";
+            self.check(
+                ends.is_some_and(|(from, until)| from.0 < until.0),
+                &at,
+                expected,
+            )?;
+        }
         Ok(())
     }
 

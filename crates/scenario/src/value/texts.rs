@@ -6,6 +6,7 @@ use crate::interface::{FaceKind, LinkProtocol};
 use crate::threshold::{Figure, Threshold};
 use crate::workload::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
 use gridrig_core::broker::{LocalInfo, OwnDispatch};
+use gridrig_core::cluster::OnNodeFailure;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{POLICIES, PolicySpec, Tie};
@@ -84,6 +85,7 @@ listed! {
     Window, "a window";
     Tie, "a tie rule";
     DisciplineKind, "a discipline";
+    OnNodeFailure, "what becomes of a job on a node that fails";
 }
 
 /// One of ours, with what is given of its parameters in brackets.

@@ -1,11 +1,13 @@
 //! The reference cluster (design 4).
 
 mod disciplines;
+mod failures;
 mod load;
 mod nodes;
 mod promises;
 mod wishes;
 
+pub use failures::RefLoss;
 pub use load::{RefLoad, RefMean};
 
 use crate::trail::Share;
@@ -31,6 +33,7 @@ pub struct RefStart {
 struct Running {
     spec: JobSpec,
     placement: Placement,
+    start: SimTime,
     finish: SimTime,
     /// When it would end by its estimate.
     expected: SimTime,
@@ -52,6 +55,10 @@ pub struct RefCluster {
     config: ClusterConfig,
     nodes: Vec<Node>,
     queue: Vec<JobSpec>,
+    /// All that were ever taken in, in order.
+    arrivals: Vec<JobId>,
+    /// How many planned changes of nodes have happened.
+    changes: usize,
     running: Vec<Running>,
     /// Every change of (queued jobs, busy processors) since the start.
     history: Vec<(SimTime, u64, u64)>,
@@ -81,6 +88,7 @@ impl RefCluster {
                     resource,
                     number,
                     free: group.cpu_count,
+                    down: 0,
                     memory_left_kib: group.memory_mib.map(|mib| mib.saturating_mul(1024)),
                     generic_left: nodes::counts(&group.generic),
                 });
@@ -90,6 +98,8 @@ impl RefCluster {
             config,
             nodes,
             queue: Vec::new(),
+            arrivals: Vec::new(),
+            changes: 0,
             running: Vec::new(),
             history: Vec::new(),
             promises: Vec::new(),
@@ -116,6 +126,7 @@ impl RefCluster {
             return Err(Reason::QueueFull);
         }
         self.queue.push(job.clone());
+        self.arrivals.push(job.id);
         self.by_node |= self.minds_nodes(job);
         self.unplanned = true;
         self.note(now);
@@ -217,6 +228,7 @@ impl RefCluster {
         self.running.push(Running {
             spec,
             placement,
+            start: now,
             finish,
             expected,
             promised,
@@ -224,10 +236,11 @@ impl RefCluster {
         start
     }
 
-    /// When the next running job ends.
+    /// When the next running job ends, or nodes fail or are repaired.
     #[must_use]
     pub fn next_completion(&self) -> Option<SimTime> {
-        self.running.iter().map(|running| running.finish).min()
+        let ends = self.running.iter().map(|running| running.finish);
+        ends.chain(self.next_change()).min()
     }
 
     /// Jobs that wait, in order.

@@ -4,7 +4,7 @@
 mod endings;
 
 use super::broker::{Decision, RefBroker, RefWay};
-use super::cluster::{RefCluster, RefLoad};
+use super::cluster::{RefCluster, RefLoad, RefLoss};
 use crate::trail::{Step, Trails};
 use gridrig_core::broker::LocalInfo;
 use gridrig_core::event::Party;
@@ -135,6 +135,32 @@ impl<'a> Simulation<'a> {
         simulation
     }
 
+    /// Nodes that are repaired or fail at this instant.
+    fn node_changes(&mut self, now: SimTime) {
+        for id in (0u16..).map(ClusterId).take(self.clusters.len()) {
+            let (lost, changed) = self.clusters[id.index()].change_nodes(now);
+            if !changed.is_empty() {
+                self.changed(now, id.index());
+            }
+            for (nodes, up) in changed {
+                self.trails.nodes.push((now, id, nodes, up));
+            }
+            for (job, loss) in lost {
+                match loss {
+                    RefLoss::Place(done) => {
+                        let step = Step::Requeued(id, done.cast_signed());
+                        self.trails.note(now, job, step);
+                    }
+                    RefLoss::Job => {
+                        let step = Step::Failed(Party::Lrms(id), Reason::NodeFailed);
+                        self.trails.note(now, job, step);
+                        self.news_from_cluster(now, id, job);
+                    }
+                }
+            }
+        }
+    }
+
     fn next_instant(&self) -> Option<SimTime> {
         let completions = self.clusters.iter().filter_map(RefCluster::next_completion);
         let passes = self.passes.iter().flatten().copied();
@@ -152,6 +178,7 @@ impl<'a> Simulation<'a> {
     fn instant(&mut self, now: SimTime) {
         loop {
             self.completions(now);
+            self.node_changes(now);
             self.messages(now, Kind::Cancellation);
             self.messages(now, Kind::Arrival);
             self.messages(now, Kind::Information);

@@ -138,6 +138,8 @@ impl RefPlan {
     #[must_use]
     pub fn earliest(&self, wishes: &[Wish], from: SimTime) -> Option<(SimTime, Vec<Vec<u32>>)> {
         let ends = self.holds.iter().map(|hold| hold.to);
+        // Nobody starts at the end of all time.
+        let ends = ends.filter(|at| *at < SimTime::MAX);
         let mut starts: Vec<SimTime> = ends.filter(|at| *at > from && self.rises(*at)).collect();
         starts.push(from);
         starts.sort_unstable();

@@ -2,12 +2,14 @@
 
 use gridrig_core::cluster::Cluster;
 use gridrig_core::discipline::DisciplineKind::ShortestJobFirst;
-use gridrig_core::event::EventSink;
+use gridrig_core::event::{EventSink, Party};
+use gridrig_core::ids::ClusterId;
+use gridrig_core::job::Reason;
 use gridrig_core::load::{LoadSample, Window};
 use gridrig_core::time::SimTime;
-use gridrig_simtest::reference::{RefCluster, RefLoad, RefMean};
+use gridrig_simtest::reference::{RefCluster, RefLoad, RefLoss, RefMean};
 use gridrig_simtest::scenarios::{
-    Scenario, cluster_scenario, under, with_components, with_generics,
+    Scenario, cluster_scenario, under, with_components, with_failures, with_generics,
 };
 use gridrig_simtest::trail::{Step, Trails};
 use std::collections::BTreeMap;
@@ -39,6 +41,20 @@ fn a_cluster_starts_the_shortest_job_first_as_the_reference_cluster_does() {
     compare_all(SCENARIOS, of);
     compare_all(SCENARIOS / 2, |seed| with_generics(of(seed)));
     compare_all(SCENARIOS / 2, |seed| with_components(of(seed)));
+}
+
+#[test]
+fn a_cluster_loses_and_regains_nodes_as_the_reference_cluster_does() {
+    compare_all(SCENARIOS, |seed| with_failures(cluster_scenario(seed)));
+    compare_all(SCENARIOS / 2, |seed| {
+        with_failures(with_generics(cluster_scenario(seed)))
+    });
+    compare_all(SCENARIOS / 2, |seed| {
+        with_failures(with_components(with_generics(cluster_scenario(seed))))
+    });
+    compare_all(SCENARIOS / 2, |seed| {
+        with_failures(under(ShortestJobFirst, cluster_scenario(seed)))
+    });
 }
 
 fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {
@@ -88,6 +104,8 @@ fn compare(scenario: &Scenario) -> Result<(), String> {
                 ref_trails.note(at, job, Step::Finished(id));
                 changed = true;
             }
+            real.handle_node_changes(now, &mut real_trails, &mut finished);
+            changed |= other_nodes(&mut reference, now, &mut ref_trails);
             if first_round {
                 changed |= from_outside(
                     scenario,
@@ -122,6 +140,20 @@ fn compare(scenario: &Scenario) -> Result<(), String> {
     }
 }
 
+/// What the reference does at changes of nodes; whether there are some.
+fn other_nodes(reference: &mut RefCluster, now: SimTime, trails: &mut Trails) -> bool {
+    let id = ClusterId(0);
+    let (lost, nodes) = reference.change_nodes(now);
+    for (job, loss) in lost {
+        let step = match loss {
+            RefLoss::Job => Step::Failed(Party::Lrms(id), Reason::NodeFailed),
+            RefLoss::Place(done) => Step::Requeued(id, done.cast_signed()),
+        };
+        trails.note(now, job, step);
+    }
+    !nodes.is_empty()
+}
+
 fn from_outside(
     scenario: &Scenario,
     now: SimTime,
@@ -133,7 +165,7 @@ fn from_outside(
     for cancellation in scenario.cancellations.iter().filter(|c| c.at == now) {
         let found = reference.cancel(now, cancellation.job);
         if found {
-            let by = gridrig_core::event::Party::Lrms(id);
+            let by = Party::Lrms(id);
             ref_trails.note(now, cancellation.job, Step::Cancelled(by));
             changed = true;
         }

@@ -6,7 +6,9 @@ use gridrig_core::time::SimTime;
 use gridrig_drivers::virtual_time::{Cancellation, Options, run};
 use gridrig_simtest::checkers;
 use gridrig_simtest::reference::simulate;
-use gridrig_simtest::scenarios::{Scenario, grid_scenario, under, with_components, with_generics};
+use gridrig_simtest::scenarios::{
+    Scenario, exact_scenario, grid_scenario, under, with_components, with_failures, with_generics,
+};
 use gridrig_simtest::trail::{Step, Trails};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -37,6 +39,13 @@ fn with_the_shortest_job_first_too() {
     compare_all(SCENARIOS / 2, |seed| {
         under(ShortestJobFirst, grid_scenario(seed))
     });
+}
+
+#[test]
+fn with_nodes_that_fail_too() {
+    compare_all(SCENARIOS, |seed| with_failures(grid_scenario(seed)));
+    let exact = |seed| with_failures(with_generics(exact_scenario(seed)));
+    compare_all(SCENARIOS / 2, exact);
 }
 
 fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {

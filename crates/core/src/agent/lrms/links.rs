@@ -5,7 +5,9 @@ use super::{Home, Outside};
 use crate::agent::{
     Brought, Cancel, Cx, Envelope, EnvelopeId, FromLrms, Handle, LrmsSends, Participant, ToBroker,
 };
-use crate::cluster::{Cluster, ClusterConfig, Finished, JobStatus, ProcessorIds, Started};
+use crate::cluster::{
+    Cluster, ClusterConfig, Finished, JobStatus, NodeChange, ProcessorIds, Started,
+};
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{ClusterId, IdMap, JobId};
 use crate::job::Reason;
@@ -27,7 +29,7 @@ pub struct Lrms {
     finished: Vec<Finished>,
 }
 
-/// Running jobs have come to their end.
+/// Running jobs have come to their end, or nodes fail or are repaired as planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completions;
 
@@ -88,6 +90,19 @@ impl Lrms {
             finish: Some(finish),
         };
         self.end(cx, end);
+    }
+
+    /// These jobs have failed with their nodes.
+    fn lost(&mut self, cx: &mut impl Cx<LrmsSends>, lost: Vec<Finished>) {
+        for Finished { job, start, finish } in lost {
+            let end = JobEnd {
+                cluster: Some(self.id),
+                start: Some(start),
+                finish: Some(finish),
+                ..JobEnd::without_run(job, EndState::Failed(Reason::NodeFailed))
+            };
+            self.end(cx, end);
+        }
     }
 
     /// A job's end goes back to whoever brought the job.
@@ -199,6 +214,23 @@ impl Handle<Completions> for Lrms {
             self.completed(cx, ended);
         }
         self.finished = finished;
+        if self.cluster.next_node_change().is_some() {
+            let mut lost = Vec::new();
+            self.cluster.handle_node_changes(cx.now(), cx, &mut lost);
+            self.lost(cx, lost);
+        }
+    }
+}
+
+/// Nodes are taken down or up by hand; the answer is whether they exist.
+impl Handle<NodeChange> for Lrms {
+    type Answer = bool;
+
+    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, change: NodeChange) -> bool {
+        let mut lost = Vec::new();
+        let exist = self.cluster.change_nodes(cx.now(), change, cx, &mut lost);
+        self.lost(cx, lost);
+        exist
     }
 }
 

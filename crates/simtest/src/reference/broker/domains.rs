@@ -116,7 +116,8 @@ impl RefBroker<'_> {
             all.push(Seen {
                 resources,
                 processors: u128::from(resources.processors()),
-                busy: u128::from(load.busy),
+                busy: u128::from(load.busy)
+                    + u128::from(u64::from(resources.processors()) - load.processors),
                 queued: u128::from(load.queued_processors),
             });
         }

@@ -99,6 +99,9 @@ impl RefView {
     /// Busy sum over processor sum; what was sent is busy.
     pub(super) fn utilization(&self, window: Window, debited: bool) -> Ratio {
         let means = self.loads.iter();
+        if !self.loads.is_empty() && self.processors() == 0 {
+            return Ratio::whole(1);
+        }
         let means = means.map(|(_, load)| Ratio::of(load.busy_means[window as usize]));
         let mut busy = means.reduce(Ratio::plus).unwrap_or(Ratio::whole(0));
         if debited {

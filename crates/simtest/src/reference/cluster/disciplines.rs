@@ -58,7 +58,9 @@ impl RefCluster {
                 let wishes = self.wishes(&job);
                 let found = self.plan(holds).earliest(&wishes, after(now));
                 self.promise(now, job.id, found, own);
-                promise = self.promises.pop().map(|kept| {
+                // Nodes that are down may leave it without any.
+                let own = self.take_promise(job.id);
+                promise = own.map(|kept| {
                     let span = (kept.start, SimTime::MAX);
                     let holds = holds_of(&wishes, span, kept.shares.clone());
                     // One component always finds what was kept for it.

@@ -75,7 +75,7 @@ impl RefCluster {
         });
         RefLoad {
             at: now,
-            processors: u64::from(self.config.resources.processors()),
+            processors: self.processors_up(),
             busy: self.busy(),
             generic: self.free_generic(),
             queued: self.queue.len() as u64,
@@ -88,7 +88,11 @@ impl RefCluster {
 
     fn free_generic(&self) -> Counts {
         let mut free = Counts::default();
-        for (name, count) in self.nodes.iter().flat_map(|node| &node.generic_left) {
+        for name in self.nodes.iter().flat_map(|node| node.generic_left.keys()) {
+            free.insert(name.clone(), 0);
+        }
+        let up = self.nodes.iter().filter(|node| node.down == 0);
+        for (name, count) in up.flat_map(|node| &node.generic_left) {
             *free.entry(name.clone()).or_default() += count;
         }
         free

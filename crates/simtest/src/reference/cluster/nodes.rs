@@ -14,6 +14,8 @@ pub(super) struct Node {
     pub(super) resource: u16,
     pub(super) number: u32,
     pub(super) free: u32,
+    /// For so many reasons it is down.
+    pub(super) down: u32,
     /// `None` is unlimited.
     pub(super) memory_left_kib: Option<u64>,
     pub(super) generic_left: Counts,
@@ -113,6 +115,7 @@ impl RefCluster {
             let resource = &self.config.resources.groups()[usize::from(node.resource)];
             let wanted = &one.requirements;
             if missing == 0
+                || node.down > 0
                 || !is_of_kind(resource, wanted)
                 || !has(&node.generic_left, &wanted.generic)
             {
@@ -168,6 +171,9 @@ fn place_one_on(nodes: &[Node], one: &Component, shares: &[u32]) -> Option<Vec<S
     for (node, &processors) in nodes.iter().zip(shares) {
         let memory = u64::from(processors) * one.requirements.memory_kib;
         let has_memory = node.memory_left_kib.is_none_or(|left| memory <= left);
+        if processors > 0 && node.down > 0 {
+            return None;
+        }
         if processors > node.free || !has_memory {
             return None;
         }

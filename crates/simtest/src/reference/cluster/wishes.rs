@@ -36,17 +36,18 @@ impl RefCluster {
         RefPlan { places, holds }
     }
 
-    /// An end that is overdue is expected right after this instant.
+    /// An end that is overdue is expected right after this instant; of nodes that
+    /// are down nobody expects anything.
     pub(super) fn running_holds(&self, now: SimTime) -> Vec<Hold> {
         let holds = self.running.iter().flat_map(|running| {
             let span = (SimTime::ZERO, running.expected.max(after(now)));
             let shares = running.placement.iter().map(|own| self.by_place(own));
             holds(&self.wishes(&running.spec), span, shares.collect())
         });
-        holds.collect()
+        holds.chain(self.down_holds()).collect()
     }
 
-    fn by_place(&self, placement: &[Share]) -> Vec<u32> {
+    pub(super) fn by_place(&self, placement: &[Share]) -> Vec<u32> {
         let mut shares = vec![0; self.places().len()];
         for share in placement {
             let place = match self.by_node {

@@ -1,0 +1,116 @@
+//! Nodes that fail, from the scenario to the results.
+
+use crate::command::{Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
+use crate::real_time::alone;
+use gridrig_core::event::EventKind;
+use gridrig_results::rundir;
+use std::path::Path;
+
+/// The first site is down while its first jobs run.
+fn bench() -> Bench {
+    let down = "outages = [ { from = \"8s\", until = \"30s\" } ], processors = 4 } ]";
+    let scenario = PAIR.replacen("processors = 4 } ]", down, 1);
+    Bench::new(&scenario.replace(", \"free-node\"", ""), &JOBS)
+}
+
+#[test]
+fn both_clocks_requeue_the_jobs_of_a_site_that_is_down() {
+    let _alone = alone();
+    let bench = bench();
+    let real = [
+        "--clock",
+        "real",
+        "--set=run.speed=20",
+        "--set=run.lag_tolerance=1h",
+    ];
+    for (name, words) in [("virtual", &[][..]), ("real", &real[..])] {
+        let out = bench.path(name);
+        let scenario = bench.path("s.toml");
+        let mut all = vec!["run", &scenario, "--json", "--out", &out];
+        all.extend(words);
+        let output = run(&all);
+        expect_code(&output, 0);
+        let report = &json(&output)["runs"][0];
+        assert_eq!(
+            (&report["audit"], &report["jobs"]["completed"]),
+            (&"ok".into(), &6.into())
+        );
+        let failures = &report["node_failures"];
+        assert_eq!(failures["requeues"], 1, "{failures}");
+        assert_eq!(failures["finished_share"], 1.0, "{failures}");
+        assert_eq!(failures["down_processor_s"], 88.0, "{failures}");
+        let directory = format!("{out}/s-1/round-robin/r000");
+        expect_code(&run(&["audit", &directory]), 0);
+        let log = rundir::read(Path::new(&directory)).unwrap().log;
+        let times = |kind| {
+            log.records()
+                .filter(|(_, event)| event.kind == kind)
+                .count()
+        };
+        assert_eq!(times(EventKind::Requeued), 1);
+        assert_eq!(times(EventKind::Started), 7);
+        assert_eq!(times(EventKind::NodeFailed), 1);
+        assert_eq!(times(EventKind::NodeRepaired), 1);
+    }
+}
+
+#[test]
+fn a_cluster_says_what_becomes_of_jobs_and_failures_are_drawn_from_the_seed() {
+    let bench = bench();
+    let drawn = "--set=domain.0.clusters.0.node_failures={ mtbf = \"40s\", mttr = \"5s\", \
+                 distribution = \"weibull\", shape = 0.7 }";
+    let scenario = bench.path("s.toml");
+    let checked = stdout(&run(&["check", &scenario, drawn]));
+    let line = checked
+        .lines()
+        .find(|line| line.starts_with("node failures"));
+    let failures: Option<u64> = line.and_then(|line| line.split(' ').next_back()?.parse().ok());
+    assert!(failures.is_some_and(|failures| failures > 8), "{checked}");
+    let lost = |seed: &str, policy: &str| {
+        let (seed, out) = (format!("run.seed={seed}"), bench.path(policy));
+        let policy = format!("domain.0.clusters.0.on_node_failure=\"{policy}\"");
+        let words = ["run", &scenario, drawn, "--set", &seed, "--set", &policy];
+        let output = run(&[&words[..], &["--json", "--force", "--out", &out]].concat());
+        expect_code(&output, 0);
+        let report = json(&output)["runs"][0].clone();
+        assert_eq!(report["audit"], "ok");
+        report
+    };
+    let resumed = lost("1", "resume");
+    assert_eq!(resumed["node_failures"]["lost_processor_s"], 0.0);
+    assert_eq!(resumed["jobs"]["completed"], 6);
+    let failed = lost("1", "fail");
+    assert!(failed["jobs"]["failed"].as_u64() > Some(0), "{failed}");
+    assert_eq!(lost("1", "fail"), failed);
+    assert_ne!(lost("2", "fail")["node_failures"], failed["node_failures"]);
+}
+
+#[test]
+fn failures_that_cannot_be_are_refused() {
+    let bench = bench();
+    let scenario = bench.path("s.toml");
+    for (set, says) in [
+        (
+            "outages=[{ from = \"2s\", until = \"1s\" }]",
+            "expected outages that each",
+        ),
+        ("node_failures={ mtbf = \"2s\" }", "expected mtbf and mttr"),
+        (
+            "node_failures={ mtbf = \"2s\", mttr = \"1s\", shape = 0.7 }",
+            "expected a shape with distribution",
+        ),
+        (
+            "on_node_failure=\"retry\"",
+            "one of `fail`, `requeue`, `resume`",
+        ),
+        (
+            "node_failures={ file = \"failures.csv\" }",
+            "unknown key `file`",
+        ),
+    ] {
+        let set = format!("--set=domain.0.clusters.0.{set}");
+        let output = run(&["check", &scenario, &set]);
+        expect_code(&output, 2);
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    }
+}
