@@ -7,7 +7,9 @@ mod grid;
 mod policy;
 
 pub use broker::{Broker, Commands, Words};
-pub use grid::{Cluster, Domain, Link, Lrms, LrmsName, Mesh, NodeFailures, Outage, Roles, Slurm};
+pub use grid::{
+    Cluster, Distribution, Domain, Link, Lrms, LrmsName, Mesh, NodeFailures, Outage, Roles, Slurm,
+};
 pub use policy::PolicyText;
 
 use crate::provides::TimeOfDay;

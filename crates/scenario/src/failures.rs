@@ -2,8 +2,8 @@
 //! seed of a run.
 
 use crate::Scenario;
-use crate::document::NodeFailures;
-use crate::value::{Named, Written, named, or};
+use crate::document::{Distribution, NodeFailures};
+use crate::value::{Written, or};
 use gridrig_core::cluster::{NodeChange, PlannedChange};
 use gridrig_core::grid::Grid;
 use gridrig_core::job::Submission;
@@ -12,18 +12,6 @@ use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
-
-/// How the times between the repair of a node and its next failure are distributed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Distribution {
-    /// Exponential: a node does not age.
-    #[default]
-    Exponential,
-    /// Weibull, with a shape.
-    Weibull,
-}
-
-named!(Distribution, "a distribution", "exponential" => Distribution::Exponential, "weibull" => Distribution::Weibull);
 
 impl Scenario {
     /// Gives the clusters of a grid the failures of their nodes: outages as they

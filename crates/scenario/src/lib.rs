@@ -29,7 +29,6 @@ pub mod value;
 pub mod workload;
 
 pub use error::{Place, ScenarioError};
-pub use failures::Distribution;
 pub use measure::{Measure, Stop};
 pub use pooled::{POOLED, POOLED_RESOURCES, is_bound};
 pub use provides::{DayHours, TimeOfDay};

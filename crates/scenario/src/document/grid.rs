@@ -2,7 +2,6 @@
 //! what of it is settings of the core, both ways.
 
 use super::{Broker, List};
-use crate::failures::Distribution;
 use crate::interface::{FaceKind, LinkProtocol, SLEEP, SlurmAccess};
 use crate::provides::DayHours;
 use crate::value::{
@@ -78,6 +77,18 @@ pub struct NodeFailures {
     /// above 1 nodes age. Measured ones lie around 0.7.
     pub shape: Option<Positive>,
 }
+
+/// How the times between the repair of a node and its next failure are distributed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Distribution {
+    /// Exponential: a node does not age.
+    #[default]
+    Exponential,
+    /// Weibull, with a shape.
+    Weibull,
+}
+
+named!(Distribution, "a distribution", "exponential" => Distribution::Exponential, "weibull" => Distribution::Weibull);
 
 /// All nodes of a cluster are down. Times are those of the trace, as arrivals
 /// are, from the start of the run.

@@ -2,8 +2,7 @@
 
 use super::Context;
 use crate::ScenarioError;
-use crate::document::{Broker, Cluster, Document, Domain, Link, Mesh, Roles, Run};
-use crate::failures::Distribution;
+use crate::document::{Broker, Cluster, Distribution, Document, Domain, Link, Mesh, Roles, Run};
 use crate::interface::LinkProtocol;
 use crate::value::{At, Identifier, PathText, Positive, Str, Written, fill};
 use gridrig_core::discipline::DisciplineKind;
