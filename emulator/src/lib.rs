@@ -24,6 +24,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
+use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::RunClock;
 use gridrig_service::KEEP_EVENTS;
 use gridrig_service::http::{Monitoring, NotifyHosts};
@@ -58,6 +59,8 @@ pub struct Config {
     pub faces: Faces,
     /// How it is monitored.
     pub monitoring: Monitoring,
+    /// What is planned to go wrong with its messages.
+    pub faults: Faults,
     /// How it speaks TLS; `None` is plain HTTP.
     pub tls: Option<ServerTls>,
     /// Whether jobs that were named elsewhere may come besides those that are
@@ -105,6 +108,7 @@ impl Config {
             names_apart: false,
             keep_ended: KEEP_ENDED,
             keep_events: KEEP_EVENTS,
+            faults: Faults::default(),
         }
     }
 }

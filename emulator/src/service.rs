@@ -66,7 +66,7 @@ impl Service for Config {
 
     fn transport(&self, client: Client) -> HttpTransport {
         let broker = self.broker.as_ref().map(|broker| broker.url.clone());
-        HttpTransport::new(client, broker)
+        HttpTransport::new(client, broker, self.faults.clone())
     }
 
     fn companion(

@@ -2,6 +2,7 @@
 
 use gridrig_core::agent::{Envelope, FromLrms, ToBroker};
 use gridrig_core::message::News;
+use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::{Transport, TransportError};
 use gridrig_protocol::client::Client;
 use gridrig_service::{inform, notify};
@@ -10,11 +11,16 @@ use gridrig_service::{inform, notify};
 pub struct HttpTransport {
     client: Client,
     broker: Option<String>,
+    faults: Faults,
 }
 
 impl HttpTransport {
-    pub fn new(client: Client, broker: Option<String>) -> Self {
-        HttpTransport { client, broker }
+    pub fn new(client: Client, broker: Option<String>, faults: Faults) -> Self {
+        HttpTransport {
+            client,
+            broker,
+            faults,
+        }
     }
 
     fn broker(&self) -> Result<&str, TransportError> {
@@ -25,6 +31,10 @@ impl HttpTransport {
 
 impl Transport for HttpTransport {
     type Message = FromLrms;
+
+    fn faults(&self) -> Faults {
+        self.faults.clone()
+    }
 
     async fn deliver(&self, envelope: &Envelope<FromLrms>) -> Result<(), TransportError> {
         match &envelope.message {

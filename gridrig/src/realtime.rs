@@ -28,6 +28,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_core::time::{Decimal, SimDuration, SimTime, gcd};
+use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::{Recorder, RunClock, wall_length};
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, Progress};
@@ -54,6 +55,8 @@ pub struct RealOptions {
     pub stop_at: Option<SimTime>,
     /// What goes wrong on the way.
     pub faults: Vec<Fault>,
+    /// What is planned to go wrong with messages.
+    pub planned: Faults,
     /// The commands of Slurm that clusters answer.
     pub slurm: BTreeMap<ClusterId, gridrig_emulator::faces::slurm::Setup>,
     /// Real ones in the place of emulated LRMSs, found and asked already.
@@ -230,6 +233,7 @@ async fn conduct(
     let known = outcome::Known {
         jobs: submissions.len(),
         has_faults: !options.faults.is_empty(),
+        is_planned: options.planned.counts().is_some(),
         is_external: external.is_some(),
         shift: begin.shift,
     };
@@ -245,16 +249,18 @@ fn play_config(
     clock: RunClock,
     options: &RealOptions,
 ) -> PlayConfig {
+    let patience = Patience {
+        every: wall_length(options.liveness.every),
+        refused: options.liveness.refused,
+        ..Patience::default()
+    };
     PlayConfig {
         entries,
         outlets: outlets.unwrap_or_default(),
         clock,
         run_id: options.run_id.clone(),
-        patience: Patience {
-            every: wall_length(options.liveness.every),
-            refused: options.liveness.refused,
-            ..Patience::default()
-        },
+        patience: options.planned.patience().unwrap_or(patience),
+        faults: options.planned.clone(),
     }
 }
 

@@ -217,6 +217,7 @@ fn config(grid: &Grid, domain: DomainId, urls: &[String], talk: &Talk, clock: Ru
         notify: NotifyHosts::default(),
         monitoring: Monitoring::default(),
         keep_events: 1000,
+        faults: Default::default(),
         liveness: Liveness::default(),
         setup,
     }

@@ -171,6 +171,7 @@ fn config() -> Config {
         notify: NotifyHosts::default(),
         monitoring: Monitoring::default(),
         keep_events: 1000,
+        faults: Default::default(),
         liveness: Liveness::default(),
     }
 }

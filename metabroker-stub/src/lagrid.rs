@@ -13,5 +13,5 @@ pub use face::routes;
 pub use gridrig_scenario::interface::LinkProtocol;
 pub use handler::BrokerHandler;
 pub use links::{Link, Links};
-pub(crate) use session_task::{keep, say_goodbye};
+pub(crate) use session_task::{Ways, keep, say_goodbye};
 pub use setup::{LinkSetup, roles_towards};

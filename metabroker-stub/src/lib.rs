@@ -22,6 +22,7 @@ pub use gridrig_service::{run, serve, spawn};
 
 use gridrig_core::agent::BrokerSetup;
 use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::RunClock;
 use gridrig_service::JournalSetup;
 use gridrig_service::http::{Monitoring, NotifyHosts};
@@ -71,6 +72,8 @@ pub struct Config {
     pub keep_events: usize,
     /// When a service that has jobs of this broker counts as lost.
     pub liveness: Liveness,
+    /// What is planned to go wrong with its messages.
+    pub faults: Faults,
 }
 
 /// Where peers come in that speak the protocol of LA Grid.

@@ -2,7 +2,7 @@
 
 use crate::Config;
 use crate::app;
-use crate::lagrid::{self, BrokerHandler, keep, say_goodbye};
+use crate::lagrid::{self, BrokerHandler, Ways, keep, say_goodbye};
 use crate::transport::HttpTransport;
 use crate::watch::watch;
 use axum::Router;
@@ -102,6 +102,7 @@ impl Service for Config {
             lrms: self.lrms.clone(),
             peers: self.peers.clone(),
             links: self.links.clone(),
+            faults: self.faults.clone(),
             setup: self.setup.clone(),
         }
     }
@@ -114,7 +115,12 @@ impl Service for Config {
     ) -> Option<JoinHandle<()>> {
         let watching = watch(actor.clone(), Arc::clone(transport), self.liveness);
         let origin = self.clock.deadline(SimTime::ZERO);
-        let keeping = keep(actor.clone(), self.links.clone(), origin);
+        let ways = Ways {
+            faults: self.faults.clone(),
+            clock: self.clock,
+            here: self.setup.config.domain,
+        };
+        let keeping = keep(actor.clone(), self.links.clone(), ways, origin);
         Some(tokio::spawn(async {
             tokio::join!(watching, keeping);
         }))

@@ -6,6 +6,7 @@ use gridrig_core::agent::{BrokerSetup, Envelope, FromBroker, ToLrms, ToPeer};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::{News, Target};
+use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::{Transport, TransportError};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::JobSubmission;
@@ -18,6 +19,7 @@ pub struct HttpTransport {
     pub lrms: BTreeMap<ClusterId, String>,
     pub peers: BTreeMap<DomainId, Peer>,
     pub links: Links,
+    pub faults: Faults,
     /// What peers are told of the clusters here.
     pub(crate) setup: BrokerSetup,
 }
@@ -92,6 +94,10 @@ impl Transport for HttpTransport {
                 notify(&self.client, envelope, News::Ended(*end), nowhere).await
             }
         }
+    }
+
+    fn faults(&self) -> Faults {
+        self.faults.clone()
     }
 
     async fn sample(&self, cluster: ClusterId) -> Result<LoadSample, TransportError> {

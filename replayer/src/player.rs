@@ -24,6 +24,7 @@ use gridrig_core::event::MessageKind;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_core::time::{SimDuration, SimTime, WallTime};
+use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::{Delivery, Driven, Recorder, RunClock, wall_length};
 use gridrig_protocol::client::{Client, ClientError};
 use gridrig_protocol::tag::Tags;
@@ -49,6 +50,8 @@ pub struct PlayConfig {
     pub run_id: String,
     /// When an entry service counts as lost, in wall time.
     pub patience: Patience,
+    /// What is planned to go wrong on the way to services of ours.
+    pub faults: Faults,
 }
 
 /// The outlets that are not our own interface.

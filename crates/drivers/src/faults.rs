@@ -1,11 +1,15 @@
 //! A plan of faults as it is carried out: what of it meets one message.
 
+use gridrig_core::agent::Patience;
 use gridrig_core::event::Party;
 use gridrig_core::faults::{Chance, FaultPlan};
 use gridrig_core::rng;
 use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::transport::TransportError;
 use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How often something has gone wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +60,7 @@ pub(crate) enum Passage {
 }
 
 /// A plan as it is carried out.
+#[derive(Debug)]
 pub(crate) struct Links {
     pub plan: FaultPlan,
     pub counts: FaultCounts,
@@ -116,4 +121,82 @@ impl Links {
             Passage::Open
         }
     }
+}
+
+/// A plan that all services of a run in real time share; by default nothing goes
+/// wrong.
+#[derive(Clone, Debug, Default)]
+pub struct Faults(Option<Arc<Mutex<Links>>>);
+
+impl Faults {
+    /// Carries this plan out, with the stream `faults` of this seed.
+    #[must_use]
+    pub fn new(plan: FaultPlan, seed: u64) -> Self {
+        Faults(Some(Arc::new(Mutex::new(Links::new(plan, seed)))))
+    }
+
+    fn links(&self) -> Option<MutexGuard<'_, Links>> {
+        let links = self.0.as_ref()?;
+        Some(links.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How often something has gone wrong; `None` without a plan.
+    #[must_use]
+    pub fn counts(&self) -> Option<FaultCounts> {
+        self.links().map(|links| links.counts)
+    }
+
+    /// When the client takes a service for lost; `None` without a plan.
+    #[must_use]
+    pub fn patience(&self) -> Option<Patience> {
+        self.links().map(|links| links.plan.patience)
+    }
+
+    /// A message was given up after all tries.
+    pub(crate) fn note_given_up(&self) {
+        if let Some(mut links) = self.links() {
+            links.counts.given_up += 1;
+        }
+    }
+
+    /// By how much later a message arrives that leaves now.
+    pub(crate) fn delay(&self, now: SimTime, from: Party, to: Party) -> SimDuration {
+        let links = self.links().filter(|_| has_begun(now));
+        links.map_or(SimDuration::ZERO, |mut links| {
+            links.arrival(now, now, from, to).since(now)
+        })
+    }
+
+    /// Makes a request from one to the other, which may be one of information about
+    /// load, as far as the plan lets it through now.
+    ///
+    /// # Errors
+    /// That of the request; that it, or its answer, has not got through.
+    pub async fn carry<T>(
+        &self,
+        now: SimTime,
+        (from, to): (Party, Party),
+        is_information: bool,
+        request: impl Future<Output = Result<T, TransportError>>,
+    ) -> Result<T, TransportError> {
+        let links = self.links().filter(|_| has_begun(now));
+        let passage = links.map_or(Passage::Open, |mut links| {
+            links.passage(now, from, to, is_information)
+        });
+        let (to, why) = (format!("{to:?}"), "a planned fault".to_owned());
+        match passage {
+            Passage::Open => request.await,
+            Passage::Closed => Err(TransportError::NotReached { to, why }),
+            Passage::Lost => Err(TransportError::NoAnswer { to, why }),
+            Passage::NoAnswer => {
+                let _ = request.await;
+                Err(TransportError::NoAnswer { to, why })
+            }
+        }
+    }
+}
+
+/// Before its clock runs, a run has services that get to know each other.
+fn has_begun(now: SimTime) -> bool {
+    now > SimTime::ZERO
 }

@@ -1,12 +1,14 @@
 //! Faults that are probably not meant.
 
 use super::Facts;
-use super::warnings::Add;
+use crate::scenario::Clock;
 use gridrig_core::event::Party;
 use gridrig_core::faults::Scope;
-use gridrig_core::grid::Grid;
+use gridrig_core::grid::{Grid, Link};
+use gridrig_scenario::interface::LinkProtocol;
 
-pub(super) fn warn(facts: &Facts<'_>, add: Add<'_>) {
+/// Tells `add` the code and the text of each warning.
+pub(super) fn warn(facts: &Facts<'_>, add: &mut dyn FnMut(&'static str, String)) {
     let Some(plan) = facts.scenario.fault_plan() else {
         return;
     };
@@ -21,6 +23,20 @@ pub(super) fn warn(facts: &Facts<'_>, add: Add<'_>) {
              other: they change nothing"
         );
         add("idle-faults", message);
+    }
+    let is_native = |link: &Link| {
+        let ends = (
+            link.consumer.min(link.provider),
+            link.consumer.max(link.provider),
+        );
+        let protocol = facts.scenario.protocols.get(&ends).copied();
+        protocol.unwrap_or_default() == LinkProtocol::default()
+    };
+    let is_real = facts.scenario.clock != Clock::Virtual;
+    if is_real && grid.links.iter().any(is_native) {
+        let message = "links with protocol = \"native\" have no sessions in real time: jobs whose \
+                       forwarding is not answered are lost, and in virtual time they are found";
+        add("no-sessions", message.to_owned());
     }
     let last = facts.jobs().map(|job| job.at).max().unwrap_or_default();
     let starts = outages.map(|outage| outage.from);

@@ -21,7 +21,7 @@ const NAMED: usize = 3;
 const TIMER_LATENESS: SimDuration = SimDuration::from_millis(10);
 
 /// Takes a warning: its code, and what it says.
-pub(super) type Add<'a> = &'a mut dyn FnMut(&'static str, String);
+type Add<'a> = &'a mut dyn FnMut(&'static str, String);
 
 pub(super) fn warnings(facts: &Facts<'_>, report: &CheckReport) -> Vec<Warning> {
     let mut all = facts.scenario.warnings.clone();

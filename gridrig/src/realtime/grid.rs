@@ -69,6 +69,7 @@ impl Services {
                     announce(&cluster.name, &door.url, &written.faces());
                 }
             }
+            config.faults = options.planned.clone();
             config.faces.slurm = options.slurm.get(&cluster.config.id).cloned();
             if let Some(site) = options.lrms.get(&cluster.config.id) {
                 config.lrms = Lrms::Slurm(Box::new(site.clone()));
@@ -106,6 +107,7 @@ impl Services {
                 // The run audits them.
                 keep_events: usize::MAX,
                 liveness: options.liveness,
+                faults: options.planned.clone(),
             };
             let started = broker::spawn(config, door.listener).await;
             let started = started.with_context(|| not_started(&name))?;

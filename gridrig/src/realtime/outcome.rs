@@ -38,6 +38,9 @@ pub(super) struct Known {
     pub(super) jobs: usize,
     /// Whether something was to go wrong.
     pub(super) has_faults: bool,
+    /// Whether messages were to get lost by plan: what becomes of jobs then is what the
+    /// run is to show.
+    pub(super) is_planned: bool,
     /// Whether brokers are not ours.
     pub(super) is_external: bool,
     /// When the run began on its clock.
@@ -99,17 +102,17 @@ pub(super) fn collect(
     // What somebody else's broker does to jobs is what the run is to show.
     faults.extend(played.unseen.none_worked());
     let gone = [&failed[..], &lost].concat();
-    if !gone.is_empty() && !known.is_external {
+    if !gone.is_empty() && !known.is_external && !known.is_planned {
         let why = played.given_up.values().next();
         let why = why.map_or(String::new(), |why| format!(" ({why})"));
         faults.push(format!("lost to a fault: {}{why}", list(&gone)));
     }
     let all_were_to_end = !played.interrupted && played.unfinished.is_empty();
-    if all_were_to_end && !unfinished.is_empty() {
+    if all_were_to_end && !unfinished.is_empty() && !known.is_planned {
         faults.push(format!("without a known end: {}", list(&unfinished)));
     }
     for (kind, exchanged) in &messages {
-        if exchanged.missing() > 0 && !has_faults && !known.is_external {
+        if exchanged.missing() > 0 && !has_faults && !known.is_external && !known.is_planned {
             faults.push(format!(
                 "messages of kind {}: {} logged, {} received and {} undelivered: expected none \
                  to be missing",

@@ -414,6 +414,7 @@ async fn services_in_other_processes_tell_the_same_log_page_by_page() {
         clock,
         run_id: "remote".to_owned(),
         patience: Patience::default(),
+        faults: Default::default(),
     };
     let recorder = Recorder::default();
     let played = player::play(&config, &jobs, &recorder, std::future::pending(), |_| {});
@@ -444,6 +445,7 @@ async fn a_log_with_a_gap_is_no_log_of_a_run() {
     let discipline = DisciplineKind::FirstInFirstFit;
     let config = gridrig_emulator::Config {
         keep_events: 1,
+        faults: Default::default(),
         ..gridrig_emulator::Config::new("test", nodes, discipline, clock)
     };
     let door = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -9,6 +9,7 @@ use anyhow::{Context as _, anyhow};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_drivers::faults::Faults;
 use gridrig_emulator::lrms::slurm;
 use gridrig_replayer::correlate::Correlation;
 use gridrig_replayer::player::Unseen;
@@ -43,6 +44,9 @@ pub(super) fn execute(
         }
     }
     real.lrms = real_lrms(scenario, grid)?;
+    if let Some(plan) = scenario.fault_plan() {
+        real.planned = Faults::new(plan, scenario.seed);
+    }
     real.monitoring = options.monitoring.clone();
     real.external = scenario.external.clone();
     if let Some(watching) = &mut watching {
@@ -76,7 +80,7 @@ pub(super) fn execute(
         interrupted: outcome.interrupted,
         lost: !outcome.unfinished.is_empty(),
         faults: outcome.faults,
-        fault_counts: None,
+        fault_counts: real.planned.counts(),
         notes,
         said: outcome.said,
         log: outcome.log,

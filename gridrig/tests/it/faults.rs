@@ -180,6 +180,40 @@ fn the_same_seed_gives_the_same_bytes_and_the_table_says_what_went_wrong() {
 }
 
 #[test]
+fn services_in_real_time_meet_the_same_plan() {
+    let faults = "[[faults.links]]\nloss = 0.1\nduplication = 0.1\njitter = \"1s\"\n\
+                  [[faults.outages]]\nparty = \"broker:a\"\ntowards = \"broker:b\"\n\
+                  until = \"4min\"\nsilent = true";
+    let bench = bench(faults);
+    for protocol in ["native", "json"] {
+        let link = format!("link.protocol={protocol}");
+        let words = ["--clock", "real", "--set", "run.speed=60", "--set", &link];
+        let output = bench.run(&[&words[..], &["--json", "--force"]].concat());
+        expect_code(&output, 0);
+        let run = &json(&output)["runs"][0];
+        assert_eq!(run["audit"], "ok");
+        let lost = run["jobs"]["unfinished"].as_u64().unwrap();
+        assert_eq!(run["jobs"]["completed"], 40 - lost, "{run}");
+        // Without sessions some are never found again.
+        assert!(
+            lost == 0 || (protocol, lost < 20) == ("native", true),
+            "{run}"
+        );
+        for kind in ["lost", "duplicated", "cut-off"] {
+            assert!(counts(run).contains_key(kind), "{kind}: {run}");
+        }
+    }
+    let checked = run(&["check", &bench.path("s.toml"), "--clock", "real"]);
+    let warning = "warning [no-sessions]: links with protocol = \"native\"";
+    assert!(stdout(&checked).contains(warning), "{}", stdout(&checked));
+    let restart = "--set=faults.restarts=[{ broker = \"a\", until = \"1min\" }]";
+    let refused = bench.run(&["--clock", "real", restart]);
+    expect_code(&refused, 2);
+    let expected = "expected no restarts with clock = \"real\"";
+    assert!(stderr(&refused).contains(expected), "{}", stderr(&refused));
+}
+
+#[test]
 fn faults_that_cannot_be_meant_are_refused_with_their_place() {
     let cases = [
         (

@@ -3,27 +3,40 @@
 
 use super::links::{Link, Links};
 use gridrig_core::agent::{Ask, BrokerAgent, PeerSession, Pull, SessionChange};
+use gridrig_core::event::Party;
+use gridrig_core::ids::DomainId;
 use gridrig_core::session::{Beat, Phase};
 use gridrig_core::time::SimDuration;
-use gridrig_drivers::real_time::{Actor, Driven};
+use gridrig_drivers::faults::Faults;
+use gridrig_drivers::real_time::{Actor, Driven, RunClock};
 use gridrig_protocol::lagrid::{
     ConnEvent, Heartbeat, Initiator, NoConnection, NotifyConn, OpenConn, PeerError, Reference,
     RequestResourceData,
 };
 use gridrig_service::persist;
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
+/// What is planned to go wrong on the ways of a broker.
+#[derive(Clone)]
+pub(crate) struct Ways {
+    pub faults: Faults,
+    pub clock: RunClock,
+    pub here: DomainId,
+}
+
 /// Keeps all sessions until the machine stops. What can wait a little is done at
 /// instants counted from `origin`, which the brokers of a run have in common.
-pub(crate) async fn keep(actor: Actor<BrokerAgent>, links: Links, origin: Instant) {
+pub(crate) async fn keep(actor: Actor<BrokerAgent>, links: Links, ways: Ways, origin: Instant) {
     let mut tasks = tokio::task::JoinSet::new();
     // Who takes no messages is only ever answered.
     for link in links.iter().filter(|link| !link.setup.passive) {
         let task = SessionTask {
             actor: actor.clone(),
             link: Arc::clone(link),
+            ways: ways.clone(),
             origin,
         };
         tasks.spawn(task.run());
@@ -56,6 +69,7 @@ const BREATH: Duration = Duration::from_millis(20);
 struct SessionTask {
     actor: Actor<BrokerAgent>,
     link: Arc<Link>,
+    ways: Ways,
     origin: Instant,
 }
 
@@ -119,12 +133,28 @@ impl SessionTask {
         Ok(ask)
     }
 
+    /// Asks the peer, unless what is planned to go wrong keeps the question, or the
+    /// answer, from getting through.
+    async fn pass<T>(&self, is_information: bool, ask: impl Future<Output = T>) -> Option<T> {
+        let Ways {
+            faults,
+            clock,
+            here,
+        } = &self.ways;
+        let way = (Party::Broker(*here), Party::Broker(self.link.domain));
+        let ask = async { Ok(ask.await) };
+        faults
+            .carry(clock.now(), way, is_information, ask)
+            .await
+            .ok()
+    }
+
     /// Negotiates a session or its terms.
     async fn open(&self) -> Result<(), Stopped> {
         self.link.state().opening = true;
-        let opened = self.negotiate().await;
+        let opened = self.pass(false, self.negotiate()).await;
         self.link.state().opening = false;
-        opened
+        opened.unwrap_or(Ok(()))
     }
 
     async fn negotiate(&self) -> Result<(), Stopped> {
@@ -200,7 +230,8 @@ impl SessionTask {
             since: pull.since,
         };
         // What cannot be asked for now is asked for later, unless it is pushed first.
-        if let Ok(update) = self.link.call(&request).await {
+        let call = async { self.link.call(&request).await.ok() };
+        if let Some(update) = self.pass(true, call).await.flatten() {
             let link = Arc::clone(&self.link);
             let _ = super::handler::take_update(&self.actor, &link, &update, None, None).await;
         }
@@ -222,16 +253,20 @@ impl SessionTask {
         };
         let patience = self.patience();
         let call = self.link.client.call(&self.link.setup.url, &request);
-        let beat = match tokio::time::timeout(patience, call).await {
-            Ok(Ok(answer)) if self.link.state().end.admits(answer.incarnation) => Beat::Answered,
-            Ok(Ok(_another_life)) => Beat::Forgotten,
-            Ok(Err(error)) => match error.fault() {
+        let call = self.pass(false, tokio::time::timeout(patience, call));
+        let beat = match call.await {
+            None => Beat::Silence,
+            Some(Ok(Ok(answer))) if self.link.state().end.admits(answer.incarnation) => {
+                Beat::Answered
+            }
+            Some(Ok(Ok(_another_life))) => Beat::Forgotten,
+            Some(Ok(Err(error))) => match error.fault() {
                 Some(_) if error.forgets() => Beat::Forgotten,
                 // It is there, whatever it says.
                 Some(fault) if fault.status == 503 => Beat::Answered,
                 _ => Beat::Silence,
             },
-            Err(_late) => Beat::Silence,
+            Some(Err(_late)) => Beat::Silence,
         };
         let change = {
             let mut state = self.link.state();

@@ -97,6 +97,7 @@ fn config(interval: SimDuration, lrms: &str, peer: &str) -> Config {
         notify: NotifyHosts::default(),
         monitoring: Monitoring::default(),
         keep_events: usize::MAX,
+        faults: Default::default(),
         liveness: Liveness {
             every: Duration::from_millis(100),
             ..Liveness::default()

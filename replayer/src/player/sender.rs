@@ -5,9 +5,11 @@
 use super::{PlayConfig, request_of, wall};
 use crate::outlet::{Native, Outlet};
 use gridrig_core::agent::{Envelope, FromClient, Published, Stands, ToEntry};
+use gridrig_core::event::Party;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Entry;
-use gridrig_drivers::real_time::{Delivery, Outbox, Transport, TransportError};
+use gridrig_drivers::faults::Faults;
+use gridrig_drivers::real_time::{Delivery, Outbox, RunClock, Transport, TransportError};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::tag::Tags;
 use std::collections::BTreeMap;
@@ -30,6 +32,7 @@ pub(super) struct Senders {
     services: Arc<Services>,
     outbox: Outbox<Services>,
     outlets: BTreeMap<Entry, (Arc<dyn Outlet>, Arc<Semaphore>)>,
+    clock: RunClock,
     tags: Tags,
     under_way: JoinSet<()>,
     heard: mpsc::UnboundedSender<Heard>,
@@ -52,12 +55,14 @@ impl Senders {
                 .map(|(entry, url)| (*entry, Native::new(client.clone(), url)))
                 .collect(),
             tags: tags.clone(),
+            faults: config.faults.clone(),
         });
         let outlets = config.outlets.ways.iter();
         let slots = |outlet: &Arc<dyn Outlet>| Arc::new(Semaphore::new(outlet.at_once()));
         Senders {
             outbox: Outbox::new(config.clock, Arc::clone(&services), reports),
             services,
+            clock: config.clock,
             outlets: outlets
                 .map(|(entry, outlet)| (*entry, (Arc::clone(outlet), slots(outlet))))
                 .collect(),
@@ -71,10 +76,14 @@ impl Senders {
         while self.under_way.try_join_next().is_some() {}
         let (heard, to) = (self.heard.clone(), envelope.message.to);
         if let ToEntry::Ends { after, wait } = envelope.message.said {
-            let services = Arc::clone(&self.services);
+            let (services, now) = (Arc::clone(&self.services), self.clock.now());
+            let way = (Party::Client, to.into());
             self.under_way.spawn(async move {
                 let answer = match services.ways.get(&to) {
-                    Some(way) => way.ends(to, after, wall(wait)).await,
+                    Some(outlet) => {
+                        let ends = outlet.ends(to, after, wall(wait));
+                        services.faults.carry(now, way, false, ends).await
+                    }
                     None => Err(nobody()),
                 };
                 // The player may have stopped.
@@ -162,10 +171,15 @@ fn failed(envelope: Envelope<FromClient>, error: TransportError) -> Heard {
 struct Services {
     ways: BTreeMap<Entry, Native>,
     tags: Tags,
+    faults: Faults,
 }
 
 impl Transport for Services {
     type Message = FromClient;
+
+    fn faults(&self) -> Faults {
+        self.faults.clone()
+    }
 
     async fn deliver(&self, envelope: &Envelope<FromClient>) -> Result<(), TransportError> {
         match self.ways.get(&envelope.message.to) {

@@ -2,8 +2,9 @@
 
 use super::clock::RunClock;
 use super::recall::Recall;
+use crate::faults::Faults;
 use gridrig_core::agent::{AfterTry, Envelope, Message, Tries, Undelivered};
-use gridrig_core::event::Party;
+use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::ClusterId;
 use gridrig_core::load::LoadSample;
 use gridrig_core::time::SimTime;
@@ -30,6 +31,11 @@ pub trait Transport: Send + Sync + 'static {
         &self,
         envelope: &Envelope<Self::Message>,
     ) -> impl Future<Output = Result<(), TransportError>> + Send;
+
+    /// What is planned to go wrong with what it carries.
+    fn faults(&self) -> Faults {
+        Faults::default()
+    }
 
     /// Reads the present load of an own cluster; whoever is no broker has none.
     ///
@@ -115,13 +121,20 @@ impl<T: Transport> Outbox<T> {
     /// The same with a message that can be called back, or has been tried before.
     pub(super) fn send(
         &mut self,
-        envelope: Envelope<T::Message>,
+        mut envelope: Envelope<T::Message>,
         recall: Option<Recall>,
         tries: Tries,
     ) {
         self.under_way.send_modify(|n| *n += 1);
-        // Data is under way for long: whatever is sent meanwhile overtakes it.
-        if envelope.message.data_of().is_some() {
+        let (now, way) = (self.clock.now(), (envelope.from, envelope.message.to()));
+        let delay = self.transport.faults().delay(now, way.0, way.1);
+        envelope.due = match delay.is_zero() {
+            true => envelope.due,
+            false => envelope.due.max(now) + delay,
+        };
+        // Data, or what is delayed, is under way for long: whatever is sent meanwhile
+        // overtakes it.
+        if envelope.message.data_of().is_some() || !delay.is_zero() {
             let (sender, envelopes) = mpsc::unbounded_channel();
             let _ = sender.send((envelope, recall, tries));
             self.tasks.spawn(self.sender().run(envelopes));
@@ -214,6 +227,9 @@ impl<T: Transport> Sender<T> {
                 false => Err(TransportError::CalledBack),
             };
             self.down = matches!(&result, Err(error) if error.fate().is_silence());
+            if self.down {
+                self.transport.faults().note_given_up();
+            }
             // The report comes before the count, so that whoever waits for 0
             // finds every report in the machine's mailbox.
             let _ = self.reports.send(Delivery { envelope, result });
@@ -247,7 +263,11 @@ impl<T: Transport> Sender<T> {
             })
         });
         loop {
-            let result = self.transport.deliver(envelope).await;
+            let way = (envelope.from, envelope.message.to());
+            let is_information = envelope.message.kind() == Some(MessageKind::Info);
+            let result = self.transport.deliver(envelope);
+            let (faults, now) = (self.transport.faults(), self.clock.now());
+            let result = faults.carry(now, way, is_information, result).await;
             let fate = result.as_ref().map_err(TransportError::fate);
             match tries.note(fate.copied(), self.down) {
                 AfterTry::Again(wait) => {

@@ -32,8 +32,6 @@ impl Context<'_> {
         };
         let expected = "no faults with brokers that are external, whose messages are not ours";
         self.check(!is_external, &table.span(), expected)?;
-        let expected = "no faults with clock = \"real\"";
-        self.check(clock == ClockName::Virtual, &table.span(), expected)?;
         let raw = table.get();
         let mut faults = faults::Faults {
             patience: raw.patience.as_ref().map(Written::value),
@@ -63,6 +61,8 @@ impl Context<'_> {
             faults.outages.push((one, failures));
         }
         for restart in raw.restarts.iter().flatten() {
+            let expected = "no restarts with clock = \"real\": only virtual time restarts brokers";
+            self.check(clock == ClockName::Virtual, &restart.span(), expected)?;
             let (span, restart) = (restart.span(), restart.get());
             let name = "the domain whose broker crashes";
             let broker = self.required(&restart.broker, &span, "broker", name)?;

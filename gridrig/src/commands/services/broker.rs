@@ -78,6 +78,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         notify: notify_hosts(&args.service),
         monitoring,
         keep_events: args.service.keep_events,
+        faults: Default::default(),
         liveness: Liveness::default(),
     };
     serve(

@@ -261,6 +261,7 @@ async fn play(
             clock.now().as_nanos(),
             std::process::id()
         ),
+        faults: Default::default(),
         patience: Patience {
             comes_back: wall_length(comes_back),
             ..Patience::default()
