@@ -13,11 +13,12 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use parking_lot::Mutex;
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
@@ -139,13 +140,13 @@ impl Server {
                 return;
             };
             let answer = service_fn(move |mut request: Request<Incoming>| {
-                let busy = Busy::of(&own);
+                let busy = Busy(Arc::clone(&own));
                 request.extensions_mut().insert(ConnectInfo(peer.clone()));
-                let answered = routes.call(request);
+                let answered = routes.call(request.map(|body| Question::of(body, &own)));
                 async move {
-                    Ok::<_, std::convert::Infallible>(
-                        answered.await?.map(|body| Answer { body, _busy: busy }),
-                    )
+                    let answered = answered.await?;
+                    begin(&busy.0);
+                    Ok::<_, Infallible>(answered.map(|body| Answer { body, _busy: busy }))
                 }
             });
             let mut serving = pin!(http.serve_connection(TokioIo::new(stream), answer));
@@ -160,19 +161,56 @@ impl Server {
     }
 }
 
-/// A request is under way as long as this lasts.
+/// A request that is all there is under way as long as this lasts.
 struct Busy(Idle);
 
-impl Busy {
-    fn of(idle: &Idle) -> Self {
-        *idle.lock() = None;
-        Busy(Arc::clone(idle))
-    }
+fn begin(idle: &Idle) {
+    *idle.lock() = None;
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
         *self.0.lock() = Some(Instant::now());
+    }
+}
+
+/// The body of a request: once it is all there, the request is under way.
+struct Question {
+    body: Incoming,
+    idle: Idle,
+}
+
+impl Question {
+    fn of(body: Incoming, idle: &Idle) -> Self {
+        let idle = Arc::clone(idle);
+        if body.is_end_stream() {
+            begin(&idle);
+        }
+        Question { body, idle }
+    }
+}
+
+impl HttpBody for Question {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        if frame.is_none() || self.body.is_end_stream() {
+            begin(&self.idle);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -219,7 +257,7 @@ mod tests {
         let mut door = Door::open(listener, None).unwrap();
         door.bounds = bounds;
         let router = Router::new()
-            .route("/", get(async || "ok"))
+            .route("/", get(async || "ok").post(async |text: String| text))
             .route("/large", get(async || vec![b'x'; 64 << 20]));
         tokio::select! {
             served = serve(door, router, Life::until(std::future::pending())) => served.unwrap(),
@@ -253,6 +291,8 @@ mod tests {
             for _ in 0..20 {
                 for _ in 0..4 {
                     slow.push(said(address, "GET / HT").await);
+                    let head = "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n";
+                    slow.push(said(address, &format!("{head}half")).await);
                 }
                 let answer = get_root(address).await;
                 assert!(answer.ends_with("ok"), "{answer}");
