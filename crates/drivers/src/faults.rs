@@ -6,10 +6,11 @@ use gridrig_core::faults::{Chance, FaultPlan};
 use gridrig_core::rng;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_core::transport::TransportError;
+use parking_lot::{Mutex, MutexGuard};
 use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// How often something has gone wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,7 +138,7 @@ impl Faults {
 
     fn links(&self) -> Option<MutexGuard<'_, Links>> {
         let links = self.0.as_ref()?;
-        Some(links.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(links.lock())
     }
 
     /// How often something has gone wrong; `None` without a plan.
