@@ -1,7 +1,7 @@
 //! The policies that weigh whole domains (LA Grid 4.3.4).
 
 use crate::rig::{Rig, job, refusal, sample, secs};
-use gridrig_core::agent::{FromBroker, Passed, ToPeer};
+use gridrig_core::agent::{Brought, FromBroker, Passed, ToPeer};
 use gridrig_core::broker::OwnDispatch;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Components, JobSpec, Reason, Requirements};
@@ -327,4 +327,41 @@ fn data_takes_the_time_that_the_bandwidth_says() {
     assert_eq!(transfer_time(1024, bandwidth), expected);
     assert_eq!(transfer_time(1024, None), SimDuration::ZERO);
     assert_eq!(transfer_time(0, bandwidth), SimDuration::ZERO);
+}
+
+#[test]
+fn a_drained_broker_refuses_new_jobs_and_goes_on_with_what_it_has() {
+    let mut rig = Rig::new(&[&[8], &[8]], "round-robin");
+    rig.settings(|settings| {
+        let (from, until) = (SimDuration::from_secs(10), SimDuration::from_secs(20));
+        settings.drain = vec![[from, until]];
+    });
+    let mut comes = |at: u64, id: u32| {
+        let (spec, route) = (&job(id, 4), None);
+        rig.handle(secs(at), Brought { spec, route })
+    };
+    assert_eq!(comes(9, 1), Ok(()));
+    assert_eq!(comes(10, 2), Err(Reason::Draining));
+    assert_eq!(comes(20, 3), Ok(()));
+    rig.broker.drain(secs(40));
+    assert_eq!(rig.cycle(secs(30)).len(), 2);
+    let (spec, route) = (&job(4, 4), None);
+    let refused = rig.handle(secs(39), Brought { spec, route });
+    assert_eq!(refused, Err(Reason::Draining));
+    rig.broker.drain(secs(39));
+    let taken = rig.handle(secs(39), Brought { spec, route });
+    assert_eq!(taken, Ok(()));
+}
+
+#[test]
+fn a_job_that_a_drained_peer_sends_back_waits_for_it_where_nobody_else_can_run_it() {
+    let mut rig = Rig::new(&[&[2], &[8]], "round-robin");
+    let peer = Target::Peer(DomainId(1));
+    rig.arrive(secs(1), &job(1, 4));
+    assert_eq!(rig.cycle(secs(5)), [(1, peer)]);
+    rig.refuse_as(JobId(1), peer, Reason::Draining);
+    assert_eq!(rig.cycle(secs(10)), []);
+    assert!(!rig.broker.is_open(peer, secs(10)));
+    // It is asked again an exchange later.
+    assert_eq!(rig.cycle(secs(25)), [(1, peer)]);
 }
