@@ -1,7 +1,7 @@
 //! The policies that weigh whole domains (LA Grid 4.3.4).
 
 use crate::rig::{Rig, job, refusal, sample, secs};
-use gridrig_core::agent::{Brought, FromBroker, Passed, ToPeer};
+use gridrig_core::agent::{Brought, FromBroker, Passed, ToPeer, Told};
 use gridrig_core::broker::OwnDispatch;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Components, JobSpec, Reason, Requirements};
@@ -10,6 +10,7 @@ use gridrig_core::policy::Tie;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::transfer_time;
 use gridrig_core::time::{Decimal, SimDuration};
+use std::convert::Infallible;
 
 const C0: Target = Target::Cluster(ClusterId(0));
 const C1: Target = Target::Cluster(ClusterId(1));
@@ -364,4 +365,23 @@ fn a_job_that_a_drained_peer_sends_back_waits_for_it_where_nobody_else_can_run_i
     assert!(!rig.broker.is_open(peer, secs(10)));
     // It is asked again an exchange later.
     assert_eq!(rig.cycle(secs(25)), [(1, peer)]);
+}
+
+#[test]
+fn a_peer_that_was_told_of_a_drain_is_sent_no_jobs_until_its_end() {
+    let mut rig = Rig::new(&[&[2], &[8]], "round-robin");
+    let from = Target::Peer(DomainId(1));
+    let drain = |until: u64| Told {
+        from,
+        said: ToPeer::<Brought<'_>, Infallible>::Drain(secs(until)),
+    };
+    rig.handle(secs(1), drain(20));
+    rig.arrive(secs(1), &job(1, 4));
+    assert_eq!(rig.cycle(secs(5)), []);
+    assert_eq!(rig.cycle(secs(20)), [(1, from)]);
+    // It is back at work before the end that it told first.
+    rig.handle(secs(21), drain(40));
+    rig.handle(secs(22), drain(22));
+    rig.arrive(secs(22), &job(2, 4));
+    assert_eq!(rig.cycle(secs(25)), [(2, from)]);
 }
