@@ -1,6 +1,7 @@
 //! The routes of a broker.
 
 use crate::App;
+use crate::drain;
 use crate::glue2;
 use crate::news::take_news;
 use crate::resources;
@@ -45,6 +46,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(set_role))
         .routes(routes!(peer_resources))
         .routes(routes!(glue2))
+        .merge(drain::routes())
         .merge(resources::routes())
         .routes(routes!(common::events))
         .routes(routes!(common::healthz))
@@ -119,10 +121,18 @@ async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, ProblemRespons
         let candidates = ages.map(|(target, age)| CandidateInfo {
             place: target.into(),
             information_age_ns: age.as_nanos(),
+            open: core.is_open(target, now),
         });
-        (core.queued(), core.held(), candidates.collect(), now)
+        let candidates = candidates.collect();
+        (
+            core.queued(),
+            core.held(),
+            core.is_drained(now),
+            candidates,
+            now,
+        )
     };
-    let (queued, held, candidates, now) = app.call(look).await?;
+    let (queued, held, draining, candidates, now) = app.call(look).await?;
     let setup = &app.config.setup;
     Ok(Json(BrokerInfo {
         domain: setup.config.domain.0,
@@ -130,6 +140,7 @@ async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, ProblemRespons
         policy: setup.config.settings.policy.to_string(),
         queued: queued as u64,
         held: held as u64,
+        draining,
         candidates,
         clock: app.clock_at(now),
     }))

@@ -10,6 +10,7 @@
 //! The name is that of the paper trail; it is no test double.
 
 mod app;
+mod drain;
 mod glue2;
 pub mod lagrid;
 mod news;

@@ -9,6 +9,7 @@ use gridrig_core::message::{News, Target};
 use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::{Transport, TransportError};
 use gridrig_protocol::client::Client;
+use gridrig_protocol::lagrid::NotifyDrain;
 use gridrig_protocol::rest::JobSubmission;
 use gridrig_service::{inform, notify};
 use std::collections::BTreeMap;
@@ -74,6 +75,23 @@ impl HttpTransport {
                 notify(&self.client, envelope, *news, self.base(to)).await
             }
             (ToPeer::Info(push), Some(link)) => link.update(push, envelope, &self.setup).await,
+            (ToPeer::Drain(until), Some(link)) => {
+                let (connection, until_ns) = (link.connection()?, until.as_nanos());
+                let request = NotifyDrain {
+                    connection,
+                    until_ns,
+                };
+                link.call(&request).await.map(drop)
+            }
+            (ToPeer::Drain(until), None) => {
+                let url = format!("{}/v1/peers/{}/drain", self.base(to)?, self.setup.name);
+                let text = format!("{{\"draining\":true,\"until_ns\":{}}}", until.as_nanos());
+                let posted = self.client.post_text(&url, "application/json", text);
+                match posted.await? {
+                    (204, _) => Ok(()),
+                    (status, why) => Err(TransportError::declined(&url, status, why)),
+                }
+            }
             (ToPeer::Info(push), None) => {
                 inform(&self.client, envelope, &push.samples, self.base(to)?).await
             }

@@ -142,6 +142,12 @@ pub enum Due {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Cancel(pub JobId);
 
+/// The broker takes no new jobs before this instant; one that has passed sets it back
+/// to work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Drain(pub SimTime);
+
 /// All timers stop, so that messages run dry at the end of a run: nothing new
 /// begins any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -66,6 +66,8 @@ pub struct Broker {
     peer_turn: u64,
     rng: ChaCha8Rng,
     last_cycle: Option<SimTime>,
+    /// Until when it is drained by hand, once it has been.
+    drained: Option<SimTime>,
     /// The instant of the latest input.
     pub(crate) now: SimTime,
 }
@@ -110,6 +112,7 @@ impl Broker {
             peer_turn: 0,
             rng,
             last_cycle: None,
+            drained: None,
             now: SimTime::ZERO,
             config,
         }
@@ -200,13 +203,17 @@ impl Broker {
     /// cycle.
     ///
     /// # Errors
-    /// [`Reason::QueueFull`] past the bound; nothing is changed then.
+    /// [`Reason::QueueFull`] past the bound, [`Reason::Draining`] while it is drained;
+    /// nothing is changed then.
     pub(crate) fn take_over(
         &mut self,
         cx: &mut impl Cx<BrokerSends>,
         spec: JobSpec,
         route: Route,
     ) -> Result<(), Reason> {
+        if self.is_drained(cx.now()) {
+            return Err(Reason::Draining);
+        }
         let limit = self.config.queue_limit;
         if limit.is_some_and(|limit| self.queued() >= limit) {
             return Err(Reason::QueueFull);
@@ -297,6 +304,12 @@ impl Broker {
             return self.end_unwanted(cx, job);
         }
         match (returns, held.route.from) {
+            // It may go there later: others are tried meanwhile.
+            _ if reason == Reason::Draining => {
+                self.queue.insert(held.arrival, job);
+                let pause = self.config.settings.exchange;
+                return self.close_until(by, cx.now() + pause);
+            }
             (true, Some(_)) => return self.turn_away(cx, job, reason),
             (true, None) => held.route.settled = true,
             (false, _) => held.refused_by.push(by),

@@ -152,6 +152,8 @@ pub enum ToPeer<J = Box<Arrival>, I = Push> {
     Info(I),
     /// A request to remove a job.
     Cancel(JobId),
+    /// The sender is drained: it takes no new jobs before this instant.
+    Drain(SimTime),
 }
 
 /// All that a broker sends.
@@ -221,6 +223,7 @@ impl<J, I> ToPeer<J, I> {
             ToPeer::Cancel(job) => (Order::Cancellation, to.0, 0, job.0),
             ToPeer::News(news) => (news.order(), to.0, 0, news.job().0),
             ToPeer::Info(_) => (Order::Information, to.0, 1, u32::from(from.0)),
+            ToPeer::Drain(_) => (Order::Information, to.0, 2, u32::from(from.0)),
         }
     }
 
@@ -232,6 +235,7 @@ impl<J, I> ToPeer<J, I> {
             ToPeer::Cancel(job) => ToPeer::Cancel(job),
             ToPeer::News(news) => ToPeer::News(news),
             ToPeer::Info(info) => ToPeer::Info(info.into()),
+            ToPeer::Drain(until) => ToPeer::Drain(until),
         })
     }
 }
@@ -334,7 +338,8 @@ impl Message for FromBroker {
             FromBroker::Peer(_, ToPeer::Forward(job)) => {
                 Some(MessageKind::Forward).filter(|_| !job.sought)
             }
-            FromBroker::Lrms(_, ToLrms::Cancel(_)) | FromBroker::Peer(_, ToPeer::Cancel(_)) => None,
+            FromBroker::Lrms(_, ToLrms::Cancel(_))
+            | FromBroker::Peer(_, ToPeer::Cancel(_) | ToPeer::Drain(_)) => None,
             FromBroker::Peer(_, ToPeer::News(news)) => Some(news.kind()),
             FromBroker::Peer(_, ToPeer::Info(_)) => Some(MessageKind::Info),
             FromBroker::Client(_) => Some(MessageKind::Notify),

@@ -279,6 +279,8 @@ pub enum Reason {
     RunEnded,
     /// A queue bound was reached.
     QueueFull,
+    /// The broker is drained: it takes no new jobs.
+    Draining,
     /// It has been forwarded as often as it may be, and no broker had room.
     HopsExhausted,
     /// A real LRMS did not take it.

@@ -20,8 +20,8 @@ pub use end::{EndPage, JobEndReport, JobState};
 pub use event::{EventPage, EventReport};
 pub use generic::GenericCounts;
 pub use info::{
-    BrokerInfo, CandidateInfo, ClockInfo, ClusterInfo, InfoReport, LoadReport, MeanReport,
-    NodeGroup, PeerInfo, PeerList, RoleChange, SessionInfo,
+    BrokerInfo, CandidateInfo, ClockInfo, ClusterInfo, DrainChange, InfoReport, LoadReport,
+    MeanReport, NodeGroup, PeerInfo, PeerList, RoleChange, SessionInfo,
 };
 pub use job::{JobList, JobReceipt, JobStatus, JobSubmission};
 pub use notice::{JobNotice, LetterName, NoticeKind};

@@ -295,6 +295,7 @@ fn broker(rng: &mut ChaCha8Rng) -> BrokerSettings {
         queue_window: pick(rng, &Window::ALL),
         utilization_window: pick(rng, &Window::ALL),
         lrms_latency: millis(pick(rng, &[1, 1, 50, 500, 1_000])),
+        drain: Vec::new(),
         external: false,
     }
 }

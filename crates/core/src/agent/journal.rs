@@ -5,9 +5,9 @@
 //! stands where the old one stood, and all that it says bears the same names.
 
 use super::{
-    Agent, Arrival, BrokerAgent, Cancel, ClientAgent, Cx, Due, Envelope, Fate, Follow, Freeze,
-    FromBroker, FromClient, FromLrms, Handle, LogsRead, Lost, LrmsAgent, Message, Observation,
-    Outside, PeerSession, Published, Pull, Received, Stands, ToPeer, Undelivered,
+    Agent, Arrival, BrokerAgent, Cancel, ClientAgent, Cx, Drain, Due, Envelope, Fate, Follow,
+    Freeze, FromBroker, FromClient, FromLrms, Handle, LogsRead, Lost, LrmsAgent, Message,
+    Observation, Outside, PeerSession, Published, Pull, Received, Stands, ToPeer, Undelivered,
 };
 use crate::cluster::ProcessorIds;
 use crate::event::{Event, EventSink};
@@ -280,6 +280,7 @@ inputs!(
     Peer(Received<ToPeer>),
     Session(PeerSession),
     Pull(Pull),
+    Drain(Drain),
     Due(Due),
     Lost(Lost),
     Freeze(Freeze)

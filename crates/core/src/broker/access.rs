@@ -27,6 +27,40 @@ impl Broker {
         }
     }
 
+    /// Sends no jobs to a candidate before this instant.
+    pub(crate) fn close_until(&mut self, target: Target, until: SimTime) {
+        if let Some(known) = self.known_mut(target) {
+            known.closed_until = until;
+            self.reopening = SimTime::ZERO;
+        }
+    }
+
+    /// Takes no new jobs before this instant; what is here goes on.
+    pub fn drain(&mut self, until: SimTime) {
+        self.drained = Some(until);
+    }
+
+    /// When the latest drain ends, or has ended, that has begun by now.
+    pub(crate) fn drain_end(&self, now: SimTime) -> Option<SimTime> {
+        let planned = self.config.settings.drain.iter();
+        let begun = planned.filter(|[from, _]| SimTime::ZERO + *from <= now);
+        let ends = begun.map(|[_, until]| SimTime::ZERO + *until);
+        ends.chain(self.drained).max()
+    }
+
+    /// Whether it takes no new jobs at this instant.
+    #[must_use]
+    pub fn is_drained(&self, now: SimTime) -> bool {
+        self.drain_end(now).is_some_and(|end| now < end)
+    }
+
+    /// Whether jobs may be sent there at this instant.
+    #[must_use]
+    pub fn is_open(&self, target: Target, now: SimTime) -> bool {
+        let mut known = self.known.iter();
+        known.any(|known| known.target == target && known.is_open(now))
+    }
+
     /// Whether jobs may be sent there; `None` for what is no candidate.
     #[must_use]
     pub fn access(&self, target: Target) -> Option<Access> {

@@ -33,6 +33,8 @@ pub(super) struct Known {
     sent: Vec<Sent>,
     /// Whether jobs may be sent there.
     pub access: Access,
+    /// Before this instant none are, whatever else holds.
+    pub closed_until: SimTime,
 }
 
 /// Jobs that a broker holds and no LRMS has yet.
@@ -81,6 +83,7 @@ impl Known {
             pending: Pending::default(),
             sent: Vec::new(),
             access: Access::Open,
+            closed_until: SimTime::ZERO,
         }
     }
 
@@ -125,7 +128,9 @@ impl Known {
     /// Whether jobs may be sent there at this instant.
     pub fn is_open(&self, at: SimTime) -> bool {
         let by_hours = |table: &Timetable| table.is_open(at);
-        self.access == Access::Open && self.timetable.as_ref().is_none_or(by_hours)
+        self.access == Access::Open
+            && at >= self.closed_until
+            && self.timetable.as_ref().is_none_or(by_hours)
     }
 
     /// When jobs may be sent there again: [`SimTime::MAX`] while only news can
@@ -136,8 +141,10 @@ impl Known {
             Access::Closed => return Some(SimTime::MAX),
             Access::Gone => return None,
         }
-        let table = self.timetable.as_ref()?;
-        (!table.is_open(now)).then(|| table.next_open(now))
+        let from = now.max(self.closed_until);
+        let table = self.timetable.as_ref();
+        let open = table.map_or(from, |table| table.next_open(from));
+        (open > now).then_some(open)
     }
 
     /// Takes in samples; what they can have seen is no longer counted as sent.

@@ -264,6 +264,8 @@ pub struct BrokerSettings {
     pub utilization_window: Window,
     /// One-way latency between broker and its LRMSs, above 0.
     pub lrms_latency: SimDuration,
+    /// From when until when it takes no new jobs.
+    pub drain: Vec<[SimDuration; 2]>,
     /// Whether it is somebody else's program, of which nothing is seen but
     /// what reaches its LRMSs: none of the other settings is its own then.
     pub external: bool,
@@ -285,6 +287,7 @@ impl Default for BrokerSettings {
             queue_window: Window::Seconds30,
             utilization_window: Window::Seconds30,
             lrms_latency: SimDuration::from_millis(1),
+            drain: Vec::new(),
             external: false,
         }
     }

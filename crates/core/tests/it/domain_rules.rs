@@ -1,7 +1,7 @@
 //! The policies that weigh whole domains (LA Grid 4.3.4).
 
 use crate::rig::{Rig, job, refusal, sample, secs};
-use gridrig_core::agent::{FromBroker, Passed, ToPeer};
+use gridrig_core::agent::{Brought, FromBroker, Passed, ToPeer, Told};
 use gridrig_core::broker::OwnDispatch;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Components, JobSpec, Reason, Requirements};
@@ -10,6 +10,7 @@ use gridrig_core::policy::Tie;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::transfer_time;
 use gridrig_core::time::{Decimal, SimDuration};
+use std::convert::Infallible;
 
 const C0: Target = Target::Cluster(ClusterId(0));
 const C1: Target = Target::Cluster(ClusterId(1));
@@ -327,4 +328,60 @@ fn data_takes_the_time_that_the_bandwidth_says() {
     assert_eq!(transfer_time(1024, bandwidth), expected);
     assert_eq!(transfer_time(1024, None), SimDuration::ZERO);
     assert_eq!(transfer_time(0, bandwidth), SimDuration::ZERO);
+}
+
+#[test]
+fn a_drained_broker_refuses_new_jobs_and_goes_on_with_what_it_has() {
+    let mut rig = Rig::new(&[&[8], &[8]], "round-robin");
+    rig.settings(|settings| {
+        let (from, until) = (SimDuration::from_secs(10), SimDuration::from_secs(20));
+        settings.drain = vec![[from, until]];
+    });
+    let mut comes = |at: u64, id: u32| {
+        let (spec, route) = (&job(id, 4), None);
+        rig.handle(secs(at), Brought { spec, route })
+    };
+    assert_eq!(comes(9, 1), Ok(()));
+    assert_eq!(comes(10, 2), Err(Reason::Draining));
+    assert_eq!(comes(20, 3), Ok(()));
+    rig.broker.drain(secs(40));
+    assert_eq!(rig.cycle(secs(30)).len(), 2);
+    let (spec, route) = (&job(4, 4), None);
+    let refused = rig.handle(secs(39), Brought { spec, route });
+    assert_eq!(refused, Err(Reason::Draining));
+    rig.broker.drain(secs(39));
+    let taken = rig.handle(secs(39), Brought { spec, route });
+    assert_eq!(taken, Ok(()));
+}
+
+#[test]
+fn a_job_that_a_drained_peer_sends_back_waits_for_it_where_nobody_else_can_run_it() {
+    let mut rig = Rig::new(&[&[2], &[8]], "round-robin");
+    let peer = Target::Peer(DomainId(1));
+    rig.arrive(secs(1), &job(1, 4));
+    assert_eq!(rig.cycle(secs(5)), [(1, peer)]);
+    rig.refuse_as(JobId(1), peer, Reason::Draining);
+    assert_eq!(rig.cycle(secs(10)), []);
+    assert!(!rig.broker.is_open(peer, secs(10)));
+    // It is asked again an exchange later.
+    assert_eq!(rig.cycle(secs(25)), [(1, peer)]);
+}
+
+#[test]
+fn a_peer_that_was_told_of_a_drain_is_sent_no_jobs_until_its_end() {
+    let mut rig = Rig::new(&[&[2], &[8]], "round-robin");
+    let from = Target::Peer(DomainId(1));
+    let drain = |until: u64| Told {
+        from,
+        said: ToPeer::<Brought<'_>, Infallible>::Drain(secs(until)),
+    };
+    rig.handle(secs(1), drain(20));
+    rig.arrive(secs(1), &job(1, 4));
+    assert_eq!(rig.cycle(secs(5)), []);
+    assert_eq!(rig.cycle(secs(20)), [(1, from)]);
+    // It is back at work before the end that it told first.
+    rig.handle(secs(21), drain(40));
+    rig.handle(secs(22), drain(22));
+    rig.arrive(secs(22), &job(2, 4));
+    assert_eq!(rig.cycle(secs(25)), [(2, from)]);
 }

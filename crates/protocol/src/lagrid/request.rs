@@ -158,6 +158,23 @@ parts! {
     }
 }
 
+parts! {
+    /// A provider tells that it takes no new jobs for a while, and at the end of it
+    /// that it takes jobs again.
+    pub struct NotifyDrain {
+        /// The connection.
+        pub connection: String = "connection",
+        /// Before this instant it takes none, in nanoseconds of the run.
+        pub until_ns: u64 = "untilNs",
+    }
+}
+
+impl Check for NotifyDrain {
+    fn check(&self) -> Result<(), Problem> {
+        connection(&self.connection)
+    }
+}
+
 impl<J> SubmitJob<J> {
     /// The same submission with its description in another form.
     ///
@@ -261,6 +278,7 @@ impl Check for CancelJob {
 
 messages! {
     OpenConn, NotifyConn, Heartbeat, RequestResourceData, SendResourceData, QueryJob, CancelJob,
+    NotifyDrain,
     NotifyJob {
         fn reference(&self) -> &[Parameter] {
             &self.reference
@@ -366,4 +384,6 @@ operations! {
     NotifyJob = "notifyJob" => Taken,
     /// Asks for a job to be removed.
     CancelJob = "cancelJob" => JobReport,
+    /// Tells that the sender takes no new jobs for a while. Not in the paper.
+    NotifyDrain = "notifyDrain" => Taken,
 }

@@ -37,7 +37,7 @@ mod tests {
             let element = format!("<xsd:element name=\"{}\" ", operation.response());
             assert_eq!(TEMPLATE.matches(&element).count(), 1, "{element}");
         }
-        assert_eq!(TEMPLATE.matches("soapAction=").count(), 18);
+        assert_eq!(TEMPLATE.matches("soapAction=").count(), 20);
     }
 
     #[test]

@@ -325,6 +325,8 @@ pub struct CandidateInfo {
     pub place: Place,
     /// Age of the oldest sample in use, in nanoseconds of the run.
     pub information_age_ns: u64,
+    /// Whether jobs may be sent there now.
+    pub open: bool,
 }
 
 /// A broker: what it holds and what it knows.
@@ -340,6 +342,8 @@ pub struct BrokerInfo {
     pub queued: u64,
     /// Jobs whose end is not known here yet.
     pub held: u64,
+    /// Whether it is drained: it takes no new jobs.
+    pub draining: bool,
     /// Its candidates, in the order of decisions.
     pub candidates: Vec<CandidateInfo>,
     /// Its clock.
@@ -396,6 +400,28 @@ pub struct SessionInfo {
     /// Whether the terms are still to be negotiated anew.
     #[serde(default)]
     pub negotiating: bool,
+}
+
+/// Whether a broker takes new jobs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"draining": true}))]
+pub struct DrainChange {
+    /// It takes none; else it is back at work.
+    pub draining: bool,
+    /// Until when, in nanoseconds of the run; if that is not said, until it is set
+    /// back to work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_ns: Option<u64>,
+}
+
+impl DrainChange {
+    /// When it takes jobs again.
+    #[must_use]
+    pub fn until(&self, now: SimTime) -> SimTime {
+        let end = self.until_ns.map_or(SimTime::MAX, SimTime::from_nanos);
+        if self.draining { end } else { now }
+    }
 }
 
 /// What a broker shall be to a peer.

@@ -44,6 +44,10 @@ pub struct Broker {
     pub queue_window: Option<Str<Name<Window>>>,
     /// Window of the mean that utilization looks at. Default "30s".
     pub utilization_window: Option<Str<Name<Window>>>,
+    /// From when until when it takes no new jobs, in time of the run, such as
+    /// [["2h", "4h"]]. Default: never.
+    #[serde(default, deserialize_with = "windows")]
+    pub drain: Option<Vec<[Duration; 2]>>,
     /// "gridrig" (the default), or "external": somebody else's program, in
     /// real time. It then takes the keys below instead of those above.
     pub kind: Option<Str<Name<BrokerKind>>>,
@@ -88,6 +92,16 @@ pub struct Words(
     #[schemars(length(min = 1))]
     pub Vec<String>,
 );
+
+fn windows<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<[Duration; 2]>>, D::Error> {
+    let all = Vec::<[Duration; 2]>::deserialize(from)?;
+    match all.iter().all(|[from, until]| from.0 < until.0) {
+        true => Ok(Some(all)),
+        false => Err(D::Error::custom(
+            "a drain without length, expected [from, until]",
+        )),
+    }
+}
 
 fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let words = Vec::<String>::deserialize(deserializer)?;
@@ -178,6 +192,7 @@ impl Broker {
             queue_window,
             utilization_window,
             lrms_latency,
+            ref drain,
             external: _,
         } = *settings;
         Broker {
@@ -192,6 +207,7 @@ impl Broker {
             lrms_latency: Some(Written::of(lrms_latency)),
             queue_window: Some(Written::of(queue_window)),
             utilization_window: Some(Written::of(utilization_window)),
+            drain: (!drain.is_empty()).then(|| drain.iter().map(|one| one.map(Str)).collect()),
             ..written
         }
     }
@@ -214,6 +230,12 @@ impl Broker {
             queue_window: or(&self.queue_window, default.queue_window),
             utilization_window: or(&self.utilization_window, default.utilization_window),
             lrms_latency: or(&self.lrms_latency, default.lrms_latency),
+            drain: self
+                .drain
+                .iter()
+                .flatten()
+                .map(|one| one.map(|at| at.0))
+                .collect(),
             ..default
         }
     }

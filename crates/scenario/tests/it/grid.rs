@@ -34,6 +34,7 @@ fn unusual_broker() -> BrokerSettings {
         queue_window: Window::Seconds300,
         utilization_window: Window::Instant,
         lrms_latency: seconds(2),
+        drain: vec![[SimDuration::from_secs(60), SimDuration::from_secs(120)]],
         external: true,
     }
 }

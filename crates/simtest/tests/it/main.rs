@@ -3,6 +3,7 @@
 
 mod agents;
 mod clusters;
+mod drained;
 mod given_up;
 mod grids;
 mod informed;

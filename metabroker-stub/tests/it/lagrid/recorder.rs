@@ -5,10 +5,10 @@ use gridrig_core::load::LoadSample;
 use gridrig_core::resource::Resources;
 use gridrig_protocol::lagrid::{
     Answers, Caller, CancelJob, ClusterReport, ConnEvent, Form, Handler, Heartbeat,
-    HeartbeatAnswer, JobLanguage, JobReport, JobState, NotifyConn, NotifyJob, OpenConn,
-    OpenConnAnswer, QueryJob, Reference, RequestResourceData, ResourceLanguage, ResourceUpdate,
-    SendResourceData, SendResourceDataAnswer, SubmitJob, SubmitJobAnswer, Taken, Terms, UpdateKind,
-    UpdateVerdict, Verdict,
+    HeartbeatAnswer, JobLanguage, JobReport, JobState, NotifyConn, NotifyDrain, NotifyJob,
+    OpenConn, OpenConnAnswer, QueryJob, Reference, RequestResourceData, ResourceLanguage,
+    ResourceUpdate, SendResourceData, SendResourceDataAnswer, SubmitJob, SubmitJobAnswer, Taken,
+    Terms, UpdateKind, UpdateVerdict, Verdict,
 };
 use gridrig_protocol::rest::Problem;
 use gridrig_protocol::rest::{LoadReport, NodeGroup};
@@ -247,6 +247,12 @@ impl Answers<NotifyJob> for Recorder {
     async fn answer(&self, _caller: &Caller, request: NotifyJob) -> Result<Taken, Problem> {
         let mut pages = self.on(&request.connection)?;
         pages.news = Some(request);
+        Ok(Taken::default())
+    }
+}
+
+impl Answers<NotifyDrain> for Recorder {
+    async fn answer(&self, _caller: &Caller, _request: NotifyDrain) -> Result<Taken, Problem> {
         Ok(Taken::default())
     }
 }

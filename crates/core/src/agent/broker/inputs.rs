@@ -2,7 +2,7 @@
 
 use super::{BrokerAgent, Reminder};
 use crate::agent::store::{Opened, Receipt, SubmitError};
-use crate::agent::{Brought, Cancel, Cx, Due, Freeze, Handle};
+use crate::agent::{Brought, Cancel, Cx, Drain, Due, Freeze, Handle};
 use crate::conversation::{Arrival, FromBroker};
 use crate::envelope::{Fate, Received, Told};
 use crate::message::{EndState, JobEnd, News};
@@ -123,6 +123,14 @@ impl Handle<Fate<FromBroker>> for BrokerAgent {
         self.notes.now = self.notes.now.max(cx.now());
         self.note_fate(cx, fate);
         self.settle();
+    }
+}
+
+impl Handle<Drain> for BrokerAgent {
+    type Answer = ();
+
+    fn handle(&mut self, _cx: &mut impl Cx<FromBroker>, Drain(until): Drain) {
+        self.broker.drain(until);
     }
 }
 

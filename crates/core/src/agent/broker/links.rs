@@ -5,7 +5,7 @@ use super::BrokerAgent;
 use crate::agent::{BrokerSends, Brought, Cancel, Cx, Due, Handle, Participant};
 use crate::broker::{Broker, Pending};
 use crate::conversation::{FromBroker, ToPeer};
-use crate::envelope::{Received, Told, Undelivered};
+use crate::envelope::{Envelope, EnvelopeId, Received, Told, Undelivered};
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{ClusterId, DomainId};
 use crate::job::Reason;
@@ -71,6 +71,7 @@ impl Handle<Heard<'_>> for Broker {
             ToPeer::Cancel(job) => drop(self.handle(cx, Cancel(job))),
             ToPeer::News(said) => self.handle(cx, Told { from, said }),
             ToPeer::Info(never) => match never {},
+            ToPeer::Drain(until) => self.close_until(from, until),
         }
     }
 }
@@ -89,6 +90,11 @@ impl Handle<Received<ToPeer>> for BrokerAgent {
             ToPeer::Info(push) => {
                 let taken = self.handle(cx, envelope.with(push));
                 taken.map_err(|Unexpected| Undelivered::Declined(None))?;
+            }
+            ToPeer::Drain(until) => {
+                self.notes.now = self.notes.now.max(cx.now());
+                self.broker.close_until(envelope.from, until);
+                self.settle();
             }
         }
         Ok(())
@@ -133,6 +139,28 @@ impl Broker {
         }
     }
 
+    /// Tells those who forward jobs here, at each exchange, that this broker is
+    /// drained: for three exchanges, so that one or two of these messages may be lost.
+    /// After its end they are told that for as long.
+    fn tell_drain(&self, cx: &mut impl Cx<BrokerSends>) {
+        let (now, exchange) = (cx.now(), self.config().settings.exchange);
+        let three = exchange + exchange + exchange;
+        let end = self.drain_end(now).filter(|end| now <= *end + three);
+        let Some(until) = end.map(|end| end.min(now + three)) else {
+            return;
+        };
+        for peer in self.config().neighbours.iter().filter(|one| one.consumer) {
+            let told = FromBroker::Peer(peer.domain, ToPeer::Drain(until));
+            cx.send(Envelope {
+                id: EnvelopeId::default(),
+                from: self.config().domain.into(),
+                address: None,
+                due: now + peer.latency,
+                message: told,
+            });
+        }
+    }
+
     /// The way that a job has come: what a peer has not forwarded enters the grid
     /// here.
     pub(crate) fn way(&self, route: Option<Route>) -> Route {
@@ -154,9 +182,12 @@ pub struct Sampled {
 impl Handle<Sampled> for Broker {
     type Answer = ();
 
-    fn handle(&mut self, _cx: &mut impl Cx<BrokerSends>, sampled: Sampled) {
+    fn handle(&mut self, cx: &mut impl Cx<BrokerSends>, sampled: Sampled) {
         match sampled.domain == self.config().domain {
-            true => self.handle_loads(&sampled.samples),
+            true => {
+                self.handle_loads(&sampled.samples);
+                self.tell_drain(cx);
+            }
             false => self.share_info(sampled.domain, &sampled.samples),
         }
     }
@@ -277,6 +308,7 @@ impl BrokerAgent {
             return;
         }
         let samples: Vec<LoadSample> = samples.into_values().collect();
+        self.broker.tell_drain(&mut self.notes.writing(cx));
         for index in 0..self.broker.config().neighbours.len() {
             let to = self.broker.config().neighbours[index];
             let push = match self.partners.update(to.domain, &samples) {
