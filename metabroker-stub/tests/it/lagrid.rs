@@ -14,9 +14,9 @@ use gridrig_protocol::client::ClientError;
 use gridrig_protocol::jsdl::JobDefinition;
 use gridrig_protocol::lagrid::{
     Auth, CancelJob, Codec, ConnEvent, Form, Heartbeat, JobLanguage, JobNews, JobReport, JobState,
-    NotifyConn, NotifyJob, OpenConn, Operation, Origin, PeerClient, PeerError, Proposal, QueryJob,
-    Reference, RequestResourceData, ResourceLanguage, Role, SendResourceData, SubmitJob, Token,
-    UpdateVerdict, Verdict,
+    NotifyConn, NotifyDrain, NotifyJob, OpenConn, Operation, Origin, PeerClient, PeerError,
+    Proposal, QueryJob, Reference, RequestResourceData, ResourceLanguage, Role, SendResourceData,
+    SubmitJob, Token, UpdateVerdict, Verdict,
 };
 use gridrig_service::http::{self, Door, Faults, Labels, Life, Metrics};
 use recorder::Recorder;
@@ -205,6 +205,11 @@ async fn a_job_in_its_life(
     };
     let cancelled = peer.call(at, &cancel).await.unwrap();
     assert_eq!(cancelled.state, JobState::Cancelled);
+    let drain = NotifyDrain {
+        connection: connection.clone(),
+        until_ns: 1,
+    };
+    peer.call(at, &drain).await.unwrap();
 
     let news = NotifyJob {
         connection: connection.clone(),
