@@ -126,7 +126,7 @@ impl Part {
         }
     }
 
-    /// The same without `size` of them from there on. Jobs are numbered anew.
+    /// The same without `size` of them from there on. Jobs are numbered again.
     fn without(self, case: &Case, from: usize, size: usize) -> Case {
         let (mut scenario, mut plan) = case.clone();
         let gone = from..(from + size).min(self.count(case));

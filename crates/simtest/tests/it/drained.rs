@@ -4,12 +4,12 @@ use gridrig_core::agent::Memory;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::{Event, EventKind, EventSink};
+use gridrig_core::faults::{FaultPlan, Restart};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, JobSpec, Submission};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::faults::{FaultPlan, Restart};
 use gridrig_drivers::virtual_time::{Options, run, run_with_faults};
 use std::ops::ControlFlow;
 
