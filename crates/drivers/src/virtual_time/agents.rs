@@ -228,7 +228,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
         self.set_timers(broker);
     }
 
-    /// A broker handles an input, if it is there; its timers are found anew.
+    /// A broker handles an input, if it is there; its timers are set again.
     fn tell_broker<I: Clone>(
         &mut self,
         to: DomainId,

@@ -28,7 +28,7 @@ pub(super) fn client_of(submissions: &[Submission], patience: Patience) -> Clien
 }
 
 impl<S: EventSink> Agents<'_, S> {
-    /// The client handles an input; its timers are found anew.
+    /// The client handles an input; its timers are set again.
     pub(super) fn tell_client<I>(&mut self, input: I)
     where
         ClientAgent: Handle<I>,
