@@ -32,7 +32,7 @@ impl Scenario {
                 }
             }
             if let Some(failures) = &cluster.node_failures {
-                let Failures { mtbf, mttr, shape } = Failures::of(failures.get());
+                let Failures { mtbf, mttr, shape } = Failures::of(failures);
                 let (mtbf, mttr) = (scaled(mtbf, scale), scaled(mttr, scale));
                 let failures = Failures { mtbf, mttr, shape };
                 let mut rng = rng::stream(self.seed, &format!("failures.{}", of_grid.name));

@@ -142,7 +142,7 @@ pub struct Failures {
     /// "constant": all times are the mean.
     pub distribution: Option<Str<Name<Distribution>>>,
     /// With "weibull": its shape; below 1, failures come in bursts.
-    pub shape: Option<At<Positive>>,
+    pub shape: Option<Positive>,
 }
 
 /// A distribution of times.

@@ -42,7 +42,7 @@ pub struct Cluster {
     pub on_node_failure: Option<Str<Name<OnNodeFailure>>>,
     /// Each of its nodes fails by itself, and is repaired: times are those of the
     /// trace, as arrivals are. Default: none does.
-    pub node_failures: Option<At<Failures>>,
+    pub node_failures: Option<Failures>,
     /// When all of its nodes are down. Default: never.
     pub outages: Option<Vec<NodeOutage>>,
     /// Interfaces of other systems that it offers besides its own when it is

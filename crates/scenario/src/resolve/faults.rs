@@ -15,7 +15,7 @@ use gridrig_core::time::{SimDuration, SimTime};
 use std::ops::Range;
 
 /// The most failures that one entry may have on average.
-const MOST_FAILURES: u64 = 10_000;
+pub(super) const MOST_FAILURES: u64 = 10_000;
 
 type Named = Option<At<Str<PartyText>>>;
 
@@ -57,7 +57,7 @@ impl Context<'_> {
                 silent: outage.silent.unwrap_or(false),
                 information: outage.information.unwrap_or(false),
             };
-            let failures = self.failures(&outage.failures, until.since(from))?;
+            let failures = self.failures(written(&outage.failures), until.since(from))?;
             faults.outages.push((one, failures));
         }
         for restart in raw.restarts.iter().flatten() {
@@ -76,7 +76,7 @@ impl Context<'_> {
                     MemoryName::Kept => None,
                 },
             };
-            let failures = self.failures(&restart.failures, back.since(at))?;
+            let failures = self.failures(written(&restart.failures), back.since(at))?;
             faults.restarts.push((one, failures));
         }
         Ok(Some(faults))
@@ -185,13 +185,12 @@ impl Context<'_> {
 
     pub(super) fn failures(
         &self,
-        raw: &Option<At<Failures>>,
+        raw: Option<(&Failures, Range<usize>)>,
         length: SimDuration,
     ) -> Result<Option<faults::Failures>, ScenarioError> {
-        let Some(raw) = raw else {
+        let Some((raw, span)) = raw else {
             return Ok(None);
         };
-        let (span, raw) = (raw.span(), raw.get());
         let mean = "a duration such as \"8h\"";
         let mtbf = self.required(&raw.mtbf, &span, "mtbf", mean)?.value();
         let mttr = self.required(&raw.mttr, &span, "mttr", mean)?.value();
@@ -210,4 +209,10 @@ impl Context<'_> {
         self.check(holds, &at, expected)?;
         Ok(Some(faults::Failures::of(raw)))
     }
+}
+
+/// Failures with where they stand.
+fn written(failures: &Option<At<Failures>>) -> Option<(&Failures, Range<usize>)> {
+    let failures = failures.as_ref()?;
+    Some((failures.get(), failures.span()))
 }

@@ -1,6 +1,7 @@
 //! Domains, clusters and links.
 
 use super::Context;
+use super::faults::MOST_FAILURES;
 use crate::ScenarioError;
 use crate::document::{Broker, Cluster, Document, Domain, Link, Mesh, Roles, Run};
 use crate::interface::LinkProtocol;
@@ -193,8 +194,13 @@ impl Context<'_> {
         let may = !cluster.fails() || cluster.slurm_bin.is_none();
         let expected = "no slurm_bin where nodes fail: the commands of Slurm know no requeue yet";
         self.check(may, &self.tables.key(span, "slurm_bin"), expected)?;
-        // A year of the trace has not too many.
-        self.failures(&cluster.node_failures, SimDuration::from_secs(366 * 86_400))?;
+        // One a second is many enough.
+        let at = self.tables.key(span, "node_failures");
+        let failures = cluster
+            .node_failures
+            .as_ref()
+            .map(|failures| (failures, at));
+        self.failures(failures, SimDuration::from_secs(MOST_FAILURES))?;
         for outage in cluster.outages.iter().flatten() {
             let at = self.tables.key(span, "outages");
             let ends = outage.from.zip(outage.until);
