@@ -4,8 +4,8 @@
 #![no_main]
 
 use gridrig_protocol::lagrid::{
-    CancelJob, Heartbeat, Message, NotifyConn, NotifyJob, OpenConn, OpenConnAnswer, Operation,
-    QueryJob, Request, RequestResourceData, ResourceUpdate, SendResourceData, SubmitJob,
+    CancelJob, Heartbeat, Message, NotifyConn, NotifyDrain, NotifyJob, OpenConn, OpenConnAnswer,
+    Operation, QueryJob, Request, RequestResourceData, ResourceUpdate, SendResourceData, SubmitJob,
     SubmitJobAnswer,
 };
 use gridrig_protocol::soap::{Envelope, Version};
@@ -47,6 +47,7 @@ fuzz_target!(|bytes: &[u8]| {
             Some(Operation::QueryJob) => from_xml::<QueryJob>(&envelope),
             Some(Operation::NotifyJob) => from_xml::<NotifyJob>(&envelope),
             Some(Operation::CancelJob) => from_xml::<CancelJob>(&envelope),
+            Some(Operation::NotifyDrain) => from_xml::<NotifyDrain>(&envelope),
             None => {}
         }
     }
