@@ -5,7 +5,7 @@ use crate::agent::SAY_AGAIN;
 use crate::agent::lrms::{Completions, Pass};
 use crate::agent::store::{Opened, Receipt, SubmitError};
 use crate::agent::{Brought, Cancel, Cx, Due, Freeze, Handle};
-use crate::cluster::{NodeChange, ProcessorIds};
+use crate::cluster::ProcessorIds;
 use crate::conversation::{Arrival, FromLrms, ToBroker};
 use crate::envelope::{Fate, Message as _};
 use crate::event::Party;
@@ -59,7 +59,6 @@ macro_rules! handled_inside {
 handled_inside!(
     Cancel,
     Completions,
-    NodeChange,
     Pass,
     Outside<ProcessorIds>,
     Outside<()>,
