@@ -42,7 +42,7 @@ const HARMLESS: [(&str, &str); 23] = [
     (
         "domain.broker",
         "interval exchange phase max_hops ttl origin_promotion own_dispatch local_info \
-         lrms_latency queue_window utilization_window",
+         lrms_latency queue_window utilization_window drain",
     ),
     ("link", "between provides latency protocol bandwidth_mib_s"),
     ("link.roles", "consumer provider"),
