@@ -53,6 +53,7 @@ impl Planner for EasyBackfill {
             self.lines = Lines::default();
         }
         let is_broken = self.promises.review(outlook);
+        self.before.take_if(|_| is_broken);
         let by_node = outlook.calendar.layout.is_by_node();
         self.only_new = self.waits
             && self.by_node == by_node
