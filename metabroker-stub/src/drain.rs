@@ -29,6 +29,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
     responses(
         (status = 204, description = "So it is"),
         BadBody,
+        (status = 422, description = "A field is invalid", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
 )]
@@ -51,6 +52,7 @@ async fn drain(
         (status = 204, description = "Taken in"),
         BadBody,
         (status = 404, description = "No peer of this name without a session", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
 )]
