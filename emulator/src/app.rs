@@ -29,6 +29,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(common::show, cancel))
         .routes(routes!(common::ends))
         .routes(routes!(info))
+        .merge(crate::nodes::routes())
         .routes(routes!(common::events))
         .routes(routes!(common::healthz))
         .routes(routes!(common::metrics))

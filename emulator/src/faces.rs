@@ -7,9 +7,14 @@ pub mod slurm;
 
 use crate::Config;
 use axum::Router;
+use futures_util::FutureExt as _;
+use gridrig_core::agent::LrmsAgent;
+use gridrig_drivers::real_time::Actor;
 use gridrig_scenario::document::Cluster;
 pub use gridrig_scenario::interface::FaceKind;
-use gridrig_service::App;
+use gridrig_service::{App, persist};
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::time::Duration;
 
 /// Which faces an emulated cluster shows; none by default.
 #[derive(Clone, Debug, Default)]
@@ -70,4 +75,46 @@ pub(crate) fn routes(app: &App<Config>) -> Router {
         routes = routes.merge(slurm::routes(app, setup));
     }
     routes
+}
+
+/// A task of an interface. Its panic becomes one of the agent, with which the service
+/// ends and says of what.
+async fn watched(actor: Actor<LrmsAgent>, task: impl Future<Output = ()>) {
+    let Err(panic) = AssertUnwindSafe(task).catch_unwind().await else {
+        return;
+    };
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or(panic.downcast_ref().copied());
+    let text = text.unwrap_or("a panic").to_owned();
+    let again = move |_: &mut _, _| resume_unwind(Box::new(text.clone()));
+    let _: Result<(), _> = persist(&actor, Duration::from_millis(1), again).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::discipline::DisciplineKind;
+    use gridrig_core::resource::Resources;
+    use gridrig_core::time::{Decimal, SimTime};
+    use gridrig_drivers::real_time::{Recorder, RunClock, start};
+    use gridrig_protocol::client::Client;
+    use gridrig_service::Service as _;
+    use std::sync::Arc;
+
+    #[tokio::test]
+    async fn a_panic_of_an_interface_is_one_of_its_agent() {
+        let clock = RunClock::starting_in(Duration::ZERO, Decimal::ONE);
+        let cluster = Resources::homogeneous(4);
+        let config = Config::new("site", cluster, DisciplineKind::Fcfs, clock);
+        let client = Client::new(Duration::from_secs(1)).unwrap();
+        let (agent, log) = (config.machine(1, SimTime::ZERO).into(), Recorder::default());
+        let transport = Arc::new(config.transport(client));
+        let (actor, agent) = start(agent, None, log, clock, transport);
+        watched(actor.clone(), async {}).await;
+        assert!(actor.call(|_, _| ()).await.is_ok());
+        let number = 7;
+        watched(actor, async move { panic!("job {number}") }).await;
+        let ended = agent.await.unwrap_err().to_string();
+        assert!(ended.contains("job 7"), "{ended}");
+    }
 }

@@ -12,6 +12,7 @@
 mod app;
 pub mod faces;
 pub mod lrms;
+mod nodes;
 mod service;
 mod slurm;
 mod transport;
@@ -26,9 +27,9 @@ use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::RunClock;
-use gridrig_service::KEEP_EVENTS;
 use gridrig_service::http::{Monitoring, NotifyHosts};
 use gridrig_service::tls::ServerTls;
+use gridrig_service::{JournalSetup, KEEP_EVENTS};
 use lrms::Lrms;
 
 /// A running LRMS.
@@ -61,6 +62,8 @@ pub struct Config {
     pub monitoring: Monitoring,
     /// What is planned to go wrong with its messages.
     pub faults: Faults,
+    /// Its journal, for one that may die and be restarted.
+    pub journal: Option<JournalSetup>,
     /// How it speaks TLS; `None` is plain HTTP.
     pub tls: Option<ServerTls>,
     /// Whether jobs that were named elsewhere may come besides those that are
@@ -104,6 +107,7 @@ impl Config {
             notify: NotifyHosts::default(),
             faces: Faces::default(),
             monitoring: Monitoring::default(),
+            journal: None,
             tls: None,
             names_apart: false,
             keep_ended: KEEP_ENDED,

@@ -13,7 +13,7 @@ use gridrig_protocol::client::Client;
 use gridrig_service::http::metrics::table;
 use gridrig_service::http::{Labels, Monitoring, Samples};
 use gridrig_service::tls::ServerTls;
-use gridrig_service::{App, Service};
+use gridrig_service::{App, JournalSetup, Service};
 use std::sync::Arc;
 use tokio::task::JoinHandle;
 use utoipa_axum::router::OpenApiRouter;
@@ -32,6 +32,10 @@ impl Service for Config {
 
     fn keep_events(&self) -> usize {
         self.keep_events
+    }
+
+    fn journal(&self) -> Option<&JournalSetup> {
+        self.journal.as_ref()
     }
 
     fn tls(&self) -> Option<&ServerTls> {

@@ -6,6 +6,7 @@ mod faults;
 mod text;
 mod warnings;
 
+pub(crate) use faults::how_nodes_fail;
 pub(crate) use text::{human, steps};
 
 use crate::scenario::{Clock, Scenario, Warning};
@@ -81,7 +82,9 @@ pub struct FaultReport {
 }
 
 impl FaultReport {
-    fn of(plan: Option<FaultPlan>) -> Option<Self> {
+    /// What a plan comes to.
+    #[must_use]
+    pub fn of(plan: Option<FaultPlan>) -> Option<Self> {
         plan.map(|plan| FaultReport {
             links: plan.links.len() as u64,
             outages: plan.outages.len() as u64,
@@ -242,6 +245,9 @@ pub struct ClusterReport {
     /// Its share of the work of all domains that can reach it, were that
     /// spread over their clusters by capacity, and of what goes straight to it.
     pub even_load: Option<f64>,
+    /// How its nodes fail, in words; absent if they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub how_nodes_fail: Option<String>,
 }
 
 /// Predicts what a scenario will do with these workloads, which are those of
@@ -438,7 +444,8 @@ impl<'a> Facts<'a> {
 
     fn clusters(&self) -> Vec<ClusterReport> {
         let grid = &self.scenario.grid;
-        let report = grid.clusters.iter().map(|cluster| {
+        let report = grid.clusters.iter().zip(self.scenario.clusters());
+        let report = report.map(|(cluster, written)| {
             let (id, domain) = (cluster.config.id, cluster.domain);
             let direct = Entry::Cluster(id);
             let direct_s = self.entering.work_s_at(direct);
@@ -458,6 +465,7 @@ impl<'a> Facts<'a> {
                 jobs: self.entering.jobs_at(direct),
                 direct_load: self.load(direct_s, &[id]),
                 even_load: self.load(even_s, &[id]),
+                how_nodes_fail: how_nodes_fail(written),
             }
         });
         report.collect()

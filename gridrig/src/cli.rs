@@ -92,6 +92,17 @@ pub struct RunArgs {
     /// Overwrite run directories that exist
     #[arg(long)]
     pub force: bool,
+    /// Go on with a run in real time that was broken off: SCENARIO is its run directory,
+    /// or a folder of such, where finished runs stay as they are
+    #[arg(long, conflicts_with_all = ["out", "force", "no_out", "csv", "cell", "kill", "set", "seed", "clock", "no_journal", "processes"])]
+    pub resume: bool,
+    /// Keep no journals, which a run in real time writes to be gone on with
+    #[arg(long)]
+    pub no_journal: bool,
+    /// Run each service as a process of its own, restarted with its journal if it dies;
+    /// real clock only
+    #[arg(long, conflicts_with_all = ["no_journal", "no_out", "kill", "dashboard", "targets"])]
+    pub processes: bool,
     /// Write no run directory
     #[arg(long, conflicts_with_all = ["out", "force", "csv"])]
     pub no_out: bool,

@@ -19,7 +19,7 @@ pub(crate) mod trace;
 use crate::cli::{MonitoringArgs, ScenarioArgs};
 use crate::exit::Failure;
 use crate::scenario::Scenario;
-use crate::{init, interrupt, logging};
+use crate::{init, interrupt, logging, runner};
 use anyhow::{Context as _, anyhow, ensure};
 use clap::{CommandFactory, Parser};
 use gridrig_service::http::{Labels, Monitoring};
@@ -77,6 +77,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
             clap_complete::generate(shell, &mut Cli::command(), "gridrig", &mut script);
             print(&String::from_utf8_lossy(&script))
         }
+        Command::Service { order } => runner::serve(&order),
         Command::Man => {
             let mut page = Vec::new();
             clap_mangen::Man::new(Cli::command())

@@ -2,26 +2,35 @@
 //! is a service of its own on loopback, in a thread of its own, and every
 //! message crosses a socket between two listeners.
 
+mod configs;
 mod external;
 mod grid;
+mod journals;
 mod listener;
 mod outcome;
+mod processes;
 pub mod remote;
 #[cfg(test)]
 mod tests;
 mod watched;
 mod workdir;
 
+pub use configs::Configs;
+use configs::{Logs, Urls};
 pub use external::{outlet, slurm_setup};
 pub use grid::Services;
+pub use journals::Journals;
 pub use listener::Listener;
 pub use outcome::{Exchanged, RealOutcome};
+pub use processes::{Order, run_in_processes};
 pub use watched::SubmitterMetrics;
 pub use workdir::{BrokerLogs, workdir};
 
 use crate::scenario::external::External;
 use anyhow::{Context as _, ensure};
 use external::Supervisor;
+use futures_util::FutureExt as _;
+use gridrig_core::agent::ClientAgent;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::Grid;
@@ -31,13 +40,16 @@ use gridrig_core::time::{Decimal, SimDuration, SimTime, gcd};
 use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::{Recorder, RunClock, wall_length};
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
-use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, Progress};
+use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, PlayError, Played, Progress};
 use gridrig_scenario::document::Cluster;
 use gridrig_service::http::{AnswerFault, Monitoring};
+use gridrig_service::{Begun, JournalSetup};
 use listener::Elsewhere;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::io;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -76,6 +88,8 @@ pub struct RealOptions {
     pub listener: Listener,
     /// Brokers that are not ours.
     pub external: External,
+    /// The journals, from which the run goes on if they have something.
+    pub journals: Option<Journals>,
 }
 
 impl RealOptions {
@@ -88,6 +102,27 @@ impl RealOptions {
             run_id: run_id.to_owned(),
             ..RealOptions::default()
         }
+    }
+
+    /// The journal of a service with this name.
+    fn journal(&self, name: &str) -> Option<JournalSetup> {
+        self.journals.as_ref().map(|all| all.of(name))
+    }
+
+    fn known(&self, jobs: usize, is_external: bool, shift: SimDuration) -> outcome::Known {
+        outcome::Known {
+            jobs,
+            // Messages that an earlier life has received are counted nowhere.
+            has_faults: !self.faults.is_empty() || self.from() > SimTime::ZERO,
+            is_planned: self.planned.counts().is_some(),
+            is_external,
+            shift,
+        }
+    }
+
+    /// The instant of the run at which it goes on, or begins.
+    fn from(&self) -> SimTime {
+        self.journals.as_ref().map_or(SimTime::ZERO, Journals::from)
     }
 }
 
@@ -158,7 +193,7 @@ impl Started {
         );
         let mut options = options.clone();
         let workdir = external::prepare(grid, &mut options)?;
-        let clock = RunClock::waiting(speed);
+        let clock = RunClock::waiting_at(options.from(), speed);
         let services = Arc::new(Services::start(grid, &options, clock).await?);
         services.sessions_open().await;
         Ok(Started {
@@ -199,19 +234,23 @@ async fn conduct(
     let config = play_config(entries, outlets, clock, options);
     let (own, faults) = (Arc::clone(&services), options.faults.clone());
     let injecting = tokio::spawn(inject(own, faults, begin.shift, clock));
-    let recorder = Recorder::default();
+    let begun = begun(&config, submissions, options)?;
+    let (recorder, client) = (begun.recorder, (begun.agent, begun.journal));
     let watched = watched::watch(&services, options, submissions.len(), clock, &recorder)
         .context("the metrics cannot be offered")?;
     let listener = &options.listener;
     listener.listen(&services, grid, clock, &recorder, elsewhere);
-    let (mut stopped, stop_at) = (false, options.stop_at);
+    let (mut stopped, mut broke_off, stop_at) = (false, false, options.stop_at);
     let stop_at = stop_at.map_or(SimTime::MAX, |at| at + begin.shift);
+    let close = || options.journals.iter().for_each(Journals::close);
     let stop = async {
         tokio::select! {
             () = shutdown => stopped = true,
             () = clock.sleep_until(stop_at) => {}
-            () = services.failed() => {}
+            () = services.failed() => broke_off = true,
         }
+        // That the run is broken off is nothing that it is to remember.
+        close();
     };
     let observe = |mut now: Progress| {
         now.now = SimTime::ZERO + now.now.since(SimTime::ZERO + begin.shift);
@@ -220,27 +259,108 @@ async fn conduct(
         }
         progress(now);
     };
-    let played = player::play(&config, submissions, &recorder, stop, observe).await;
+    let played = player::go_on(&config, submissions, client, &recorder, stop, observe);
+    let played = unless_it_breaks_off(played).await;
+    close();
     injecting.abort();
-    let mut faults = match &mut external {
-        Some(external) => external.close().await,
-        None => Vec::new(),
-    };
+    let mut faults = Vec::new();
+    if let Some(external) = &mut external {
+        faults = external.close().await;
+    }
     services.wind_up().await;
     faults.extend(services.stop().await);
-    let mut played = played.context("the workload cannot be played")?;
-    played.interrupted = stopped;
-    let known = outcome::Known {
-        jobs: submissions.len(),
-        has_faults: !options.faults.is_empty(),
-        is_planned: options.planned.counts().is_some(),
-        is_external: external.is_some(),
-        shift: begin.shift,
-    };
-    let mut outcome = outcome::collect(&services, &recorder, played, faults, &known);
-    let said = external.map(|external| external.logs()).zip(workdir);
-    outcome.said = said.map(|(logs, dir)| BrokerLogs { dir, logs });
+    broke_off |= played.is_err();
+    let played = done(played, stopped, &mut faults)?;
+    let known = options.known(submissions.len(), external.is_some(), begin.shift);
+    let logs = (services.logs(), Some(&*services));
+    let mut outcome = outcome::collect(logs, &recorder, played, faults, &known);
+    let logs = external.map(|external| external.logs()).zip(workdir);
+    outcome.said = logs.map(|(logs, dir)| BrokerLogs { dir, logs });
+    outcome.broke_off = broke_off;
     Ok(outcome)
+}
+
+/// What the journals of a run tell that cannot go on, since one of them cannot be read
+/// to its end: what has happened until then, and why; `None` if all can be read.
+///
+/// # Errors
+/// When its services cannot be.
+pub fn recall(
+    grid: &Grid,
+    submissions: &[Submission],
+    options: &RealOptions,
+) -> anyhow::Result<Option<RealOutcome>> {
+    let journals = options.journals.as_ref();
+    let Some(journals) = journals.filter(|it| it.from() > SimTime::ZERO) else {
+        return Ok(None);
+    };
+    let (clock, urls) = (
+        RunClock::waiting_at(options.from(), options.speed),
+        Urls::nowhere(grid),
+    );
+    let mut recalled = Configs::of(grid, options, clock, &urls)?.recall();
+    let config = play_config(urls.entries(submissions), None, clock, options);
+    let machine = |_, _| config.client(submissions);
+    let client = gridrig_service::recall(&journals.of("client"), clock, machine);
+    let client = recalled.note(client);
+    let Some(until) = recalled.until else {
+        return Ok(None);
+    };
+    let own = client.take().into_iter().filter(|event| event.at < until);
+    let mut recorder = Recorder::default();
+    gridrig_drivers::real_time::replay(&own.collect::<Vec<_>>(), &mut recorder);
+    let Logs { brokers, lrms } = &mut recalled.logs;
+    for log in brokers.iter_mut().chain(lrms.values_mut()) {
+        log.retain(|event| event.at < until);
+    }
+    let played = Played {
+        interrupted: true,
+        ..Played::default()
+    };
+    let known = options.known(submissions.len(), false, SimDuration::ZERO);
+    let logs = (recalled.logs, None);
+    let mut outcome = outcome::collect(logs, &recorder, played, Vec::new(), &known);
+    outcome.unread = recalled.errors;
+    Ok(Some(outcome))
+}
+
+/// What a future answers, or the error for which an agent in it cannot go on.
+async fn unless_it_breaks_off<T>(future: impl Future<Output = T>) -> io::Result<T> {
+    let done = AssertUnwindSafe(future).catch_unwind().await;
+    done.map_err(|panic| match panic.downcast::<io::Error>() {
+        Ok(error) => *error,
+        Err(panic) => resume_unwind(panic),
+    })
+}
+
+/// What was played; a fault if the client could not go on.
+fn done(
+    played: io::Result<Result<Played, PlayError>>,
+    interrupted: bool,
+    faults: &mut Vec<String>,
+) -> anyhow::Result<Played> {
+    let played = played.unwrap_or_else(|error| {
+        faults.push(format!("the client broke off: {error}"));
+        Ok(Played::default())
+    });
+    Ok(Played {
+        interrupted,
+        ..played.context("the workload cannot be played")?
+    })
+}
+
+/// The client, as it begins or as its journal says.
+fn begun(
+    config: &PlayConfig,
+    submissions: &[Submission],
+    options: &RealOptions,
+) -> io::Result<Begun<ClientAgent>> {
+    let (clock, recorder) = (config.clock, Recorder::default());
+    let machine = |_, _| config.client(submissions);
+    match &options.journals {
+        None => Ok(Begun::anew(recorder, clock.now(), machine)),
+        Some(journals) => Begun::resume(&journals.of("client"), clock, recorder, machine),
+    }
 }
 
 fn play_config(

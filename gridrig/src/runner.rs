@@ -4,14 +4,20 @@
 mod cell;
 mod execute;
 mod observer;
+mod process;
 mod real;
 mod record;
+mod running;
 mod write;
 
+use cell::wanted;
 pub use cell::{Cell, CellNumber, cells};
 pub use observer::{Observation, Observer, Start};
+pub use process::serve;
 pub use real::{notes_of, tolerance};
 pub use record::{PolicyRun, ReplicationRuns};
+pub use running::{Gap, resume};
+use running::{Running, keeps_journals};
 
 use crate::check;
 use crate::exit::Failure;
@@ -58,6 +64,13 @@ pub struct RunOptions {
     pub force: bool,
     /// Whether `jobs.csv` is written too.
     pub csv: bool,
+    /// Whether a run in real time is written down only when it is over.
+    pub no_journal: bool,
+    /// Whether each service is a process of its own: real time only.
+    pub processes: bool,
+    /// Whether runs are gone on with that were broken off, and those begun that never
+    /// were; what is over stays.
+    pub resume: bool,
     /// Services that die on the way, each `NAME@TIME`: real time only.
     pub kill: Vec<String>,
     /// How the services are monitored: real time only.
@@ -67,9 +80,10 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// Whether the cell at a position, from 0, is to run.
-    fn wants(&self, position: usize) -> bool {
-        self.cell.is_none_or(|cell| cell.number == position + 1)
+    /// Whether this cell is to run.
+    fn wants(&self, number: CellNumber, cell: &Cell) -> anyhow::Result<bool> {
+        let is_meant = self.cell.is_none_or(|wanted| wanted == number);
+        Ok(is_meant && (!self.resume || Running::of(cell, self)?.is_some()))
     }
 }
 
@@ -80,6 +94,8 @@ pub struct Executed {
     pub log: EventLog,
     /// Whether somebody broke it off.
     pub interrupted: bool,
+    /// Whether it cannot be gone on with, since a journal cannot be read.
+    pub is_cut: bool,
     /// Whether jobs were lost without an end because a service died.
     pub lost: bool,
     /// How late a timer may have been, in run time: zero in virtual time.
@@ -90,11 +106,14 @@ pub struct Executed {
     pub fault_counts: Option<FaultCounts>,
     /// What a reader has to know of how it went.
     pub notes: Vec<String>,
+    /// When nobody ran it.
+    pub gaps: Vec<Gap>,
     /// What brokers that are not ours have said.
     pub said: Option<BrokerLogs>,
 }
 
 /// The workloads of a replication, read and reduced once for all policies.
+#[derive(Default)]
 pub struct Load {
     /// What is known of each workload, in file order.
     pub workloads: Vec<WorkloadInfo>,
@@ -270,25 +289,28 @@ fn tell_choices(spec: &WorkloadSpec, prepared: &Prepared) {
 /// written stays.
 pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationRuns>, Failure> {
     let replications = refuse(scenario, options)?;
+    let wanted = wanted(scenario, &replications, options)?;
     if let Some(watch) = &options.watch {
         watch.begin(scenario, &replications);
     }
-    let mut before = 0;
+    let mut claims = !options.resume && keeps_journals(scenario, options);
     let mut all: Vec<ReplicationRuns> = Vec::new();
-    for replication in &replications {
-        let mut cells: Vec<(usize, Cell)> = (before..).zip(cells(scenario, replication)).collect();
-        before += cells.len();
-        cells.retain(|(position, _)| options.wants(*position));
+    for (replication, cells) in replications.iter().zip(&wanted) {
         if cells.is_empty() {
             continue;
         }
         let load = Load::prepare(replication)?;
         refuse_impossible(&replication.scenario, &load)?;
+        if std::mem::take(&mut claims) {
+            let all = wanted.iter().flatten();
+            all.clone()
+                .try_for_each(|it| running::claim(it, scenario, options))?;
+        }
         let mut runs: Vec<PolicyRun> = Vec::new();
-        for (position, cell) in &cells {
+        for (position, cell) in cells {
             let pooled = cell.replication.pooled.then(|| load.pooled());
             let load = pooled.as_ref().unwrap_or(&load);
-            runs.push(run_cell(cell, load, options, *position)?);
+            runs.push(run_cell(cell, load, options, position.number - 1)?);
             if runs.last().is_some_and(|run| run.interrupted) {
                 all.push(ReplicationRuns::new(replication, runs));
                 return Ok(all);
@@ -326,23 +348,19 @@ pub fn refuse(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Vec<R
             bail!("--kill needs services to kill (expected --clock real)");
         }
     }
-    let replications = scenario.replications();
-    let mut count = 0;
-    for replication in &replications {
-        for cell in cells(scenario, replication) {
-            if options.wants(count) {
-                write::describe(&cell.replication)?;
-                write::refuse_existing(&cell, options)?;
-            }
-            count += 1;
-        }
-    }
-    if let Some(CellNumber { number, of }) = options.cell.filter(|cell| cell.of != count) {
+    if options.processes && !keeps_journals(scenario, options) {
         bail!(
-            "--cell {number}/{of}: {} has {count} cells (expected k/{count} with k from 1 to \
-             {count}; policies are innermost)",
-            scenario.name
+            "--processes: expected --clock real and services that keep journals: no external \
+             broker, no real LRMS, no interfaces of other systems"
         );
+    }
+    for text in &options.kill {
+        real::kill(&scenario.grid, text)?;
+    }
+    let replications = scenario.replications();
+    for (_, cell) in wanted(scenario, &replications, options)?.iter().flatten() {
+        write::describe(&cell.replication)?;
+        write::refuse_existing(cell, options)?;
     }
     Ok(replications)
 }
@@ -366,6 +384,8 @@ fn run_cell(
     let progress = Progress::new(&label, load.submissions.len());
     let options = &RunOptions {
         monitoring: monitor::of_run(replication, policy, &options.monitoring),
+        // What is there is its own.
+        force: options.force || keeps_journals(scenario, options),
         ..options.clone()
     };
     let start = Start {
@@ -377,8 +397,18 @@ fn run_cell(
     };
     let watch = options.watch.as_ref();
     let watching = watch.map(|watch| watch.start(position, &start));
-    let executed = execute::execute(&start, options, &progress, watching)?;
+    let mut running = match keeps_journals(scenario, options) {
+        true => Running::of(cell, options)?,
+        false => None,
+    };
+    let executed = execute::execute(&start, options, &progress, watching, running.as_mut())?;
     let run = conclude(cell, &grid, load, &executed, options)?;
+    match running {
+        Some(running) if executed.is_cut => running.give_up()?,
+        Some(running) if run.interrupted => running.say(),
+        Some(running) => running.end()?,
+        None => {}
+    }
     if let Some(watch) = watch {
         watch.finish(position, &run);
     }

@@ -1,9 +1,10 @@
 //! The table at the end of a run: which policy did better, on the same jobs.
 
+use crate::check::{FaultReport, how_nodes_fail};
 use crate::runner::{PolicyRun, ReplicationRuns};
 use crate::scenario::Scenario;
-use crate::words::{counts, list};
-use gridrig_core::broker::{LocalInfo, OwnDispatch};
+use crate::words::{counts, list, many};
+use gridrig_core::broker::{Blocking, Commit, LocalInfo, OwnDispatch};
 use gridrig_core::grid::Grid;
 use gridrig_core::time::Decimal;
 use gridrig_results::compare::{self, CompareError, OnCommonJobs};
@@ -52,17 +53,23 @@ fn settings(text: &mut String, scenario: &Scenario) {
         let own = if is_debited { "debited" } else { "ignored" };
         let is_fresh = broker.local_info == LocalInfo::Fresh;
         let info = if is_fresh { "fresh" } else { "exchange" };
-        let mut wandering = String::new();
+        let mut unusual = String::new();
         if broker.ttl != broker.max_hops {
-            let _ = write!(wandering, ", ttl {}", broker.ttl);
+            let _ = write!(unusual, ", ttl {}", broker.ttl);
+        }
+        if broker.commit == Commit::Late {
+            unusual.push_str(", commit late");
+        }
+        if broker.blocking == Blocking::Skip {
+            unusual.push_str(", blocking skip");
         }
         if broker.origin_promotion != Decimal::ONE {
-            let _ = write!(wandering, ", origin_promotion {}", broker.origin_promotion);
+            let _ = write!(unusual, ", origin_promotion {}", broker.origin_promotion);
         }
         let _ = writeln!(
             text,
             "  domain {}: {}; cycle {} from {}, exchange {}, tie {}, own_dispatch {own}, \
-             local_info {info}, max_hops {}{wandering}, lrms_latency {}{}",
+             local_info {info}, max_hops {}{unusual}, lrms_latency {}{}",
             domain.name,
             clusters(grid, &domain.clusters),
             broker.interval,
@@ -77,6 +84,14 @@ fn settings(text: &mut String, scenario: &Scenario) {
     if grid.domains.is_empty() {
         let all: Vec<_> = grid.clusters.iter().map(|c| c.config.id).collect();
         let _ = writeln!(text, "  no broker; {}", clusters(grid, &all));
+    }
+    for (cluster, written) in grid.clusters.iter().zip(scenario.clusters()) {
+        if let Some(how) = how_nodes_fail(written) {
+            let _ = writeln!(text, "  cluster {}: {how}", cluster.name);
+        }
+    }
+    if let Some(faults) = FaultReport::of(scenario.fault_plan()) {
+        let _ = writeln!(text, "  faults: {faults}");
     }
     for workload in &scenario.workloads {
         if let Some(draw) = &workload.draw {
@@ -245,15 +260,28 @@ fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
         if !other.is_empty() {
             let _ = writeln!(text, "{}: {other}", run.name());
         }
+        let mut wrong = String::new();
+        if let Some(lost) = &run.summary.node_failures {
+            let requeues = many(lost.requeues, "requeue");
+            let failed = many(lost.failed_jobs, "failed job");
+            let lost_h = lost.lost_processor_s / 3600.0;
+            let _ = write!(
+                wrong,
+                "; nodes that failed: {requeues}, {failed}, {lost_h:.1} processor-hours lost"
+            );
+        }
         if let Some(faults) = &run.summary.faults {
+            let faults = faults.iter().map(|(kind, count)| format!("{kind} {count}"));
+            let _ = write!(wrong, "; faults: {}", list(faults));
+        }
+        if !wrong.is_empty() {
             let finished = 100.0 * jobs.completed as f64 / jobs.submitted.max(1) as f64;
             let goodput_h = run.summary.goodput_processor_s / 3600.0;
             let _ = writeln!(
                 text,
-                "{}: {finished:.2} % of the jobs finished, goodput {goodput_h:.1} processor-hours; \
-                 faults: {}",
-                run.name(),
-                counts(faults)
+                "{}: {finished:.2} % of the jobs finished, goodput {goodput_h:.1} \
+                 processor-hours{wrong}",
+                run.name()
             );
         }
         let worst = run.summary.submission_lag_ns_max.filter(|max| *max > 0);

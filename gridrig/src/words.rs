@@ -16,6 +16,12 @@ pub fn counts<N: Display>(all: impl IntoIterator<Item = (impl Display, N)>) -> S
     )
 }
 
+/// A number of things that have a plain plural, such as `1 outage` or `2 outages`.
+pub fn many(number: u64, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}
+
 /// Bytes as hexadecimal digits.
 pub fn hex(bytes: impl AsRef<[u8]>) -> String {
     let bytes = bytes.as_ref().iter();

@@ -17,15 +17,15 @@ pub use played::{Handover, Played, Progress, Unseen};
 use crate::observation::{LogReader, Owner, Owners};
 use crate::outlet::{Outlet, SubmitRequest};
 use gridrig_core::agent::{
-    Agent as _, Arrival, ClientAgent, ClientInput, ClientSetup, Due, Fate, Freeze, FromClient,
-    GivenUp, LogsRead, Observation, Participant as _, ToEntry,
+    Agent as _, Arrival, ClientAgent, ClientInput, ClientSetup, Due, Envelope, Fate, Freeze,
+    FromClient, GivenUp, LogsRead, Observation, Participant as _, Resumed, ToEntry, Undelivered,
 };
-use gridrig_core::event::MessageKind;
+use gridrig_core::event::{EventKind, MessageKind};
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, Submission};
-use gridrig_core::time::{SimDuration, SimTime, WallTime};
+use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::faults::Faults;
-use gridrig_drivers::real_time::{Delivery, Driven, Recorder, RunClock, wall_length};
+use gridrig_drivers::real_time::{Delivery, Driven, Journal, Recorder, RunClock, wall_length};
 use gridrig_protocol::client::{Client, ClientError};
 use gridrig_protocol::tag::Tags;
 use sender::{Heard, Senders};
@@ -109,6 +109,31 @@ pub async fn play(
     submissions: &[Submission],
     recorder: &Recorder,
     stop: impl Future<Output = ()>,
+    progress: impl FnMut(Progress),
+) -> Result<Played, PlayError> {
+    let client = config.client(submissions);
+    go_on(
+        config,
+        submissions,
+        (client.into(), None),
+        recorder,
+        stop,
+        progress,
+    )
+    .await
+}
+
+/// The same with a client that has begun already, as its journal says if it has one;
+/// `recorder` knows what happened before.
+///
+/// # Errors
+/// [`PlayError`], before anything is submitted.
+pub async fn go_on(
+    config: &PlayConfig,
+    submissions: &[Submission],
+    (client, journal): (Resumed<ClientAgent>, Option<Journal<ClientInput>>),
+    recorder: &Recorder,
+    stop: impl Future<Output = ()>,
     mut progress: impl FnMut(Progress),
 ) -> Result<Played, PlayError> {
     config.knows_all(submissions)?;
@@ -118,15 +143,15 @@ pub async fn play(
     let (heard_in, mut heard) = mpsc::unbounded_channel();
     let (observed_in, mut observed) = mpsc::unbounded_channel();
     let readers = Readers::start(config, &http, &tags, submissions, &observed_in);
-    let client = ClientAgent::new(config.client(), submissions.into());
     let mut player = Player {
         config,
         jobs: submissions.len(),
-        client: Driven::new(client, WallTime::ZERO, recorder.clone(), None),
+        client: Driven::new(client.agent, client.wall, recorder.clone(), journal),
         senders: Senders::new(config, &http, &tags, reports_in, heard_in),
         played: Played::default(),
         errors: BTreeMap::new(),
     };
+    player.resume(client.unanswered, recorder);
     tokio::pin!(stop);
     let mut tick = tokio::time::interval(PROGRESS);
     loop {
@@ -177,7 +202,13 @@ impl PlayConfig {
         })
     }
 
-    fn client(&self) -> ClientSetup {
+    /// The client of these jobs, as it begins.
+    #[must_use]
+    pub fn client(&self, submissions: &[Submission]) -> ClientAgent {
+        ClientAgent::new(self.setup(), submissions.into())
+    }
+
+    fn setup(&self) -> ClientSetup {
         let outlets = &self.outlets;
         let ours = self.entries.keys().copied();
         let ours = ours.filter(|entry| !outlets.ways.contains_key(entry));
@@ -205,6 +236,27 @@ struct Player<'a> {
 }
 
 impl Player<'_> {
+    /// Says again what it does not know to have arrived. A question for ends is not
+    /// said again, since the client asks by itself.
+    fn resume(&mut self, unanswered: Vec<Envelope<FromClient>>, recorder: &Recorder) {
+        let counts = recorder.counts();
+        let handed_over = counts
+            .events()
+            .find(|(kind, _)| *kind == EventKind::Submitted);
+        self.played.handover.submitted = handed_over.map_or(0, |(_, count)| count as usize);
+        let mut asked = BTreeMap::new();
+        for envelope in unanswered {
+            match envelope.message.said {
+                ToEntry::Ends { .. } => drop(asked.insert(envelope.message.to, envelope)),
+                _ => self.senders.send_again(envelope),
+            }
+        }
+        for envelope in asked.into_values() {
+            let result = Err(Undelivered::Busy);
+            self.tell(Fate { envelope, result });
+        }
+    }
+
     /// What is due: jobs that are handed over late have the instant at which they
     /// are in the log. Answers when the next one is.
     fn catch_up(&mut self) -> SimTime {

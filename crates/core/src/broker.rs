@@ -8,7 +8,7 @@ mod removal;
 mod survey;
 mod view;
 
-pub use crate::policy::{LocalInfo, OwnDispatch};
+pub use crate::policy::{Blocking, Commit, LocalInfo, OwnDispatch};
 pub use access::Access;
 pub use config::{BrokerConfig, Neighbour, PeerConfig};
 pub use view::Pending;

@@ -20,6 +20,7 @@ use crate::placement::{ClassId, Nodes, Part, PlacementRun};
 use crate::queue::Slot;
 use crate::resource::Resources;
 use crate::time::{SimDuration, SimTime};
+use failures::Down;
 use jobs::{Classes, Job, JobTable, Running};
 use schedule::Scheduler;
 use std::cmp::Reverse;
@@ -109,13 +110,14 @@ pub enum JobStatus {
 /// - Getters: [`resources`](Self::resources), [`sample`](Self::sample),
 ///   [`query`](Self::query), [`queued`](Self::queued), [`busy`](Self::busy).
 /// - Commands: [`submit`](Self::submit), [`cancel`](Self::cancel),
-///   [`finish`](Self::finish), [`fail`](Self::fail); of a real LRMS also
+///   [`finish`](Self::finish), [`fail`](Self::fail),
+///   [`change_nodes`](Self::change_nodes); of a real LRMS also
 ///   [`start`](Self::start_outside).
 /// - Time: ask [`poll_timeout`](Self::poll_timeout) after any change; when it
 ///   is due, call [`handle_completions`](Self::handle_completions), then
 ///   [`handle_node_changes`](Self::handle_node_changes) and, once everything
-///   else of the instant has happened, [`handle_pass`](Self::handle_pass). A job of
-///   length 0 that starts in the pass ends in a new round of the same instant.
+///   else of the instant has happened, [`handle_pass`](Self::handle_pass). A job of length 0 that starts in the
+///   pass ends in a new round of the same instant.
 ///
 /// Time only moves forward: what is told late happens at the instant of the
 /// latest change. In a cluster that a real LRMS runs nothing happens by itself.
@@ -131,7 +133,7 @@ pub struct Cluster {
     history: LoadHistory,
     work: Work,
     /// Nodes that are down, and why.
-    down: BTreeMap<(u16, u32), u32>,
+    down: BTreeMap<(u16, u32), Down>,
     down_processors: u32,
     /// How many of the planned changes have been made.
     changes_made: usize,

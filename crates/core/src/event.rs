@@ -305,6 +305,7 @@ macro_rules! event_kinds {
         /// life of a job; where services told of a job at one instant, it
         /// decides what came first.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub enum EventKind {
             $(#[doc = $means] $kind,)+
         }

@@ -213,6 +213,7 @@ impl<'a> From<&'a JobSpec> for JobRequest<'a> {
 
 /// Where a submission enters the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Entry {
     /// At a domain's broker.
     Domain(DomainId),

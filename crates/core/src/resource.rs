@@ -101,6 +101,32 @@ impl Resources {
         self.nodes
     }
 
+    /// The position of the resource, and in it of the node, that this name stands for:
+    /// nodes are `n1`, `n2`, ... over all resources in file order.
+    #[must_use]
+    pub fn node_named(&self, name: &str) -> Option<(u16, u32)> {
+        let number = name.strip_prefix('n')?;
+        let mut node = number.parse::<u32>().ok()?.checked_sub(1)?;
+        if number.starts_with(['0', '+']) {
+            return None;
+        }
+        for (group, resource) in self.groups.iter().zip(0..) {
+            match node.checked_sub(group.count) {
+                None => return Some((resource, node)),
+                Some(left) => node = left,
+            }
+        }
+        None
+    }
+
+    /// The name of a node of a resource, the other way round.
+    #[must_use]
+    pub fn node_name(&self, resource: u16, node: u32) -> String {
+        let before = self.groups.iter().take(usize::from(resource));
+        let before: u64 = before.map(|group| u64::from(group.count)).sum();
+        format!("n{}", before + u64::from(node) + 1)
+    }
+
     /// The names of all generic resources that nodes have here, without their types
     /// and in order.
     #[must_use]

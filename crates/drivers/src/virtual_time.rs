@@ -10,12 +10,15 @@ mod around;
 mod message;
 mod order;
 mod run;
+mod watch;
 
 pub use agents::run_with_faults;
 pub use run::run;
+pub use watch::{Meeting, Met, Step};
 
 use gridrig_core::ids::JobId;
 use gridrig_core::time::SimTime;
+use std::cell::RefCell;
 
 /// A request to remove a job at an instant, made where the job came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,8 @@ pub struct Options<'a> {
     pub stop_at: Option<SimTime>,
     /// Jobs to remove on the way.
     pub cancellations: &'a [Cancellation],
+    /// Where it is noted what each message meets, with faults.
+    pub meetings: Option<&'a RefCell<Vec<Meeting>>>,
 }
 
 /// How a run went.

@@ -11,6 +11,7 @@ mod event;
 mod generic;
 mod info;
 mod job;
+mod node;
 mod notice;
 mod place;
 mod problem;
@@ -24,6 +25,7 @@ pub use info::{
     MeanReport, NodeGroup, PeerInfo, PeerList, RoleChange, SessionInfo,
 };
 pub use job::{JobList, JobReceipt, JobStatus, JobSubmission};
+pub use node::{NodeList, NodeState};
 pub use notice::{JobNotice, LetterName, NoticeKind};
 pub use place::{Place, PlaceKind, PlacementReport};
 pub use problem::Problem;

@@ -91,6 +91,8 @@ pub enum Rule {
     Readable,
     /// A file is the one that the run wrote.
     Unchanged,
+    /// The numbers of tables and summary are those that the events give.
+    Rebuilt,
     /// Events are about jobs of the workload, which has each id once.
     KnownJob,
     /// A job is submitted once.

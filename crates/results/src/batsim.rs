@@ -70,7 +70,7 @@ fn fields<'a>(
     let at = |time: Option<SimTime>| shown(time.map(|time| time.since(SimTime::ZERO)));
     [
         row.job.0.to_string().into(),
-        table.workload(row.label.workload).into(),
+        table.workload(row.label.workload),
         // Batsim's profile says what a job does; here it is a length.
         job.spec.run_time.seconds().to_string().into(),
         at(row.submit),
@@ -92,7 +92,7 @@ fn fields<'a>(
         processors.into(),
         "".into(),
         row.cluster
-            .map_or(Cow::Borrowed(""), |id| table.names().cluster(id).into()),
+            .map_or(Cow::Borrowed(""), |id| table.names().cluster(id)),
     ]
 }
 

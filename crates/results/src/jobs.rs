@@ -10,6 +10,7 @@ use gridrig_core::event::MessageKind;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobLabel, Reason};
 use gridrig_core::time::{SimDuration, SimTime};
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use strum::{IntoStaticStr, VariantArray};
 
@@ -146,6 +147,18 @@ impl JobRow {
         Some(seconds(difference(self.start?, self.submit?)))
     }
 
+    /// start - queued in seconds: its time in the queue of the LRMS.
+    #[must_use]
+    pub fn queue_s(&self) -> Option<f64> {
+        Some(seconds(difference(self.start?, self.queued?)))
+    }
+
+    /// response / actual run time; `None` for a run time of 0.
+    #[must_use]
+    pub fn slowdown(&self) -> Option<f64> {
+        ratio(difference(self.finish?, self.submit?), self.run_time()?)
+    }
+
     /// finish - submit in seconds.
     #[must_use]
     pub fn response_s(&self) -> Option<f64> {
@@ -216,6 +229,8 @@ pub struct ClusterInfo {
     pub domain: Option<DomainId>,
     /// All processors.
     pub processors: u32,
+    /// The sum of their speeds, in parts of 1e-9.
+    pub speeds: u128,
     /// Time between scheduling passes, 0 if event-driven.
     pub pass_interval: SimDuration,
     /// When how many of the processors went down (above 0) or came up (below), in
@@ -267,9 +282,9 @@ impl JobTable {
     /// The name of the workload at this position of the scenario; its number
     /// if it has none.
     #[must_use]
-    pub fn workload(&self, index: u16) -> String {
+    pub fn workload(&self, index: u16) -> Cow<'_, str> {
         let known = self.workloads.get(usize::from(index));
-        known.cloned().unwrap_or_else(|| index.to_string())
+        known.map_or_else(|| index.to_string().into(), Cow::from)
     }
 
     /// Names of the workloads, in the order of the scenario.

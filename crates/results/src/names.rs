@@ -4,6 +4,7 @@ use gridrig_core::event::{Event, Party, Value};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Reason};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names by id, and ids by name.
@@ -15,6 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Names {
     domains: Vec<String>,
     clusters: Vec<String>,
+    /// The same as parties.
+    brokers: Vec<String>,
+    lrmss: Vec<String>,
     by_text: BTreeMap<String, Party>,
 }
 
@@ -28,30 +32,36 @@ impl Names {
             let long = domain.map(|domain| format!("{domain}/{}", cluster.name));
             (cluster.name.clone(), long)
         }));
-        let brokers = (0..).map(|n| Party::Broker(DomainId(n))).zip(&domains);
-        let lrmss = (0..).map(|n| Party::Lrms(ClusterId(n))).zip(&clusters);
-        let brokers = brokers.map(|(party, name)| (format!("broker:{name}"), party));
-        let lrmss = lrmss.map(|(party, name)| (format!("lrms:{name}"), party));
+        let shown =
+            |of: &[String], class| of.iter().map(|name| format!("{class}:{name}")).collect();
+        let brokers: Vec<String> = shown(&domains, "broker");
+        let lrmss: Vec<String> = shown(&clusters, "lrms");
+        let ids = (0..).map(|n| Party::Broker(DomainId(n)));
+        let of_brokers = brokers.iter().cloned().zip(ids);
+        let ids = (0..).map(|n| Party::Lrms(ClusterId(n)));
+        let of_lrmss = lrmss.iter().cloned().zip(ids);
         let client = ("client".to_owned(), Party::Client);
         Names {
-            by_text: brokers.chain(lrmss).chain([client]).collect(),
+            by_text: of_brokers.chain(of_lrmss).chain([client]).collect(),
             domains,
             clusters,
+            brokers,
+            lrmss,
         }
     }
 
     /// A domain's name; `domain N` if it is not of this grid.
     #[must_use]
-    pub fn domain(&self, id: DomainId) -> String {
+    pub fn domain(&self, id: DomainId) -> Cow<'_, str> {
         let known = self.domains.get(id.index());
-        known.cloned().unwrap_or_else(|| id.to_string())
+        known.map_or_else(|| id.to_string().into(), Cow::from)
     }
 
     /// A cluster's name; `cluster N` if it is not of this grid.
     #[must_use]
-    pub fn cluster(&self, id: ClusterId) -> String {
+    pub fn cluster(&self, id: ClusterId) -> Cow<'_, str> {
         let known = self.clusters.get(id.index());
-        known.cloned().unwrap_or_else(|| id.to_string())
+        known.map_or_else(|| id.to_string().into(), Cow::from)
     }
 
     /// All domains.
@@ -61,17 +71,23 @@ impl Names {
 
     /// `client`, `broker:DOMAIN` or `lrms:CLUSTER`.
     #[must_use]
-    pub fn party(&self, party: Party) -> String {
+    pub fn party(&self, party: Party) -> Cow<'_, str> {
         match party {
-            Party::Client => "client".to_owned(),
-            Party::Broker(id) => format!("broker:{}", self.domain(id)),
-            Party::Lrms(id) => format!("lrms:{}", self.cluster(id)),
+            Party::Client => "client".into(),
+            Party::Broker(id) => match self.brokers.get(id.index()) {
+                Some(known) => known.into(),
+                None => format!("broker:{id}").into(),
+            },
+            Party::Lrms(id) => match self.lrmss.get(id.index()) {
+                Some(known) => known.into(),
+                None => format!("lrms:{id}").into(),
+            },
         }
     }
 
     /// Where a submission enters, as the party that takes it.
     #[must_use]
-    pub fn entry(&self, entry: Entry) -> String {
+    pub fn entry(&self, entry: Entry) -> Cow<'_, str> {
         self.party(entry.into())
     }
 

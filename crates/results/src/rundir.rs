@@ -5,6 +5,7 @@
 //! disk and then renamed, the manifest last: a directory with a manifest is
 //! complete.
 
+mod audited;
 mod batch;
 mod columns;
 mod csv;
@@ -22,6 +23,7 @@ mod table_columns;
 mod tables;
 
 pub use self::csv::{CsvError, write_csv};
+pub use audited::audit_run_dir;
 pub use batch::MOST_ROWS;
 pub use events::UnreadableRow;
 pub use gridrig_scenario::grid::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
@@ -36,7 +38,7 @@ pub use open::{open_file, read_file};
 pub use placements::{Placements, read_placements};
 pub use ran::Ran;
 pub(crate) use read::is_unchanged;
-pub use read::{Run, audit_run_dir, read, read_grid};
+pub use read::{Run, read, read_grid};
 pub use series::{ClusterSeries, SeriesPoint, read_series};
 pub use table_columns::{Codes, TableColumns};
 
@@ -69,6 +71,8 @@ pub mod names {
     pub const BATSIM: &str = "jobs.csv";
     /// What people say about the run: tags, a note.
     pub const LABELS: &str = "labels.json";
+    /// What it takes to go on with a run that is not over.
+    pub const RUNNING: &str = "running.json";
     /// Every file that a run directory may hold by us: first the manifest, and
     /// then those that nothing but a run has.
     pub(crate) const ALL: [&str; 8] = [
@@ -241,11 +245,11 @@ pub fn write(dir: &Path, force: bool, run: &RunFiles<'_>) -> Result<(), RunDirEr
     let scenario = file::write_bytes(dir, names::SCENARIO, run.scenario.as_bytes())?;
     let files = BTreeMap::from([
         (names::SCENARIO.to_owned(), scenario),
-        (names::JOBS.to_owned(), job_columns::write(dir, run)?),
-        (names::HOPS.to_owned(), tables::write_hops(dir, run.table)?),
+        (names::JOBS.to_owned(), job_columns::table(run).write(dir)?),
+        (names::HOPS.to_owned(), tables::hops(run.table).write(dir)?),
         (
             names::SERIES.to_owned(),
-            tables::write_series(dir, run.table, &series)?,
+            tables::series(run.table, &series).write(dir)?,
         ),
         (
             names::EVENTS.to_owned(),
@@ -315,7 +319,10 @@ pub fn write_file(dir: &Path, name: &str, text: &[u8]) -> Result<(), RunDirError
 }
 
 /// Removes a file of a run directory, if it is there.
-pub(crate) fn remove_file(dir: &Path, name: &str) -> Result<(), RunDirError> {
+///
+/// # Errors
+/// Errors of the file system.
+pub fn remove_file(dir: &Path, name: &str) -> Result<(), RunDirError> {
     let path = dir.join(name);
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -325,7 +332,11 @@ pub(crate) fn remove_file(dir: &Path, name: &str) -> Result<(), RunDirError> {
     }
 }
 
-fn prepare(dir: &Path, force: bool) -> Result<(), RunDirError> {
+/// Makes a run directory, and the directories above it, for a run that is to be.
+///
+/// # Errors
+/// As [`write()`].
+pub fn prepare(dir: &Path, force: bool) -> Result<(), RunDirError> {
     let is_new = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
     let new: Vec<&Path> = dir.ancestors().take_while(is_new).collect();
     fs::create_dir_all(dir).map_err(RunDirError::io("make the directory", dir))?;

@@ -1,5 +1,6 @@
 //! The figures of a run, as `--json` prints them.
 
+mod further;
 mod load;
 mod tally;
 
@@ -179,6 +180,15 @@ pub struct RunSummary {
     /// The job metrics.
     #[serde(flatten)]
     pub metrics: Metrics,
+    /// response / actual run time; without run times of 0.
+    pub slowdown: Distribution,
+    /// start - queued, of every job that started.
+    pub queue_s: Distribution,
+    /// Further figures, by the names of [`FURTHER`](crate::threshold::FURTHER).
+    #[serde(flatten)]
+    pub further: BTreeMap<&'static str, Option<f64>>,
+    /// Processor-seconds at speed 1.0 of the completed measured jobs, by size class.
+    pub goodput_by_size: BTreeMap<&'static str, f64>,
     /// The measured jobs: those submitted in the measured interval.
     pub measured: JobCounts,
     /// Where the measured interval begins.
@@ -239,6 +249,7 @@ impl RunSummary {
         let tally::Tally { jobs, measured, .. } = tally;
         let makespan_s = tally.makespan().map(SimDuration::as_secs_f64);
         known.warnings.extend(bias_warning(measure, &jobs));
+        known.warnings.extend(tau_warning(measure, tally.shortest));
         let have_failed = table.clusters().iter().any(|info| !info.down.is_empty());
         let node_failures = have_failed.then(|| NodeFailures {
             requeues: tally.requeues,
@@ -247,7 +258,12 @@ impl RunSummary {
             down_processor_s: load.down() as f64 / 1e9,
             finished_share: share(measured.completed, measured.submitted),
         });
+        let sent = MessageKind::ALL.iter().map(|kind| table.messages(*kind));
         RunSummary {
+            further: tally.further.figures((jobs, measured), sent.sum(), &load),
+            goodput_by_size: tally.further.by_size(),
+            slowdown: Distribution::of(tally.slowdown),
+            queue_s: Distribution::of(tally.queue_s),
             jobs,
             forwarding_ratio: share(tally.forwarded, measured.submitted),
             makespan_s,
@@ -285,6 +301,18 @@ fn bias_warning(measure: &Measure, jobs: &JobCounts) -> Option<String> {
             "the run stopped at the last arrival with {} of {} jobs unfinished: mean wait times \
              and delays are too low",
             jobs.unfinished, jobs.submitted
+        )
+    })
+}
+
+/// Below the shortest run tau bounds no slowdown.
+fn tau_warning(measure: &Measure, shortest: Option<SimDuration>) -> Option<String> {
+    shortest.filter(|shortest| measure.tau < *shortest).map(|shortest| {
+        format!(
+            "tau is {:.3} s and the shortest run takes {:.3} s: bounded slowdown is the slowdown \
+             without a bound",
+            measure.tau.as_secs_f64(),
+            shortest.as_secs_f64()
         )
     })
 }

@@ -41,7 +41,7 @@ const HARMLESS: [(&str, &str); 23] = [
     ("domain", "name provides"),
     (
         "domain.broker",
-        "interval exchange phase max_hops ttl origin_promotion own_dispatch local_info \
+        "interval exchange phase max_hops ttl origin_promotion own_dispatch commit blocking local_info \
          lrms_latency queue_window utilization_window drain",
     ),
     ("link", "between provides latency protocol bandwidth_mib_s"),
@@ -74,7 +74,12 @@ const OURS: [(&str, &str); 2] = [
 ];
 
 /// Keys of files that are read.
-const FILES: [&str; 3] = ["workload.trace", "workload.model", "cluster.resources"];
+const FILES: [&str; 4] = [
+    "workload.trace",
+    "workload.model",
+    "cluster.resources",
+    "cluster.node_failures_file",
+];
 
 /// Refuses the first value that leads to a program, to another system, or to a
 /// file that is not among those that may be read.

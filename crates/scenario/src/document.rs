@@ -161,9 +161,9 @@ pub struct Workload {
 #[serde(deny_unknown_fields, expecting = "a table")]
 pub struct Draw {
     /// Architectures with their weights. Default: none is wanted.
-    pub architecture: Option<BTreeMap<String, Weight>>,
+    pub architecture: Option<At<BTreeMap<String, Weight>>>,
     /// Operating systems with their weights. Default: none is wanted.
-    pub os: Option<BTreeMap<String, Weight>>,
+    pub os: Option<At<BTreeMap<String, Weight>>>,
     /// The least and the most jobs in a row that want the same of both. Default
     /// [3, 6].
     pub burst: Option<At<Vec<Count>>>,

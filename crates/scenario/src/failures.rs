@@ -1,5 +1,5 @@
 //! When nodes fail and are repaired: what a scenario says of it, drawn from the
-//! seed of a run.
+//! seed of a run or read from a file.
 
 use crate::Scenario;
 use crate::faults::Failures;
@@ -11,6 +11,14 @@ use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 
 impl Scenario {
+    /// What is written in the files of failures, by the name of the cluster.
+    pub fn failure_files(&self) -> impl Iterator<Item = (&str, &str)> {
+        let clusters = self.grid.clusters.iter().zip(self.clusters());
+        clusters.filter_map(|(of_grid, cluster)| {
+            Some((&*of_grid.name, &*cluster.failures.as_ref()?.text))
+        })
+    }
+
     /// Gives the clusters of a grid the failures of their nodes: outages as they
     /// are written, and failures drawn up to twice the time at which the last of
     /// these jobs would end if none had to wait, so that every run comes to an
@@ -30,6 +38,12 @@ impl Scenario {
                 for (group, resource) in config.resources.groups().iter().zip(0..) {
                     push(&mut plan, span, (resource, 0, group.count));
                 }
+            }
+            for failure in cluster.failures.iter().flat_map(|table| &table.rows) {
+                let at = |instant| SimTime::ZERO + scaled(instant, scale);
+                let (resource, node) = failure.node;
+                let span = (at(failure.down), at(failure.up));
+                push(&mut plan, span, (resource, node, 1));
             }
             if let Some(failures) = &cluster.node_failures {
                 let Failures { mtbf, mttr, shape } = Failures::of(failures);

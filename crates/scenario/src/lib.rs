@@ -11,6 +11,7 @@ pub mod confined;
 pub mod document;
 mod error;
 pub mod external;
+mod failure_table;
 mod failures;
 pub mod faults;
 pub mod grid;

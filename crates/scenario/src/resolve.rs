@@ -58,6 +58,7 @@ pub(super) fn resolve(
         protocols,
         ..
     } = context.grid(&mut document, &run, policies[0].as_ref())?;
+    context.refuse_late(&document, &grid, &policies)?;
     let external = match is_external {
         true => context.external(&mut document, &run, &mut grid)?,
         false => External::default(),

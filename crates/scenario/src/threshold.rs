@@ -14,6 +14,8 @@ pub const METRICS: [&str; 6] = [
     "bounded_slowdown",
     "bounded_slowdown_ref",
 ];
+/// Metrics with a summary that are not compared.
+pub const MORE_METRICS: [&str; 2] = ["slowdown", "queue_s"];
 /// The figures of a summary.
 const STATISTICS: [&str; 11] = [
     "n",
@@ -38,12 +40,45 @@ const JOBS: [&str; 6] = [
     "unfinished",
 ];
 /// Figures that stand by themselves.
-const FIGURES: [&str; 4] = [
+pub const FIGURES: [&str; 9] = [
     "forwarding_ratio",
     "makespan_s",
     "utilization",
     "waited_share",
+    "forwards_per_job",
+    "away_share",
+    "goodput_processor_s",
+    "throughput_per_s",
+    "delay_s_unwaited_mean",
 ];
+/// The same, which a summary has by these names.
+pub const FURTHER: [&str; 12] = [
+    "finished_share",
+    "goodput_ref_processor_s",
+    "utilization_ref",
+    "utilization_arrivals",
+    "response_s_weighted",
+    "slowdown_weighted",
+    "overhead_s_mean",
+    "messages_per_job",
+    "jain_domains",
+    "jain_users",
+    "max_min_domains",
+    "max_min_users",
+];
+
+/// Widest jobs of each size class but the last.
+const SIZES: [u32; 5] = [1, 4, 16, 64, 256];
+
+/// Names of the size classes, in processors: the figures under `goodput_by_size`.
+pub const SIZE_NAMES: [&str; 6] = ["1", "2-4", "5-16", "17-64", "65-256", "over 256"];
+
+/// The size class of so many processors.
+#[must_use]
+pub fn size_class(processors: u32) -> usize {
+    let wider = SIZES.iter().take_while(|widest| processors > **widest);
+    wider.count()
+}
 
 /// A statistic of a job metric, such as `delay_s.mean`: what policies are
 /// compared by.
@@ -193,17 +228,24 @@ impl Threshold {
         let path: Vec<&str> = text[..at].trim().split('.').map(str::trim).collect();
         let known = match path.as_slice() {
             ["jobs", count] => JOBS.contains(count),
-            [metric, statistic] => METRICS.contains(metric) && STATISTICS.contains(statistic),
-            [figure] => FIGURES.contains(figure),
+            ["goodput_by_size", class] => SIZE_NAMES.contains(class),
+            [metric, statistic] => {
+                let mut metrics = METRICS.iter().chain(&MORE_METRICS);
+                metrics.any(|known| known == metric) && STATISTICS.contains(statistic)
+            }
+            [figure] => FIGURES.iter().chain(&FURTHER).any(|known| known == figure),
             _ => false,
         };
         if !known {
             return Err(format!(
-                "its figure is not one of {}.{{{}}}, jobs.{{{}}}, {}",
+                "its figure is not one of {}|{}.{{{}}}, jobs.{{{}}}, goodput_by_size.{{{}}}, {}, {}",
                 METRICS.join("|"),
+                MORE_METRICS.join("|"),
                 STATISTICS.join("|"),
                 JOBS.join("|"),
-                FIGURES.join(", ")
+                SIZE_NAMES.join("|"),
+                FIGURES.join(", "),
+                FURTHER.join(", ")
             ));
         }
         let bound: Option<f64> = text[at + sign.len()..].trim().parse().ok();
@@ -256,6 +298,9 @@ mod tests {
             "delay_s.p95 < 60",
             "jobs.rejected == 0",
             "utilization >= 0.5",
+            "slowdown.mean < 10",
+            "jain_users >= 0.8",
+            "goodput_by_size.over 256 > 0",
         ] {
             assert_eq!(Threshold::parse(text).unwrap().to_string(), text);
         }

@@ -5,7 +5,7 @@ use crate::http::{
     self, AnswerFault, Capture, Door, Exchanges, Faults, Life, Metrics, ServiceThread, base_url,
     listening_at,
 };
-use crate::journal::{Begun, incarnation, resume};
+use crate::journal::{Begun, begin, incarnation};
 use crate::{App, Service, router};
 use gridrig_core::agent::{Freeze, JobHolder, Journaled, Tally};
 use gridrig_drivers::real_time::{Actor, Recorder, RunClock, start};
@@ -110,10 +110,7 @@ struct Parts<M: JobHolder> {
 impl<M: JobHolder> Parts<M> {
     fn of<S: Service<Machine = M>>(config: &S) -> io::Result<Self> {
         Ok(Parts {
-            begun: match config.journal() {
-                Some(setup) => resume(config, setup)?,
-                None => Begun::anew(config, config.clock().now()),
-            },
+            begun: begin(config)?,
             metrics: Arc::new(Metrics::new(config.labels(), incarnation())),
             faults: Faults::default(),
             capture: Capture::default(),
@@ -139,6 +136,7 @@ async fn host<S: Service>(
         recorder,
         journal,
         life: memory,
+        ..
     } = parts.begun;
     let (log, clock) = (recorder.clone(), config.clock());
     let (actor, mut agent) = start(agent, journal, log, clock, Arc::clone(&transport));

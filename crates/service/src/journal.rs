@@ -1,24 +1,28 @@
-//! The journal of a service: a file with one JSON document per line. Each life of
-//! the service begins with a line that says which it is, and then has the inputs of
-//! its agent, each written before the agent handles it.
+//! The journal of a service, or of a client: a file with one JSON document per line,
+//! behind its CRC-32 in hexadecimal. Each life begins with a line that says which it
+//! is, and then has the inputs of its agent, each written before the agent handles it.
 //!
 //! A line is in the hands of the system before anything follows from it, so the
 //! death of the process loses none. Nothing forces it on to the disk: a machine
 //! that loses power may lose the last lines.
 
 use crate::Service;
-use gridrig_core::agent::{JobHolder, Memory, NotSent, Replay, Resumed};
+use flate2::Crc;
+use gridrig_core::agent::{Journaled, Memory, NotSent, Record, Replay, Resumed};
 use gridrig_core::time::SimTime;
-use gridrig_drivers::real_time::{Journal, Recorder};
+use gridrig_drivers::real_time::{Journal, Recorder, RunClock};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How a service keeps a journal.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct JournalSetup {
     /// The file.
     pub path: PathBuf,
@@ -28,6 +32,12 @@ pub struct JournalSetup {
     /// What the service and its settings are called: a journal of another one is
     /// refused.
     pub of: String,
+    /// Whether the clock of the run stood while nobody ran it: then it has another
+    /// epoch in each life.
+    pub clock_stands: bool,
+    /// Once it is set nothing more is written. Journals that share it end at one
+    /// instant: none has the answer to a message that another does not have.
+    pub closed: Arc<AtomicBool>,
 }
 
 /// The line that begins each life.
@@ -66,82 +76,185 @@ enum Line<R> {
 /// No line is longer, in bytes: requests are not.
 const LONGEST: u64 = 1 << 26;
 
-/// What a service begins with.
-pub(crate) struct Begun<M: JobHolder> {
-    pub agent: Resumed<M>,
+/// What a participant begins with.
+pub struct Begun<A: Journaled> {
+    /// As it stands.
+    pub agent: Resumed<A>,
+    /// Where it tells its events; those of its earlier lives are there.
     pub recorder: Recorder,
-    pub journal: Option<Journal<M::Input>>,
+    /// What it is told from here on is written there.
+    pub journal: Option<Journal<A::Input>>,
     /// Which life of the agent this is.
-    pub life: u64,
+    pub(crate) life: u64,
+    /// Whether it goes on with what its journal says.
+    pub(crate) is_resumed: bool,
 }
 
-impl<M: JobHolder> Begun<M> {
-    /// With an agent that knows nothing, at this instant.
-    pub fn anew<S: Service<Machine = M>>(config: &S, born: SimTime) -> Self {
+impl<A: Journaled> Begun<A> {
+    /// With an agent that knows nothing, which `machine` makes in its life and at the
+    /// instant at which that began.
+    pub fn anew(recorder: Recorder, born: SimTime, machine: impl Fn(u64, SimTime) -> A) -> Self {
         let life = incarnation();
         Begun {
-            agent: config.machine(life, born).into(),
-            recorder: Recorder::keeping(config.keep_events()),
+            agent: machine(life, born).into(),
+            recorder,
             journal: None,
             life,
+            is_resumed: false,
+        }
+    }
+
+    /// With what the journal says, which is written from here on. `recorder` is told
+    /// the events again.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written, or is not of this participant.
+    pub fn resume(
+        setup: &JournalSetup,
+        clock: RunClock,
+        recorder: Recorder,
+        machine: impl Fn(u64, SimTime) -> A,
+    ) -> io::Result<Self>
+    where
+        A::Input: Serialize + DeserializeOwned,
+    {
+        let path = &setup.path;
+        let begun = open(path).and_then(|file| {
+            let born = clock.now();
+            let mut begun = Begun::anew(recorder, born, &machine);
+            let mut this = Life::of(setup, clock, (begun.life, born));
+            let known = read(&file, setup, &machine, &this, &begun.recorder)?;
+            if let (Some((life, agent)), Memory::Journal) = (known, setup.memory) {
+                (begun.life, this.life, this.born) = (life.life, life.life, life.born);
+                begun.agent = agent;
+                begun.is_resumed = true;
+            }
+            begun.journal = Some(writer(file, setup, &this)?);
+            Ok(begun)
+        });
+        begun.map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, named(path, error)))
+    }
+}
+
+/// With an agent that knows nothing, or with what the journal of the service says.
+pub(crate) fn begin<S: Service>(config: &S) -> io::Result<Begun<S::Machine>> {
+    let (clock, recorder) = (config.clock(), Recorder::keeping(config.keep_events()));
+    let machine = |life, born| config.machine(life, born);
+    let Some(setup) = config.journal() else {
+        return Ok(Begun::anew(recorder, clock.now(), machine));
+    };
+    let begun = Begun::resume(setup, clock, recorder, machine)?;
+    if begun.is_resumed {
+        config.resumed();
+    }
+    Ok(begun)
+}
+
+/// The events that the journal of a service tells ([`recall`]).
+#[must_use]
+pub fn recall_service<S: Service>(config: &S) -> (Recorder, Option<io::Error>) {
+    let machine = |life, born| config.machine(life, born);
+    config.journal().map_or_else(Default::default, |setup| {
+        recall(setup, config.clock(), machine)
+    })
+}
+
+/// The events that a journal tells, and why it tells no more where it cannot be read to
+/// its end. It is not changed, apart from a last line that was cut short.
+#[must_use]
+pub fn recall<A: Journaled<Input: DeserializeOwned>>(
+    setup: &JournalSetup,
+    clock: RunClock,
+    machine: impl Fn(u64, SimTime) -> A,
+) -> (Recorder, Option<io::Error>) {
+    let recorder = Recorder::default();
+    let read = open(&setup.path).and_then(|file| {
+        let this = Life::of(setup, clock, (0, clock.now()));
+        read(&file, setup, machine, &this, &recorder)
+    });
+    if read.is_ok() {
+        // No further one begins.
+        recorder.set_lives(recorder.lives() - 1);
+    }
+    let error = read
+        .err()
+        .map(|error| io::Error::other(named(&setup.path, error)));
+    (recorder, error)
+}
+
+/// The instant of the run of the last input in a journal; 0 without a file or an
+/// input. A last line that was cut short does not count. Whoever writes it has some
+/// seconds to end.
+///
+/// # Errors
+/// When it cannot be read, or somebody still writes it.
+pub fn last_instant(path: &Path) -> io::Result<SimTime> {
+    match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(SimTime::ZERO),
+        file => file
+            .and_then(last_in)
+            .map_err(|error| io::Error::other(named(path, error))),
+    }
+}
+
+fn last_in(mut file: File) -> io::Result<SimTime> {
+    let mut tries = 0..LOCK_TRIES;
+    while let Err(taken) = lock(&file) {
+        tries.next().ok_or(taken)?;
+        std::thread::sleep(LOCK_AGAIN);
+    }
+    let length = file.metadata()?.len();
+    let mut tail = TAIL.min(length);
+    loop {
+        file.seek(SeekFrom::Start(length - tail))?;
+        let mut text = Vec::new();
+        (&mut file).take(tail).read_to_end(&mut text)?;
+        let mut lines = text.split_inclusive(|byte| *byte == b'\n').rev();
+        let at = lines.find_map(|line| match parse(line) {
+            Ok(Line::Agent(Record::<IgnoredAny>::Input { at, .. })) => Some(at),
+            _ => None,
+        });
+        match at {
+            Some(at) => return Ok(at),
+            None if tail == length => return Ok(SimTime::ZERO),
+            None => tail = (2 * tail).min(length),
         }
     }
 }
 
-/// Begins with what the journal says, and writes it from here on.
-///
-/// # Errors
-/// When the file cannot be read or written, or is not of this service.
-pub(crate) fn resume<S: Service>(
-    config: &S,
-    setup: &JournalSetup,
-) -> io::Result<Begun<S::Machine>> {
-    let path = &setup.path;
-    let begun = open(path).and_then(|file| {
-        let clock = config.clock();
-        let born = clock.now();
-        let mut begun = Begun::anew(config, born);
-        let mut this = Life {
-            life: begun.life,
-            born,
-            memory: setup.memory,
-            of: setup.of.clone(),
-            epoch_unix_ns: clock.epoch_unix_ns(),
-            speed: clock.speed().to_string(),
-        };
-        let known = read(&file, config, &this, &begun.recorder)?;
-        if let (Some((life, agent)), Memory::Journal) = (known, setup.memory) {
-            (begun.life, this.life, this.born) = (life.life, life.life, life.born);
-            begun.agent = agent;
-            config.resumed();
-        }
-        begun.journal = Some(writer(file, path, &this)?);
-        Ok(begun)
-    });
-    begun.map_err(|error| {
-        let said = format!("--journal {}: {error}", path.display());
-        io::Error::new(io::ErrorKind::InvalidInput, said)
-    })
+const LOCK_TRIES: u32 = 50;
+const LOCK_AGAIN: Duration = Duration::from_millis(100);
+
+/// So many bytes at the end of a journal mostly have its last input.
+const TAIL: u64 = 1 << 16;
+
+fn named(path: &Path, error: impl Display) -> String {
+    format!("journal {}: {error}", path.display())
 }
 
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let file = options.create(true).read(true).append(true).open(path)?;
-    let taken = "another service writes it (expected a file for each)";
-    file.try_lock().map_err(|_| io::Error::other(taken))?;
+    lock(&file)?;
     Ok(file)
+}
+
+fn lock(file: &File) -> io::Result<()> {
+    let taken = "another service writes it (expected a file for each)";
+    file.try_lock().map_err(|_| io::Error::other(taken))
 }
 
 /// The latest life of the agent, as it stands after all that is in the file. A last
 /// line that death has cut short is taken away.
-fn read<S: Service>(
+fn read<A: Journaled<Input: DeserializeOwned>>(
     file: &File,
-    config: &S,
+    setup: &JournalSetup,
+    machine: impl Fn(u64, SimTime) -> A,
     this: &Life,
     recorder: &Recorder,
-) -> io::Result<Option<(Life, Resumed<S::Machine>)>> {
+) -> io::Result<Option<(Life, Resumed<A>)>> {
     let mut reader = BufReader::new(file);
-    let mut known: Option<(Life, Replay<S::Machine, Recorder>)> = None;
+    let mut known: Option<(Life, Replay<A, Recorder>)> = None;
     let (mut lives, mut number, mut whole) = (1, 0, 0);
     let mut line = Vec::new();
     loop {
@@ -159,14 +272,9 @@ fn read<S: Service>(
             break;
         }
         whole += length;
-        if line == b"{\"life\":\"begins\"}\n" {
-            let why = "it has the events of a service, as earlier versions of gridrig wrote them";
-            return Err(wrong(number, why, "its inputs: give another file"));
-        }
-        let read = serde_json::from_slice(&line);
-        match (read, &mut known) {
+        match (parse(&line), &mut known) {
             (Ok(Line::Service(life)), _) => {
-                life.check(this)
+                life.check(this, setup.clock_stands)
                     .map_err(|(why, expected)| wrong(number, why, expected))?;
                 lives += 1;
                 known = match (known, life.memory) {
@@ -175,7 +283,7 @@ fn read<S: Service>(
                         if let Some((_, replay)) = before {
                             replay.finish().map_err(|error| unlike(number, error))?;
                         }
-                        let agent = config.machine(life.life, life.born);
+                        let agent = machine(life.life, life.born);
                         Some((life, Replay::new(agent, recorder.clone())))
                     }
                 };
@@ -196,14 +304,48 @@ fn read<S: Service>(
     Ok(Some((life, agent)))
 }
 
+/// Reads a line, which ends with its newline.
+fn parse<I: DeserializeOwned>(line: &[u8]) -> Result<Line<I>, String> {
+    let (sum, document) = line.split_at_checked(SUM).unwrap_or_default();
+    if !document.ends_with(b"\n") || !sum.ends_with(b" ") {
+        return Err("it has no checksum, as in journals of earlier versions".to_owned());
+    }
+    let document = &document[..document.len() - 1];
+    if sum != checksum(document).as_bytes() {
+        return Err("it is damaged: its checksum is another".to_owned());
+    }
+    serde_json::from_slice(document).map_err(|error| error.to_string())
+}
+
+/// Characters before the document: the checksum and a space.
+const SUM: usize = 9;
+
+fn checksum(document: &[u8]) -> String {
+    let mut crc = Crc::new();
+    crc.update(document);
+    format!("{:08x} ", crc.sum())
+}
+
 impl Life {
+    fn of(setup: &JournalSetup, clock: RunClock, (life, born): (u64, SimTime)) -> Self {
+        Life {
+            life,
+            born,
+            memory: setup.memory,
+            of: setup.of.clone(),
+            epoch_unix_ns: clock.epoch_unix_ns(),
+            speed: clock.speed().to_string(),
+        }
+    }
+
     /// Whether `this` life may follow; else what is wrong, and what was expected.
-    fn check(&self, this: &Life) -> Result<(), (String, String)> {
+    fn check(&self, this: &Life, clock_stands: bool) -> Result<(), (String, String)> {
         if self.of != this.of {
             let expected = format!("{}, the same domain, scenario, policy and seed", this.of);
             return Err((format!("of = {}", self.of), expected));
         }
-        if (self.epoch_unix_ns, &self.speed) != (this.epoch_unix_ns, &this.speed) {
+        let is_moved = self.epoch_unix_ns != this.epoch_unix_ns && !clock_stands;
+        if is_moved || self.speed != this.speed {
             let expected = format!("--epoch {} --speed {}", self.epoch_unix_ns, self.speed);
             return Err(("it was written with another clock".to_owned(), expected));
         }
@@ -221,20 +363,26 @@ fn wrong(line: u64, why: impl Display, expected: impl Display) -> io::Error {
 }
 
 /// Writes what follows.
-fn writer<I: Serialize>(file: File, path: &Path, this: &Life) -> io::Result<Journal<I>> {
+fn writer<I: Serialize>(file: File, setup: &JournalSetup, this: &Life) -> io::Result<Journal<I>> {
     let mut whole = file.metadata()?.len();
     write(&file, &mut whole, &Line::<()>::Service(this.clone()))?;
-    let path = path.to_owned();
+    let (path, closed) = (setup.path.clone(), Arc::clone(&setup.closed));
     Ok(Box::new(move |record| {
+        if closed.load(Ordering::SeqCst) {
+            return Ok(());
+        }
         let written = write(&file, &mut whole, &Line::Agent(record));
-        written.map_err(|error| io::Error::other(format!("--journal {}: {error}", path.display())))
+        written.map_err(|error| io::Error::other(named(&path, error)))
     }))
 }
 
 /// Adds a line to a file of this length; of one that does not get in whole, nothing
 /// stays.
 fn write(mut file: &File, whole: &mut u64, line: &impl Serialize) -> io::Result<()> {
-    let mut text = serde_json::to_vec(line)?;
+    let mut text = vec![b' '; SUM];
+    serde_json::to_writer(&mut text, line)?;
+    let sum = checksum(&text[SUM..]);
+    text[..SUM].copy_from_slice(sum.as_bytes());
     text.push(b'\n');
     let written = file.write_all(&text);
     match written {

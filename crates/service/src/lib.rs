@@ -16,7 +16,7 @@ pub mod tls;
 
 pub use envelopes::{inform, notify};
 pub use host::{Handle, run, serve, spawn};
-pub use journal::{JournalSetup, incarnation};
+pub use journal::{Begun, JournalSetup, incarnation, last_instant, recall, recall_service};
 pub use observe::{clock_samples, count_samples, lag_samples};
 pub use ports::free_ports;
 pub use submission::conflict;

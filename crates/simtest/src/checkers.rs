@@ -18,7 +18,7 @@ pub struct Checker {
 }
 
 /// Every rule.
-pub const ALL: [Checker; 8] = [
+pub const ALL: [Checker; 9] = [
     Checker {
         rule: "a job ends exactly once, and is seen to end after that",
         check: one_end_per_job,
@@ -50,6 +50,10 @@ pub const ALL: [Checker; 8] = [
     Checker {
         rule: "with exact estimates and a pass at each change, no promised start is missed",
         check: promises_kept,
+    },
+    Checker {
+        rule: "a job comes by a broker that forwards it, and not more often than it may",
+        check: forwards_allowed,
     },
 ];
 
@@ -355,6 +359,26 @@ fn promises_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Re
             return Err(format!(
                 "{job} was promised {promised} s at {made} s: {steps:?}"
             ));
+        }
+    }
+    Ok(())
+}
+
+fn forwards_allowed(grid: &Grid, _: &[Submission], trails: &Trails) -> Result<(), String> {
+    for (job, steps) in trails.jobs.iter().enumerate() {
+        for (index, (_, step)) in steps.iter().enumerate() {
+            let Step::Arrived(broker, hop @ 1..) = step else {
+                continue;
+            };
+            let may_have_sent = |step: &Step| match step {
+                Step::Forwarded(from, to) if to == broker => {
+                    *hop <= grid.domains[from.index()].broker.hops()
+                }
+                _ => false,
+            };
+            if !steps[..index].iter().any(|(_, step)| may_have_sent(step)) {
+                return Err(format!("job {job} comes to {broker}: {steps:?}"));
+            }
         }
     }
     Ok(())

@@ -6,11 +6,13 @@
 //! up grids and jobs in which instants coincide on purpose. [`trail`] keeps
 //! what happened to every job in a form in which two implementations can be
 //! compared step by step, and [`checkers`] name what must hold of any run.
-//! [`faults`] draws what goes wrong in a run of services.
+//! [`faults`] draws what goes wrong in a run of [`services`].
 
 pub mod checkers;
 pub mod faults;
 pub mod minimal;
 pub mod reference;
 pub mod scenarios;
+pub mod services;
+pub mod table;
 pub mod trail;

@@ -5,13 +5,17 @@
 //! cycles and samples often fall on one instant: that is where two readings of
 //! the design part.
 
+mod drains;
 mod failures;
+mod late;
 mod tight;
 
-pub use failures::with_failures;
+pub use drains::with_drains;
+pub use failures::{with_failures, with_long_failures};
+pub use late::committing_late;
 
 use crate::reference::RefCancellation;
-use gridrig_core::broker::{LocalInfo, OwnDispatch};
+use gridrig_core::broker::{Blocking, Commit, LocalInfo, OwnDispatch};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::generic::Generics;
@@ -206,12 +210,12 @@ fn with_jobs(seed: u64, grid: Grid) -> Scenario {
 }
 
 /// One of these.
-fn pick<T: Clone>(rng: &mut ChaCha8Rng, choices: &[T]) -> T {
+pub(crate) fn pick<T: Clone>(rng: &mut ChaCha8Rng, choices: &[T]) -> T {
     choices[rng.random_range(0..choices.len())].clone()
 }
 
 /// True once in `n` times.
-fn once_in(rng: &mut ChaCha8Rng, n: u32) -> bool {
+pub(crate) fn once_in(rng: &mut ChaCha8Rng, n: u32) -> bool {
     rng.random_range(0..n) == 0
 }
 
@@ -289,6 +293,8 @@ fn broker(rng: &mut ChaCha8Rng) -> BrokerSettings {
             &[Decimal::ONE, Decimal::parse("1.5").unwrap_or(Decimal::ONE)],
         ),
         own_dispatch: pick(rng, &[OwnDispatch::Ignored, OwnDispatch::Debited]),
+        commit: Commit::Early,
+        blocking: Blocking::Head,
         local_info: pick(rng, &[LocalInfo::Exchange, LocalInfo::Fresh]),
         tie: pick(rng, &Tie::ALL),
         policy: PolicySpec::default(),

@@ -2,6 +2,7 @@
 
 use super::*;
 use gridrig_service::http::NotifyHosts;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 #[tokio::test]
 async fn two_fields_make_a_job_and_polling_sees_it_through() {
@@ -164,26 +165,39 @@ async fn the_event_log_is_paged() {
 
 #[tokio::test]
 async fn news_of_an_end_are_posted_where_the_client_wants_them() {
-    let other = start(1).await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/news", listener.local_addr().unwrap());
     let lrms = start(1000).await;
-    // Another LRMS has no such route, which is all a test needs to see that
-    // somebody knocked.
-    let url = format!("{}/news", other.url());
-    let job = format!(r#"{{"processors":1,"run_time":"1s","notify":"{url}"}}"#);
+    let job = format!(r#"{{"processors":1,"run_time":"1s","tag":"mine","notify":"{url}"}}"#);
     assert_eq!(submit(&lrms, &job).await.0, 201);
-    wait_for(&lrms, 0, "completed").await;
-    for _ in 0..3_600 {
-        let (_, _, text) = ask(&other, "GET", "/metrics", None).await;
-        if text
-            .as_str()
-            .unwrap()
-            .contains(r#"method="POST",route="none",status="4xx""#)
-        {
-            return;
+    let told = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut text = String::new();
+        // The head, and the document, which ends with the last brace.
+        while !text.contains("\r\n\r\n{") || text.matches('{').count() > text.matches('}').count() {
+            let mut piece = [0; 4096];
+            let read = stream.read(&mut piece).await.unwrap();
+            assert!(read > 0, "{text}");
+            text.push_str(std::str::from_utf8(&piece[..read]).unwrap());
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("nobody knocked within minutes");
+        stream
+            .write_all(b"HTTP/1.1 204 No Content\r\n\r\n")
+            .await
+            .unwrap();
+        text
+    };
+    let told = tokio::time::timeout(Duration::from_secs(180), told)
+        .await
+        .unwrap();
+    assert!(told.starts_with("POST /news HTTP/1.1\r\n"), "{told}");
+    let (_, document) = told.split_once("\r\n\r\n").unwrap();
+    let document: Value = serde_json::from_str(document).unwrap();
+    assert_eq!(document["kind"], "ended", "{document}");
+    let job = &document["job"];
+    assert_eq!(
+        (&job["job"], &job["state"]),
+        (&0.into(), &"completed".into())
+    );
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ mod errors;
 mod jobs;
 mod lifecycle;
 mod need;
+mod nodes;
 mod openapi;
 mod tls;
 

@@ -1,7 +1,7 @@
 //! The report as text.
 
 use super::{CheckReport, StepReport, WindowReport};
-use crate::words::{counts, list};
+use crate::words::list;
 use gridrig_results::text::{cells, table};
 use std::fmt;
 
@@ -17,15 +17,15 @@ impl fmt::Display for CheckReport {
         if let Some(failures) = self.node_failures {
             writeln!(f, "node failures {failures}")?;
         }
+        for cluster in &self.clusters {
+            if let Some(how) = &cluster.how_nodes_fail {
+                writeln!(f, "  {}: {how}", cluster.name)?;
+            }
+        }
         writeln!(f, "runs          {}", self.runs)?;
         writeln!(f, "wall time     about {}", human(self.wall_time_s))?;
         if let Some(faults) = &self.faults {
-            let all = counts([
-                ("link settings", faults.links),
-                ("outages", faults.outages),
-                ("restarts", faults.restarts),
-            ]);
-            writeln!(f, "faults        {all}")?;
+            writeln!(f, "faults        {faults}")?;
         }
         for workload in &self.workloads {
             let (trace, entry, jobs) = (&workload.trace, &workload.entry, workload.jobs);

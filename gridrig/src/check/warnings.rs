@@ -168,7 +168,11 @@ fn run_times(facts: &Facts<'_>, add: Add<'_>) {
 
 fn herding(facts: &Facts<'_>, report: &CheckReport, add: Add<'_>) {
     let policies = facts.scenario.policies.iter().flatten();
-    let stale = policies.filter(|policy| policy.entry().need.is_received());
+    // Where jobs wait for room what was sent counts.
+    let brokers = facts.scenario.grid.domains.iter().map(|it| &it.broker);
+    let stale = policies.filter(|policy| {
+        policy.entry().need.is_received() && !brokers.clone().all(|it| it.commits_late(policy))
+    });
     let stale: Vec<String> = stale.map(|policy| policy.to_string()).collect();
     if stale.is_empty() {
         return;

@@ -76,4 +76,10 @@ pub enum Command {
     },
     /// Print the manual page
     Man,
+    /// Serve a service of a run, as its runner orders
+    #[command(hide = true)]
+    Service {
+        /// What the runner says.
+        order: String,
+    },
 }

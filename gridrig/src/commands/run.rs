@@ -23,18 +23,20 @@ use tempfile::TempDir;
 )]
 pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
     let begin = Instant::now();
-    let scenario = load_scenario(&args.scenario)?;
+    let (scenario, options) = what(args)?;
     let page = RunDashboard::open(args, &scenario.name)?;
     let out = (!args.no_out).then(|| args.out.clone());
     let (place, _scratch) = place(out, args.scenario.json)?;
+    let (out, scratch) = match args.resume {
+        true => (options.out.clone(), false),
+        false => (place.out, place.scratch),
+    };
     let options = RunOptions {
-        cell: args.cell,
-        force: args.force,
-        csv: args.csv,
-        kill: args.kill.clone(),
+        out,
+        scratch,
         monitoring: super::monitoring(&args.monitoring)?,
         watch: page.as_ref().map(|page| Arc::clone(&page.watch) as _),
-        ..place
+        ..options
     };
     let ended = execute(args, &scenario, &options, begin);
     if let Some(page) = page {
@@ -42,6 +44,23 @@ pub(super) fn run(args: &RunArgs) -> Result<(), Failure> {
         page.close()?;
     }
     ended
+}
+
+/// The scenario, or that of runs that are gone on with, and how it is run.
+fn what(args: &RunArgs) -> Result<(Scenario, RunOptions), Failure> {
+    let options = RunOptions {
+        cell: args.cell,
+        force: args.force,
+        csv: args.csv,
+        kill: args.kill.clone(),
+        no_journal: args.no_journal,
+        processes: args.processes,
+        ..RunOptions::default()
+    };
+    match args.resume {
+        true => Ok(runner::resume(&args.scenario.scenario, options)?),
+        false => Ok((load_scenario(&args.scenario)?, options)),
+    }
 }
 
 /// Options that have runs written below `out`. Where they are to leave nothing,

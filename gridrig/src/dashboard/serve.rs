@@ -41,17 +41,22 @@ const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
 /// When no thread or runtime can be had.
 pub fn start(bound: TcpListener, dashboard: Shared) -> io::Result<ServiceThread> {
     ServiceThread::spawn("dashboard", bound, |listener, life| {
-        run(listener, life, dashboard)
+        run(listener, life, dashboard, ANSWER)
     })
 }
 
-async fn run(listener: TcpListener, life: Life, dashboard: Shared) -> io::Result<()> {
+async fn run(
+    listener: TcpListener,
+    life: Life,
+    dashboard: Shared,
+    limit: Duration,
+) -> io::Result<()> {
     let listener = Door::open(listener, None)?;
     let hub = Arc::clone(&dashboard.hub);
     let ticking = tokio::spawn(async move { hub.tick().await });
     let metrics = Arc::new(Metrics::new(Labels::of("dashboard"), incarnation()));
     let router = router(dashboard, &metrics).layer(Extension(life.clone()));
-    let router = http::counted(http::timely(router, ANSWER), metrics);
+    let router = http::counted(http::timely(router, limit), metrics);
     let served = http::serve(listener, router, life).await;
     ticking.abort();
     served
@@ -123,4 +128,46 @@ async fn pack(request: Request, next: Next) -> Response {
         .insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     parts.headers.remove(header::CONTENT_LENGTH);
     Response::from_parts(parts, Body::from(packed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::control::Control;
+    use super::super::{Access, Dashboard, Pages};
+    use super::*;
+    use std::path::PathBuf;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpStream;
+
+    #[tokio::test]
+    async fn a_request_that_is_not_done_in_time_is_answered_that_it_is_late() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, runs) = (listener.local_addr().unwrap(), PathBuf::from("runs"));
+        let hub = Arc::default();
+        let dashboard = Dashboard {
+            access: Access::new(address, &[], "secret"),
+            pages: Pages::default(),
+            control: Arc::new(Control::new(Arc::clone(&hub), &runs, true, false)),
+            runs,
+            hub,
+        };
+        let life = Life::until(std::future::pending());
+        let limit = Duration::from_millis(200);
+        let asked = async {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let head = format!(
+                "POST /api/control/check HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+                 authorization: Bearer secret\r\ncontent-type: application/json\r\n\
+                 content-length: 9\r\n\r\nhalf"
+            );
+            stream.write_all(head.as_bytes()).await.unwrap();
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).await.unwrap();
+            String::from_utf8(answer).unwrap()
+        };
+        tokio::select! {
+            ended = run(listener, life, Arc::new(dashboard), limit) => ended.unwrap(),
+            answer = asked => assert!(answer.contains("\"code\":\"timeout\""), "{answer}"),
+        }
+    }
 }

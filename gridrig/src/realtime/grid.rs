@@ -1,26 +1,22 @@
 //! The services of a grid, wired to each other.
 
+use super::configs::{Configs, Logs, Urls, entries, not_started};
 use super::{FaultKind, RealOptions, ServiceId};
 use crate::words::list;
 use anyhow::Context as _;
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use gridrig_core::agent::{BrokerAgent, BrokerSetup};
+use gridrig_core::agent::BrokerAgent;
 use gridrig_core::event::MessageKind;
-use gridrig_core::grid::{Grid, GridCluster};
+use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
-use gridrig_drivers::real_time::{Recorded, RunClock};
+use gridrig_drivers::real_time::RunClock;
 use gridrig_emulator as emulator;
-use gridrig_emulator::faces::{FaceKind, Faces};
-use gridrig_emulator::lrms::Lrms;
+use gridrig_emulator::faces::FaceKind;
 use gridrig_metabroker_stub as broker;
-use gridrig_metabroker_stub::lagrid::Links;
-use gridrig_protocol::tls::TlsError;
 use gridrig_service::http::metrics::Target;
-use gridrig_service::http::{Labels, Monitoring, NotifyHosts};
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
 /// The running services of a grid.
@@ -35,9 +31,6 @@ pub struct Services {
 const SESSIONS: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// Ended jobs each service answers for: a whole run's.
-const KEEP_ENDED: usize = 10_000_000;
-
 impl Services {
     /// Starts every LRMS and every broker. All listeners are bound before the
     /// first service starts, so that everyone knows everyone's address.
@@ -46,72 +39,37 @@ impl Services {
         options: &RealOptions,
         clock: RunClock,
     ) -> anyhow::Result<Self> {
-        let domains = (0..).map(DomainId).take(grid.domains.len());
-        let setups = domains.map(|domain| BrokerSetup::of(grid, domain, options.seed));
-        let setups: Vec<BrokerSetup> = setups.collect::<Result<_, _>>()?;
-        let bind_all = |count: usize| (0..count).map(|_| bind()).collect::<Result<Vec<_>, _>>();
-        let lrms_doors = bind_all(grid.clusters.len())?;
-        let broker_doors = bind_all(grid.domains.len())?;
-        let urls = |doors: &[Door]| doors.iter().map(|door| door.url.clone()).collect();
-        let (lrms_urls, broker_urls): (Vec<String>, Vec<String>) =
-            (urls(&lrms_doors), urls(&broker_doors));
+        let (urls, mut doors) = Urls::bind(grid)?;
+        let configs = Configs::of(grid, options, clock, &urls)?;
         let mut services = Services {
             lrms: Vec::new(),
             brokers: Vec::new(),
         };
-        for (cluster, door) in grid.clusters.iter().zip(lrms_doors) {
-            let monitoring = monitoring(grid, cluster.domain, options);
-            let mut config = lrms_config(grid, cluster, &broker_urls, clock, monitoring);
-            if let Some(written) = options.clusters.get(cluster.config.id.index()) {
-                config.faces = Faces::written(written);
-                // A broker of the run is told by the run.
-                if !config.names_apart {
-                    announce(&cluster.name, &door.url, &written.faces());
-                }
-            }
-            config.faults = options.planned.clone();
-            config.faces.slurm = options.slurm.get(&cluster.config.id).cloned();
-            if let Some(site) = options.lrms.get(&cluster.config.id) {
-                config.lrms = Lrms::Slurm(Box::new(site.clone()));
+        let broker_doors = doors.split_off(grid.clusters.len());
+        for ((config, door), cluster) in configs.lrms.into_iter().zip(doors).zip(&grid.clusters) {
+            let written = options.clusters.get(cluster.config.id.index());
+            // A broker of the run is told by the run.
+            if let Some(written) = written.filter(|_| !config.names_apart) {
+                announce(&cluster.name, &door.url, &written.faces());
             }
             let started = emulator::spawn(config, door.listener).await;
             services
                 .lrms
                 .push(started.with_context(|| not_started(&cluster.name))?);
         }
-        let doors = setups.into_iter().zip(broker_doors);
-        for ((setup, door), domain) in doors.zip(&grid.domains) {
-            if domain.broker.external {
-                services.brokers.push(None);
-                continue;
-            }
-            let name = setup.name.clone();
-            let peers = peers(grid, &setup, &broker_urls);
-            // Peers on one machine, which need not show who they are.
-            let as_written = |_: &mut _| Ok::<_, TlsError>(());
-            let (said, none) = (&options.protocols, |_: &_| None);
-            let links = Links::of(&setup, &peers, said, none, None, as_written);
-            let config = broker::Config {
-                links: links.with_context(|| not_started(&name))?,
-                peer_door: None,
-                journal: None,
-                lrms: own_lrms(&setup, &lrms_urls),
-                peers,
-                setup: BrokerSetup {
-                    keep_ended: KEEP_ENDED,
-                    ..setup
-                },
-                clock,
-                notify: NotifyHosts::default(),
-                monitoring: monitoring(grid, None, options),
-                // The run audits them.
-                keep_events: usize::MAX,
-                liveness: options.liveness,
-                faults: options.planned.clone(),
-            };
-            let started = broker::spawn(config, door.listener).await;
-            let started = started.with_context(|| not_started(&name))?;
-            services.brokers.push(Some(started));
+        for ((config, door), domain) in configs
+            .brokers
+            .into_iter()
+            .zip(broker_doors)
+            .zip(&grid.domains)
+        {
+            services.brokers.push(match config {
+                None => None,
+                Some(config) => {
+                    let started = broker::spawn(config, door.listener).await;
+                    Some(started.with_context(|| not_started(&domain.name))?)
+                }
+            });
         }
         Ok(services)
     }
@@ -134,17 +92,10 @@ impl Services {
 
     /// The addresses at which these jobs enter.
     pub(super) fn entries(&self, submissions: &[Submission]) -> BTreeMap<Entry, String> {
-        let url = |entry: Entry| match entry {
+        entries(submissions, |entry| match entry {
             Entry::Domain(domain) => self.broker(domain).map(broker::Handle::url),
             Entry::Cluster(cluster) => self.lrms.get(cluster.index()).map(emulator::Handle::url),
-        };
-        let mut entries = BTreeMap::new();
-        for entry in submissions.iter().map(|submission| submission.entry) {
-            if let (false, Some(url)) = (entries.contains_key(&entry), url(entry)) {
-                entries.insert(entry, url);
-            }
-        }
-        entries
+        })
     }
 
     /// The LRMS of a cluster.
@@ -236,16 +187,16 @@ impl Services {
         faults
     }
 
-    /// The logs of all services, brokers first: at one instant they are the
-    /// cause of what LRMSs do.
-    pub(super) fn logs(&self) -> (Vec<Vec<Recorded>>, BTreeMap<ClusterId, Vec<Recorded>>) {
+    /// The logs of all services.
+    pub(super) fn logs(&self) -> Logs {
         let brokers = self.brokers().map(|broker| broker.recorder().take());
         let lrms = (0..).map(ClusterId).zip(&self.lrms);
-        (
-            brokers.collect(),
-            lrms.map(|(id, lrms)| (id, lrms.recorder().take()))
+        Logs {
+            brokers: brokers.collect(),
+            lrms: lrms
+                .map(|(id, lrms)| (id, lrms.recorder().take()))
                 .collect(),
-        )
+        }
     }
 
     /// Requests counted at the services as messages of this kind.
@@ -265,21 +216,6 @@ impl Services {
     }
 }
 
-/// A bound listener and its address.
-struct Door {
-    listener: TcpListener,
-    url: String,
-}
-
-fn bind() -> anyhow::Result<Door> {
-    let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-    let door = bound.and_then(|listener| {
-        let url = format!("http://{}", listener.local_addr()?);
-        Ok(Door { listener, url })
-    });
-    door.with_context(|| not_started("a listener on 127.0.0.1"))
-}
-
 /// Whoever is to submit through a face has to know where it is, and the port
 /// is a new one in each run.
 fn announce(cluster: &str, url: &str, faces: &[FaceKind]) {
@@ -289,70 +225,4 @@ fn announce(cluster: &str, url: &str, faces: &[FaceKind]) {
     let faces = list(faces.iter().map(|face| face.name()));
     // An answer to the user, not a log line: it shows at any log level.
     eprintln!("cluster {cluster} offers {faces} at {url}");
-}
-
-fn not_started(service: &str) -> String {
-    format!("{service} cannot be started")
-}
-
-fn lrms_config(
-    grid: &Grid,
-    cluster: &GridCluster,
-    brokers: &[String],
-    clock: RunClock,
-    monitoring: Monitoring,
-) -> emulator::Config {
-    let site = cluster.domain.and_then(|id| grid.domains.get(id.index()));
-    let is_external = site.is_some_and(|site| site.broker.external);
-    let home = cluster.domain.and_then(|domain| {
-        let (site, url) = (site?, brokers.get(domain.index())?);
-        (!is_external).then(|| emulator::Broker {
-            domain,
-            url: url.clone(),
-            latency: site.broker.lrms_latency,
-            exchange: site.broker.exchange,
-        })
-    });
-    let (resources, discipline) = (cluster.config.resources.clone(), cluster.config.discipline);
-    emulator::Config {
-        cluster: cluster.config.clone(),
-        broker: home,
-        monitoring,
-        names_apart: is_external,
-        // The run audits them.
-        keep_events: usize::MAX,
-        keep_ended: KEEP_ENDED,
-        ..emulator::Config::new(&cluster.name, resources, discipline, clock)
-    }
-}
-
-/// The labels of the run, and of the domain where a service does not know it.
-/// Where they all listen is told in one file.
-fn monitoring(grid: &Grid, domain: Option<DomainId>, options: &RealOptions) -> Monitoring {
-    let domain = domain.and_then(|id| grid.domains.get(id.index()));
-    let labels = domain.map_or_else(Labels::default, |domain| {
-        Labels::default().with("domain", &domain.name)
-    });
-    Monitoring {
-        labels: labels.and(&options.monitoring.labels),
-        targets: None,
-    }
-}
-
-fn own_lrms(setup: &BrokerSetup, urls: &[String]) -> BTreeMap<ClusterId, String> {
-    let own = setup.config.clusters.iter();
-    own.filter_map(|(id, _)| Some((*id, urls.get(id.index())?.clone())))
-        .collect()
-}
-
-fn peers(grid: &Grid, setup: &BrokerSetup, urls: &[String]) -> BTreeMap<DomainId, broker::Peer> {
-    let peer = |domain: DomainId| {
-        let name = grid.domains.get(domain.index())?.name.clone();
-        let url = urls.get(domain.index())?.clone();
-        Some((domain, broker::Peer { name, url }))
-    };
-    let neighbours = setup.config.neighbours.iter();
-    neighbours
-        .filter_map(|neighbour| peer(neighbour.domain))
-        .collect()
 }

@@ -1,6 +1,7 @@
 //! What a real-time run leaves behind.
 
 use super::BrokerLogs;
+use super::configs::Logs;
 use super::grid::Services;
 use crate::words::list;
 use gridrig_core::event::{Event, EventKind, EventSink, MessageKind};
@@ -52,7 +53,8 @@ pub(super) struct Known {
 pub struct RealOutcome {
     /// Everything that happened, in order.
     pub log: EventLog,
-    /// Messages by kind, as logged and as counted.
+    /// Messages by kind, as logged and as counted; empty where services are processes of
+    /// their own, which count for themselves.
     pub messages: BTreeMap<MessageKind, Exchanged>,
     /// How punctual the submissions were, in the time of the run.
     pub handover: Handover,
@@ -70,6 +72,12 @@ pub struct RealOutcome {
     pub external: Option<(Correlation, Unseen)>,
     /// Whether `shutdown` ended the run.
     pub interrupted: bool,
+    /// Which services were restarted, in words.
+    pub restarted: Option<String>,
+    /// Journals that cannot be read to their ends, and why: the run did not go on.
+    pub unread: Vec<String>,
+    /// Whether a service, or the client, could not go on.
+    pub broke_off: bool,
     /// What went wrong, in words; empty after a run in good order.
     pub faults: Vec<String>,
     /// What brokers that are not ours have said.
@@ -77,7 +85,7 @@ pub struct RealOutcome {
 }
 
 pub(super) fn collect(
-    services: &Services,
+    (logs, counted): (Logs, Option<&Services>),
     recorder: &Recorder,
     played: Played,
     mut faults: Vec<String>,
@@ -88,7 +96,7 @@ pub(super) fn collect(
         logs,
         foreign,
         correlation,
-    } = gather(services, recorder, &played, known);
+    } = gather(logs, recorder, &played, known);
     let merged = merge(logs);
     let mut log = EventLog::default();
     replay(&merged, &mut log);
@@ -98,7 +106,8 @@ pub(super) fn collect(
     let failed = jobs.that_are(Some(EventKind::Failed));
     let lost = jobs.that_are(Some(EventKind::LostTouch));
     let unfinished = jobs.that_are(None);
-    let messages = exchanged(services, &log, played.undelivered);
+    let messages = counted.map(|services| exchanged(services, &log, played.undelivered));
+    let messages = messages.unwrap_or_default();
     // What somebody else's broker does to jobs is what the run is to show.
     faults.extend(played.unseen.none_worked());
     let gone = [&failed[..], &lost].concat();
@@ -133,6 +142,9 @@ pub(super) fn collect(
         foreign,
         external: correlation.map(|correlation| (correlation, played.unseen)),
         interrupted: played.interrupted,
+        restarted: None,
+        unread: Vec::new(),
+        broke_off: false,
         faults,
         said: None,
     }
@@ -146,8 +158,8 @@ struct Gathered {
     correlation: Option<Correlation>,
 }
 
-fn gather(services: &Services, recorder: &Recorder, played: &Played, known: &Known) -> Gathered {
-    let (of_brokers, mut of_lrms) = services.logs();
+fn gather(of: Logs, recorder: &Recorder, played: &Played, known: &Known) -> Gathered {
+    let (of_brokers, mut of_lrms) = (of.brokers, of.lrms);
     let correlation = known
         .is_external
         .then(|| correlate(&mut of_lrms, &played.names));

@@ -144,7 +144,10 @@ async fn a_panic_of_a_service_ends_the_run_at_once_and_is_named() {
     let started = Started::of(&grid, &options(1)).await.unwrap();
     let services = Arc::clone(&started.services);
     let panicking = async {
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        let entered = services.broker(DomainId(0)).unwrap().recorder();
+        while entered.is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         let broker = services.broker(DomainId(1)).unwrap();
         let _: u32 = broker.ask(|_| panic!("a broken invariant")).await;
     };
@@ -158,6 +161,34 @@ async fn a_panic_of_a_service_ends_the_run_at_once_and_is_named() {
     assert!(faults.contains("broker-b broke off: "), "{faults}");
     assert!(faults.contains("a broken invariant"), "{faults}");
     assert!(!outcome.interrupted);
+}
+
+#[tokio::test]
+async fn a_run_goes_on_from_its_journals_after_a_panic_of_a_service() {
+    let (grid, mut jobs) = (two_sites("round-robin"), jobs(2));
+    jobs[1].at += SimDuration::from_secs(8);
+    let dir = tempfile::tempdir().unwrap();
+    let begin = || {
+        let journals = Journals::open(dir.path(), "run").unwrap();
+        RealOptions {
+            journals: Some(journals),
+            ..options(1)
+        }
+    };
+    let started = Started::of(&grid, &begin()).await.unwrap();
+    let services = Arc::clone(&started.services);
+    let panicking = async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let lrms = services.lrms(ClusterId(0)).unwrap();
+        let _: u32 = lrms.ask(|_| panic!("a broken invariant")).await;
+    };
+    let outcome = conduct(started, &grid, &jobs, std::future::pending(), |_| {});
+    let (outcome, ()) = tokio::join!(outcome, panicking);
+    let outcome = outcome.unwrap();
+    assert!(outcome.broke_off && ended(&outcome.log).len() < 2);
+    let outcome = run(&grid, &jobs, &begin()).await;
+    assert_eq!(outcome.faults, Vec::<String>::new());
+    assert_eq!(ended(&outcome.log).len(), 2);
 }
 
 /// The run in a runtime of its own, for tests that compare in several tries.

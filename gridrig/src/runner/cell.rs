@@ -1,7 +1,9 @@
 //! What a scenario is run in: one policy on one replication at a time.
 
+use super::RunOptions;
 use crate::scenario::external::Contender;
 use crate::scenario::{POOLED, Replication, Scenario};
+use anyhow::bail;
 use std::str::FromStr;
 
 /// One run of a scenario: a replication under one policy, or in one pooled
@@ -63,4 +65,35 @@ impl FromStr for CellNumber {
             _ => Err("expected k/n with 1 <= k <= n, as in 3/12"),
         }
     }
+}
+
+/// The cells that are to run, with their numbers, by replication.
+pub(super) fn wanted(
+    scenario: &Scenario,
+    replications: &[Replication],
+    options: &RunOptions,
+) -> anyhow::Result<Vec<Vec<(CellNumber, Cell)>>> {
+    let all = replications.iter().map(|it| cells(scenario, it));
+    let all: Vec<Vec<Cell>> = all.collect();
+    let of = all.iter().map(Vec::len).sum();
+    if let Some(CellNumber { number, of: told }) = options.cell.filter(|cell| cell.of != of) {
+        bail!(
+            "--cell {number}/{told}: {} has {of} cells (expected k/{of} with k from 1 to \
+             {of}; policies are innermost)",
+            scenario.name
+        );
+    }
+    let (mut number, mut wanted) = (0, Vec::new());
+    for cells in all {
+        let mut meant = Vec::new();
+        for cell in cells {
+            number += 1;
+            let number = CellNumber { number, of };
+            if options.wants(number, &cell)? {
+                meant.push((number, cell));
+            }
+        }
+        wanted.push(meant);
+    }
+    Ok(wanted)
 }

@@ -1,7 +1,7 @@
 //! One run, under whichever clock.
 
 use super::observer::{Observation, Observed, Start};
-use super::{Executed, RunOptions, keep_going};
+use super::{Executed, RunOptions, Running, keep_going};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::scenario::Clock;
@@ -18,10 +18,11 @@ pub(super) fn execute(
     options: &RunOptions,
     progress: &Progress,
     watching: Option<Box<dyn Observation + '_>>,
+    running: Option<&mut Running>,
 ) -> Result<Executed, Failure> {
     match start.scenario.clock {
         Clock::Virtual => in_virtual_time(start, options, progress, watching),
-        Clock::Real { .. } => super::real::execute(start, options, progress, watching),
+        Clock::Real { .. } => super::real::execute(start, options, progress, watching, running),
     }
 }
 

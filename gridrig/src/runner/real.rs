@@ -1,9 +1,12 @@
 //! A run on the wall clock: real services, real sockets.
 
-use super::{Executed, Observation, RunOptions, Start, wait_for_stop};
+use super::{Executed, Gap, Observation, RunOptions, Running, Start, wait_for_stop};
 use crate::exit::Failure;
 use crate::progress::Progress;
-use crate::realtime::{Fault, FaultKind, Listener, RealOptions, ServiceId, run_real, slurm_setup};
+use crate::realtime::{
+    Fault, FaultKind, Listener, RealOptions, ServiceId, recall, run_in_processes, run_real,
+    slurm_setup,
+};
 use crate::scenario::{Clock, Scenario};
 use anyhow::{Context as _, anyhow};
 use gridrig_core::grid::Grid;
@@ -24,13 +27,88 @@ pub(super) fn execute(
     options: &RunOptions,
     progress: &Progress,
     mut watching: Option<Box<dyn Observation + '_>>,
+    mut running: Option<&mut Running>,
 ) -> Result<Executed, Failure> {
+    let (scenario, grid) = (start.scenario, start.grid);
+    let mut real = real_options(start, options)?;
+    let runtime = tokio::runtime::Runtime::new().map_err(Failure::run)?;
+    if let Some(watching) = &mut watching {
+        real.listener = Listener::open();
+        watching.listen(&real.listener);
+    }
+    if let Some(running) = &mut running {
+        real.run_id = running.id().to_owned();
+        real.journals = Some(running.begin(start.load)?);
+    }
+    let mut now = SimTime::ZERO;
+    let observe = |p: gridrig_replayer::player::Progress| {
+        now = p.now;
+        progress.update(p.now, p.ended, Some(p.worst_lag));
+        if let Some(watching) = &mut watching {
+            watching.hear(p.now);
+        }
+    };
+    let (jobs, stop) = (&start.load.submissions, wait_for_stop(options));
+    let played = async {
+        if let Some(cut) = recall(grid, jobs, &real)? {
+            return Ok(cut);
+        }
+        match running.as_deref().filter(|_| options.processes) {
+            None => run_real(grid, jobs, &real, stop, observe).await,
+            Some(running) => {
+                run_in_processes((grid, jobs), &real, running.dir(), stop, observe).await
+            }
+        }
+    };
+    let outcome = runtime.block_on(played).map_err(Failure::Run)?;
+    if let Some(watching) = watching {
+        watching.end(None, now.max(outcome.log.end()));
+    }
+    if let (Some(running), true) = (&running, outcome.broke_off) {
+        // What follows from the first is not worth a word.
+        let why = outcome.faults.first().map_or("", |why| why);
+        let command = running.command();
+        return Err(Failure::Run(anyhow!("{why}\nto go on with it: {command}")));
+    }
+    let is_cut = !outcome.unread.is_empty();
+    let running = running.filter(|_| !is_cut);
+    let gaps = running.map_or_else(Vec::new, |running| running.gaps(scenario.clock));
+    let notes = outcome.external.as_ref();
+    let mut notes = notes.map_or_else(Vec::new, |(found, unseen)| notes_of(grid, found, unseen));
+    notes.extend(gaps.iter().map(Gap::note).chain(outcome.restarted));
+    let missing = |why| format!("unread-journal: {why}: what happened later is missing");
+    notes.extend(outcome.unread.into_iter().map(missing));
+    let jobs = outcome.foreign;
+    if jobs > 0 {
+        tracing::warn!(
+            jobs,
+            "jobs of others took processors; they are in no figure"
+        );
+    }
+    Ok(Executed {
+        interrupted: outcome.interrupted,
+        is_cut,
+        lost: !outcome.unfinished.is_empty(),
+        faults: outcome.faults,
+        fault_counts: real.planned.counts(),
+        notes,
+        gaps,
+        said: outcome.said,
+        log: outcome.log,
+        timer_tolerance: tolerance(scenario.clock),
+    })
+}
+
+/// How the run is to be done.
+pub(super) fn real_options(
+    start: &Start<'_>,
+    options: &RunOptions,
+) -> Result<RealOptions, Failure> {
     let (scenario, grid) = (start.scenario, start.grid);
     let speed = match scenario.clock {
         Clock::Real { speed } => speed,
         Clock::Virtual => scenario.speed,
     };
-    let runtime = tokio::runtime::Runtime::new().map_err(Failure::run)?;
     let run_id = format!("{}-{}-{}", scenario.name, scenario.seed, std::process::id());
     let mut real = RealOptions::new(speed, scenario.seed, &run_id);
     real.stop_at = start.stop_at();
@@ -49,43 +127,7 @@ pub(super) fn execute(
     }
     real.monitoring = options.monitoring.clone();
     real.external = scenario.external.clone();
-    if let Some(watching) = &mut watching {
-        real.listener = Listener::open();
-        watching.listen(&real.listener);
-    }
-    let mut now = SimTime::ZERO;
-    let observe = |p: gridrig_replayer::player::Progress| {
-        now = p.now;
-        progress.update(p.now, p.ended, Some(p.worst_lag));
-        if let Some(watching) = &mut watching {
-            watching.hear(p.now);
-        }
-    };
-    let (jobs, stop) = (&start.load.submissions, wait_for_stop(options));
-    let run = run_real(grid, jobs, &real, stop, observe);
-    let outcome = runtime.block_on(run).map_err(Failure::Run)?;
-    if let Some(watching) = watching {
-        watching.end(None, now.max(outcome.log.end()));
-    }
-    let notes = outcome.external.as_ref();
-    let notes = notes.map_or_else(Vec::new, |(found, unseen)| notes_of(grid, found, unseen));
-    let jobs = outcome.foreign;
-    if jobs > 0 {
-        tracing::warn!(
-            jobs,
-            "jobs of others took processors; they are in no figure"
-        );
-    }
-    Ok(Executed {
-        interrupted: outcome.interrupted,
-        lost: !outcome.unfinished.is_empty(),
-        faults: outcome.faults,
-        fault_counts: real.planned.counts(),
-        notes,
-        said: outcome.said,
-        log: outcome.log,
-        timer_tolerance: tolerance(scenario.clock),
-    })
+    Ok(real)
 }
 
 /// What the logs of the LRMSs say of jobs that somebody else's broker was to
@@ -154,7 +196,7 @@ pub fn tolerance(clock: Clock) -> SimDuration {
 }
 
 /// `--kill NAME@TIME`: that service is gone from then on.
-fn kill(grid: &Grid, text: &str) -> anyhow::Result<Fault> {
+pub(super) fn kill(grid: &Grid, text: &str) -> anyhow::Result<Fault> {
     let refuse = |why: String| {
         anyhow!(
             "--kill {text}: {why} (expected NAME@TIME with the name of a domain or cluster, as in \

@@ -100,9 +100,16 @@ impl PolicyRun {
         known.warnings.extend(note);
         let tolerance = executed.timer_tolerance;
         let mut summary = RunSummary::compute(table, &measure, tolerance, known);
-        // What a decision was worth is not known where nodes fail.
-        if scenario.regret && summary.node_failures.is_none() {
-            summary.regret = Regret::of(table, grid, &load.submissions, &measure);
+        match (scenario.regret, summary.node_failures) {
+            (true, None) => {
+                summary.regret = Regret::of(table, grid, &load.submissions, &measure);
+            }
+            (true, Some(_)) if !grid.domains.is_empty() => {
+                let why = "no-regret: nodes failed, so that no regret of decisions was computed: \
+                           nobody could know what would fail";
+                summary.warnings.push(why.to_owned());
+            }
+            _ => {}
         }
         if let Some(late) = too_late(scenario, &summary) {
             summary.valid = false;

@@ -23,12 +23,17 @@ pub(super) fn refuse_existing(cell: &Cell, options: &RunOptions) -> anyhow::Resu
     let Some(dir) = directory(cell, options) else {
         return Ok(());
     };
-    if !dir.exists() || options.force || is_same_run(&cell.replication, &dir) {
+    if !dir.exists() || options.force || options.resume || is_same_run(&cell.replication, &dir) {
         return Ok(());
     }
+    let broken_off = match dir.join(rundir::names::RUNNING).exists() {
+        true => "; or --resume it",
+        false => "",
+    };
     let dir = dir.display();
     bail!(
-        "{dir}: holds another run already (expected a new directory; give another --out, or --force)"
+        "{dir}: holds another run already (expected a new directory; give another --out, or \
+         --force{broken_off})"
     )
 }
 
@@ -40,7 +45,7 @@ fn is_same_run(replication: &Replication, dir: &Path) -> bool {
 }
 
 /// The run directory; `None` when none is wanted.
-fn directory(cell: &Cell, options: &RunOptions) -> Option<PathBuf> {
+pub(super) fn directory(cell: &Cell, options: &RunOptions) -> Option<PathBuf> {
     // The directory carries the seed the user gave, also where the seed is
     // what varies: its replications lie side by side.
     let replication = &cell.replication;
@@ -83,12 +88,16 @@ pub(super) fn write(
             .iter()
             .map(|w| (w.name.clone(), w.sha256.clone()))
             .collect(),
+        failures_sha256: scenario
+            .failure_files()
+            .map(|(cluster, text)| (cluster.to_owned(), hex(Sha256::digest(text))))
+            .collect(),
         choices: choices(load),
         versions: versions(),
         study: study(replication),
         warnings: run.summary.warnings.clone(),
         summary: serde_json::to_value(&run.summary).map_err(Failure::run)?,
-        host: host(),
+        host: host(executed)?,
         ..Manifest::default()
     };
     let text = scenario.to_resolved_toml();
@@ -186,7 +195,7 @@ fn workload_hashes(submissions: &[Submission]) -> BTreeMap<String, String> {
     [("all", true), ("jobs", false)].map(hash).into()
 }
 
-fn workload_hash(submissions: &[Submission], entries: bool) -> String {
+pub(super) fn workload_hash(submissions: &[Submission], entries: bool) -> String {
     let mut hash = Sha256::new();
     for submission in submissions {
         let spec = &submission.spec;
@@ -227,11 +236,11 @@ fn versions() -> BTreeMap<String, String> {
     clippy::disallowed_methods,
     reason = "the date stands under host, outside the same bytes"
 )]
-fn host() -> BTreeMap<String, serde_json::Value> {
+fn host(executed: &Executed) -> Result<BTreeMap<String, serde_json::Value>, Failure> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let seconds = now.map_or(0, |since| since.as_secs());
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    BTreeMap::from([
+    let mut host = BTreeMap::from([
         ("written_unix_s".to_owned(), seconds.into()),
         ("hostname".to_owned(), name.trim().into()),
         ("os".to_owned(), std::env::consts::OS.into()),
@@ -240,5 +249,10 @@ fn host() -> BTreeMap<String, serde_json::Value> {
             "peak_memory_mib".to_owned(),
             crate::memory::peak_mib().into(),
         ),
-    ])
+    ]);
+    if !executed.gaps.is_empty() {
+        let gaps = serde_json::to_value(&executed.gaps).map_err(Failure::run)?;
+        host.insert("gaps".to_owned(), gaps);
+    }
+    Ok(host)
 }

@@ -108,10 +108,8 @@ fn a_start_before_the_submission_is_found() {
         },
         |_| {},
     );
-    assert!(
-        message.contains("start-after-queue") || message.contains("log-order"),
-        "{message}"
-    );
+    expect("log-order: job 3", &message);
+    expect("submitted-in-time: job 3", &message);
 }
 
 #[test]

@@ -85,6 +85,8 @@ fn a_crowd_between_two_exchanges_is_warned_of_where_it_herds() {
     assert!(codes(&report(&crowd, &[])).contains(&"herding"));
     let debited = ["domain.a.broker.own_dispatch=debited"];
     assert!(!codes(&report(&crowd, &debited)).contains(&"herding"));
+    let late = ["run.policies=[\"utilization(commit=late)\"]"];
+    assert!(!codes(&report(&crowd, &late)).contains(&"herding"));
     let blind = ["run.policies=[\"round-robin\"]"];
     assert!(!codes(&report(&crowd, &blind)).contains(&"herding"));
 }

@@ -66,6 +66,18 @@ fn a_cluster_says_what_becomes_of_jobs_and_failures_are_drawn_from_the_seed() {
         .find(|line| line.starts_with("node failures"));
     let failures: Option<u64> = line.and_then(|line| line.split(' ').next_back()?.parse().ok());
     assert!(failures.is_some_and(|failures| failures > 8), "{checked}");
+    let how = "a1: each node fails 40 s of the trace after its last repair (weibull with shape 0.7) \
+               and is repaired after 5 s, on average; 1 outage of all nodes; on_node_failure requeue";
+    assert!(checked.contains(how), "{checked}");
+    let output = run(&["run", &scenario, "--out", &bench.path("text")]);
+    let text = stdout(&output);
+    for said in [
+        "cluster a1: 1 outage of all nodes; on_node_failure requeue",
+        "100.00 % of the jobs finished, goodput 0.1 processor-hours; nodes that failed: 1 requeue, \
+         0 failed jobs, 0.0 processor-hours lost",
+    ] {
+        assert!(text.contains(said), "{text}");
+    }
     let lost = |seed: &str, policy: &str| {
         let (seed, out) = (format!("run.seed={seed}"), bench.path(policy));
         let policy = format!("domain.0.clusters.0.on_node_failure=\"{policy}\"");
@@ -106,13 +118,94 @@ fn failures_that_cannot_be_are_refused() {
             "one of `fail`, `requeue`, `resume`",
         ),
         (
-            "node_failures={ file = \"failures.csv\" }",
-            "unknown key `file`",
+            "node_failures_file=\"nothing.csv\"",
+            "node_failures_file = \"nothing.csv\": expected a file, looked for in",
         ),
     ] {
         let set = format!("--set=domain.0.clusters.0.{set}");
         let output = run(&["check", &scenario, &set]);
         expect_code(&output, 2);
         assert!(stderr(&output).contains(says), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn both_clocks_play_the_failures_of_a_file() {
+    let _alone = alone();
+    let bench = bench();
+    let scenario = bench.path("s.toml");
+    let text = "# the first site\nnode,down_s,up_s\nn1,8,30\nn2, 8 ,20.5\n\nn4,500,501\n";
+    std::fs::write(bench.path("failures.csv"), text).unwrap();
+    let sets = [
+        "--set=domain.0.clusters.0.outages=[]",
+        "--set=domain.0.clusters.0.node_failures_file=\"failures.csv\"",
+    ];
+    let checked = run(&[&["check", &scenario][..], &sets].concat());
+    let how = "node failures 3\n  a1: nodes fail as ";
+    assert!(stdout(&checked).contains(how), "{}", stdout(&checked));
+    let real = [
+        "--clock",
+        "real",
+        "--set=run.speed=20",
+        "--set=run.lag_tolerance=1h",
+    ];
+    for (name, words) in [("virtual", &[][..]), ("real", &real[..])] {
+        let out = bench.path(name);
+        let all = ["run", &scenario, "--json", "--out", &out];
+        let output = run(&[&all[..], &sets, words].concat());
+        expect_code(&output, 0);
+        let report = &json(&output)["runs"][0];
+        assert_eq!(report["audit"], "ok");
+        let failures = &report["node_failures"];
+        assert_eq!(failures["down_processor_s"], 34.5, "{failures}");
+        let warnings = report["warnings"].to_string();
+        assert!(warnings.contains("no-regret: nodes failed"), "{warnings}");
+        let manifest = format!("{out}/s-1/round-robin/r000/manifest.json");
+        let manifest = std::fs::read_to_string(manifest).unwrap();
+        let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+        let hash = manifest["failures_sha256"]["a1"].as_str().unwrap();
+        assert_eq!(hash.len(), 64);
+    }
+    for (text, says) in [
+        ("", "line 1: \"\": expected \"node,down_s,up_s\""),
+        (
+            "n1,8,30\n",
+            "line 1: \"n1,8,30\": expected \"node,down_s,up_s\"",
+        ),
+        (
+            "n1,8\n",
+            "line 3: line = \"n1,8\": expected node,down_s,up_s",
+        ),
+        (
+            "n5,8,30\n",
+            "line 3: node = \"n5\": expected a node from n1 to n4",
+        ),
+        (
+            "n1,8m,30\n",
+            "line 3: down_s = \"8m\": expected seconds of the trace",
+        ),
+        (
+            "n1,8,-1\n",
+            "line 3: up_s = \"-1\": expected seconds of the trace",
+        ),
+        (
+            "n1,8,8.0\n",
+            "line 3: up_s = \"8.0\": expected an instant after down_s",
+        ),
+    ] {
+        let head = if says.starts_with("line 3") {
+            "# x\nnode,down_s,up_s\n"
+        } else {
+            ""
+        };
+        std::fs::write(bench.path("failures.csv"), format!("{head}{text}")).unwrap();
+        let output = run(&[&["check", &scenario][..], &sets].concat());
+        expect_code(&output, 2);
+        let said = stderr(&output);
+        assert!(said.contains(says), "{said}");
+        assert!(
+            said.contains("node_failures_file = \"failures.csv\""),
+            "{said}"
+        );
     }
 }

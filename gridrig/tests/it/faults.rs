@@ -1,6 +1,7 @@
 //! Faults that a scenario plans.
 
 use crate::command::{Bench, PAIR, expect_code, json, run, stderr, stdout};
+use crate::real_time::alone;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -214,6 +215,36 @@ fn services_in_real_time_meet_the_same_plan() {
 }
 
 #[test]
+fn one_plan_has_like_effects_in_both_clocks() {
+    let _alone = alone();
+    let faults = "[[faults.links]]\nloss = 0.15\nduplication = 0.15\njitter = \"1s\"\n\
+                  [[faults.outages]]\nparty = \"broker:a\"\ntowards = \"broker:b\"\nuntil = \"4min\"";
+    let bench = bench(faults);
+    let sets = ["--set=run.speed=60", "--set=link.protocol=json"];
+    let of_clock = |clock: &str| {
+        let words = ["--clock", clock, "--json", "--force"];
+        let output = bench.run(&[&words[..], &sets].concat());
+        expect_code(&output, 0);
+        let run = json(&output)["runs"][0].clone();
+        assert_eq!(run["audit"], "ok", "{run}");
+        assert_eq!(run["jobs"]["completed"], 40, "{run}");
+        run
+    };
+    let (wanted, found) = (of_clock("virtual"), of_clock("real"));
+    // Beside chance, tries within a second of the wall may be fewer or more.
+    for kind in ["lost", "duplicated"] {
+        let (wanted, found) = (counts(&wanted)[kind], counts(&found)[kind]);
+        let near = wanted / 2..=wanted * 2;
+        assert!(near.contains(&found), "{kind}: {wanted} and {found}");
+    }
+    let [wanted, found] = [&wanted, &found].map(|run| {
+        assert!(counts(run)["cut-off"] > 0, "{run}");
+        run["forwarding_ratio"].as_f64().unwrap()
+    });
+    assert!((wanted - found).abs() < 0.3, "{wanted} and {found}");
+}
+
+#[test]
 fn faults_that_cannot_be_meant_are_refused_with_their_place() {
     let cases = [
         (
@@ -278,9 +309,9 @@ fn faults_that_change_nothing_are_warned_of() {
     let output = run(&["check", &bench.path("s.toml")]);
     expect_code(&output, 0);
     for said in [
-        "faults        1 link settings, 1 outages, 0 restarts",
-        "warning [idle-faults]: 1 link settings or outages concern services that never send",
-        "warning [late-faults]: 1 outages or restarts begin after the last submission",
+        "faults        1 link setting, 1 outage, 0 restarts\n",
+        "warning [idle-faults]: link settings and outages of services that never send",
+        "warning [late-faults]: outages and restarts that begin after the last submission",
     ] {
         assert!(stdout(&output).contains(said), "{}", stdout(&output));
     }

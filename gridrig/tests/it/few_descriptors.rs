@@ -1,5 +1,6 @@
 //! A service to which more connections come than it has file descriptors.
 
+use crate::patience::Patience;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
@@ -38,5 +39,40 @@ fn a_client_is_served_beside_slow_ones_that_take_every_descriptor() {
     service.kill().unwrap();
     let said = service.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&said.stderr);
-    assert!(said.lines().count() <= 1, "{said}");
+    let mut lines = said.lines();
+    let first = lines.next().unwrap_or_default();
+    assert!(
+        first.contains("fewer file descriptors") && first.contains("most=40"),
+        "{said}"
+    );
+    assert!(lines.count() <= 1, "{said}");
+}
+
+#[test]
+fn a_service_takes_the_descriptors_that_it_may_have_for_its_connections() {
+    let words = "ulimit -Sn 100; exec \"$0\" emulator --name a1 --processors 4";
+    let mut service = Command::new("sh")
+        .args(["-c", words, env!("CARGO_BIN_EXE_gridrig")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut stdout = BufReader::new(service.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    let limits = format!("/proc/{}/limits", service.id());
+    let patience = Patience::seconds(60);
+    loop {
+        let limits = std::fs::read_to_string(&limits).unwrap();
+        let files = limits
+            .lines()
+            .find(|line| line.starts_with("Max open files"));
+        if files.unwrap().split_whitespace().nth(3) == Some("1280") {
+            break;
+        }
+        patience.wait(&limits);
+    }
+    service.kill().unwrap();
+    let said = service.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&said.stderr), "");
 }

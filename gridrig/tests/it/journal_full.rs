@@ -68,7 +68,7 @@ fn a_broker_that_cannot_write_its_journal_ends_and_what_it_has_written_is_read_a
     let said = stderr(&ended);
     assert_eq!(said.matches("a.journal").count(), 1, "{said}");
     assert!(
-        said.contains("--journal ") && said.contains("File too large"),
+        said.contains("journal ") && said.contains("File too large"),
         "{said}"
     );
     assert!(!taken.is_empty());

@@ -57,7 +57,20 @@ fn the_larger_studies_run_and_both_ways_to_submit_do() {
             "run.policies=[\"best-broker-rank-aggr\", \"inter-rr\"]",
             &spread,
         ];
-        assert_eq!(study(scenario, &sets).len(), 2);
+        let runs = study(scenario, &sets);
+        assert_eq!(runs.len(), 2);
+        let of = |policy| of(&runs, policy);
+        let forwarded = |policy| of(policy)["forwarding_ratio"].as_f64().unwrap();
+        // Where all clusters are nearly empty, who ranks sends most jobs to the
+        // fastest one, and who goes round keeps its own.
+        assert!(forwarded("best-broker-rank-aggr") > 0.8, "{scenario}");
+        assert!(forwarded("inter-rr") < 0.05, "{scenario}");
+        let (ranked, round) = (of("best-broker-rank-aggr"), of("inter-rr"));
+        assert_eq!(ranked["jobs"], round["jobs"], "{scenario}");
+        assert!(
+            ranked["jobs"]["completed"].as_u64() > Some(200),
+            "{scenario}"
+        );
     }
 }
 
@@ -84,7 +97,13 @@ fn keys_of_the_study_that_do_not_fit_are_refused_by_name() {
         let error = Scenario::load(&path, &[set.to_owned()]).unwrap_err();
         error.to_string()
     };
+    let long = format!("workload.draw.os.{}=1", "ü".repeat(201));
     for (set, expected) in [
+        (&*long, "names of 1 to 200 characters"),
+        (
+            "workload.draw.architecture={ \"\" = 1 }",
+            "names of 1 to 200 characters",
+        ),
         (
             "workload.domain=fiu",
             "either spread, or a domain or cluster",

@@ -83,6 +83,14 @@ fn every_figure_of_the_page_is_what_its_scenario_gives() {
     let run = |scenario: &str, phase: usize| {
         let path = root().join("resources/scenarios").join(scenario);
         let phase = format!("workload.phase={phase}");
+        // One policy more than the scenario has; runs without brokers take none.
+        let policies = match scenario.starts_with("lsap") {
+            true => {
+                "run.policies=[\"round-robin\", \"queue-length\", \"free-node\", \
+                 \"utilization\", \"utilization(commit=late)\"]"
+            }
+            false => "run.seed=1",
+        };
         let output = run(&[
             "run",
             &path.display().to_string(),
@@ -96,6 +104,8 @@ fn every_figure_of_the_page_is_what_its_scenario_gives() {
             "workload.keep=2/5",
             "--set",
             &phase,
+            "--set",
+            policies,
         ]);
         expect_code(&output, 0);
         json(&output)["runs"].as_array().unwrap().clone()
@@ -105,7 +115,7 @@ fn every_figure_of_the_page_is_what_its_scenario_gives() {
     let two = all("lsap-ctc.toml");
     let page = std::fs::read_to_string(root().join("docs/lsap.md")).unwrap();
     let tables = tables(&page);
-    assert_eq!(tables.len(), 6);
+    assert_eq!(tables.len(), 7);
     for (heading, rows) in tables {
         let policy = heading.strip_prefix("two sites, ");
         let policy = policy.map(|rest| rest.split(" (").next().unwrap());
@@ -129,5 +139,33 @@ fn every_figure_of_the_page_is_what_its_scenario_gives() {
                 assert_eq!(&given, written, "{heading}: {name}, phase {phase}");
             }
         }
+    }
+}
+
+#[test]
+fn late_commitment_on_the_stand_in_for_grid5000_gives_the_figures_of_the_page() {
+    let path = root().join("resources/scenarios/two-sites.toml");
+    let trace = root().join("traces/grid5000-like.swf.gz");
+    let trace = format!("workload.trace={}", trace.display());
+    let policies = "run.policies=[\"utilization\", \"utilization(commit=late)\"]";
+    let path = path.display().to_string();
+    let mut words = vec!["run", &path, "--no-out", "--json", "--set", &trace];
+    words.extend(["--set", policies, "--set", "run.bounds=false"]);
+    let output = run(&words);
+    expect_code(&output, 0);
+    let page = std::fs::read_to_string(root().join("docs/lsap.md")).unwrap();
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+    let lines: Vec<Vec<String>> = page.lines().map(words).collect();
+    for (name, run) in ["early", "late"]
+        .iter()
+        .zip(json(&output)["runs"].as_array().unwrap())
+    {
+        let mut line = vec![(*name).to_owned()];
+        for metric in ["delay_s", "expansion"] {
+            for statistic in ["max", "mean", "sd"] {
+                line.push(format!("{:.2}", run[metric][statistic].as_f64().unwrap()));
+            }
+        }
+        assert!(lines.contains(&line), "{line:?}");
     }
 }

@@ -100,6 +100,19 @@ pub fn browser(test: &str) -> bool {
     false
 }
 
+/// Whether the test may make files of other users, and act as one.
+pub fn root(test: &str) -> bool {
+    if !is_root() {
+        absent(test, "root");
+    }
+    is_root()
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|id| id.stdout == b"0\n")
+}
+
 fn absent(test: &str, what: &str) {
     let required = std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all");
     assert!(!required, "{test} needs {what}");
@@ -112,9 +125,7 @@ pub fn slurm(test: &str) -> Option<()> {
         let mut folders = ["/usr/sbin", "/usr/bin"].iter();
         folders.any(|folder| PathBuf::from(folder).join(name).exists())
     };
-    let id = Command::new("id").arg("-u").output();
-    let is_root = id.is_ok_and(|id| id.stdout == b"0\n");
-    if is_root && ["munged", "slurmctld", "slurmd", "sbatch"].iter().all(has) {
+    if is_root() && ["munged", "slurmctld", "slurmd", "sbatch"].iter().all(has) {
         return Some(());
     }
     absent(test, "Debian's Slurm, or not root");

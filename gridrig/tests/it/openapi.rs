@@ -60,7 +60,7 @@ fn an_emulator_does_what_its_document_says() {
         return;
     };
     let emulator = start(&["emulator", "--processors", "64"]);
-    examine(&python, &emulator, 9);
+    examine(&python, &emulator, 11);
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn a_wrong_value_is_told_with_its_path_and_what_was_expected() {
 }
 
 /// Each is one change to `PAIR` and a part of what it must be answered with.
-const REFUSED: [(&str, &str, &str); 30] = [
+const REFUSED: [(&str, &str, &str); 32] = [
     (
         "domain = \"a\"",
         "",
@@ -184,6 +184,18 @@ const REFUSED: [(&str, &str, &str); 30] = [
         "name = \"a\"",
         "name = \"a\"\nbroker = { interval = \"0s\" }",
         "above 0",
+    ),
+    (
+        "name = \"a\"",
+        "name = \"a\"\nbroker = { commit = \"late\" }",
+        "expected \"early\" with round-robin, which sees no room; late can be free-node, \
+         utilization, best-broker-rank, best-broker-rank-1.10, best-broker-rank-1.25, also one \
+         by one as \"free-node(commit=late)\"",
+    ),
+    (
+        "\"free-node\"]",
+        "\"queue-length(commit=late)\"]",
+        "`commit=late` to be a parameter of queue-length: window",
     ),
     (
         "[run]",

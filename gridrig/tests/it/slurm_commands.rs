@@ -304,11 +304,18 @@ fn a_cluster_of_a_scenario_answers_during_a_run_in_real_time() {
         patience.wait(text);
     };
     assert_eq!(listed.code, 0, "{listed:?}");
+    for state in [&["State=DOWN", "Reason=x"][..], &["State=RESUME"]] {
+        let mut update = Command::new(place.path().join("bin/scontrol"));
+        update.args(["update", "NodeName=n[1-4]"]).args(state);
+        let said: Said = update.output().unwrap().into();
+        assert_eq!((said.code, &*said.stderr), (0, ""));
+    }
     let output = child.wait_with_output().unwrap();
     expect_code(&output, 0);
     let report = command::json(&output);
     assert_eq!(report["runs"][0]["audit"], "ok");
-    assert_eq!(report["runs"][0]["jobs"]["submitted"], 2);
+    assert_eq!(report["runs"][0]["jobs"]["completed"], 2);
+    assert_eq!(report["runs"][0]["node_failures"]["requeues"], 1);
     assert!(
         stderr(&output).contains("jobs of others"),
         "{}",
@@ -326,4 +333,44 @@ fn sacct_shows_the_keys_of_jobs_and_chooses_by_them() {
     assert_eq!(cluster.ok("sacct", &fields), "1|31|4\n2||\n");
     let chosen = [fields.as_slice(), &["-W", "4"]].concat();
     assert_eq!(cluster.ok("sacct", &chosen), "1|31|4\n");
+}
+
+#[test]
+fn a_job_waits_again_when_its_node_is_taken_down() {
+    let cluster = Emulated::start(2, 2, &[]);
+    let ok = |name: &str, args: &[&str]| {
+        let said: Said = cluster.command(name).args(args).output().unwrap().into();
+        assert_eq!(
+            (said.code, said.stderr.as_str()),
+            (0, ""),
+            "{name} {args:?}"
+        );
+        said.stdout
+    };
+    ok("sbatch", &["-n", "4", "--wrap", "sleep 600"]);
+    let seen = || ok("squeue", &["-h", "-o", "%t|%r|%N"]);
+    assert_eq!(seen(), "R|None|n[1-2]\n");
+    let update = |words: &[&str]| ok("scontrol", &[&["update", "NodeName=n2"], words].concat());
+    update(&["State=DOWN", "Reason=burnt out"]);
+    assert_eq!(seen(), "PD|Resources|\n");
+    let job = ok("scontrol", &["show", "job", "1"]);
+    assert!(job.contains(" Restarts=1 "), "{job}");
+    let shown = ok("sinfo", &["-h", "-o", "%t|%C|%E|%N"]);
+    assert_eq!(shown, "idle|0/2/0/2|none|n1\ndown|0/0/2/2|burnt out|n2\n");
+    update(&["State=RESUME"]);
+    assert_eq!(seen(), "R|None|n[1-2]\n");
+    let drain = ["update", "NodeName=n1", "State=DRAIN", "Reason=x"];
+    let said: Said = cluster
+        .command("scontrol")
+        .args(drain)
+        .output()
+        .unwrap()
+        .into();
+    let refused = "slurm_update error: Requested operation not supported on this system\n";
+    assert_eq!((said.code, said.stderr.as_str()), (1, refused));
+    ok("scancel", &["1"]);
+    assert_eq!(
+        ok("sacct", &["-X", "-n", "-P", "-o", "State"]),
+        "CANCELLED by 0\n"
+    );
 }

@@ -312,3 +312,70 @@ fn ended_jobs_say_the_same_as_those_of_debians_slurm() {
         assert_eq!(theirs, mine);
     }
 }
+
+#[test]
+fn nodes_are_taken_down_as_debians_slurm_does() {
+    let setup = Setup {
+        nodes: 4,
+        cpus: 2,
+        scheduler: "sched/builtin",
+        parameters: String::new(),
+    };
+    let test = "nodes_are_taken_down_as_debians_slurm_does";
+    let Some(real) = real_slurm::start(test, &setup) else {
+        return;
+    };
+    let ours = Emulated::start(4, 2, &[]);
+    let mut differences = Vec::new();
+    let every = "sinfo -h -o %D|%t|%T|%C|%A|%F|%E|%u|%U|%N";
+    for words in [
+        "scontrol update NodeName=n4 State=DOWN",
+        "scontrol update NodeName=n4 State=DRAIN",
+        "scontrol update NodeName=n9 State=DOWN Reason=x",
+        "scontrol update NodeName=n4 State=FOO Reason=x",
+        "scontrol update NodeName=n4 State=DOWN Reason=burnt~out",
+        "scontrol update nodename=n[2-3] state=drain reason=cleaning",
+        "sinfo",
+        "sinfo -N",
+        "sinfo -N -l",
+        "sinfo -s",
+        "sinfo -t down",
+        "sinfo -t drain",
+        "sinfo -t idle",
+        "sinfo -d",
+        every,
+        "sinfo -R",
+        "sinfo -R -h -o %E|%u|%U|%N|%t",
+        "sinfo -l -R",
+        "scontrol -o show node n4",
+        "scontrol -o show node n2",
+        "scontrol update NodeName=n[2-4] State=RESUME",
+        "sinfo -R",
+        "scontrol update NodeName=n2 State=RESUME",
+    ] {
+        let words: Vec<String> = words
+            .split(' ')
+            .map(|word| word.replace('~', " "))
+            .collect();
+        let said = |command: &mut Command| -> Said {
+            let output = command
+                .args(&words[1..])
+                .current_dir(ours.dir.path())
+                .output();
+            let mut said = masked(output.unwrap().into());
+            if words.contains(&"node".to_owned()) {
+                // The rest is of the host.
+                let of_state =
+                    |word: &&str| word.starts_with("State=") || word.starts_with("Reason=");
+                said.stdout = said.stdout.split(' ').filter(of_state).collect();
+            }
+            said
+        };
+        let theirs = said(&mut real.command(&words[0]));
+        let mine = said(&mut ours.command(&words[0]));
+        if theirs != mine {
+            differences.push(format!("{words:?}\n  Slurm: {theirs:?}\n  ours:  {mine:?}"));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

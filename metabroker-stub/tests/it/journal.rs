@@ -17,6 +17,7 @@ fn keeping(path: &Path, memory: Memory, clock: RunClock) -> Config {
             path: path.to_owned(),
             memory,
             of: "broker a".to_owned(),
+            ..JournalSetup::default()
         }),
         ..config(idle, NOWHERE, NOWHERE)
     }
@@ -24,6 +25,13 @@ fn keeping(path: &Path, memory: Memory, clock: RunClock) -> Config {
 
 async fn begin(config: Config) -> std::io::Result<Handle> {
     spawn(config, TcpListener::bind("127.0.0.1:0").unwrap()).await
+}
+
+/// A line of a journal with this document.
+fn summed(document: &str) -> String {
+    let mut crc = flate2::Crc::new();
+    crc.update(document.as_bytes());
+    format!("{:08x} {document}\n", crc.sum())
 }
 
 /// How many jobs the events tell to have come, in how many lives.
@@ -82,17 +90,20 @@ async fn what_is_no_journal_of_this_broker_is_named_and_left_alone() {
         .await
         .unwrap();
     let whole = std::fs::read_to_string(&path).unwrap();
-    let fate =
-        "{\"agent\":{\"Input\":{\"at\":2,\"wall\":1,\"input\":{\"Fate\":[3,{\"Ok\":null}]}}}}\n";
+    let fate = summed(
+        "{\"agent\":{\"Input\":{\"at\":2,\"wall\":1,\"input\":{\"Fate\":[3,{\"Ok\":null}]}}}}",
+    );
     let not_sent = format!("{whole}{fate}{fate}");
-    let other = whole.replace("broker a", "broker b");
-    let later = whole.replace("1000000000", "2000000000");
+    let document = whole[9..].trim_end();
+    let other = summed(&document.replace("broker a", "broker b"));
+    let later = summed(&document.replace("1000000000", "2000000000"));
+    let damaged = whole.replace("broker a", "broker i");
+    let inside = format!("{whole}{}{fate}", fate.replace("wall", "wail"));
     for (text, said) in [
-        ("dear diary\n", "line 1: expected value"),
-        (
-            OLD,
-            "line 1: it has the events of a service, as earlier versions of gridrig wrote them",
-        ),
+        ("dear diary\n", "line 1: it has no checksum"),
+        (OLD, "line 1: it has no checksum, as in journals of earlier"),
+        (&damaged, "line 1: it is damaged: its checksum is another"),
+        (&inside, "line 2: it is damaged"),
         (&other, "line 1: of = broker b (expected broker a"),
         (&later, "(expected --epoch 2000000000 --speed 1)"),
         (&not_sent, "message 3 was not sent"),

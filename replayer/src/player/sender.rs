@@ -121,6 +121,12 @@ impl Senders {
         });
     }
 
+    /// Sends what a client has said before it was restarted, and does not know to have
+    /// arrived.
+    pub fn send_again(&mut self, envelope: Envelope<FromClient>) {
+        self.outbox.post_again(envelope);
+    }
+
     /// Has jobs removed, for a run that is broken off.
     pub async fn remove(&mut self, requests: Vec<Envelope<FromClient>>) {
         let all = async {

@@ -9,7 +9,7 @@ use super::{
     Freeze, FromBroker, FromClient, FromLrms, Handle, LogsRead, Lost, LrmsAgent, Message,
     Observation, Outside, PeerSession, Published, Pull, Received, Stands, ToPeer, Undelivered,
 };
-use crate::cluster::ProcessorIds;
+use crate::cluster::{NodeChange, ProcessorIds};
 use crate::event::{Event, EventSink};
 use crate::ids::JobId;
 use crate::job::Reason;
@@ -287,8 +287,7 @@ inputs!(
 );
 
 inputs!(
-    ///
-    /// No client is restarted: these are written nowhere.
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
     ClientInput of ClientAgent, FromClient:
     Cancel(Cancel),
     Due(Due),
@@ -307,6 +306,7 @@ inputs!(
     Started(Outside<ProcessorIds>),
     Finished(Outside<()>),
     Failed(Outside<Reason>),
+    Nodes(NodeChange),
     Due(Due),
     Follow(Follow),
     Freeze(Freeze)

@@ -66,8 +66,8 @@ pub struct LrmsAgent {
     lrms: Lrms,
     notes: Notes,
     next_sample: Option<SimTime>,
-    /// Jobs of which a broker has not been told what became of them.
-    untold: BTreeMap<JobId, DomainId>,
+    /// News that a broker could not be told, by job and, of a refusal, its visit.
+    untold: BTreeMap<(JobId, Option<u64>), (DomainId, News)>,
     /// When it is told again.
     tell_again_at: Option<WallTime>,
     frozen: bool,
@@ -123,6 +123,11 @@ pub enum JobNews {
         at: SimTime,
         /// On which processors, node by node.
         placement: Vec<PlacementRun>,
+    },
+    /// A node that it ran on has failed: it is in the queue again.
+    Requeued {
+        /// The job.
+        job: JobId,
     },
     /// It is over.
     Ended {
@@ -275,6 +280,9 @@ impl<C: EventSink> EventSink for Writing<'_, C> {
                 at,
                 placement: placement.to_vec(),
             });
+        }
+        if let (EventKind::Requeued, Some(job)) = (event.kind, event.job) {
+            self.notes.tell(|| JobNews::Requeued { job });
         }
         self.cx.emit(at, event);
     }

@@ -125,6 +125,7 @@ pub(super) struct Visit {
     key: Option<String>,
     pub from: Party,
     pub hop: u32,
+    meant: Option<SimTime>,
     receipt: Receipt,
     /// What whoever brought it was told of it last.
     told: Option<News>,
@@ -144,6 +145,12 @@ impl Visit {
         }
     }
 
+    /// Whether the job was turned away for a drain and has been sent again since: its
+    /// way, and so its key, is the same.
+    fn is_before(&self, arrival: &Arrival) -> bool {
+        self.receipt.taken == Err(Reason::Draining) && self.meant < arrival.meant
+    }
+
     /// Whether whoever brought the job knows what became of it.
     fn is_over(&self) -> bool {
         match self.told {
@@ -158,6 +165,14 @@ pub fn digest(text: impl IntoIterator<Item = u8>) -> u64 {
     text.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
+}
+
+/// The name of the visit under this key that ends in a refusal. Those that end since
+/// the receiver is drained, and may come again, differ in when they were to begin.
+pub(super) fn visit_name(key: &str, meant: Option<SimTime>, reason: Reason) -> u64 {
+    let meant = meant.filter(|_| reason == Reason::Draining);
+    let meant = meant.map(|meant| meant.as_nanos().to_le_bytes());
+    digest(key.bytes().chain(meant.into_iter().flatten()))
 }
 
 /// A key without its hop.
@@ -235,7 +250,8 @@ impl JobStore {
     /// One that is brought `again` may have come over a cycle of links since it
     /// came first, which is forgotten.
     pub fn open(&mut self, arrival: &Arrival, again: bool) -> Result<Opened, SubmitError> {
-        if let Some((record, visit)) = self.under(arrival.key.as_deref()) {
+        let before = self.under(arrival.key.as_deref());
+        if let Some((record, visit)) = before.filter(|(_, visit)| !visit.is_before(arrival)) {
             let id = record.spec.id;
             let same = record.spec
                 == JobSpec {
@@ -287,11 +303,6 @@ impl JobStore {
         self.under(key)?.1.told
     }
 
-    /// What was told last of a job.
-    pub fn told_of(&self, job: JobId) -> Option<News> {
-        self.records.get(&job)?.visits.last()?.told
-    }
-
     fn next_name(&mut self) -> JobId {
         while self.records.contains_key(&JobId(self.naming.next)) {
             self.naming.next = self.naming.next.wrapping_add(self.naming.step);
@@ -308,6 +319,7 @@ impl JobStore {
         visits.push(Visit {
             from: arrival.from(),
             hop: arrival.hop(),
+            meant: arrival.meant,
             receipt: Receipt::first(job, at, Ok(())),
             told: None,
             key: arrival.key.clone(),
@@ -351,8 +363,8 @@ impl JobStore {
         let its = visits.filter(|visit| visit.from == to && !visit.is_over());
         let its = its.max_by_key(|visit| visit.hop);
         if let News::Refused { job, reason, visit } = &mut news {
-            let key = its.as_ref().and_then(|its| its.key.as_deref());
-            *visit = key.map(|key| digest(key.bytes()));
+            let name = |its: &&mut Visit| Some(visit_name(its.key.as_deref()?, its.meant, *reason));
+            *visit = its.as_ref().and_then(name);
             end = Some(JobEnd::without_run(*job, EndState::Rejected(*reason)));
         }
         if let Some(visit) = its {

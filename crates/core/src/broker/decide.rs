@@ -6,9 +6,22 @@ use crate::event::{Event, EventKind};
 use crate::ids::JobId;
 use crate::job::{JobRequest, Reason};
 use crate::message::{Route, Target};
-use crate::policy::{Choice, Tie};
+use crate::policy::{Blocking, Choice, Tie};
 use crate::time::{SimDuration, SimTime};
 use rand::RngExt;
+use std::collections::BTreeMap;
+
+/// What becomes of a waiting job in a cycle.
+enum Verdict {
+    /// It goes to this candidate.
+    Send(usize),
+    /// It waits for room.
+    Hold,
+    /// It waits for one that is closed.
+    Park,
+    /// Nobody takes it.
+    TurnAway(Reason),
+}
 
 impl Broker {
     /// Decides every waiting job, first come first served, on one view.
@@ -20,9 +33,10 @@ impl Broker {
         }
         let informed = std::mem::take(&mut self.informed);
         self.survey.refresh(&self.known, informed);
-        while let Some((_, job)) = self.queue.pop_first() {
+        let mut held = BTreeMap::new();
+        while let Some((arrival, job)) = self.queue.pop_first() {
             match self.choose(now, job) {
-                Ok(chosen) => {
+                Verdict::Send(chosen) => {
                     if self.survey.counts_own {
                         let spec = &self.jobs[&job].spec;
                         self.survey.debit(chosen, spec);
@@ -31,29 +45,52 @@ impl Broker {
                     let target = self.known[chosen].target;
                     self.send_to(cx, job, target);
                 }
-                Err(None) => self.park(now, job),
-                Err(Some(reason)) => self.turn_away(cx, job, reason),
+                Verdict::Hold => {
+                    held.insert(arrival, job);
+                    if self.config.settings.blocking == Blocking::Head {
+                        break;
+                    }
+                }
+                Verdict::Park => self.park(now, job),
+                Verdict::TurnAway(reason) => self.turn_away(cx, job, reason),
             }
         }
+        self.queue.extend(held);
     }
 
-    /// Who gets a job; `Err(None)` while only closed candidates can take it.
-    fn choose(&mut self, now: SimTime, job: JobId) -> Result<usize, Option<Reason>> {
+    fn choose(&mut self, now: SimTime, job: JobId) -> Verdict {
         let (choice, closed) = self.ask(job, Some(now));
         match choice {
-            Choice::Among(all, tie) if !all.is_empty() => Ok(self.break_tie(all, tie)),
+            Choice::Among(all, tie) if !all.is_empty() => match self.with_room(job, all) {
+                none if none.is_empty() => Verdict::Hold,
+                some => Verdict::Send(self.break_tie(some, tie)),
+            },
             Choice::InTurn(all) if !all.is_empty() => {
                 let turn = (self.peer_turn % all.len() as u64) as usize;
                 self.peer_turn += 1;
-                Ok(all[turn])
+                Verdict::Send(all[turn])
             }
-            Choice::Reject(reason) => Err(Some(reason)),
+            Choice::Reject(reason) => Verdict::TurnAway(reason),
             Choice::Among(..) | Choice::InTurn(_) if closed => match self.ask(job, None).0 {
-                Choice::Among(all, _) | Choice::InTurn(all) if !all.is_empty() => Err(None),
-                _ => Err(Some(self.no_candidate(job))),
+                Choice::Among(all, _) | Choice::InTurn(all) if !all.is_empty() => Verdict::Park,
+                _ => Verdict::TurnAway(self.no_candidate(job)),
             },
-            _ => Err(Some(self.no_candidate(job))),
+            _ => Verdict::TurnAway(self.no_candidate(job)),
         }
+    }
+
+    /// Those of equally good ones that have room for a job, or all where it does not
+    /// wait for any. Nor does it wait for room at a peer whose own clusters could
+    /// never run it: those that could are further on.
+    fn with_room(&self, job: JobId, mut all: Vec<usize>) -> Vec<usize> {
+        if self.survey.late {
+            let request = JobRequest::from(&self.jobs[&job].spec);
+            all.retain(|&index| {
+                let known = &self.known[index];
+                known.has_room(request.processors) || !known.could_run(&request, 0)
+            });
+        }
+        all
     }
 
     /// What the policy says, with the candidates that are open at this instant,

@@ -19,6 +19,8 @@ pub(super) struct Survey {
     pub hops: u32,
     /// Whether what was sent counts.
     pub counts_own: bool,
+    /// Whether jobs wait until there is room for them.
+    pub late: bool,
 }
 
 /// Clusters by name with what they are made of.
@@ -39,7 +41,8 @@ impl Survey {
             let peers = config.peers.iter();
             domains.extend(peers.map(|peer| site(peer.domain, &peer.clusters)));
         }
-        let debited = config.settings.own_dispatch == OwnDispatch::Debited;
+        let late = config.settings.commits_late(&config.settings.policy);
+        let debited = late || config.settings.own_dispatch == OwnDispatch::Debited;
         Survey {
             view: View {
                 own: config.clusters.len(),
@@ -54,6 +57,7 @@ impl Survey {
             need,
             hops: config.settings.hops(),
             counts_own: debited || need == InformationNeed::Truth,
+            late,
         }
     }
 

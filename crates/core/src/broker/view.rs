@@ -198,6 +198,12 @@ impl Known {
         self.sent.iter().map(|sent| sent.processors)
     }
 
+    /// Whether one of its clusters has so many processors free, less what was sent.
+    pub fn has_room(&self, processors: u32) -> bool {
+        let sent: i64 = self.sent().map(i64::from).sum();
+        self.most(|s| i64::from(s.free())) - sent >= i64::from(processors)
+    }
+
     /// The samples in use.
     pub fn samples(&self) -> &[LoadSample] {
         &self.samples

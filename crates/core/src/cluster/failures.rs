@@ -59,6 +59,14 @@ pub struct PlannedChange {
     pub change: NodeChange,
 }
 
+/// Why a node is down: for as long as any of these holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Down {
+    /// Planned failures and outages that last.
+    planned: u32,
+    by_hand: bool,
+}
+
 impl Cluster {
     /// When nodes next fail or are repaired as planned.
     #[must_use]
@@ -67,10 +75,9 @@ impl Cluster {
         self.next_change
     }
 
-    /// Whether a node is down.
-    #[must_use]
-    pub fn is_down(&self, resource: u16, node: u32) -> bool {
-        self.down.contains_key(&(resource, node))
+    /// The nodes that are down: positions of the resource, and of the node in it.
+    pub fn nodes_down(&self) -> impl Iterator<Item = (u16, u32)> {
+        self.down.keys().copied()
     }
 
     /// Nodes fail and are repaired as planned up to this instant. Jobs that are
@@ -86,19 +93,44 @@ impl Cluster {
             self.changes_made += 1;
             let next = self.config.node_plan.get(self.changes_made);
             self.next_change = next.map(|next| next.at);
-            self.change(at, change, events, lost);
+            self.change(at, change, false, events, lost);
         }
+    }
+
+    /// Somebody takes nodes down or up by hand; `false` if they do not exist, or
+    /// if a real LRMS has them. A node that is down as planned stays down until it
+    /// is repaired as planned too.
+    pub fn change_nodes(
+        &mut self,
+        now: SimTime,
+        change: NodeChange,
+        events: &mut impl EventSink,
+        lost: &mut Vec<Finished>,
+    ) -> bool {
+        let resource = self
+            .config
+            .resources
+            .groups()
+            .get(usize::from(change.resource));
+        let end = change.node.checked_add(change.nodes);
+        let exist = resource.is_some_and(|all| end.is_some_and(|end| end <= all.count));
+        if !exist || self.config.is_real {
+            return false;
+        }
+        self.change(now, change, true, events, lost);
+        true
     }
 
     fn change(
         &mut self,
         now: SimTime,
         change: NodeChange,
+        by_hand: bool,
         events: &mut impl EventSink,
         lost: &mut Vec<Finished>,
     ) {
         let now = self.not_before_the_latest(now);
-        let changed = self.note_causes(change);
+        let changed = self.note_causes(change, by_hand);
         if changed.is_empty() {
             return;
         }
@@ -129,18 +161,19 @@ impl Cluster {
 
     /// Counts why nodes are down; answers those that were not and now are, or the
     /// other way round, with all their processors.
-    fn note_causes(&mut self, change: NodeChange) -> Vec<PlacementRun> {
+    fn note_causes(&mut self, change: NodeChange, by_hand: bool) -> Vec<PlacementRun> {
         let resource = change.resource;
         let processors = self.config.resources.groups()[usize::from(resource)].cpu_count;
         let mut changed: Vec<PlacementRun> = Vec::new();
         for node in change.node..change.node + change.nodes {
             let before = self.down.remove(&(resource, node));
             let mut down = before.unwrap_or_default();
-            match change.up {
-                true => down = down.saturating_sub(1),
-                false => down += 1,
+            match (by_hand, change.up) {
+                (true, up) => down.by_hand = !up,
+                (false, true) => down.planned = down.planned.saturating_sub(1),
+                (false, false) => down.planned += 1,
             }
-            let is_down = down > 0;
+            let is_down = down.by_hand || down.planned > 0;
             if is_down {
                 self.down.insert((resource, node), down);
             }

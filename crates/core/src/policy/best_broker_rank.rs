@@ -18,7 +18,7 @@ use crate::time::Decimal;
 pub(super) const FLAT: PolicyEntry = PolicyEntry::new(
     "best-broker-rank",
     "to the domain with the most and fastest free processors (its rank)",
-    &[ALPHA, Tie::PARAMETER],
+    &[ALPHA, Tie::PARAMETER, BrokerSettings::COMMIT],
     InformationNeed::Clusters,
     |settings| rank(settings, &ALPHA.of(settings)),
 );
@@ -26,7 +26,7 @@ pub(super) const FLAT: PolicyEntry = PolicyEntry::new(
 pub(super) const FLAT_110: PolicyEntry = PolicyEntry::new(
     "best-broker-rank-1.10",
     "by rank, that of the job's own domain times 1.10",
-    &[Tie::PARAMETER],
+    &[Tie::PARAMETER, BrokerSettings::COMMIT],
     InformationNeed::Clusters,
     |settings| rank(settings, "1.10"),
 );
@@ -34,7 +34,7 @@ pub(super) const FLAT_110: PolicyEntry = PolicyEntry::new(
 pub(super) const FLAT_125: PolicyEntry = PolicyEntry::new(
     "best-broker-rank-1.25",
     "by rank, that of the job's own domain times 1.25",
-    &[Tie::PARAMETER],
+    &[Tie::PARAMETER, BrokerSettings::COMMIT],
     InformationNeed::Clusters,
     |settings| rank(settings, "1.25"),
 );

@@ -1,12 +1,12 @@
 //! Free node (LSAP 4.3.2): the most free processors at the instant.
 
-use super::{Choice, InformationNeed, Policy, PolicyEntry, Tie, View};
+use super::{BrokerSettings, Choice, InformationNeed, Policy, PolicyEntry, Tie, View};
 use crate::job::JobRequest;
 
 pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
     "free-node",
     "where the most processors are free",
-    &[Tie::PARAMETER],
+    &[Tie::PARAMETER, BrokerSettings::COMMIT],
     InformationNeed::Totals,
     |settings| Box::new(FreeNode(Tie::of(settings))),
 );

@@ -1,7 +1,7 @@
 //! What is known of a policy beforehand, how a scenario names one, and the
 //! settings of the broker that it is built for.
 
-use super::{LocalInfo, OwnDispatch, POLICIES, Policy, Tie};
+use super::{Blocking, Commit, LocalInfo, OwnDispatch, POLICIES, Policy, Tie};
 use crate::load::Window;
 use crate::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
@@ -79,9 +79,17 @@ impl PolicyEntry {
     /// most `ttl` times: that is what this parameter is for.
     #[must_use]
     pub fn wanders(&self) -> bool {
-        self.parameters
-            .iter()
-            .any(|p| p.name == BrokerSettings::TTL.name)
+        self.has(&BrokerSettings::TTL)
+    }
+
+    /// Whether a job may wait at the broker until whoever it is for has room.
+    #[must_use]
+    pub fn can_commit_late(&self) -> bool {
+        self.has(&BrokerSettings::COMMIT)
+    }
+
+    fn has(&self, parameter: &Parameter) -> bool {
+        self.parameters.iter().any(|p| p.name == parameter.name)
     }
 
     /// What may be given, for messages.
@@ -254,6 +262,10 @@ pub struct BrokerSettings {
     pub own_dispatch: OwnDispatch,
     /// How it gets information about its own clusters.
     pub local_info: LocalInfo,
+    /// When a job leaves the queue, under the policies that can tell.
+    pub commit: Commit,
+    /// What is behind a job that has no room yet.
+    pub blocking: Blocking,
     /// How equals are told apart.
     pub tie: Tie,
     /// The forwarding policy.
@@ -282,6 +294,8 @@ impl Default for BrokerSettings {
             origin_promotion: Decimal::ONE,
             own_dispatch: OwnDispatch::default(),
             local_info: LocalInfo::default(),
+            commit: Commit::default(),
+            blocking: Blocking::default(),
             tie: Tie::default(),
             policy: PolicySpec::default(),
             queue_window: Window::Seconds30,
@@ -301,6 +315,14 @@ impl BrokerSettings {
         default: |settings| settings.ttl.to_string(),
     };
 
+    /// What a policy takes that knows of free processors, where nothing is passed
+    /// on for want of them.
+    pub(super) const COMMIT: Parameter = Parameter {
+        name: "commit",
+        values: Values::Word(|| Commit::ALL.map(Commit::name).to_vec()),
+        default: |settings| settings.commit.name().to_owned(),
+    };
+
     /// Forwards a job may make under the policy in force.
     #[must_use]
     pub fn hops(&self) -> u32 {
@@ -308,5 +330,13 @@ impl BrokerSettings {
             true => Self::TTL.of(self).parse().expect("a whole number"),
             false => self.max_hops,
         }
+    }
+
+    /// Whether jobs wait here until there is room for them, under this policy.
+    #[must_use]
+    pub fn commits_late(&self, policy: &PolicySpec) -> bool {
+        let given = policy.given.get(Self::COMMIT.name);
+        let commit = given.map_or(self.commit.name(), String::as_str);
+        policy.entry().can_commit_late() && commit == Commit::Late.name()
     }
 }

@@ -1,4 +1,4 @@
-//! How a broker comes by what it knows.
+//! How a broker comes by what it knows, and when it acts on it.
 
 /// Whether a broker counts what it has sent since its last information.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -19,4 +19,38 @@ pub enum LocalInfo {
     Exchange,
     /// Own clusters are read live at each cycle.
     Fresh,
+}
+
+/// When a job leaves a broker's queue.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Commit {
+    /// In the cycle after its arrival, wherever it may have to wait.
+    #[default]
+    Early,
+    /// When whoever the policy chooses has as many processors free as it wants.
+    Late,
+}
+
+impl Commit {
+    /// All of them.
+    pub const ALL: [Commit; 2] = [Commit::Early, Commit::Late];
+
+    /// The name used in scenarios and results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// What those do that stand behind a job that has no room yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Blocking {
+    /// They wait with it.
+    #[default]
+    Head,
+    /// They may pass it.
+    Skip,
 }

@@ -1,14 +1,14 @@
 //! Utilization (LSAP 4.3.2): the smallest share of busy processors, 30 s mean
 //! by default.
 
-use super::{Choice, InformationNeed, Parameter, Policy, PolicyEntry, Tie, View};
+use super::{BrokerSettings, Choice, InformationNeed, Parameter, Policy, PolicyEntry, Tie, View};
 use crate::job::JobRequest;
 use crate::load::Window;
 
 pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
     "utilization",
     "where the smallest share of the processors is busy",
-    &[WINDOW, Tie::PARAMETER],
+    &[WINDOW, Tie::PARAMETER, BrokerSettings::COMMIT],
     InformationNeed::Totals,
     |settings| {
         Box::new(Utilization {

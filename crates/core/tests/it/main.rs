@@ -10,6 +10,7 @@ mod domain_rules;
 mod event_rules;
 mod hours_rules;
 mod inventory;
+mod late_rules;
 mod load_rules;
 mod name_rules;
 mod peer_rules;

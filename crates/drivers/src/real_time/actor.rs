@@ -58,7 +58,7 @@ pub fn start<M: JobHolder, T: Transport<Message = M::Sends>>(
     let (reports, reports_in) = mpsc::unbounded_channel();
     let mut outbox = Outbox::new(clock, transport, reports);
     for envelope in resumed.unanswered {
-        outbox.send(envelope, None, Tries::AGAIN);
+        outbox.post_again(envelope);
     }
     let (published, published_in) = watch::channel(0);
     let (undelivered, undelivered_in) = watch::channel(Tally::default());

@@ -12,13 +12,15 @@ use tokio::sync::Notify;
 #[derive(Clone, Copy, Debug)]
 pub struct RunClock {
     start: Start,
+    /// What it shows at its start.
+    from: SimTime,
     speed: Decimal,
     /// `speed` as `mantissa / scale`.
     mantissa: u64,
     scale: u64,
 }
 
-/// When time 0 is.
+/// When it begins to go.
 #[derive(Clone, Copy, Debug)]
 enum Start {
     Known(Epoch),
@@ -26,7 +28,7 @@ enum Start {
     Waits(&'static Signal),
 }
 
-/// Time 0 on both clocks of the machine.
+/// When the clock begins to go, on both clocks of the machine.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     at: Instant,
@@ -55,7 +57,14 @@ impl RunClock {
     /// hundred bytes for each run of a process.
     #[must_use]
     pub fn waiting(speed: Decimal) -> Self {
-        Self::new(Start::Waits(Box::leak(Box::default())), speed)
+        Self::waiting_at(SimTime::ZERO, speed)
+    }
+
+    /// The same that stands at this time, for a run that was broken off and goes on.
+    #[must_use]
+    pub fn waiting_at(from: SimTime, speed: Decimal) -> Self {
+        let clock = Self::new(Start::Waits(Box::leak(Box::default())), speed);
+        RunClock { from, ..clock }
     }
 
     /// A clock whose time 0 is this instant of the system clock, in
@@ -73,18 +82,39 @@ impl RunClock {
         Self::new(Start::Known(Epoch { at, unix_ns }), speed)
     }
 
+    /// A clock that stands at `from` until this instant of the system clock, in
+    /// nanoseconds since 1970, and goes on from there: that of another process
+    /// ([`start`](Self::start)).
+    #[must_use]
+    pub fn started((unix_ns, from): (u64, SimTime), speed: Decimal) -> Self {
+        let clock = Self::with_epoch(unix_ns, speed);
+        RunClock { from, ..clock }
+    }
+
+    /// An instant of the system clock, in nanoseconds since 1970, and what this clock
+    /// shows then: when it begins to go, or the present. In a machine that was suspended
+    /// the two have moved apart since it began.
+    #[must_use]
+    pub fn start(&self) -> (u64, SimTime) {
+        match self.epoch() {
+            Some(epoch) if epoch.at > monotonic_now() => (epoch.unix_ns, self.from),
+            _ => (unix_now_ns(), self.now()),
+        }
+    }
+
     fn new(start: Start, speed: Decimal) -> Self {
         let speed = if speed.is_zero() { Decimal::ONE } else { speed };
         let (mantissa, scale) = fraction(speed);
         RunClock {
             start,
+            from: SimTime::ZERO,
             speed,
             mantissa,
             scale,
         }
     }
 
-    /// Lets a clock that waits, and all its copies, reach time 0 `lead` after
+    /// Lets a clock that waits, and all its copies, begin to go `lead` after
     /// this instant. One that has begun goes on.
     pub fn begin_in(&self, lead: Duration) {
         if let Start::Waits(signal) = self.start {
@@ -101,7 +131,7 @@ impl RunClock {
         }
     }
 
-    /// Waits until it is known when time 0 is.
+    /// Waits until it is known when it begins to go.
     async fn begun(&self) {
         if let Start::Waits(signal) = self.start {
             // Whoever begins after this line wakes it up.
@@ -112,22 +142,20 @@ impl RunClock {
         }
     }
 
-    /// The time of the run; 0 before the epoch.
+    /// The time of the run; before it begins to go, where it stands.
     #[must_use]
     pub fn now(&self) -> SimTime {
         let Some(epoch) = self.epoch() else {
-            return SimTime::ZERO;
+            return self.from;
         };
-        let wall = nanos(monotonic_now().saturating_duration_since(epoch.at));
-        let run = u128::from(wall) * u128::from(self.mantissa) / u128::from(self.scale);
-        SimTime::from_nanos(u64::try_from(run).unwrap_or(u64::MAX))
+        self.from + self.run(monotonic_now().saturating_duration_since(epoch.at))
     }
 
     /// The first wall instant at which [`RunClock::now`] is not before `at`,
     /// as far as is known: a clock that waits might begin now.
     #[must_use]
     pub fn deadline(&self, at: SimTime) -> tokio::time::Instant {
-        let wall = u128::from(at.as_nanos()) * u128::from(self.scale);
+        let wall = u128::from(at.since(self.from).as_nanos()) * u128::from(self.scale);
         let wall = wall.div_ceil(u128::from(self.mantissa));
         // Ten years ahead stands for "never": tokio's timers reach no further.
         let wall = u64::try_from(wall).unwrap_or(u64::MAX).min(FAR_NS);
@@ -152,7 +180,8 @@ impl RunClock {
     /// long as nobody knows.
     #[must_use]
     pub fn epoch_unix_ns(&self) -> u64 {
-        self.epoch().map_or_else(unix_now_ns, |epoch| epoch.unix_ns)
+        let start = self.epoch().map_or_else(unix_now_ns, |epoch| epoch.unix_ns);
+        start.saturating_sub(nanos(self.wall(self.from.since(SimTime::ZERO))))
     }
 
     /// An instant of the run on the system clock, in nanoseconds since 1970.
@@ -294,9 +323,29 @@ mod tests {
         assert_eq!(copy.epoch_unix_ns(), epoch);
     }
 
+    #[tokio::test]
+    async fn a_clock_that_goes_on_says_when_its_time_0_would_have_been() {
+        let from = SimTime::from_secs(36_000);
+        let clock = RunClock::waiting_at(from, Decimal::from_whole(10));
+        assert_eq!(clock.now(), from);
+        clock.begin_in(Duration::from_secs(3600));
+        assert_eq!(clock.now(), from);
+        let begun = clock.epoch().unwrap();
+        assert_eq!(clock.unix_ns(from), begun.unix_ns);
+        assert_eq!(clock.deadline(from).into_std(), begun.at);
+        let later = clock.deadline(from + SimDuration::from_secs(20));
+        assert_eq!(later.into_std(), begun.at + Duration::from_secs(2));
+        assert_eq!(clock.deadline(SimTime::ZERO).into_std(), begun.at);
+        let other = RunClock::started(clock.start(), clock.speed());
+        assert_eq!((other.now(), other.start()), (from, clock.start()));
+        assert_eq!(other.epoch_unix_ns(), clock.epoch_unix_ns());
+    }
+
     #[test]
     fn the_far_future_is_no_overflow() {
         let clock = RunClock::starting_in(Duration::ZERO, Decimal::parse("0.001").unwrap());
-        let _ = clock.deadline(SimTime::MAX);
+        let deadline = clock.deadline(SimTime::MAX).into_std();
+        let ahead = deadline - clock.epoch().unwrap().at;
+        assert_eq!(ahead, Duration::from_nanos(FAR_NS));
     }
 }

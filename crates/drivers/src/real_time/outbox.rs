@@ -118,6 +118,11 @@ impl<T: Transport> Outbox<T> {
         self.send(envelope, None, Tries::default());
     }
 
+    /// The same with one that may have got through before its sender was restarted.
+    pub fn post_again(&mut self, envelope: Envelope<T::Message>) {
+        self.send(envelope, None, Tries::AGAIN);
+    }
+
     /// The same with a message that can be called back, or has been tried before.
     pub(super) fn send(
         &mut self,

@@ -7,13 +7,14 @@ mod network;
 mod sessions;
 
 use super::order::{Alarms, Layer, Timers, play};
+use super::watch::{Met, Says as _};
 use super::{Cancellation, Options, Outcome};
 use crate::faults::FaultCounts;
 use clients::{QuestionsForEnds, client_of};
 use gridrig_core::agent::{
     Agent as _, BrokerAgent, BrokerInput, BrokerSetup, ClientAgent, Completions, Due, Exchange,
-    Handle, Home, LrmsAgent, LrmsSetup, Memory, Participant as _, Pass, Record, Replay, Resumed,
-    SetupError, Tries, Undelivered,
+    Handle, Home, LrmsAgent, LrmsSetup, Memory, Message as _, Participant as _, Pass, Record,
+    Replay, Resumed, SetupError, Tries, Undelivered,
 };
 use gridrig_core::event::{EventSink, NoEvents, Party};
 use gridrig_core::faults::{FaultPlan, Restart};
@@ -86,7 +87,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
     fn new(
         grid: &'a Grid,
         submissions: &'a [Submission],
-        options: &Options<'_>,
+        options: &Options<'a>,
         plan: &FaultPlan,
         events: &'a mut S,
     ) -> Result<Self, SetupError> {
@@ -112,7 +113,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
             wall: Alarms::new(domains + grid.clusters.len() + 1, SimTime::MAX),
             sessions: Sessions::new(plan),
             down: BTreeSet::new(),
-            network: Network::new(plan, options.seed, jobs, events),
+            network: Network::new(plan, options, jobs, events),
             client: client_of(submissions, plan.patience),
             questions: QuestionsForEnds::new(),
             seed: options.seed,
@@ -164,7 +165,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
         self.sessions.stop(broker);
         let of_it = |party: Party| party == Party::Broker(broker);
         self.down.retain(|(from, _)| !of_it(*from));
-        let mut unanswered = Vec::new();
+        let (mut unanswered, mut under_way) = (Vec::new(), Vec::new());
         self.network.agenda.retain(|parcel| {
             let (sent, result) = match parcel {
                 Parcel::FromBroker(sent, _) => (sent, Ok(())),
@@ -172,10 +173,14 @@ impl<'a, S: EventSink> Agents<'a, S> {
                 _ => return true,
             };
             if of_it(sent.from) && result != Err(Undelivered::CalledBack) {
+                under_way.push(((sent.from, sent.message.to()), sent.message.step()));
                 unanswered.push(sent.clone());
             }
             !of_it(sent.from)
         });
+        for (way, step) in under_way {
+            self.network.note(way, step, Met::SenderStopped);
+        }
         unanswered.sort_by_key(|sent| sent.id);
         let wall = self.network.wall();
         let stopped = Resumed {

@@ -83,7 +83,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
         }
     }
 
-    /// An LRMS handles an input; when it is due is found anew.
+    /// An LRMS handles an input; when it is due is found again.
     fn tell_lrms<I>(&mut self, to: ClusterId, input: I) -> <Lrms as Handle<I>>::Answer
     where
         Lrms: Handle<I>,

@@ -1,7 +1,7 @@
 //! The first primary metric by groups of jobs.
 
-use super::document::{Breakdown, Cell, Group};
-use super::estimate::{Tables, estimate};
+use super::document::{Breakdown, Cell, Group, WorseOff};
+use super::estimate::{Tables, estimate, mean_of};
 use super::figures::{By, GroupSum, Replication, RunFigures};
 use crate::stats::Resamples;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +37,30 @@ impl Tables<'_> {
             }
         }
         breakdowns
+    }
+
+    /// Who would be better off if every domain kept its jobs.
+    pub(super) fn worse_off(&self, index: usize) -> Option<WorseOff> {
+        let mut variants = self.study.variants.iter();
+        let local = variants.position(|variant| variant.name == "local-only");
+        let local = local.filter(|local| *local != index)?;
+        let runs = self.replications.iter();
+        let pairs: Option<Vec<_>> = runs
+            .map(|one| Some((one.runs.get(index)?, one.runs.get(local)?)))
+            .collect();
+        let pairs = pairs?;
+        let complete = |(own, local): &(&RunFigures, &RunFigures)| own.missing + local.missing == 0;
+        let share = |by: By| {
+            let worse = pairs.iter().flat_map(|(own, local)| {
+                let groups = own.groups.iter().filter(move |((of, ..), _)| *of == by);
+                groups.filter_map(|(key, own)| Some(own.mean()? > local.groups.get(key)?.mean()?))
+            });
+            mean_of(worse.map(|worse| f64::from(u8::from(worse))))
+        };
+        pairs.iter().all(complete).then(|| WorseOff {
+            domains: share(By::OriginDomain),
+            users: share(By::Owner("user")),
+        })
     }
 
     fn groups_of(&self, by: By) -> Vec<GroupId> {

@@ -1,10 +1,6 @@
 //! Classes of jobs.
 
-/// Widest jobs of each size class but the last.
-const SIZES: [u32; 5] = [1, 4, 16, 64, 256];
-
-/// Names of the size classes, in processors.
-pub(super) const SIZE_NAMES: [&str; 6] = ["1", "2-4", "5-16", "17-64", "65-256", "over 256"];
+pub(super) use crate::threshold::{SIZE_NAMES, size_class};
 
 /// Bounds of the run-time classes, in seconds of the trace: a run time of
 /// exactly a bound is in the class above.
@@ -19,14 +15,6 @@ pub(super) const RUN_TIME_NAMES: [&str; 6] = [
     "6-24 h",
     "over 24 h",
 ];
-
-/// The size class of so many processors.
-pub(super) fn size_class(processors: u32) -> usize {
-    SIZES
-        .iter()
-        .take_while(|widest| processors > **widest)
-        .count()
-}
 
 /// The class of a run time in seconds of the trace.
 pub(super) fn run_time_class(seconds: f64) -> usize {

@@ -208,6 +208,9 @@ pub struct Policy {
     pub metrics: BTreeMap<&'static str, BTreeMap<&'static str, Estimate>>,
     /// How its clusters were loaded.
     pub load: Load,
+    /// Who would be better off without a federation; null without `local-only`,
+    /// for itself, and where it or this policy lacks common jobs.
+    pub worse_off: Option<WorseOff>,
     /// Jobs by origin and executing domain.
     pub forwarding: Vec<Forwarded>,
     /// Jobs that waited longest relative to their run time.
@@ -275,6 +278,16 @@ pub struct Load {
     pub regret: Option<Regret>,
     /// By cluster.
     pub clusters: Vec<ClusterShare>,
+}
+
+/// Shares of those whose mean of the primary metric is larger than under
+/// `local-only` in the same replication, over all replications.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct WorseOff {
+    /// Of the domains where jobs entered.
+    pub domains: Option<f64>,
+    /// Of the users.
+    pub users: Option<f64>,
 }
 
 /// Age of what was known of the chosen candidate when it was chosen.

@@ -173,6 +173,7 @@ impl Tables<'_> {
             missing_jobs: figures().map(|run| run.missing).sum(),
             metrics,
             load: self.load(variant, figures().filter_map(|run| run.age)),
+            worse_off: self.worse_off(index),
             forwarding: forwarding
                 .into_iter()
                 .map(|((from, to), jobs)| Forwarded { from, to, jobs })

@@ -9,6 +9,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Reason, Submission};
 use gridrig_core::placement::PlacementRun;
+use gridrig_core::resource::Resources;
 use gridrig_core::time::SimTime;
 
 impl JobTable {
@@ -28,6 +29,7 @@ impl JobTable {
         let clusters = grid.clusters.iter().map(|cluster| ClusterInfo {
             domain: cluster.domain,
             processors: cluster.config.resources.processors(),
+            speeds: speeds(&cluster.config.resources),
             pass_interval: cluster.config.interval,
             down: Vec::new(),
         });
@@ -59,6 +61,16 @@ impl JobTable {
         table.hops.sort_by_key(|visit| visit.job);
         table
     }
+}
+
+/// The sum of the speeds of all processors, in parts of 1e-9.
+fn speeds(resources: &Resources) -> u128 {
+    let groups = resources.groups().iter();
+    let speeds = groups.map(|group| {
+        let processors = u128::from(group.count) * u128::from(group.cpu_count);
+        processors * u128::from(group.speed.multiply(1_000_000_000))
+    });
+    speeds.sum()
 }
 
 struct Builder {

@@ -1,28 +1,36 @@
 //! Columns of a Parquet file: each is defined once, by its name and what it
 //! holds in a row; schema and arrays follow.
 
+use super::batch::{guarded, reader};
 use super::file::PartialFile;
 use super::{FileDoc, RunDirError};
 use arrow_array::builder::{ListBuilder, StringBuilder, StructBuilder, UInt32Builder};
 use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array,
+    Array as _, ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt32Array,
     UInt64Array,
 };
-use arrow_schema::{DataType, Field, Fields, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use parquet::schema::types::ColumnPath;
+use rayon::prelude::*;
 use std::borrow::Cow;
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows per group: what is held in memory at once.
+/// Rows per group.
 const ROWS_PER_GROUP: usize = 65_536;
+
+/// Groups of rows that are held in memory at once, so that no processor waits for the
+/// dearest column of one.
+const GROUPS_AT_ONCE: usize = 4;
 
 /// Numbers of jobs, which mostly rise from row to row.
 const NUMBERINGS: [&str; 2] = ["job_id", "trace_job"];
@@ -44,51 +52,140 @@ pub(super) enum Cell<'a, S> {
 }
 
 /// The name of a cluster, and the nodes there.
-type Placed<'a> = (String, &'a [PlacementRun]);
+type Placed<'a> = (Cow<'a, str>, &'a [PlacementRun]);
 
 /// A column by its name.
 pub(super) type Column<'a, S> = (&'static str, Cell<'a, S>);
 
-/// Writes so many rows of a table. The bytes depend on nothing but the values.
-pub(super) fn write<S: Copy>(
-    dir: &Path,
-    name: &str,
-    columns: &[Column<'_, S>],
-    rows: usize,
-    at: impl Fn(usize) -> S,
-) -> Result<FileDoc, RunDirError> {
-    let file = PartialFile::create(dir, name)?;
-    let file = write_to(file, columns, rows, at);
-    let file = file.map_err(RunDirError::parquet(&dir.join(name)))?;
-    file.finish(Some(rows as u64))
+/// A table of a run, made from `rows` rows that `at` answers.
+pub(super) struct Table<'a, S, F> {
+    pub(super) name: &'static str,
+    pub(super) columns: Vec<Column<'a, S>>,
+    pub(super) rows: usize,
+    pub(super) at: F,
 }
 
-/// Writes so many rows into a file of any kind.
+impl<S: Copy, F: Fn(usize) -> S + Sync> Table<'_, S, F> {
+    /// Writes its file. The bytes depend on nothing but the values.
+    pub(super) fn write(&self, dir: &Path) -> Result<FileDoc, RunDirError> {
+        let file = PartialFile::create(dir, self.name)?;
+        let file = write_to(file, &self.columns, self.rows, &self.at);
+        let file = file.map_err(RunDirError::parquet(&dir.join(self.name)))?;
+        file.finish(Some(self.rows as u64))
+    }
+
+    /// Where the file of a run directory has other values than this table, in
+    /// words; `None` if it has them all. A column that the file does not have is of
+    /// a later version.
+    pub(super) fn difference(&self, dir: &Path) -> Result<Option<String>, RunDirError> {
+        guarded(dir, self.name, |path| {
+            let (reader, rows) = reader(path)?;
+            if rows != self.rows as u64 {
+                let (name, expected) = (self.name, self.rows);
+                return Ok(Some(format!("{name} has {rows} rows: expected {expected}")));
+            }
+            let mut begin = 0;
+            for records in reader {
+                let records = records.map_err(|error| RunDirError::parquet(path)(error.into()))?;
+                let range = begin..self.rows.min(begin + records.num_rows());
+                begin = range.end;
+                for (name, cell) in &self.columns {
+                    let Some(found) = records.column_by_name(name) else {
+                        continue;
+                    };
+                    let expected = cell.array(range.clone().map(&self.at));
+                    if **found != *expected {
+                        let at = first_difference(found, &expected);
+                        let (row, found) = (range.start + at + 1, shown(found, at));
+                        let (table, expected) = (self.name, shown(&expected, at));
+                        return Ok(Some(format!(
+                            "{table}:{row}: field {name} = {found}: expected {expected}"
+                        )));
+                    }
+                }
+            }
+            Ok(None)
+        })
+    }
+}
+
+fn first_difference(one: &ArrayRef, other: &ArrayRef) -> usize {
+    let rows = one.len().min(other.len());
+    let differs = |row: &usize| one.slice(*row, 1) != other.slice(*row, 1);
+    (0..rows).find(differs).unwrap_or(rows)
+}
+
+/// A value as text: `null` for none.
+fn shown(values: &ArrayRef, row: usize) -> String {
+    let text = format!("{:?}", values.slice(row.min(values.len()), 1));
+    let lines = text.lines().skip(2).map(str::trim).collect::<Vec<_>>();
+    let value = lines.join(" ");
+    value
+        .trim_end_matches(']')
+        .trim_end_matches([',', ' '])
+        .to_owned()
+}
+
+/// Writes so many rows into a file of any kind. Columns are encoded on all
+/// processors.
 pub(super) fn write_to<W: Write + Send, S: Copy>(
     file: W,
     columns: &[Column<'_, S>],
     rows: usize,
-    at: impl Fn(usize) -> S,
+    at: &(impl Fn(usize) -> S + Sync),
 ) -> Result<W, ParquetError> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
         .set_created_by("gridrig".to_owned())
         .set_max_row_group_row_count(Some(ROWS_PER_GROUP));
-    let encode = |properties, (name, cell): &Column<'_, S>| cell.encode(name, properties);
-    let properties = columns.iter().fold(properties, encode).build();
+    let told = |properties, (name, cell): &Column<'_, S>| cell.encode(name, properties);
+    let properties = columns.iter().fold(properties, told).build();
     let field = |(name, cell): &Column<'_, S>| Field::new(*name, cell.data_type(), true);
     let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
-    let schema = Arc::new(schema);
-    let mut writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties))?;
-    for begin in (0..rows).step_by(ROWS_PER_GROUP) {
-        let range = begin..rows.min(begin + ROWS_PER_GROUP);
-        let arrays = columns
-            .iter()
-            .map(|(_, cell)| cell.array(range.clone().map(&at)));
-        let batch = RecordBatch::try_new(Arc::clone(&schema), arrays.collect())?;
-        writer.write(&batch)?;
+    let writer = ArrowWriter::try_new(file, Arc::new(schema.clone()), Some(properties))?;
+    let (mut writer, groups) = writer.into_serialized_writer()?;
+    let begins: Vec<usize> = (0..rows).step_by(ROWS_PER_GROUP).collect();
+    let begins = (0..).zip(begins).collect::<Vec<(usize, usize)>>();
+    for some in begins.chunks(GROUPS_AT_ONCE) {
+        let mut parts = Vec::new();
+        for (number, begin) in some {
+            let range = *begin..rows.min(begin + ROWS_PER_GROUP);
+            let mut encoders = groups.create_column_writers(*number)?.into_iter();
+            for ((_, cell), field) in columns.iter().zip(schema.fields()) {
+                let own = encoders.by_ref().take(cell.leaves()).collect();
+                parts.push((cell, field, range.clone(), own));
+            }
+        }
+        let part = |(cell, field, range, own): (&Cell<'_, S>, &FieldRef, Range<usize>, _)| {
+            encode(own, field, &cell.array(range.map(at)))
+        };
+        let encoded: Vec<Result<_, _>> = parts.into_par_iter().map(part).collect();
+        let mut encoded = encoded.into_iter();
+        for _ in some {
+            let mut group = writer.next_row_group()?;
+            for column in encoded.by_ref().take(columns.len()) {
+                for leaf in column? {
+                    leaf.append_to_row_group(&mut group)?;
+                }
+            }
+            group.close()?;
+        }
     }
     writer.into_inner()
+}
+
+/// The values of a column in a group of rows, in the order of its leaves.
+fn encode(
+    encoders: Vec<ArrowColumnWriter>,
+    field: &Field,
+    values: &ArrayRef,
+) -> Result<Vec<ArrowColumnChunk>, ParquetError> {
+    let leaves = compute_leaves(field, values)?;
+    let encode = |(mut encoder, leaf): (ArrowColumnWriter, _)| {
+        encoder.write(&leaf)?;
+        encoder.close()
+    };
+    encoders.into_iter().zip(leaves).map(encode).collect()
 }
 
 impl<S> Cell<'_, S> {
@@ -104,6 +201,14 @@ impl<S> Cell<'_, S> {
                 let item = DataType::Struct(placement_fields());
                 DataType::List(Arc::new(Field::new("item", item, false)))
             }
+        }
+    }
+
+    /// Columns of Parquet that this one is.
+    fn leaves(&self) -> usize {
+        match self {
+            Cell::Placement(_) => placement_fields().len(),
+            _ => 1,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, for_each_row};
 use super::columns::Cell::{I64, Placement, Text, Time, U32};
-use super::columns::{self, Column};
+use super::columns::{Column, Table};
 use super::{FileDoc, RunDirError, names};
 use crate::log::EventLog;
 use crate::names::Names;
@@ -17,12 +17,12 @@ use std::path::Path;
 type Logged<'a> = (&'a Names, Option<(SimTime, Event<'a>)>);
 
 pub(super) fn write(dir: &Path, log: &EventLog, shown: &Names) -> Result<FileDoc, RunDirError> {
-    let columns: [Column<'_, Logged<'_>>; 8] = [
+    let columns: Vec<Column<'_, Logged<'_>>> = vec![
         ("time_ns", Time(|(_, it)| Some(it?.0))),
         ("event", Text(|(_, it)| Some(it?.1.kind.name().into()))),
         ("job_id", U32(|(_, it)| Some(it?.1.job?.0))),
-        ("by", Text(|(of, it)| Some(of.party(it?.1.by).into()))),
-        ("to", Text(|(of, it)| Some(of.party(it?.1.to?).into()))),
+        ("by", Text(|(of, it)| Some(of.party(it?.1.by)))),
+        ("to", Text(|(of, it)| Some(of.party(it?.1.to?)))),
         ("reason", Text(|(_, it)| Some(it?.1.reason?.name().into()))),
         ("value", I64(|(_, it)| it?.1.own_value())),
         (
@@ -34,8 +34,13 @@ pub(super) fn write(dir: &Path, log: &EventLog, shown: &Names) -> Result<FileDoc
             }),
         ),
     ];
-    let row = |index| (shown, log.get(index));
-    columns::write(dir, names::EVENTS, &columns, log.len(), row)
+    let table = Table {
+        name: names::EVENTS,
+        columns,
+        rows: log.len(),
+        at: |index| (shown, log.get(index)),
+    };
+    table.write(dir)
 }
 
 /// A row that says nothing that can be an event: its number from 1, and why.

@@ -3,8 +3,8 @@
 
 use super::batch::Batch;
 use super::columns::Cell::{Bool, F64, Length, Placement, Text, Time, U32, U64};
-use super::columns::{self, Column};
-use super::{FileDoc, Manifest, RunDirError, RunFiles, names};
+use super::columns::{Column, Table, write_to};
+use super::{Manifest, RunDirError, RunFiles, names};
 use crate::jobs::JobRow;
 use crate::names::Names;
 use crate::threshold::METRICS;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 /// A job as it is written.
 #[derive(Clone, Copy)]
-struct Job<'a> {
+pub(super) struct Job<'a> {
     row: &'a JobRow,
     submission: &'a Submission,
     run: &'a RunFiles<'a>,
@@ -38,10 +38,10 @@ impl<'a> Job<'a> {
     }
 
     fn domain(&self, id: Option<DomainId>) -> Option<Cow<'a, str>> {
-        Some(self.names().domain(id?).into())
+        Some(self.names().domain(id?))
     }
 
-    fn cluster(&self) -> Option<String> {
+    fn cluster(&self) -> Option<Cow<'a, str>> {
         Some(self.names().cluster(self.row.cluster?))
     }
 
@@ -49,7 +49,7 @@ impl<'a> Job<'a> {
         of(self.row, self.run.info.measure.tau.0)
     }
 
-    fn placement(self) -> Option<(String, &'a [PlacementRun])> {
+    fn placement(self) -> Option<(Cow<'a, str>, &'a [PlacementRun])> {
         self.row.start?;
         Some((self.cluster()?, self.row.placement(self.run.log)))
     }
@@ -98,14 +98,14 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 42] {
         ("job_id", U32(|of| Some(of.row.job.0))),
         (
             "workload",
-            Text(|of| Some(of.run.table.workload(of.label().workload).into())),
+            Text(|of| Some(of.run.table.workload(of.label().workload))),
         ),
         (OWNERS[0].0, U32(|of| OWNERS[0].1(of.submission))),
         (OWNERS[1].0, U32(|of| OWNERS[1].1(of.submission))),
         (OWNERS[2].0, U32(|of| OWNERS[2].1(of.submission))),
         ("origin_domain", Text(|of| of.domain(of.row.origin))),
         ("exec_domain", Text(|of| of.domain(of.row.exec_domain))),
-        ("cluster", Text(|of| of.cluster().map(Cow::from))),
+        ("cluster", Text(|of| of.cluster())),
         ("processors", U32(|of| Some(of.row.processors))),
         ("hops", U32(|of| Some(of.row.hops))),
         ("state", Text(|of| Some(of.row.state.name().into()))),
@@ -141,7 +141,7 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 42] {
         ),
         (
             "entry",
-            Text(|of| Some(of.names().entry(of.submission.entry).into())),
+            Text(|of| Some(of.names().entry(of.submission.entry))),
         ),
         ("run_time_ref_ns", Length(|of| Some(of.spec().run_time))),
         ("requested_time_ns", Length(|of| of.spec().requested_time)),
@@ -190,14 +190,13 @@ fn rows<'a>(run: &'a RunFiles<'a>) -> impl Fn(usize) -> Job<'a> {
     }
 }
 
-pub(super) fn write(dir: &Path, run: &RunFiles<'_>) -> Result<FileDoc, RunDirError> {
-    columns::write(
-        dir,
-        names::JOBS,
-        &columns_of(run),
-        run.table.rows().len(),
-        rows(run),
-    )
+pub(super) fn table<'a>(run: &'a RunFiles<'a>) -> Table<'a, Job<'a>, impl Fn(usize) -> Job<'a>> {
+    Table {
+        name: names::JOBS,
+        columns: columns_of(run),
+        rows: run.table.rows().len(),
+        at: rows(run),
+    }
 }
 
 /// Writes what tells which jobs completed when, and the metrics.
@@ -208,7 +207,7 @@ pub(super) fn write_compared(dir: &Path, run: &RunFiles<'_>) -> Result<(), RunDi
     let columns = columns().into_iter();
     let columns: Vec<_> = columns.filter(|(name, _)| compared(name)).collect();
     let file = BufWriter::new(file);
-    let written = columns::write_to(file, &columns, run.table.rows().len(), rows(run));
+    let written = write_to(file, &columns, run.table.rows().len(), &rows(run));
     let mut file = written.map_err(RunDirError::parquet(&path))?;
     file.flush().map_err(RunDirError::io("write", &path))
 }

@@ -128,6 +128,10 @@ pub struct Manifest {
     pub workload_hashes: BTreeMap<String, String>,
     /// SHA-256 of each trace file, by its path in the scenario.
     pub trace_sha256: BTreeMap<String, String>,
+    /// SHA-256 of each file of node failures, by the name of the cluster; absent where
+    /// there is none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failures_sha256: BTreeMap<String, String>,
     /// What the reduction was left to choose, by the trace's path in the
     /// scenario; absent where it was left nothing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -267,8 +271,8 @@ impl Manifest {
             MessageKind::ALL.map(|kind| (kind.name().to_owned(), run.log.messages(kind)));
         let grid = GridDoc::of(
             run.grid,
-            |id| names.domain(id),
-            |id| names.cluster(id),
+            |id| names.domain(id).into_owned(),
+            |id| names.cluster(id).into_owned(),
             run.document,
         );
         Manifest {
@@ -303,8 +307,8 @@ fn info_docs(run: &RunFiles<'_>, names: &Names) -> Vec<InfoDoc> {
         .map(|link| ((link.provider, link.consumer), link.latency))
         .collect();
     let doc = |(from, to, count, _)| InfoDoc {
-        from: names.party(from),
-        to: names.party(to),
+        from: names.party(from).into_owned(),
+        to: names.party(to).into_owned(),
         count,
         age: latency_between(run.grid, &links, from, to)
             .and_then(|latency| run.log.info_age(from, to, latency)),

@@ -1,10 +1,9 @@
-//! A run directory read back, and audited from the disk.
+//! A run directory read back.
 
 use super::batch::{for_each_row, guarded};
 use super::events::{self, UnreadableRow};
 use super::manifest::{Manifest, read_manifest};
-use super::{AuditOutcome, RunDirError, file, job_columns, names};
-use crate::audit::{AuditFacts, Rule, Violation, audit_with};
+use super::{RunDirError, file, job_columns, names};
 use crate::log::EventLog;
 use crate::names::Names;
 use gridrig_core::grid::Grid;
@@ -56,40 +55,6 @@ pub fn read(dir: &Path) -> Result<Run, RunDirError> {
         log,
         unreadable,
     })
-}
-
-/// Audits a finished run from its directory alone: the files are those that
-/// the run wrote, and its events keep every [`Rule`].
-///
-/// # Errors
-/// When a file is missing or so damaged that it cannot be read. Events that
-/// contradict the facts are not an error but violations.
-pub fn audit_run_dir(dir: &Path) -> Result<AuditOutcome, RunDirError> {
-    let run = read(dir)?;
-    let mut findings = changed_files(dir, &run.manifest)?;
-    findings.extend(run.unreadable.iter().map(|bad| {
-        let message = format!("{}:{}: {}", names::EVENTS, bad.row, bad.message);
-        Violation::new(Rule::Readable, bad.job, None, message)
-    }));
-    let facts = AuditFacts {
-        grid: &run.grid,
-        submissions: &run.submissions,
-        partial: run.manifest.partial,
-        tolerance: run.manifest.tolerance.0,
-    };
-    Ok(audit_with(&run.log, &facts, findings))
-}
-
-fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<Violation>, RunDirError> {
-    let mut findings = Vec::new();
-    for (name, doc) in &manifest.files {
-        let found = file::sha256_of(&dir.join(name))?;
-        if found != doc.sha256 {
-            let message = format!("{name} has SHA-256 {found}, expected {}", doc.sha256);
-            findings.push(Violation::new(Rule::Unchanged, None, None, message));
-        }
-    }
-    Ok(findings)
 }
 
 /// The grid that a manifest describes.

@@ -1,49 +1,49 @@
 //! `hops.parquet` and `series.parquet`.
 
 use super::columns::Cell::{F64, Text, Time, U32, U64};
-use super::columns::{self, Column};
-use super::{FileDoc, RunDirError, names};
+use super::columns::{Column, Table};
+use super::names;
 use crate::jobs::{HopRow, JobTable, SeriesRow};
 use crate::names::Names;
-use std::path::Path;
 
-pub(super) fn write_hops(dir: &Path, table: &JobTable) -> Result<FileDoc, RunDirError> {
-    let columns: [Column<'_, (&HopRow, &Names)>; 10] = [
+/// A row and the names of its grid.
+type Named<'a, R> = (&'a R, &'a Names);
+
+pub(super) fn hops<'a>(
+    table: &'a JobTable,
+) -> Table<'a, Named<'a, HopRow>, impl Fn(usize) -> Named<'a, HopRow>> {
+    let columns: Vec<Column<'_, Named<'_, HopRow>>> = vec![
         ("job_id", U32(|(row, _)| Some(row.job.0))),
         ("hop", U32(|(row, _)| Some(row.hop))),
-        (
-            "domain",
-            Text(|(row, of)| Some(of.domain(row.domain).into())),
-        ),
+        ("domain", Text(|(row, of)| Some(of.domain(row.domain)))),
         (
             "from_domain",
-            Text(|(row, of)| Some(of.domain(row.from_domain?).into())),
+            Text(|(row, of)| Some(of.domain(row.from_domain?))),
         ),
         ("arrival_ns", Time(|(row, _)| Some(row.arrival))),
         ("forwarded_ns", Time(|(row, _)| row.forwarded)),
         (
             "forwarded_to",
-            Text(|(row, of)| Some(of.domain(row.forwarded_to?).into())),
+            Text(|(row, of)| Some(of.domain(row.forwarded_to?))),
         ),
         ("dispatched_ns", Time(|(row, _)| row.dispatched)),
         ("refused_ns", Time(|(row, _)| row.refused)),
         ("reason", Text(|(row, _)| Some(row.reason?.name().into()))),
     ];
-    let (rows, shown) = (table.hops(), table.names());
-    let row = |index: usize| (&rows[index], shown);
-    columns::write(dir, names::HOPS, &columns, rows.len(), row)
+    Table {
+        name: names::HOPS,
+        columns,
+        rows: table.hops().len(),
+        at: |index| (&table.hops()[index], table.names()),
+    }
 }
 
-pub(super) fn write_series(
-    dir: &Path,
-    table: &JobTable,
-    rows: &[SeriesRow],
-) -> Result<FileDoc, RunDirError> {
-    let columns: [Column<'_, (&SeriesRow, &Names)>; 7] = [
-        (
-            "cluster",
-            Text(|(row, of)| Some(of.cluster(row.cluster).into())),
-        ),
+pub(super) fn series<'a>(
+    table: &'a JobTable,
+    rows: &'a [SeriesRow],
+) -> Table<'a, Named<'a, SeriesRow>, impl Fn(usize) -> Named<'a, SeriesRow>> {
+    let columns: Vec<Column<'_, Named<'_, SeriesRow>>> = vec![
+        ("cluster", Text(|(row, of)| Some(of.cluster(row.cluster)))),
         ("time_ns", Time(|(row, _)| Some(row.at))),
         ("queued", U64(|(row, _)| Some(row.queued))),
         ("busy", U64(|(row, _)| Some(row.busy))),
@@ -51,6 +51,10 @@ pub(super) fn write_series(
         ("queued_max", U64(|(row, _)| Some(row.queued_max))),
         ("busy_max", U64(|(row, _)| Some(row.busy_max))),
     ];
-    let row = |index: usize| (&rows[index], table.names());
-    columns::write(dir, names::SERIES, &columns, rows.len(), row)
+    Table {
+        name: names::SERIES,
+        columns,
+        rows: rows.len(),
+        at: |index| (&rows[index], table.names()),
+    }
 }

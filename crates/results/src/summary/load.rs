@@ -3,7 +3,7 @@
 use crate::jobs::{ClusterInfo, JobRow, JobTable};
 use crate::measure::Measure;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
 use serde::Serialize;
 
 /// The load of a cluster over the measured interval.
@@ -48,6 +48,8 @@ struct Busy {
     /// Processor-nanoseconds of nodes that were down.
     down: u128,
     started: u64,
+    /// The mean speed of a processor.
+    speed: f64,
 }
 
 /// The measured interval and what was busy in it. All jobs count here,
@@ -57,6 +59,12 @@ pub(super) struct Load {
     until: Option<SimTime>,
     run_end: SimTime,
     by_cluster: Vec<Busy>,
+    /// Processor-nanoseconds at speed 1.0 that were done in the interval.
+    work: f64,
+    /// From the first to the last arrival of a measured job.
+    arrivals: (SimTime, SimTime),
+    /// What was busy then, and down.
+    arrivals_busy: Busy,
 }
 
 impl Load {
@@ -66,14 +74,29 @@ impl Load {
         let new = |info: &ClusterInfo| Busy {
             processors: u64::from(info.processors),
             down: down_nanos(info, from, to),
+            speed: info.speeds as f64 / 1e9 / f64::from(info.processors.max(1)),
             ..Busy::default()
         };
         let clusters = table.clusters().iter();
+        // Rows are in the order of arrival.
+        let arrived = |row: &JobRow| row.submit.filter(|at| measure.covers(*at));
+        let first = table.rows().iter().find_map(arrived);
+        let last = table.rows().iter().rev().find_map(arrived);
+        let arrivals = (first.unwrap_or(from), last.unwrap_or(from));
+        let down = clusters.clone();
+        let down = down.map(|info| down_nanos(info, arrivals.0, arrivals.1));
         Load {
             from: measure.from,
             until,
             run_end: table.end(),
+            arrivals_busy: Busy {
+                down: down.sum(),
+                processors: clusters.clone().map(|it| u64::from(it.processors)).sum(),
+                ..Busy::default()
+            },
             by_cluster: clusters.map(new).collect(),
+            work: 0.0,
+            arrivals,
         }
     }
 
@@ -85,11 +108,24 @@ impl Load {
         else {
             return;
         };
+        // The nodes of a run to the end are as fast as it shows; of any other the
+        // mean is taken.
+        let speed = match row.run_time() {
+            Some(run) if row.earlier.is_empty() && !run.is_zero() => {
+                row.run_time_ref.as_secs_f64() / run.as_secs_f64()
+            }
+            _ => busy.speed,
+        };
         let last = row.occupied(self.run_end);
         let earlier = row.earlier.iter().map(|run| (run.start, run.end));
         for (start, end) in earlier.chain(last) {
             let overlap = end.min(to).since(start.max(from));
-            busy.nanos += u128::from(overlap.as_nanos()) * u128::from(row.processors);
+            let nanos = u128::from(overlap.as_nanos()) * u128::from(row.processors);
+            busy.nanos += nanos;
+            self.work += nanos as f64 * speed;
+            let (first, last) = self.arrivals;
+            let overlap = end.min(last).since(start.max(first));
+            self.arrivals_busy.nanos += u128::from(overlap.as_nanos()) * u128::from(row.processors);
             busy.started += u64::from((from..=to).contains(&start));
         }
     }
@@ -103,6 +139,24 @@ impl Load {
         self.share(sum(self.by_cluster.iter()))
     }
 
+    /// Work done over what the processors could do at their speeds; of nodes that
+    /// were down the mean speed of their cluster is taken.
+    pub(super) fn utilization_ref(&self) -> Option<f64> {
+        let length = self.until?.since(self.from).as_nanos();
+        let capacities = self.by_cluster.iter().map(|busy| {
+            let up = u128::from(length) * u128::from(busy.processors);
+            up.saturating_sub(busy.down) as f64 * busy.speed
+        });
+        let capacity: f64 = capacities.sum();
+        (capacity > 0.0).then(|| self.work / capacity)
+    }
+
+    /// Busy over available processor time from the first to the last arrival.
+    pub(super) fn utilization_arrivals(&self) -> Option<f64> {
+        let (first, last) = self.arrivals;
+        share(self.arrivals_busy, last.since(first))
+    }
+
     /// Processor-nanoseconds of nodes that were down in the interval.
     pub(super) fn down(&self) -> u128 {
         self.by_cluster.iter().map(|busy| busy.down).sum()
@@ -114,8 +168,8 @@ impl Load {
         (0..)
             .zip(infos)
             .map(|(id, (info, busy))| ClusterLoad {
-                cluster: names.cluster(ClusterId(id)),
-                domain: info.domain.map(|domain| names.domain(domain)),
+                cluster: names.cluster(ClusterId(id)).into_owned(),
+                domain: info.domain.map(|domain| names.domain(domain).into_owned()),
                 processors: info.processors,
                 busy_processor_s: busy.nanos as f64 / 1e9,
                 utilization: self.share(*busy),
@@ -131,7 +185,7 @@ impl Load {
             let own = infos.filter(|(info, _)| info.domain == Some(id));
             let busy = sum(own.map(|(_, busy)| busy));
             DomainLoad {
-                domain: names.domain(id),
+                domain: names.domain(id).into_owned(),
                 processors: busy.processors,
                 busy_processor_s: busy.nanos as f64 / 1e9,
                 utilization: self.share(busy),
@@ -142,10 +196,15 @@ impl Load {
     }
 
     fn share(&self, busy: Busy) -> Option<f64> {
-        let length = u128::from(self.until?.since(self.from).as_nanos());
-        let available = (length * u128::from(busy.processors)).saturating_sub(busy.down);
-        (available > 0).then(|| busy.nanos as f64 / available as f64)
+        share(busy, self.until?.since(self.from))
     }
+}
+
+/// Busy over available processor time of an interval of this length.
+fn share(busy: Busy, length: SimDuration) -> Option<f64> {
+    let available = u128::from(length.as_nanos()) * u128::from(busy.processors);
+    let available = available.saturating_sub(busy.down);
+    (available > 0).then(|| busy.nanos as f64 / available as f64)
 }
 
 /// Processor-nanoseconds that nodes of a cluster were down in an interval.
@@ -164,5 +223,6 @@ fn sum<'a>(all: impl Iterator<Item = &'a Busy>) -> Busy {
         nanos: sum.nanos + busy.nanos,
         down: sum.down + busy.down,
         started: sum.started + busy.started,
+        speed: sum.speed,
     })
 }

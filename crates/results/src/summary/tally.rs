@@ -1,5 +1,6 @@
 //! What is counted over the rows of the job table, all in one pass.
 
+use super::further::Further;
 use super::{JobCounts, MetricColumns};
 use crate::jobs::{ClusterInfo, JobRow, JobTable};
 use crate::measure::Measure;
@@ -47,6 +48,14 @@ pub(super) struct Tally<'a> {
     pub lags: Vec<i64>,
     /// The six metrics.
     pub metrics: MetricColumns,
+    /// The shortest run.
+    pub shortest: Option<SimDuration>,
+    /// Slowdowns without a bound.
+    pub slowdown: Vec<f64>,
+    /// Times in the queue of an LRMS.
+    pub queue_s: Vec<f64>,
+    /// Further figures.
+    pub further: Further,
     first_submit: Option<SimTime>,
     last_finish: Option<SimTime>,
 }
@@ -61,6 +70,8 @@ impl<'a> Tally<'a> {
             tolerance,
             lags: Vec::with_capacity(jobs),
             metrics: MetricColumns::with_capacity(jobs),
+            slowdown: Vec::with_capacity(jobs),
+            queue_s: Vec::with_capacity(jobs),
             ..Tally::default()
         }
     }
@@ -80,6 +91,7 @@ impl<'a> Tally<'a> {
             self.away += u64::from(row.exec_domain != row.origin);
         }
         if let Some(run_time) = row.run_time() {
+            self.shortest = Some(self.shortest.map_or(run_time, |least| least.min(run_time)));
             self.goodput_nanos += u128::from(run_time.as_nanos()) * u128::from(row.processors);
             self.goodput_nanos += row.earlier_nanos(true);
         }
@@ -94,6 +106,9 @@ impl<'a> Tally<'a> {
         self.lags.extend(row.submission_lag_ns());
         self.add_waiting(row);
         self.metrics.add(row, self.measure.tau);
+        self.slowdown.extend(row.slowdown());
+        self.queue_s.extend(row.queue_s());
+        self.further.add(row, self.measure.tau);
     }
 
     fn add_waiting(&mut self, row: &JobRow) {

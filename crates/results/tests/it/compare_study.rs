@@ -128,6 +128,30 @@ fn what_does_not_complete_under_a_bound_is_compared_all_the_same() {
 }
 
 #[test]
+fn users_who_wait_longer_than_at_home_are_worse_off() {
+    // Each job has a user of its own, and all enter at one domain.
+    let study = Study::new();
+    for (policy, waits) in [
+        ("round-robin", [9_000, 9_000, 9_000]),
+        ("free-node", [9_500, 9_000, 9_500]),
+        ("local-only", [9_000, 8_000, 10_000]),
+    ] {
+        study.write(Draft::new(policy, 0, &waits));
+    }
+    let document = study.compare();
+    let worse = |policy: &str| {
+        let mut policies = document.policies.iter();
+        let policy = policies.find(|it| it.name == policy).unwrap();
+        policy.worse_off.map(|it| (it.domains, it.users))
+    };
+    assert_eq!(worse("round-robin"), Some((Some(0.0), Some(1.0 / 3.0))));
+    assert_eq!(worse("free-node"), Some((Some(1.0), Some(2.0 / 3.0))));
+    assert_eq!(worse("local-only"), None);
+    let text = compare::report(&document).markdown();
+    assert!(text.contains("| free-node | 100.0 | 66.7 |"), "{text}");
+}
+
+#[test]
 fn twenty_pairs_have_the_interval_of_a_bootstrap_that_its_seed_repeats() {
     let study = Study::of(&TWO, 20, usual);
     let document = study.compare();

@@ -15,6 +15,7 @@ mod cluster_runs;
 mod compare_guard;
 mod compare_study;
 mod comparing;
+mod coverage;
 mod failing_nodes;
 mod foreign_files;
 mod job_table;

@@ -98,6 +98,7 @@ fn long_names_do_not_swell_a_picture() {
     let svg = picture(&matrix);
     markup::svg(&svg);
     assert!(svg.len() < 3_000_000, "{} bytes", svg.len());
+    assert!(svg.contains("0é") && !svg.contains(&"é".repeat(201)));
 }
 
 #[test]

@@ -17,9 +17,9 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-fn info() -> Manifest {
+fn info(table: &JobTable) -> Manifest {
     let known = RunSummary::default();
-    let summary = RunSummary::compute(&table(), &measure(), SimDuration::ZERO, known);
+    let summary = RunSummary::compute(table, &measure(), SimDuration::ZERO, known);
     Manifest {
         policy: Some("round-robin".to_owned()),
         seed: 1,
@@ -45,7 +45,7 @@ fn write_jobs(
     let table = JobTable::build(log, submissions, grid, &["day".to_owned()]);
     let run = RunFiles {
         document: None,
-        info: &info(),
+        info: &info(&table),
         scenario: "[run]\n",
         grid,
         submissions,
@@ -153,7 +153,7 @@ fn a_directory_of_the_earlier_format_is_read() {
     );
     let files = RunFiles {
         document: None,
-        info: &info(),
+        info: &info(&table),
         scenario: "[run]\n",
         grid: &run.grid,
         submissions: &run.submissions,
@@ -311,7 +311,68 @@ fn a_file_that_was_exchanged_is_found() {
     });
     let [from, to] = [&other, &dir].map(|dir| dir.path().join(names::EVENTS));
     fs::copy(from, to).unwrap();
-    assert_eq!(rules(&dir), [Rule::Unchanged]);
+    let found = rules(&dir);
+    assert_eq!(found[..2], [Rule::Unchanged, Rule::Rebuilt], "{found:?}");
+}
+
+/// What the audit says, without what it says of hashes.
+fn rebuilt(dir: &TempDir) -> Vec<String> {
+    let outcome = rundir::audit_run_dir(dir.path()).unwrap();
+    let violations = outcome.expect_err("something is wrong").into_iter();
+    let violations = violations.filter(|it| it.rule != Rule::Unchanged);
+    violations.map(|violation| violation.to_string()).collect()
+}
+
+#[test]
+fn numbers_that_the_events_do_not_give_are_violations() {
+    let late = |job| {
+        rewritten(|told| {
+            let end = told
+                .iter_mut()
+                .find(|(_, event)| *event == finished(job, A1));
+            end.unwrap().0 += 5_000;
+        })
+    };
+    // The last end leaves the series as long as it was.
+    let places = [
+        (
+            0,
+            names::JOBS,
+            "jobs.parquet:1: field finish_ns = 20001000000: expected 15001000000",
+        ),
+        (2, names::SERIES, "series.parquet:"),
+    ];
+    for (job, name, said) in places {
+        let dir = written();
+        fs::copy(late(job).path().join(name), dir.path().join(name)).unwrap();
+        let found = rebuilt(&dir);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].starts_with(&format!("rebuilt: {said}")),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_summary_that_the_events_do_not_give_is_a_violation() {
+    let dir = written();
+    let path = dir.path().join(names::MANIFEST);
+    let text = fs::read_to_string(&path).unwrap();
+    let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let truth = manifest["summary"]["delay_s"]["mean"].clone();
+    manifest["summary"]["delay_s"]["mean"] = 0.25.into();
+    manifest["summary"]["clusters"][0]["processors"] = 77.into();
+    fs::write(&path, manifest.to_string()).unwrap();
+    let found = rebuilt(&dir);
+    let mean =
+        format!("rebuilt: manifest.json: field summary.delay_s.mean = 0.25: expected {truth}");
+    assert_eq!(found[0], mean);
+    assert!(
+        found[1].contains("field summary.clusters[0].processors = 77"),
+        "{found:?}"
+    );
+    assert_eq!(found.len(), 2);
 }
 
 #[test]

@@ -2,6 +2,7 @@ use crate::story::{A1, events, grid, log_of, measure, ms, submissions, table};
 use gridrig_core::time::SimDuration;
 use gridrig_results::stats::Distribution;
 use gridrig_results::summary::JobCounts;
+use gridrig_results::threshold::{FIGURES, FURTHER, METRICS, MORE_METRICS, SIZE_NAMES};
 use gridrig_results::{JobTable, Measure, RunSummary, Stop};
 
 fn known() -> RunSummary {
@@ -68,6 +69,64 @@ fn every_metric_is_what_was_worked_out_by_hand() {
 }
 
 #[test]
+fn the_further_figures_are_what_was_worked_out_by_hand() {
+    let mut jobs = submissions();
+    for (job, user) in jobs.iter_mut().zip([1, 2, 1, 2]) {
+        job.label.user = Some(user);
+    }
+    let table = JobTable::build(&crate::story::log(), &jobs, &grid(), &[]);
+    let summary = RunSummary::compute(&table, &measure(), SimDuration::ZERO, known());
+    check(&summary.slowdown, [1.5001, 10.501 / 4.0, 13.001 / 4.0]);
+    check(&summary.queue_s, [0.0, 0.0, 5.0]);
+    // Jobs of 3, 2 and 2 processors and 10, 8 and 4 s at speed 1.0.
+    let work = 54.0;
+    assert_eq!(summary.goodput_by_size["2-4"], work);
+    let of_user_1 = f64::midpoint(1.5001, 2.6002);
+    let of_user_2 = 10.501 / 8.0;
+    let squares = of_user_1 * of_user_1 + of_user_2 * of_user_2;
+    for (name, expected) in [
+        ("finished_share", 0.75),
+        ("goodput_ref_processor_s", work),
+        ("utilization_ref", work / ((4.0 + 8.0) * 19.001)),
+        ("utilization_arrivals", 3.0 * 1.999 / (8.0 * 7.0)),
+        (
+            "response_s_weighted",
+            (30.0 * 15.001 + 16.0 * 10.501 + 8.0 * 13.001) / work,
+        ),
+        (
+            "slowdown_weighted",
+            (3.0 * 15.001 + 2.0 * 10.501 + 2.0 * 13.001) / work,
+        ),
+        ("overhead_s_mean", (5.002 + 6.552 + 4.002) / 3.0),
+        ("messages_per_job", 14.0 / 4.0),
+        ("jain_domains", 1.0),
+        ("max_min_domains", 1.0),
+        (
+            "jain_users",
+            (of_user_1 + of_user_2).powi(2) / (2.0 * squares),
+        ),
+        ("max_min_users", of_user_1 / of_user_2),
+    ] {
+        close(summary.further[name], expected);
+    }
+}
+
+#[test]
+fn every_figure_that_can_be_a_threshold_is_in_the_summary() {
+    let summary = RunSummary::compute(&table(), &measure(), SimDuration::ZERO, known());
+    let summary = serde_json::to_value(&summary).unwrap();
+    for name in FIGURES.iter().chain(&FURTHER) {
+        assert!(summary[name].is_number(), "{name}");
+    }
+    for name in METRICS.iter().chain(&MORE_METRICS) {
+        assert!(summary[name]["mean"].is_number(), "{name}");
+    }
+    for name in SIZE_NAMES {
+        assert!(summary["goodput_by_size"][name].is_number(), "{name}");
+    }
+}
+
+#[test]
 fn jobs_are_counted_by_state() {
     let summary = RunSummary::compute(&table(), &measure(), SimDuration::ZERO, known());
     let expected = JobCounts {
@@ -110,6 +169,16 @@ fn a_run_that_stops_early_warns_of_its_bias() {
     assert_eq!(summary.metrics.delay_s, Distribution::default());
     assert_eq!((summary.utilization, summary.makespan_s), (None, None));
     assert_eq!(summary.metrics.wait_s.n, 1);
+}
+
+#[test]
+fn a_tau_below_the_shortest_run_is_warned_of() {
+    for (millis, warnings) in [(3_999, 1), (4_000, 0)] {
+        let tau = SimDuration::from_millis(millis);
+        let measure = Measure { tau, ..measure() };
+        let summary = RunSummary::compute(&table(), &measure, SimDuration::ZERO, known());
+        assert_eq!(summary.warnings.len(), warnings, "{:?}", summary.warnings);
+    }
 }
 
 #[test]

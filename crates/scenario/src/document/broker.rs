@@ -4,7 +4,7 @@ use crate::BrokerKind;
 use crate::value::{
     AboveZero, Count, Duration, Name, Positive, Str, Whole, Written, inline_schema, or,
 };
-use gridrig_core::broker::{LocalInfo, OwnDispatch};
+use gridrig_core::broker::{Blocking, Commit, LocalInfo, OwnDispatch};
 use gridrig_core::grid::BrokerSettings;
 use gridrig_core::load::Window;
 use gridrig_core::time::SimDuration;
@@ -36,6 +36,12 @@ pub struct Broker {
     /// Whether jobs sent since the last information are counted.
     /// Default "ignored".
     pub own_dispatch: Option<Str<Name<OwnDispatch>>>,
+    /// When a job leaves its queue: "early", in the next cycle, or "late", when
+    /// there is room where the policy sends it. Default "early".
+    pub commit: Option<Str<Name<Commit>>>,
+    /// Whether the jobs behind one that waits for room wait too ("head") or may
+    /// pass it ("skip"). Default "head".
+    pub blocking: Option<Str<Name<Blocking>>>,
     /// How it gets information about its own clusters. Default "exchange".
     pub local_info: Option<Str<Name<LocalInfo>>>,
     /// One-way latency between the broker and its clusters. Default "1ms".
@@ -174,6 +180,14 @@ inline_schema!([] Commands, "Commands", |generator| {
     json_schema!({ "anyOf": [words, { "type": "array", "items": words }] })
 });
 
+/// A setting that is not worth a word where it is the default.
+fn unusual<W: Written>(setting: W::Value) -> Option<W>
+where
+    W::Value: Default + PartialEq,
+{
+    (setting != W::Value::default()).then(|| W::of(setting))
+}
+
 impl Broker {
     /// These settings of a broker of ours, with what they do not say from
     /// `written`; tie and policy are those of the run.
@@ -186,6 +200,8 @@ impl Broker {
             ttl,
             origin_promotion,
             own_dispatch,
+            commit,
+            blocking,
             local_info,
             tie: _,
             policy: _,
@@ -203,6 +219,8 @@ impl Broker {
             ttl: Some(Whole(ttl.into())),
             origin_promotion: Some(Positive(origin_promotion)),
             own_dispatch: Some(Written::of(own_dispatch)),
+            commit: unusual(commit),
+            blocking: unusual(blocking),
             local_info: Some(Written::of(local_info)),
             lrms_latency: Some(Written::of(lrms_latency)),
             queue_window: Some(Written::of(queue_window)),
@@ -226,6 +244,8 @@ impl Broker {
             ttl: self.ttl.map_or(max_hops, Whole::as_u32),
             origin_promotion: or(&self.origin_promotion, default.origin_promotion),
             own_dispatch: or(&self.own_dispatch, default.own_dispatch),
+            commit: or(&self.commit, default.commit),
+            blocking: or(&self.blocking, default.blocking),
             local_info: or(&self.local_info, default.local_info),
             queue_window: or(&self.queue_window, default.queue_window),
             utilization_window: or(&self.utilization_window, default.utilization_window),

@@ -2,6 +2,7 @@
 //! what of it is settings of the core, both ways.
 
 use super::{Broker, Failures, List};
+use crate::failure_table::FailureTable;
 use crate::interface::{FaceKind, LinkProtocol, SLEEP, SlurmAccess};
 use crate::provides::DayHours;
 use crate::value::{
@@ -43,6 +44,12 @@ pub struct Cluster {
     /// Each of its nodes fails by itself, and is repaired: times are those of the
     /// trace, as arrivals are. Default: none does.
     pub node_failures: Option<Failures>,
+    /// A table of the failures of its nodes (CSV: node, down_s, up_s), found like a
+    /// trace; times are those of the trace. Default: none.
+    pub node_failures_file: Option<Str<PathText>>,
+    /// What stands in that file.
+    #[serde(skip)]
+    pub(crate) failures: Option<FailureTable>,
     /// When all of its nodes are down. Default: never.
     pub outages: Option<Vec<NodeOutage>>,
     /// Interfaces of other systems that it offers besides its own when it is
@@ -247,13 +254,18 @@ impl Cluster {
     pub(super) fn files(&mut self) -> impl Iterator<Item = &mut Str<PathText>> {
         let lrms = self.lrms_settings.iter_mut();
         let lrms = lrms.flat_map(|it| [&mut it.bin, &mut it.conf, &mut it.template]);
-        let own = [&mut self.resources, &mut self.slurm_bin];
+        let own = [
+            &mut self.resources,
+            &mut self.node_failures_file,
+            &mut self.slurm_bin,
+        ];
         own.into_iter().chain(lrms).flatten()
     }
 
     /// Whether nodes of it fail.
     pub(crate) fn fails(&self) -> bool {
-        self.node_failures.is_some() || self.outages.is_some()
+        let drawn = self.node_failures.is_some() || self.outages.is_some();
+        drawn || self.node_failures_file.is_some()
     }
 
     /// Whether a real LRMS runs its jobs.

@@ -4,12 +4,13 @@ use super::Context;
 use super::faults::MOST_FAILURES;
 use crate::ScenarioError;
 use crate::document::{Broker, Cluster, Document, Domain, Link, Mesh, Roles, Run};
+use crate::failure_table::FailureTable;
 use crate::interface::LinkProtocol;
 use crate::value::{At, Identifier, PathText, Positive, Str, Written, fill};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{self, Grid, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::policy::PolicySpec;
+use gridrig_core::policy::{Commit, POLICIES, PolicySpec};
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::resources;
@@ -130,6 +131,34 @@ impl Context<'_> {
         Ok(())
     }
 
+    /// Jobs wait for room only under policies that know of any; the bounds commit
+    /// early, whatever the others do.
+    pub(super) fn refuse_late(
+        &self,
+        raw: &Document,
+        grid: &Grid,
+        policies: &[Option<PolicySpec>],
+    ) -> Result<(), ScenarioError> {
+        let contenders = || policies.iter().flatten().filter(|p| !p.entry().is_bound);
+        let Some(policy) = contenders().find(|p| !p.entry().can_commit_late()) else {
+            return Ok(());
+        };
+        for (raw, domain) in raw.domains().zip(&grid.domains) {
+            if let (Some(broker), Commit::Late) = (&raw.broker, domain.broker.commit) {
+                let able = POLICIES.iter().filter(|entry| entry.can_commit_late());
+                let able: Vec<&str> = able.map(|entry| entry.name).collect();
+                let expected = format!(
+                    "\"early\" with {policy}, which sees no room; late can be {}, also one \
+                     by one as \"{}(commit=late)\"",
+                    able.join(", "),
+                    able[0]
+                );
+                return Err(self.refuse(&self.tables.key(&broker.span(), "commit"), expected));
+            }
+        }
+        Ok(())
+    }
+
     fn add_cluster(
         &self,
         built: &mut Built,
@@ -167,7 +196,7 @@ impl Context<'_> {
             &key("slurm_bin"),
             "a directory that no other cluster has",
         )?;
-        self.node_failures(cluster, &span)?;
+        self.node_failures(cluster, &config.resources, &span)?;
         cluster.faces = cluster.faces.take().filter(|faces| !faces.is_empty());
         let cluster_of_grid = GridCluster {
             name,
@@ -183,6 +212,7 @@ impl Context<'_> {
     fn node_failures(
         &self,
         cluster: &mut Cluster,
+        resources: &Resources,
         span: &Range<usize>,
     ) -> Result<(), ScenarioError> {
         cluster.outages = cluster.outages.take().filter(|outages| !outages.is_empty());
@@ -191,9 +221,17 @@ impl Context<'_> {
             let expected = "no failures of nodes, which are for a real LRMS to tell";
             return self.check(may, span, expected);
         }
-        let may = !cluster.fails() || cluster.slurm_bin.is_none();
-        let expected = "no slurm_bin where nodes fail: the commands of Slurm know no requeue yet";
-        self.check(may, &self.tables.key(span, "slurm_bin"), expected)?;
+        if let Some(file) = &mut cluster.node_failures_file {
+            let at = self.tables.key(span, "node_failures_file");
+            let refuse = |expected: String| self.refuse(&at, expected);
+            let found = self.find(&file.0.0).map_err(refuse)?;
+            let text = std::fs::read_to_string(&found);
+            let text = text.map_err(|why| refuse(format!("a text file ({why})")))?;
+            let table = FailureTable::read(text, resources);
+            let table = table.map_err(|why| refuse(format!("a table of failures ({why})")))?;
+            cluster.failures = Some(table);
+            *file = Str(PathText::of(&found));
+        }
         // One a second is many enough.
         let at = self.tables.key(span, "node_failures");
         let failures = cluster

@@ -22,6 +22,9 @@ use std::sync::Arc;
 
 /// A TiB: no bound in practice.
 const DISK_MOST_MIB: u64 = 1 << 20;
+/// Longest name of an architecture or a system, in characters, as for jobs that come
+/// over the wire.
+const LONGEST_NAME: usize = 200;
 
 impl Context<'_> {
     pub(super) fn workloads(
@@ -248,11 +251,15 @@ impl Context<'_> {
             return Ok(None);
         };
         let draw = at.get_mut();
-        let names = |weights: &mut Option<BTreeMap<String, Weight>>| -> Vec<(Arc<str>, u64)> {
-            let weights = weights.get_or_insert_default().iter();
-            weights
-                .map(|(name, weight)| (name.as_str().into(), weight.0))
-                .collect()
+        let none = || At::new(BTreeMap::new());
+        let names = |weights: &mut Option<At<BTreeMap<String, Weight>>>| {
+            let written = weights.get_or_insert_with(none);
+            let is_name = |name: &String| (1..=LONGEST_NAME).contains(&name.chars().count());
+            let expected = "names of 1 to 200 characters with their weights, such as { x86 = 3 }";
+            self.check(written.get().keys().all(is_name), &written.span(), expected)?;
+            let weights = written.get().iter();
+            let weights = weights.map(|(name, weight)| (name.as_str().into(), weight.0));
+            Ok::<Vec<(Arc<str>, u64)>, ScenarioError>(weights.collect())
         };
         let usual = || At::new(vec![Whole(3), Whole(6)]);
         let burst = draw.burst.get_or_insert_with(usual);
@@ -263,7 +270,6 @@ impl Context<'_> {
                 return Err(self.refuse(&burst.span(), expected));
             }
         };
-        let none = || At::new(BTreeMap::new());
         let written = draw.memory_mib.get_or_insert_with(none);
         let expected = "numbers of MiB with their weights, such as { 512 = 3 }";
         let memory_mib = self.numbers(written, 0..=u64::MAX, expected)?;
@@ -292,8 +298,8 @@ impl Context<'_> {
             None => Vec::new(),
         };
         Ok(Some(Draw {
-            architecture: names(&mut draw.architecture),
-            os: names(&mut draw.os),
+            architecture: names(&mut draw.architecture)?,
+            os: names(&mut draw.os)?,
             burst,
             memory_mib,
             disk,

@@ -5,7 +5,7 @@ use crate::Over;
 use crate::interface::{FaceKind, LinkProtocol};
 use crate::threshold::{Figure, Threshold};
 use crate::workload::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
-use gridrig_core::broker::{LocalInfo, OwnDispatch};
+use gridrig_core::broker::{Blocking, Commit, LocalInfo, OwnDispatch};
 use gridrig_core::cluster::OnNodeFailure;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
@@ -61,6 +61,7 @@ impl Text for AboveZero {
 }
 
 named!(LocalInfo, "a source of local information", "exchange" => LocalInfo::Exchange, "fresh" => LocalInfo::Fresh);
+named!(Blocking, "what jobs behind a waiting one do", "head" => Blocking::Head, "skip" => Blocking::Skip);
 named!(OwnDispatch, "a way to count own dispatches", "ignored" => OwnDispatch::Ignored, "debited" => OwnDispatch::Debited);
 named!(SpreadBy, "a way to spread jobs over the domains", "round-robin" => SpreadBy::RoundRobin, "random" => SpreadBy::Random);
 named!(SizeFrom, "a source of job sizes", "allocated" => SizeFrom::Allocated, "requested" => SizeFrom::Requested);
@@ -81,6 +82,7 @@ macro_rules! listed {
 listed! {
     FaceKind, "a face";
     LinkProtocol, "a protocol between brokers";
+    Commit, "a time to commit a job";
     Over, "something that varies";
     Window, "a window";
     Tie, "a tie rule";

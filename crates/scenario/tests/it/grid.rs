@@ -1,6 +1,6 @@
 //! The grid of a manifest: nothing that can be set is lost in it.
 
-use gridrig_core::broker::{LocalInfo, OwnDispatch};
+use gridrig_core::broker::{Blocking, Commit, LocalInfo, OwnDispatch};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
@@ -28,6 +28,8 @@ fn unusual_broker() -> BrokerSettings {
         ttl: 6,
         origin_promotion: Decimal::parse("1.25").unwrap(),
         own_dispatch: OwnDispatch::Debited,
+        commit: Commit::Late,
+        blocking: Blocking::Skip,
         local_info: LocalInfo::Fresh,
         tie: Tie::ALL[1],
         policy: "free-node".parse().unwrap(),

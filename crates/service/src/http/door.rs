@@ -3,10 +3,12 @@
 use super::connection::{BOUNDS, Bounds, Connection};
 use crate::tls::ServerTls;
 use gridrig_protocol::certificate;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustls::ServerConnection;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -42,11 +44,45 @@ impl Door {
     /// When the socket cannot be made non-blocking or registered.
     pub fn open(listener: std::net::TcpListener, tls: Option<&ServerTls>) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
+        raise_descriptors(BOUNDS.connections as u64);
         Ok(Door {
             listener: TcpListener::from_std(listener)?,
             tls: tls.map(|tls| TlsAcceptor::from(tls.config())),
             bounds: BOUNDS,
         })
+    }
+}
+
+/// Descriptors that a process may need besides those of connections.
+const OTHERS: u64 = 256;
+
+/// Lets the process have the descriptors that the connections of one more door may
+/// take, and says once if that is more than it may have. No more than that: some
+/// programs that it starts look at every number up to the limit.
+fn raise_descriptors(connections: u64) {
+    static WANTED: AtomicU64 = AtomicU64::new(OTHERS);
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    let wanted = WANTED.fetch_add(connections, Ordering::Relaxed) + connections;
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    if limit
+        .current
+        .is_some_and(|current| current < wanted.min(most))
+    {
+        let raised = Rlimit {
+            current: Some(wanted.min(most)),
+            maximum: limit.maximum,
+        };
+        // Where it may not, the warning of the listener comes in time.
+        let _ = setrlimit(Resource::Nofile, raised);
+    }
+    if wanted > most && !TOLD.swap(true, Ordering::Relaxed) {
+        tracing::warn!(
+            most,
+            wanted,
+            "fewer file descriptors than the connections of all listeners may take: beyond, \
+             the one longest without a request is closed (ulimit -Hn)"
+        );
     }
 }
 

@@ -1,13 +1,14 @@
 //! The reference broker (design 5).
 
 mod domains;
+mod late;
 mod view;
 
 pub use view::RefView;
 
 use super::cluster::RefLoad;
 use domains::{Chosen, Rank};
-use gridrig_core::broker::OwnDispatch;
+use gridrig_core::broker::Blocking;
 use gridrig_core::grid::{BrokerSettings, Grid};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
@@ -265,6 +266,8 @@ impl<'a> RefBroker<'a> {
                     decisions.push(self.send(now, index, view));
                     index += 1;
                 }
+                Chosen::NoRoom if self.settings.blocking == Blocking::Head => break,
+                Chosen::NoRoom => index += 1,
                 Chosen::Nobody if self.could_wait(index) => index += 1,
                 lost => {
                     let visit = &self.visits[index];
@@ -295,7 +298,7 @@ impl<'a> RefBroker<'a> {
         match Rank::of(&self.policy, &self.settings) {
             Some(rank) => self.choose_domain(index, &rank),
             None if self.wanders() => self.wander(index),
-            None => self.choose(index).map_or(Chosen::Nobody, Chosen::View),
+            None => self.choose(index),
         }
     }
 
@@ -306,7 +309,7 @@ impl<'a> RefBroker<'a> {
         self.at = None;
         let chosen = self.decide(index);
         (self.turn, self.forwards) = before;
-        matches!(chosen, Chosen::View(_))
+        matches!(chosen, Chosen::View(_) | Chosen::NoRoom)
     }
 
     /// Whether a peer takes no jobs at the instant of the cycle.
@@ -356,7 +359,7 @@ impl<'a> RefBroker<'a> {
     }
 
     /// Which candidate gets the job, as a position in `views`.
-    fn choose(&mut self, index: usize) -> Option<usize> {
+    fn choose(&mut self, index: usize) -> Chosen {
         let visit = &self.visits[index];
         let mut candidates = Vec::new();
         for (position, view) in self.views.iter().enumerate() {
@@ -380,14 +383,14 @@ impl<'a> RefBroker<'a> {
             }
         }
         if tied.is_empty() {
-            return None;
+            return Chosen::Nobody;
         }
         let rule = match self.policy.as_str() {
             "round-robin" => Tie::Rotate,
             "random" => Tie::Random,
             _ => self.settings.tie,
         };
-        Some(self.break_tie_by(rule, tied))
+        self.choose_among(index, rule, tied)
     }
 
     pub(super) fn break_tie_by(&mut self, rule: Tie, mut tied: Vec<usize>) -> usize {
@@ -445,7 +448,7 @@ impl<'a> RefBroker<'a> {
     /// `Less` if `a` is better.
     fn compare(&self, job: &JobSpec, a: &RefView, b: &RefView) -> Ordering {
         let truth = self.policy == "full-information";
-        let debited = truth || self.settings.own_dispatch == OwnDispatch::Debited;
+        let debited = truth || self.is_debited();
         match self.policy.as_str() {
             "round-robin" | "random" | "local-only" => Ordering::Equal,
             "queue-length" => {

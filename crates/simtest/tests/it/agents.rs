@@ -3,16 +3,14 @@
 use gridrig_core::agent::{Memory, Patience};
 use gridrig_core::event::Party;
 use gridrig_core::faults::{Chance, FaultPlan, LinkFaults, Rates};
+use gridrig_core::grid::Grid;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::faults::FaultCounts;
-use gridrig_drivers::virtual_time::{Cancellation, Options, run_with_faults};
-use gridrig_simtest::checkers;
 use gridrig_simtest::faults::Draw;
 use gridrig_simtest::minimal::checked;
-use gridrig_simtest::reference::RefCancellation;
-use gridrig_simtest::scenarios::{Scenario, grid_scenario};
-use gridrig_simtest::trail::{Step, Trails};
-use std::ops::ControlFlow;
+use gridrig_simtest::scenarios::{Scenario, committing_late};
+use gridrig_simtest::services::{self, scenario};
+use gridrig_simtest::trail::Step;
 
 /// Every run of the tests tries these; `GRIDRIG_SCENARIOS` asks for more.
 const SCENARIOS: u64 = 40;
@@ -27,54 +25,18 @@ const ONCE_WRONG: [u64; 5] = [2102, 2680, 2242, 2663, 2395];
 /// than before: it took the name to be another job's.
 const BACK_AT_AN_LRMS: u64 = 1134;
 
-/// No scenario has so much work; one that runs longer has lost a job.
-const TOO_LATE: SimTime = SimTime::from_secs(20_000);
-
-/// The scenario of this seed as services can run it: they go by what they are
-/// told.
-pub fn scenario(seed: u64) -> Scenario {
-    let mut scenario = grid_scenario(seed);
-    for domain in &mut scenario.grid.domains {
-        if domain.broker.policy.entry().name == "full-information" {
-            domain.broker.policy = "queue-length".parse().expect("a policy");
-        }
-    }
-    scenario
-}
-
-fn by_agents(scenario: &Scenario, plan: &FaultPlan) -> (Trails, FaultCounts) {
-    let removals = scenario.cancellations.iter();
-    let removals: Vec<_> = removals
-        .map(|one| Cancellation {
-            at: one.at,
-            job: one.job,
-        })
-        .collect();
-    let options = Options {
-        seed: scenario.seed,
-        stop_at: Some(TOO_LATE),
-        cancellations: &removals,
-    };
-    let mut trails = Trails::new(scenario.submissions.len());
-    let (grid, jobs) = (&scenario.grid, &scenario.submissions);
-    let go_on = |_, _| ControlFlow::Continue(());
-    let outcome = run_with_faults(grid, jobs, &options, plan, &mut trails, go_on);
-    let (outcome, counts) = outcome.expect("no policy needs the truth");
-    let mut open = trails.jobs.iter().enumerate();
-    let open = open.find(|(job, steps)| {
-        !is_lost(&trails, *job) && !steps.iter().any(|(_, step)| is_seen(step))
-    });
-    assert!(
-        open.is_none() && outcome.end < TOO_LATE,
-        "seed {}: {outcome:?} under {plan:?}: {open:#?}",
-        scenario.seed
-    );
-    (trails, counts)
+/// A scenario with brokers that keep jobs until there is room for them.
+fn late(seed: u64) -> Scenario {
+    committing_late(scenario(seed))
 }
 
 /// Runs that many scenarios under these faults, each with what `add` draws;
 /// what went wrong in all of them.
-fn jobs_end_once(
+fn jobs_end_once(faults: &FaultPlan, add: impl Fn(&mut Draw<'_>, &mut FaultPlan)) -> FaultCounts {
+    jobs_of_end_once(scenario, faults, add)
+}
+
+fn jobs_of_end_once(
     scenario: fn(u64) -> Scenario,
     faults: &FaultPlan,
     add: impl Fn(&mut Draw<'_>, &mut FaultPlan),
@@ -85,9 +47,9 @@ fn jobs_end_once(
         let mut plan = faults.clone();
         add(&mut Draw::new(&scenario), &mut plan);
         let counts = checked(&scenario, &plan, |scenario, plan| {
-            let (trails, counts) = by_agents(scenario, plan);
-            check(scenario, plan, &trails);
-            counts
+            let ran = services::run(scenario, plan);
+            services::check(scenario, plan, &ran);
+            ran.counts
         });
         all.lost += counts.lost;
         all.repeated += counts.repeated;
@@ -97,72 +59,6 @@ fn jobs_end_once(
         all.restarted += counts.restarted;
     }
     all
-}
-
-/// Every job has ended once and was seen to, unless touch with it was lost: as it may
-/// be with one that was removed, since where everybody has forgotten that it was
-/// nobody knows whether it has ended, and with those that the client has given up.
-fn check(scenario: &Scenario, plan: &FaultPlan, trails: &Trails) {
-    let seed = scenario.seed;
-    let is_patient = plan.patience == FaultPlan::default().patience;
-    for (job, steps) in trails.jobs.iter().enumerate() {
-        let ((ends, seen), lost) = (ends(steps), is_lost(trails, job));
-        let is_removed = |one: &RefCancellation| one.job.index() == job;
-        let removed = scenario.cancellations.iter().any(is_removed);
-        let may_be_lost = match is_patient {
-            true => removed && seen == 0,
-            false => seen <= ends,
-        };
-        assert!(
-            (ends, seen) == (1, 1) || (lost && may_be_lost && ends <= 1),
-            "seed {seed} job {job} lost {lost} under {plan:?}: {steps:#?}"
-        );
-    }
-    // The first rule wants the news of the end to come last, and it may be
-    // repeated after it has arrived.
-    for checker in &checkers::ALL[1..] {
-        if let Err(what) = (checker.check)(&scenario.grid, &scenario.submissions, trails) {
-            panic!("seed {seed} under {plan:?}: {}: {what}", checker.rule);
-        }
-    }
-}
-
-/// Whether touch with a job was lost.
-fn is_lost(trails: &Trails, job: usize) -> bool {
-    trails.lost.iter().any(|(_, lost, _)| lost.index() == job)
-}
-
-fn is_seen(step: &Step) -> bool {
-    matches!(step, Step::Seen(_))
-}
-
-/// How often a job has ended, and was seen to end. A broker that was restarted and
-/// has found a job with itself that it had turned away has forgotten so before its
-/// client knew: that was no end. The end of a job that it has found it may see again.
-fn ends(steps: &[(SimTime, Step)]) -> (usize, usize) {
-    let (mut ends, mut seen) = (0, 0);
-    let (mut rejected_by, mut found_by) = (None, None);
-    for (_, step) in steps {
-        match step {
-            Step::Rejected(by, _) => {
-                ends += 1;
-                rejected_by = Some(*by);
-            }
-            Step::Finished(_) | Step::Cancelled(_) | Step::Failed(..) => ends += 1,
-            Step::Found(by, with) => {
-                found_by = Some(Party::Broker(*by));
-                if found_by == Some(*with) && rejected_by.take_if(|by| *by == *with).is_some() {
-                    (ends, seen) = (ends - 1, 0);
-                }
-            }
-            Step::Seen(by) => {
-                seen += usize::from(seen == 0 || found_by != Some(*by));
-                found_by = None;
-            }
-            _ => {}
-        }
-    }
-    (ends, seen)
 }
 
 /// These faults between all services.
@@ -177,12 +73,17 @@ fn nothing_more(_: &mut Draw<'_>, _: &mut FaultPlan) {}
 
 #[test]
 fn where_nothing_fails_services_do_what_brokers_and_lrmss_do_by_themselves() {
-    for seed in crate::scenarios(200).chain([BACK_AT_AN_LRMS]) {
-        let mut scenario = scenario(seed);
-        for domain in &mut scenario.grid.domains {
+    let ordinary = crate::scenarios(200).chain([BACK_AT_AN_LRMS]).map(scenario);
+    for mut scenario in ordinary.chain(crate::scenarios(200).map(late)) {
+        let seed = scenario.seed;
+        let Grid { domains, links, .. } = &mut scenario.grid;
+        for (index, domain) in domains.iter_mut().enumerate() {
             // A broker tells its peers what its LRMSs tell it, so it has to know
             // it no later than they.
-            domain.broker.lrms_latency = SimDuration::from_millis(1);
+            let to_peers = links.iter().filter(|link| link.provider.index() == index);
+            let least = to_peers.map(|link| link.latency).min();
+            let latency = &mut domain.broker.lrms_latency;
+            *latency = least.map_or(*latency, |least| least.min(*latency));
         }
         // A service asks for the removal of a job with data only when the
         // receiver has confirmed to have it.
@@ -191,12 +92,12 @@ fn where_nothing_fails_services_do_what_brokers_and_lrmss_do_by_themselves() {
         scenario
             .cancellations
             .retain(|removal| has_no_data(removal.job.index()));
-        let (agents, counts) = by_agents(&scenario, &FaultPlan::default());
-        assert_eq!(counts, FaultCounts::default());
+        let ran = services::run(&scenario, &FaultPlan::default());
+        assert_eq!(ran.counts, FaultCounts::default());
         let plain = crate::grids::by_driver(&scenario);
         for submission in &scenario.submissions {
             let job = submission.spec.id;
-            let (agents, plain) = (agents.record(job), plain.record(job));
+            let (agents, plain) = (ran.trails.record(job), plain.record(job));
             assert_eq!(agents, plain, "seed {seed} {job}");
         }
     }
@@ -210,7 +111,7 @@ fn every_job_ends_once_however_often_messages_are_repeated_or_overtaken() {
         jitter: SimDuration::from_millis(300),
         ..Rates::default()
     });
-    let counts = jobs_end_once(scenario, &faults, nothing_more);
+    let counts = jobs_end_once(&faults, nothing_more);
     assert!(
         counts.repeated > 1000 && counts.overtaken > 1000,
         "{counts:?}"
@@ -225,13 +126,13 @@ fn every_job_ends_once_however_often_peers_are_lost_and_found() {
         overtaken: Chance::once_in(8),
         ..Rates::default()
     });
-    let counts = jobs_end_once(scenario, &faults, nothing_more);
+    let counts = jobs_end_once(&faults, nothing_more);
     assert!(counts.lost > 1000 && counts.given_up > 100, "{counts:?}");
 }
 
 #[test]
 fn every_job_ends_once_when_brokers_find_no_way_to_each_other_for_a_time() {
-    let counts = jobs_end_once(scenario, &FaultPlan::default(), |draw, plan| {
+    let counts = jobs_end_once(&FaultPlan::default(), |draw, plan| {
         (0..3).for_each(|_| draw.partition(plan));
     });
     assert!(counts.cut > 100, "{counts:?}");
@@ -239,7 +140,7 @@ fn every_job_ends_once_when_brokers_find_no_way_to_each_other_for_a_time() {
 
 #[test]
 fn every_job_ends_once_when_a_broker_is_silent_for_a_time() {
-    let counts = jobs_end_once(scenario, &FaultPlan::default(), |draw, plan| {
+    let counts = jobs_end_once(&FaultPlan::default(), |draw, plan| {
         (0..2).for_each(|_| draw.silence(plan));
     });
     assert!(counts.cut > 100, "{counts:?}");
@@ -247,7 +148,7 @@ fn every_job_ends_once_when_a_broker_is_silent_for_a_time() {
 
 #[test]
 fn every_job_ends_once_when_brokers_are_started_anew_and_have_forgotten_it() {
-    let counts = jobs_end_once(scenario, &FaultPlan::default(), |draw, plan| {
+    let counts = jobs_end_once(&FaultPlan::default(), |draw, plan| {
         draw.restarts(plan, 2);
     });
     assert!(counts.restarted > 40, "{counts:?}");
@@ -255,11 +156,11 @@ fn every_job_ends_once_when_brokers_are_started_anew_and_have_forgotten_it() {
 
 #[test]
 fn every_job_ends_once_however_often_any_brokers_are_started_anew_with_their_journals() {
-    let counts = jobs_end_once(scenario, &FaultPlan::default(), |draw, plan| {
+    let counts = jobs_end_once(&FaultPlan::default(), |draw, plan| {
         draw.stops(plan, 6, Some(Memory::Journal));
     });
     assert!(counts.restarted > 100, "{counts:?}");
-    let counts = jobs_end_once(scenario, &all_together(), |draw, plan| {
+    let counts = jobs_end_once(&all_together(), |draw, plan| {
         draw.partition(plan);
         draw.silence(plan);
         draw.stops(plan, 4, Some(Memory::Journal));
@@ -271,13 +172,13 @@ fn every_job_ends_once_however_often_any_brokers_are_started_anew_with_their_jou
 fn a_broker_with_a_journal_goes_on_as_one_does_that_only_stood_still() {
     for seed in crate::scenarios(SCENARIOS) {
         let scenario = scenario(seed);
-        let run = |anew| {
+        let run = |memory| {
             let mut plan = all_together();
-            Draw::new(&scenario).stops(&mut plan, 4, anew);
-            by_agents(&scenario, &plan)
+            Draw::new(&scenario).stops(&mut plan, 4, memory);
+            services::run(&scenario, &plan)
         };
-        let (anew, stood_still) = (run(Some(Memory::Journal)), run(None));
-        assert!(anew == stood_still, "seed {seed}");
+        let (restarted, stood_still) = (run(Some(Memory::Journal)), run(None));
+        assert!(restarted == stood_still, "seed {seed}");
     }
 }
 
@@ -302,12 +203,14 @@ fn all_together() -> FaultPlan {
 
 #[test]
 fn every_job_ends_once_under_all_faults_together_on_a_clock_that_is_faster() {
-    let counts = jobs_end_once(scenario, &all_together(), |draw, plan| {
-        draw.partition(plan);
-        draw.silence(plan);
-        draw.restarts(plan, 1);
-    });
-    assert!(counts.cut > 100 && counts.restarted > 20, "{counts:?}");
+    for scenario in [scenario, late] {
+        let counts = jobs_of_end_once(scenario, &all_together(), |draw, plan| {
+            draw.partition(plan);
+            draw.silence(plan);
+            draw.restarts(plan, 1);
+        });
+        assert!(counts.cut > 100 && counts.restarted > 20, "{counts:?}");
+    }
 }
 
 #[test]
@@ -326,12 +229,13 @@ fn a_client_that_loses_patience_gives_jobs_up_and_none_ends_or_runs_twice() {
         draw.silence(&mut plan);
         draw.restarts(&mut plan, 2);
         draw.stops(&mut plan, 1, Some(Memory::Journal));
-        let (trails, _) = by_agents(&scenario, &plan);
-        check(&scenario, &plan, &trails);
+        let ran = services::run(&scenario, &plan);
+        services::check(&scenario, &plan, &ran);
+        let trails = &ran.trails;
         for (_, job, by) in &trails.lost {
             let steps = &trails.jobs[job.index()];
             given_up += u32::from(*by == Party::Client);
-            ended_all_the_same += u32::from(ends(steps).0 == 1);
+            ended_all_the_same += u32::from(services::ends(steps).0 == 1);
         }
         let steps = trails.jobs.iter().flatten();
         let found = steps.filter(|(_, step)| matches!(step, Step::Found(..)));
@@ -354,7 +258,7 @@ fn the_same_seed_has_the_same_faults_and_the_same_run() {
             ..Rates::default()
         });
         Draw::new(&scenario).restarts(&mut plan, 1);
-        by_agents(&scenario, &plan)
+        services::run(&scenario, &plan)
     };
     assert_eq!(run(), run());
 }

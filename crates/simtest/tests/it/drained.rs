@@ -109,3 +109,28 @@ fn either_broker_may_be_restarted_meanwhile_and_nobody_is_shunned() {
         waits(&seen);
     }
 }
+
+/// A job that is under way when its receiver is drained is turned away there, and sent
+/// again when the drain is over: under the same key, so that it was taken for a
+/// repetition, and turned away for ever.
+#[test]
+fn a_job_that_was_turned_away_for_a_drain_is_taken_after_its_end() {
+    let mut grid = grid();
+    for link in &mut grid.links {
+        link.latency = SimDuration::from_secs(10);
+    }
+    // It is forwarded at 15 s.
+    let mut job = job();
+    job[0].at = SimTime::from_secs(12);
+    let options = Options {
+        stop_at: Some(SimTime::from_secs(400)),
+        ..Options::default()
+    };
+    let (plan, mut seen) = (FaultPlan::default(), Seen::default());
+    let go_on = |_, _| ControlFlow::Continue(());
+    let outcome = run_with_faults(&grid, &job, &options, &plan, &mut seen, go_on);
+    outcome.expect("no policy needs the truth");
+    let kinds: Vec<_> = seen.0.iter().map(|(kind, _)| *kind).collect();
+    let expected = ["forwarded", "refused", "forwarded", "started"];
+    assert_eq!(kinds, expected, "{:?}", seen.0);
+}

@@ -1,12 +1,12 @@
 //! Peers that are away for so long that they are given up.
 
-use crate::agents::scenario;
 use gridrig_core::event::{Event, EventKind, EventSink};
 use gridrig_core::faults::FaultPlan;
 use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::virtual_time::{Options, run_with_faults};
 use gridrig_simtest::faults::Draw;
+use gridrig_simtest::services::scenario;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
@@ -47,6 +47,7 @@ fn touch_is_lost_with_jobs_of_a_peer_that_is_given_up_and_none_runs_twice() {
             seed,
             stop_at: Some(LATE),
             cancellations: &[],
+            ..Options::default()
         };
         let (grid, jobs) = (&scenario.grid, &scenario.submissions);
         let go_on = |_, _| ControlFlow::Continue(());

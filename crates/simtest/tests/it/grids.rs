@@ -7,7 +7,8 @@ use gridrig_drivers::virtual_time::{Cancellation, Options, run};
 use gridrig_simtest::checkers;
 use gridrig_simtest::reference::simulate;
 use gridrig_simtest::scenarios::{
-    Scenario, exact_scenario, grid_scenario, under, with_components, with_failures, with_generics,
+    Scenario, committing_late, exact_scenario, grid_scenario, under, with_components,
+    with_failures, with_generics,
 };
 use gridrig_simtest::trail::{Step, Trails};
 use std::collections::BTreeMap;
@@ -46,6 +47,35 @@ fn with_nodes_that_fail_too() {
     compare_all(SCENARIOS, |seed| with_failures(grid_scenario(seed)));
     let exact = |seed| with_failures(with_generics(exact_scenario(seed)));
     compare_all(SCENARIOS / 2, exact);
+}
+
+#[test]
+fn with_brokers_that_commit_late_too() {
+    let late = |seed| committing_late(grid_scenario(seed));
+    compare_all(SCENARIOS, late);
+    compare_all(SCENARIOS / 4, |seed| with_failures(late(seed)));
+    compare_all(SCENARIOS / 4, |seed| with_components(late(seed)));
+    let mut waited = 0;
+    for seed in 0..SCENARIOS / 8 {
+        let scenario = late(seed);
+        for steps in &by_reference(&scenario).jobs {
+            waited += waits_at_a_broker(&scenario, steps);
+        }
+    }
+    assert!(waited > 300, "jobs waited at brokers {waited} times");
+}
+
+/// Cycles come and gone before a job was dispatched.
+fn waits_at_a_broker(scenario: &Scenario, steps: &[(SimTime, Step)]) -> u64 {
+    let waits = steps.windows(2).map(|pair| match pair {
+        [(arrived, Step::Arrived(..)), (at, Step::Dispatched(by, _))] => {
+            let broker = &scenario.grid.domains[by.index()].broker;
+            let cycle = arrived.next_on_grid(broker.phase, broker.interval);
+            u64::from(*at > cycle)
+        }
+        _ => 0,
+    });
+    waits.sum()
 }
 
 fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {
@@ -183,6 +213,7 @@ pub fn by_driver(scenario: &Scenario) -> Trails {
         seed: scenario.seed,
         stop_at: Some(TOO_LATE),
         cancellations: &cancellations,
+        ..Options::default()
     };
     let mut trails = Trails::new(scenario.submissions.len());
     run(

@@ -1,6 +1,6 @@
 //! What a plan promises, held against what then happens.
 
-use crate::grids::by_reference;
+use crate::grids::{by_driver, by_reference};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::Grid;
@@ -28,9 +28,11 @@ fn with_exact_estimates_no_job_starts_later_than_it_was_first_promised() {
     let joint = seeds.map(|seed| with_components(exact_scenario(seed)));
     for scenario in plain.chain(generic).chain(joint) {
         let seed = scenario.seed;
-        let trails = by_reference(&scenario);
-        if let Err(text) = checkers::check_all(&scenario.grid, &scenario.submissions, &trails) {
-            panic!("seed {seed}: {text}\n{scenario:#?}");
+        let trails = by_driver(&scenario);
+        for trails in [&by_reference(&scenario), &trails] {
+            if let Err(text) = checkers::check_all(&scenario.grid, &scenario.submissions, trails) {
+                panic!("seed {seed}: {text}\n{scenario:#?}");
+            }
         }
         let discipline = scenario.grid.clusters[0].config.discipline.name();
         for (made, _, start) in &trails.promises {

@@ -4,6 +4,7 @@ use super::Face;
 use super::answer::Fault;
 use super::look::look_at;
 use super::store::{Job, Stage, Waiting};
+use crate::faces::watched;
 use gridrig_core::agent::{Arrival, LrmsAgent};
 use gridrig_core::event::MessageKind;
 use gridrig_core::job::{Components, JobSpec, Requirements};
@@ -209,6 +210,7 @@ pub(super) async fn submit(face: &Arc<Face>, numbers: &[u64]) -> Result<(), Call
     }
     for (until, numbers) in later {
         let task = submit_later(Arc::downgrade(face), numbers.clone(), until);
+        let task = watched(face.app.actor.clone(), task);
         let task = Arc::new(Waiting(tokio::spawn(task).abort_handle()));
         let mut store = face.store();
         for number in &numbers {

@@ -305,6 +305,40 @@ mod tests {
         assert!(store.may_delegate(2, "x"));
     }
 
+    #[tokio::test]
+    async fn a_task_that_waits_for_jobs_ends_with_the_last_of_them() {
+        let (alive, ended) = tokio::sync::oneshot::channel::<()>();
+        let task = tokio::spawn(async move {
+            let _alive = alive;
+            std::future::pending::<()>().await;
+        });
+        let of_both = Arc::new(Waiting(task.abort_handle()));
+        let mut store = Store::default();
+        for waiting in [Arc::clone(&of_both), of_both] {
+            store.enter(Job {
+                activity: Arc::default(),
+                bytes: 0,
+                waiting: Some(waiting),
+                length: (SimDuration::ZERO, LengthFrom::Variable),
+                owner: "me".into(),
+                visible_to: None,
+                held: SimDuration::from_secs(3600),
+                arrived: SimTime::ZERO,
+                stage: Stage::Submitting,
+                uploads: BTreeMap::new(),
+                wipe: false,
+                killed: None,
+                delegation: None,
+            });
+        }
+        store.forget(2);
+        tokio::task::yield_now().await;
+        assert!(!task.is_finished());
+        store.forget(1);
+        assert!(task.await.unwrap_err().is_cancelled());
+        assert!(ended.await.is_err());
+    }
+
     #[test]
     fn delegations_are_bounded_and_useless_ones_make_room() {
         let mut store = Store::default();

@@ -20,9 +20,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -53,7 +55,7 @@ pub(super) struct Runner {
     at_once: usize,
     dir: PathBuf,
     spool: PathBuf,
-    exits: UnboundedSender<Exited>,
+    exits: UnboundedSender<thread::Result<Exited>>,
     running: BTreeMap<u32, Arc<Mutex<Process>>>,
     backlog: VecDeque<Launch>,
 }
@@ -78,7 +80,12 @@ struct Launch {
 }
 
 impl Runner {
-    pub fn new(bounds: &Execute, dir: &Path, spool: &Path, exits: UnboundedSender<Exited>) -> Self {
+    pub fn new(
+        bounds: &Execute,
+        dir: &Path,
+        spool: &Path,
+        exits: UnboundedSender<thread::Result<Exited>>,
+    ) -> Self {
         Runner {
             at_once: bounds.at_once.max(1),
             dir: dir.to_owned(),
@@ -114,18 +121,18 @@ impl Runner {
             let process: Arc<Mutex<Process>> = Arc::default();
             let (seq, exits) = (launch.seq, self.exits.clone());
             self.running.insert(seq, Arc::clone(&process));
-            let thread = std::thread::Builder::new().name(format!("slurm-job-{seq}"));
-            let spawned = thread.spawn({
+            let named = thread::Builder::new().name(format!("slurm-job-{seq}"));
+            let spawned = named.spawn({
                 let exits = exits.clone();
                 move || {
-                    let exited = launch.run(&process);
+                    let exited = catch_unwind(AssertUnwindSafe(|| launch.run(&process)));
                     // The handler has gone when the service has ended.
                     let _ = exits.send(exited);
                 }
             });
             if let Err(error) = spawned {
                 tracing::warn!(%error, "no thread can be started for a Slurm job");
-                let _ = exits.send(failed(seq));
+                let _ = exits.send(Ok(failed(seq)));
             }
         }
     }
@@ -141,7 +148,7 @@ impl Runner {
         let waits = self.backlog.iter().position(|launch| launch.seq == seq);
         if let Some(at) = waits {
             self.backlog.remove(at);
-            let _ = self.exits.send(Exited::of(seq, (0, 15)));
+            let _ = self.exits.send(Ok(Exited::of(seq, (0, 15))));
             return;
         }
         let Some(process) = self.running.get(&seq).cloned() else {

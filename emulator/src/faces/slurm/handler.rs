@@ -10,11 +10,15 @@ use super::users::{own_uid, user_name};
 use super::wire::{self, Answer, Head, Request};
 use super::{Setup, door::Door};
 use crate::Config;
+use crate::faces::watched;
 use gridrig_core::agent::{Arrival, Cancel, JobNews, LrmsAgent, Outside};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, Driven, RunClock};
 use gridrig_service::{App, persist};
+use std::collections::BTreeMap;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -47,6 +51,7 @@ pub(super) fn open(app: &App<Config>, setup: &Setup) {
         execute: setup.execute.is_some(),
         discipline: config.cluster.discipline.name(),
         max_jobs: MAX_JOBS,
+        down: BTreeMap::new(),
     };
     let listener = setup.door.listener().and_then(UnixListener::from_std);
     let listener = match listener {
@@ -72,14 +77,30 @@ pub(super) fn open(app: &App<Config>, setup: &Setup) {
         owner: user_name(own_uid()),
     };
     let owner = Arc::clone(&handler.owner);
-    tokio::spawn(accept(listener, asks, owner, Arc::clone(&setup.door)));
-    tokio::spawn(handler.work(asked, exited, exits));
+    let accept = accept(
+        listener,
+        asks,
+        owner,
+        Arc::clone(&setup.door),
+        app.actor.clone(),
+    );
+    tokio::spawn(watched(app.actor.clone(), accept));
+    tokio::spawn(watched(
+        app.actor.clone(),
+        handler.work(asked, exited, exits),
+    ));
 }
 
 /// Jobs that may wait, run or be shown: some 200 MB.
 const MAX_JOBS: usize = 200_000;
 
-async fn accept(listener: UnixListener, asks: mpsc::Sender<Ask>, owner: Arc<str>, door: Arc<Door>) {
+async fn accept(
+    listener: UnixListener,
+    asks: mpsc::Sender<Ask>,
+    owner: Arc<str>,
+    door: Arc<Door>,
+    actor: Actor<LrmsAgent>,
+) {
     let slots = Arc::new(Semaphore::new(CALLS));
     loop {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else {
@@ -92,12 +113,13 @@ async fn accept(listener: UnixListener, asks: mpsc::Sender<Ask>, owner: Arc<str>
         match stream {
             Ok((stream, _)) => {
                 let (asks, owner) = (asks.clone(), Arc::clone(&owner));
-                tokio::spawn(async move {
+                let served = async move {
                     if let Err(error) = serve(stream, asks, owner).await {
                         tracing::debug!(%error, "a Slurm command was not answered");
                     }
                     drop(slot);
-                });
+                };
+                tokio::spawn(watched(actor.clone(), served));
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection of a Slurm command failed");
@@ -178,8 +200,8 @@ impl Handler {
     async fn work(
         mut self,
         mut asks: mpsc::Receiver<Ask>,
-        mut exits: mpsc::UnboundedReceiver<Exited>,
-        _keeps_exits_open: mpsc::UnboundedSender<Exited>,
+        mut exits: mpsc::UnboundedReceiver<thread::Result<Exited>>,
+        _keeps_exits_open: mpsc::UnboundedSender<thread::Result<Exited>>,
     ) {
         let Ok(mut news) = self.actor.call(|machine, _| machine.follow()).await else {
             return;
@@ -199,6 +221,7 @@ impl Handler {
                 Some(exit) = exits.recv() => {
                     // What the cluster says of the job comes first.
                     let Some(_) = self.catch_up(&mut news).await else { break };
+                    let exit = exit.unwrap_or_else(|panic| resume_unwind(panic));
                     self.store.exited(exit.seq, exit.exit, exit.failed);
                     if let Some(runner) = &mut self.runner {
                         runner.ended(exit.seq);
@@ -220,7 +243,12 @@ impl Handler {
 
     /// Hears all that has happened in the cluster up to now.
     async fn catch_up(&mut self, news: &mut mpsc::UnboundedReceiver<JobNews>) -> Option<SimTime> {
-        let now = self.ask(|_, now| now).await?;
+        let look = |machine: &mut Driven<LrmsAgent>, now| {
+            let down: Vec<_> = machine.cluster().nodes_down().collect();
+            (now, down)
+        };
+        let (now, down) = self.ask(look).await?;
+        self.store.site.note_down(now, &down);
         // The clock of a run begins when everybody is there.
         self.store.site.epoch_unix_ns = self.clock.epoch_unix_ns();
         while let Ok(heard) = news.try_recv() {
@@ -236,6 +264,7 @@ impl Handler {
                 self.store.take_in(at, &spec, own_uid(), &self.owner);
             }
             JobNews::Started { job, at, placement } => self.store.started(at, job, placement),
+            JobNews::Requeued { job } => self.store.requeued(job),
             JobNews::Ended { end, at } => self.store.over(at, &end),
         }
     }
@@ -271,6 +300,7 @@ impl Handler {
                 };
                 self.tell(end).await
             }
+            Action::Node(change) => self.tell(move |m, now| m.handle(now, change)).await,
             Action::Launch(seq) => {
                 if let (Some(runner), Some(job)) = (&mut self.runner, self.store.job(seq)) {
                     runner.launch(job, &self.store.site);

@@ -5,7 +5,7 @@ use crate::slurm::{hostlist, times};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{SimDuration, SimTime};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The version whose surface is shown.
 pub(super) const VERSION: &str = "22.05.8";
@@ -36,6 +36,23 @@ pub(super) struct Site {
     pub execute: bool,
     pub discipline: &'static str,
     pub max_jobs: usize,
+    /// The nodes that are down, by name.
+    pub down: BTreeMap<String, Down>,
+}
+
+/// By whom nodes are down that failed by themselves.
+pub(super) const NOBODY: &str = "slurm";
+
+/// Why a node is down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Down {
+    pub reason: String,
+    /// The user who took it down.
+    pub by: String,
+    pub uid: u32,
+    pub at: SimTime,
+    /// It was drained rather than taken down.
+    pub is_drained: bool,
 }
 
 /// One node and what is taken of it.
@@ -45,12 +62,15 @@ pub(super) struct Node {
     pub group: usize,
     pub cpus: u32,
     pub taken: u32,
+    pub down: Option<Down>,
 }
 
 impl Node {
-    /// `idle`, `mixed` or `allocated`, with the short form.
+    /// `idle`, `mixed`, `allocated`, `down` or `drained`, with the short form.
     pub fn state(&self) -> (&'static str, &'static str) {
         match self.taken {
+            _ if self.down.as_ref().is_some_and(|it| it.is_drained) => ("drained", "drain"),
+            _ if self.down.is_some() => ("down", "down"),
             0 => ("idle", "idle"),
             taken if taken >= self.cpus => ("allocated", "alloc"),
             _ => ("mixed", "mix"),
@@ -118,8 +138,10 @@ impl Site {
         let mut nodes = Vec::new();
         for (group, resource) in self.resources.groups().iter().enumerate() {
             for _ in 0..resource.count {
+                let name = format!("n{}", nodes.len() + 1);
                 nodes.push(Node {
-                    name: format!("n{}", nodes.len() + 1),
+                    down: self.down.get(&name).cloned(),
+                    name,
                     group,
                     cpus: resource.cpu_count,
                     taken: 0,
@@ -134,6 +156,22 @@ impl Site {
             }
         }
         nodes
+    }
+
+    /// These nodes are down, and no others.
+    pub fn note_down(&mut self, now: SimTime, down: &[(u16, u32)]) {
+        let named = |(resource, node): &(u16, u32)| self.resources.node_name(*resource, *node);
+        let down: BTreeSet<String> = down.iter().map(named).collect();
+        self.down.retain(|name, _| down.contains(name));
+        for name in down {
+            self.down.entry(name).or_insert_with(|| Down {
+                reason: "Not responding".to_owned(),
+                by: NOBODY.to_owned(),
+                uid: 0,
+                at: now,
+                is_drained: false,
+            });
+        }
     }
 
     /// Memory of the first node; 1 where there is no limit, as for Slurm.

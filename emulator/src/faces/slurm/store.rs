@@ -12,6 +12,7 @@ use super::depend::{Kind, Target, Wish};
 use super::length::Plan;
 use super::site::{MIN_JOB_AGE, Site};
 use crate::slurm::times;
+use gridrig_core::cluster::NodeChange;
 use gridrig_core::ids::JobId;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -31,6 +32,7 @@ pub(super) enum State {
     Cancelled,
     Failed,
     Timeout,
+    NodeFail,
 }
 
 impl State {
@@ -44,6 +46,7 @@ impl State {
             State::Cancelled => ("CANCELLED", "CA"),
             State::Failed => ("FAILED", "F"),
             State::Timeout => ("TIMEOUT", "TO"),
+            State::NodeFail => ("NODE_FAIL", "NF"),
         }
     }
 
@@ -91,6 +94,10 @@ pub(super) struct Job {
     /// What its end is to be called, once its processes have ended.
     pub ending: Option<State>,
     pub cancelled_by: u32,
+    /// How often it was requeued.
+    pub restarts: u32,
+    /// The process of its run before, on a node that failed, is still being ended.
+    pub is_stale: bool,
     /// A task of an array that was cancelled before it started, while others
     /// still waited: only accounts remember it.
     pub dropped: bool,
@@ -137,6 +144,8 @@ pub(super) enum Action {
     Kill(u32),
     /// Send its processes a signal.
     Signal(u32, i32),
+    /// Take a node down or up.
+    Node(NodeChange),
 }
 
 /// Names that this face gives to its jobs in the cluster, above those that

@@ -103,7 +103,7 @@ impl Outlet {
         match news {
             JobNews::Queued { spec, at } => self.store.arrive(spec, at),
             JobNews::Ended { end, .. } => self.store.end(end.job),
-            JobNews::Started { .. } => {}
+            JobNews::Started { .. } | JobNews::Requeued { .. } => {}
         }
     }
 

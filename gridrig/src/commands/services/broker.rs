@@ -97,6 +97,7 @@ fn journal(path: PathBuf, args: &BrokerArgs, setup: &BrokerSetup) -> JournalSetu
         path,
         memory: args.memory,
         of: format!("broker {} {:016x}", setup.name, settings.finish()),
+        ..JournalSetup::default()
     }
 }
 

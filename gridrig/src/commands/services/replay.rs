@@ -299,8 +299,7 @@ fn with_log(
         timer_tolerance: tolerance(replication.scenario.clock),
         faults: faults(played),
         notes,
-        fault_counts: None,
-        said: None,
+        ..Executed::default()
     };
     let (place, _scratch) = place(args.out.clone(), args.json)?;
     let options = RunOptions {

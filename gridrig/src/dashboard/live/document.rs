@@ -100,7 +100,7 @@ pub fn grid(grid: &Grid) -> Value {
             "processors": cluster.config.resources.processors(),
         })
     });
-    let domains: Vec<String> = names.domain_ids().map(|id| names.domain(id)).collect();
+    let domains: Vec<_> = names.domain_ids().map(|id| names.domain(id)).collect();
     json!({ "domains": domains, "clusters": clusters.collect::<Vec<_>>() })
 }
 

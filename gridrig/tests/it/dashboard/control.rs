@@ -161,13 +161,18 @@ fn a_run_can_be_stopped_and_what_it_wrote_is_valid_and_partial() {
 #[test]
 fn one_scenario_runs_and_a_bounded_number_wait() {
     let dashboard = Dashboard::start(&[], &[]);
-    let start = || dashboard.post("/api/control/start", &slow());
-    let first = start().expect(202).json()["id"].clone();
+    // Each has a name of its own: a run that is there already is refused.
+    let start = |number: u32| {
+        let mut draft = slow();
+        draft["name"] = format!("one-of-many-{number}").into();
+        dashboard.post("/api/control/start", &draft)
+    };
+    let first = start(0).expect(202).json()["id"].clone();
     dashboard.until(|state| state["session"]["id"] == first);
-    let waiting: Vec<_> = (0..8)
-        .map(|_| start().expect(202).json()["id"].clone())
+    let waiting: Vec<_> = (1..9)
+        .map(|number| start(number).expect(202).json()["id"].clone())
         .collect();
-    assert_eq!(start().expect(503).code(), "queue-full");
+    assert_eq!(start(9).expect(503).code(), "queue-full");
     let list = dashboard.get("/api/control").expect(200).json();
     assert_eq!(
         (

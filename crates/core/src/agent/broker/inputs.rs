@@ -88,7 +88,7 @@ impl Handle<Received<News>> for BrokerAgent {
             }
             News::Refused { job, reason, visit } => {
                 let is_there = self.broker.whereabouts(job) == Some(Some(by));
-                if is_there && self.notes.is_latest(job, by, visit) {
+                if is_there && self.notes.is_latest(job, by, (visit, reason)) {
                     self.notes.forget_sent(job, by);
                     self.refused(cx, job, by, reason);
                 }

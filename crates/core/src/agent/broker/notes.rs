@@ -2,12 +2,12 @@
 //! what it says is written down here and goes out under a key and a name.
 
 use crate::agent::Cx;
-use crate::agent::store::{JobStore, Visit, digest};
+use crate::agent::store::{JobStore, Visit, digest, visit_name};
 use crate::conversation::{Arrival, BrokerSends, FromBroker, Passed, ToLrms, ToPeer};
 use crate::envelope::{Envelope, EnvelopeId, Tally};
 use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::{DomainId, JobId};
-use crate::job::JobSpec;
+use crate::job::{JobSpec, Reason};
 use crate::message::{JobEnd, News, Route, Target};
 use crate::time::{SimDuration, SimTime, WallTime};
 use std::collections::BTreeMap;
@@ -140,10 +140,15 @@ impl Notes {
 
     /// Whether this is the latest visit of a job that is with this target, as far as
     /// is known: one that was sent back earlier may be told so again.
-    pub fn is_latest(&mut self, job: JobId, target: Target, visit: Option<u64>) -> bool {
-        let sent = self.sent_to(job, target);
-        let key = sent.and_then(|sent| sent.job.key.as_deref());
-        visit.is_none_or(|visit| key.is_none_or(|key| digest(key.bytes()) == visit))
+    pub fn is_latest(
+        &mut self,
+        job: JobId,
+        target: Target,
+        (visit, reason): (Option<u64>, Reason),
+    ) -> bool {
+        let sent = self.sent_to(job, target).map(|sent| &sent.job);
+        let name = sent.and_then(|job| Some(visit_name(job.key.as_deref()?, job.meant, reason)));
+        visit.is_none_or(|visit| name.is_none_or(|name| name == visit))
     }
 
     /// The visit in which the job was sent so, and is there still.

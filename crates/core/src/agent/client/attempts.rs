@@ -13,6 +13,7 @@ pub type Place = (ClusterId, JobId);
 
 /// Something that an LRMS has written of a job of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Observation {
     /// The job.
     pub job: JobId,

@@ -24,6 +24,7 @@ const ASK_EVERY: SimDuration = SimDuration::from_millis(500);
 
 /// A broker says how a job stands that it has taken ([`ToEntry::Query`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Stands {
     /// Which broker.
     pub by: Entry,
@@ -36,6 +37,7 @@ pub struct Stands {
 /// All logs of LRMSs are read to their ends: what is known now of the jobs in
 /// them, and in none of them, is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LogsRead;
 
 /// What is known of the jobs that go elsewhere.

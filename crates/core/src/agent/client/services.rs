@@ -40,6 +40,7 @@ impl Default for Patience {
 
 /// A service answers the question for ends ([`ToEntry::Ends`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Published {
     /// Which.
     pub by: Entry,

@@ -5,11 +5,12 @@ use crate::agent::SAY_AGAIN;
 use crate::agent::lrms::{Completions, Pass};
 use crate::agent::store::{Opened, Receipt, SubmitError};
 use crate::agent::{Brought, Cancel, Cx, Due, Freeze, Handle};
-use crate::cluster::ProcessorIds;
+use crate::cluster::{NodeChange, ProcessorIds};
 use crate::conversation::{Arrival, FromLrms, ToBroker};
 use crate::envelope::{Fate, Message as _};
 use crate::event::Party;
 use crate::job::Reason;
+use crate::message::News;
 
 impl Handle<Arrival> for LrmsAgent {
     type Answer = Result<Receipt, SubmitError>;
@@ -59,6 +60,7 @@ macro_rules! handled_inside {
 handled_inside!(
     Cancel,
     Completions,
+    NodeChange,
     Pass,
     Outside<ProcessorIds>,
     Outside<()>,
@@ -114,9 +116,8 @@ impl Handle<Due> for LrmsAgent {
             }
             Due::Wall => {
                 self.tell_again_at = None;
-                for (job, broker) in std::mem::take(&mut self.untold) {
-                    let news = self.notes.store.told_of(job);
-                    self.tell_again(cx, news, Party::Broker(broker));
+                for (broker, news) in std::mem::take(&mut self.untold).into_values() {
+                    self.tell_again(cx, Some(news), Party::Broker(broker));
                 }
             }
         }
@@ -139,7 +140,11 @@ impl Handle<Fate<FromLrms>> for LrmsAgent {
         if let (true, FromLrms::Broker(broker, ToBroker::News(news))) =
             (error.is_passing(), message)
         {
-            self.untold.insert(news.job(), broker);
+            let visit = match news {
+                News::Refused { visit, .. } => visit,
+                News::Ended(_) => None,
+            };
+            self.untold.insert((news.job(), visit), (broker, news));
             let at = cx.wall() + SAY_AGAIN;
             self.tell_again_at.get_or_insert(at);
         }

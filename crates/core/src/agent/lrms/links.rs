@@ -5,7 +5,9 @@ use super::{Home, Outside};
 use crate::agent::{
     Brought, Cancel, Cx, Envelope, EnvelopeId, FromLrms, Handle, LrmsSends, Participant, ToBroker,
 };
-use crate::cluster::{Cluster, ClusterConfig, Finished, JobStatus, ProcessorIds, Started};
+use crate::cluster::{
+    Cluster, ClusterConfig, Finished, JobStatus, NodeChange, ProcessorIds, Started,
+};
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{ClusterId, IdMap, JobId};
 use crate::job::Reason;
@@ -217,6 +219,18 @@ impl Handle<Completions> for Lrms {
             self.cluster.handle_node_changes(cx.now(), cx, &mut lost);
             self.lost(cx, lost);
         }
+    }
+}
+
+/// Nodes are taken down or up by hand; the answer is whether they exist.
+impl Handle<NodeChange> for Lrms {
+    type Answer = bool;
+
+    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, change: NodeChange) -> bool {
+        let mut lost = Vec::new();
+        let exist = self.cluster.change_nodes(cx.now(), change, cx, &mut lost);
+        self.lost(cx, lost);
+        exist
     }
 }
 

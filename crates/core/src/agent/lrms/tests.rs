@@ -100,6 +100,7 @@ fn who_follows_hears_of_queue_start_and_end() {
                 assert_eq!(end.finish, Some(at));
                 ("ended", end.job, at)
             }
+            JobNews::Requeued { job } => ("requeued", job, SimTime::MAX),
         });
     }
     let at = SimTime::from_secs;
@@ -253,4 +254,35 @@ fn news_that_did_not_arrive_are_told_again_until_they_do() {
             news = machine.envelopes().into_iter().find(is_news);
         }
     }
+}
+
+/// It was told the refusal of the last visit only, so that the broker waited for that of
+/// the other for ever.
+#[test]
+fn refusals_of_two_visits_of_one_job_that_did_not_arrive_are_both_told_again() {
+    let mut machine = lrms(true);
+    for key in ["run/1/0", "run/1/2"] {
+        let mut job = arrival(1, 5, 1, Party::Broker(DomainId(0)));
+        job.key = Some(key.to_owned());
+        machine.handle(SimTime::ZERO, job).unwrap();
+    }
+    let refusals = machine.envelopes();
+    let said = |all: &[Envelope<FromLrms>]| {
+        all.iter()
+            .map(|one| one.message.clone())
+            .collect::<Vec<_>>()
+    };
+    let first = said(&refusals);
+    assert!(first.len() == 2 && first[0] != first[1], "{first:?}");
+    for envelope in refusals {
+        let result = Err(Undelivered::NoAnswer);
+        machine.handle(SimTime::ZERO, Fate { envelope, result });
+    }
+    machine.around.wall = machine.next_wall_due().unwrap();
+    machine.handle(SimTime::ZERO, Due::Wall);
+    let again = said(&machine.envelopes());
+    assert!(
+        again.len() == 2 && first.iter().all(|one| again.contains(one)),
+        "{again:?}"
+    );
 }

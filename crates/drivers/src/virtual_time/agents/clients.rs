@@ -2,6 +2,7 @@
 
 use super::Agents;
 use super::network::Parcel;
+use crate::virtual_time::watch::{Met, Says as _, Step};
 use gridrig_core::agent::{
     Agent as _, ClientAgent, ClientSetup, Envelope, Fate, FromClient, Handle, JobHolder as _,
     Patience, Published, ToEntry, Undelivered,
@@ -49,7 +50,8 @@ impl<S: EventSink> Agents<'_, S> {
         let ToEntry::Ends { after, wait } = sent.message.said else {
             return;
         };
-        if let Err(error) = self.attempt((Party::Client, by.into()), false, |_| Ok(())) {
+        let step = sent.message.step();
+        if let Err(error) = self.attempt((Party::Client, by.into()), step, |_| Ok(())) {
             return self.unanswered(sent, error);
         }
         let at = match self.ends_at(by, after) {
@@ -81,7 +83,7 @@ impl<S: EventSink> Agents<'_, S> {
         let ToEntry::Ends { after, .. } = sent.message.said else {
             return;
         };
-        match self.attempt((Party::Client, by.into()), false, |_| Ok(())) {
+        match self.attempt((Party::Client, by.into()), (Step::Ends, None), |_| Ok(())) {
             Ok(()) => {
                 if let Some(page) = self.ends_at(by, after) {
                     self.tell_client(page);
@@ -94,6 +96,8 @@ impl<S: EventSink> Agents<'_, S> {
     /// A service is gone, and with it who waits for its answer.
     pub(super) fn hang_up(&mut self, by: Entry) {
         if let Some(sent) = self.questions.remove(&by) {
+            let (way, step) = ((by.into(), Party::Client), (Step::Ends, None));
+            self.network.note(way, step, Met::SenderStopped);
             self.unanswered(sent, Undelivered::NotReached);
         }
     }

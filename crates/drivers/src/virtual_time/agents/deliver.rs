@@ -3,11 +3,12 @@
 use super::Agents;
 use super::network::Parcel;
 use crate::faults::Passage;
+use crate::virtual_time::watch::{Met, Says, Step};
 use gridrig_core::agent::{
     AfterTry, Arrival, Cancel, Envelope, Fate, FromBroker, FromClient, FromLrms, Message, Received,
     ToBroker, ToEntry, ToLrms, Tries, Undelivered,
 };
-use gridrig_core::event::{EventSink, MessageKind, Party};
+use gridrig_core::event::{EventSink, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::message::Target;
 use gridrig_core::session::Push;
@@ -23,8 +24,8 @@ impl<S: EventSink> Agents<'_, S> {
             Parcel::FromClient(sent, tries) => match sent.message.said {
                 ToEntry::Ends { .. } => self.ask_for_ends(sent.message.to, sent),
                 _ => {
-                    let way = (sent.from, sent.message.to());
-                    let result = self.attempt(way, false, |agents| agents.client_says(&sent));
+                    let (way, step) = ((sent.from, sent.message.to()), sent.message.step());
+                    let result = self.attempt(way, step, |agents| agents.client_says(&sent));
                     self.follow_try(sent, tries, result, Parcel::ClientFate);
                 }
             },
@@ -35,8 +36,8 @@ impl<S: EventSink> Agents<'_, S> {
                 self.follow_try(sent, tries, result, Parcel::BrokerFate);
             }
             Parcel::FromLrms(sent, tries) => {
-                let (way, is_info) = ((sent.from, sent.message.to()), is_information(&sent));
-                let result = self.attempt(way, is_info, |agents| agents.lrms_says(&sent));
+                let (way, step) = ((sent.from, sent.message.to()), sent.message.step());
+                let result = self.attempt(way, step, |agents| agents.lrms_says(&sent));
                 self.follow_try(sent, tries, result, Parcel::LrmsFate);
             }
             Parcel::BrokerFate(fate) => {
@@ -56,7 +57,7 @@ impl<S: EventSink> Agents<'_, S> {
     pub(super) fn attempt(
         &mut self,
         (from, to): (Party, Party),
-        is_information: bool,
+        step: (Step, Option<JobId>),
         deliver: impl FnOnce(&mut Self) -> Delivered,
     ) -> Delivered {
         let is_there = match to {
@@ -64,17 +65,18 @@ impl<S: EventSink> Agents<'_, S> {
             Party::Lrms(_) | Party::Client => true,
         };
         let (now, links) = (self.network.now, &mut self.network.links);
-        let passage = links.passage(now, from, to, is_information);
-        match passage {
-            Passage::Lost => Err(Undelivered::NoAnswer),
-            Passage::Closed => Err(Undelivered::NotReached),
-            _ if !is_there => Err(Undelivered::NotReached),
-            Passage::Open => deliver(self),
-            Passage::NoAnswer => {
-                let _ = deliver(self);
-                Err(Undelivered::NoAnswer)
+        let (result, met) = match links.passage(now, from, to, step.0.is_information()) {
+            Passage::Lost => (Err(Undelivered::NoAnswer), Met::Loss),
+            Passage::Closed => (Err(Undelivered::NotReached), Met::NoWay),
+            _ if !is_there => (Err(Undelivered::NotReached), Met::ReceiverStopped),
+            Passage::Open => {
+                let answer = deliver(self);
+                (answer, Met::Nothing(answer))
             }
-        }
+            Passage::NoAnswer => (Err(Undelivered::NoAnswer), Met::LostAnswer(deliver(self))),
+        };
+        self.network.note((from, to), step, met);
+        result
     }
 
     /// What follows a try to deliver a message of an agent: another one, or the
@@ -107,16 +109,16 @@ impl<S: EventSink> Agents<'_, S> {
 
     /// A message to a peer travels in a session.
     fn try_from_broker(&mut self, sent: &Envelope<FromBroker>) -> Delivered {
-        let (from, to) = (sent.from, sent.message.to());
+        let (from, to, step) = (sent.from, sent.message.to(), sent.message.step());
         let (Party::Broker(here), Party::Broker(peer)) = (from, to) else {
-            return self.attempt((from, to), false, |agents| agents.broker_says(sent));
+            return self.attempt((from, to), step, |agents| agents.broker_says(sent));
         };
         let link = self.sessions.link(here, peer);
         if !link.is_some_and(|link| link.may_talk()) {
             return Err(Undelivered::NotReached);
         }
         let mut unknown = false;
-        let result = self.attempt((from, to), is_information(sent), |agents| {
+        let result = self.attempt((from, to), step, |agents| {
             unknown = !agents.is_admitted(here, peer);
             match unknown {
                 true => Err(Undelivered::NotReached),
@@ -222,10 +224,6 @@ fn found(yes: bool) -> Delivered {
         true => Ok(()),
         false => Err(Undelivered::Declined(None)),
     }
-}
-
-fn is_information<M: Message>(sent: &Envelope<M>) -> bool {
-    sent.message.kind() == Some(MessageKind::Info)
 }
 
 fn received<M, T>(from: Target, sent: &Envelope<M>, said: T) -> Received<T> {

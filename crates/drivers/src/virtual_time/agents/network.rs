@@ -2,7 +2,9 @@
 //! fail.
 
 use crate::faults::Links;
+use crate::virtual_time::Options;
 use crate::virtual_time::agenda::{Agenda, Place, Timed};
+use crate::virtual_time::watch::{Meeting, Met, Says, Step};
 use gridrig_core::agent::{
     Cx, Envelope, Fate, FromBroker, FromClient, FromLrms, Memory, Message, Order, ToEntry, Tries,
     Undelivered,
@@ -12,6 +14,7 @@ use gridrig_core::faults::FaultPlan;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{SimDuration, SimTime, WallTime};
+use std::cell::RefCell;
 
 /// What is on its way, with the tries so far, or is to happen.
 #[derive(Clone, Debug)]
@@ -116,20 +119,22 @@ pub(super) struct Network<'a, S> {
     /// Jobs of which neither is true.
     pub open: usize,
     events: &'a mut S,
+    meetings: Option<&'a RefCell<Vec<Meeting>>>,
 }
 
 impl<'a, S> Network<'a, S> {
-    pub fn new(plan: &FaultPlan, seed: u64, jobs: usize, events: &'a mut S) -> Self {
+    pub fn new(plan: &FaultPlan, options: &Options<'a>, jobs: usize, events: &'a mut S) -> Self {
         Network {
             now: SimTime::ZERO,
             agenda: Agenda::new(),
-            links: Links::new(plan.clone(), seed),
+            links: Links::new(plan.clone(), options.seed),
             seen: vec![false; jobs],
             ended: 0,
             stopped: Vec::new(),
             lost: vec![false; jobs],
             open: jobs,
             events,
+            meetings: options.meetings,
         }
     }
 
@@ -159,13 +164,34 @@ impl<'a, S> Network<'a, S> {
         self.instant_of(self.wall() + wait)
     }
 
+    /// A message of one to the other, of this step and job, meets something.
+    pub fn note(&self, (from, to): (Party, Party), (step, job): (Step, Option<JobId>), met: Met) {
+        if let Some(meetings) = self.meetings {
+            meetings.borrow_mut().push(Meeting {
+                at: self.now,
+                from,
+                to,
+                step,
+                job,
+                met,
+            });
+        }
+    }
+
     /// Sends a message off that has been tried so.
-    pub fn send_off<M: Message>(&mut self, sent: Envelope<M>, tries: Tries)
+    pub fn send_off<M: Says>(&mut self, sent: Envelope<M>, tries: Tries)
     where
         Parcel: From<(Envelope<M>, Tries)>,
     {
         let (from, to) = (sent.from, sent.message.to());
+        let overtaken = self.links.counts.overtaken;
         let at = self.links.arrival(self.now, sent.due, from, to);
+        if at > sent.due.max(self.now) {
+            self.note((from, to), sent.message.step(), Met::Delay);
+        }
+        if self.links.counts.overtaken > overtaken {
+            self.note((from, to), sent.message.step(), Met::Detour);
+        }
         self.agenda.push(at, (sent, tries).into());
     }
 }
@@ -185,7 +211,7 @@ impl<S: EventSink> EventSink for Network<'_, S> {
     }
 }
 
-impl<S: EventSink, M: Message> Cx<M> for Network<'_, S>
+impl<S: EventSink, M: Says> Cx<M> for Network<'_, S>
 where
     Parcel: From<(Envelope<M>, Tries)>,
 {

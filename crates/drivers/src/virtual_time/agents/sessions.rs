@@ -2,6 +2,7 @@
 
 use super::Agents;
 use crate::faults::Passage;
+use crate::virtual_time::watch::{Met, Step};
 use gridrig_core::agent::{Ask, PeerLink, PeerSession, Pull, Received, SessionChange};
 use gridrig_core::broker::BrokerConfig;
 use gridrig_core::event::{EventSink, Party};
@@ -109,7 +110,7 @@ impl<S: EventSink> Agents<'_, S> {
     /// A broker asks a peer for a session: the peer has one as soon as it agrees,
     /// the broker when it hears so.
     fn open(&mut self, here: DomainId, peer: DomainId) {
-        let passage = self.meet(here, peer, false);
+        let passage = self.meet(here, peer, Step::OpenSession);
         if matches!(passage, Passage::Open | Passage::NoAnswer) {
             self.agree(peer, here);
         }
@@ -142,7 +143,7 @@ impl<S: EventSink> Agents<'_, S> {
     /// A broker asks a peer for the load there: the answer is as good as an update
     /// that the peer sends by itself.
     fn pull(&mut self, here: DomainId, peer: DomainId, pull: Pull) {
-        let passage = self.meet(here, peer, true);
+        let passage = self.meet(here, peer, Step::AskForLoad);
         let is_reached = matches!(passage, Passage::Open | Passage::NoAnswer);
         if !is_reached || !self.is_admitted(here, peer) {
             return;
@@ -165,7 +166,7 @@ impl<S: EventSink> Agents<'_, S> {
 
     fn beat(&mut self, here: DomainId, peer: DomainId) {
         let now = self.network.wall();
-        let beat = match self.meet(here, peer, false) {
+        let beat = match self.meet(here, peer, Step::Heartbeat) {
             Passage::Lost | Passage::Closed => Beat::Silence,
             _ if !self.is_admitted(here, peer) => Beat::Forgotten,
             Passage::Open => Beat::Answered,
@@ -177,14 +178,23 @@ impl<S: EventSink> Agents<'_, S> {
         }
     }
 
-    /// What meets a question of a broker to a peer, which may be one about load.
-    fn meet(&mut self, here: DomainId, peer: DomainId, is_information: bool) -> Passage {
+    /// What meets a question of a broker to a peer.
+    fn meet(&mut self, here: DomainId, peer: DomainId, step: Step) -> Passage {
         let (from, to) = (Party::Broker(here), Party::Broker(peer));
         let (now, links) = (self.network.now, &mut self.network.links);
-        let passage = links.passage(now, from, to, is_information);
-        match self.brokers[peer.index()] {
-            Some(_) => passage,
-            None => Passage::Closed,
+        let passage = links.passage(now, from, to, step.is_information());
+        let is_there = self.brokers[peer.index()].is_some();
+        let met = match passage {
+            Passage::Lost => Met::Loss,
+            Passage::Closed => Met::NoWay,
+            _ if !is_there => Met::ReceiverStopped,
+            Passage::NoAnswer => Met::LostAnswer(Ok(())),
+            Passage::Open => Met::Nothing(Ok(())),
+        };
+        self.network.note((from, to), (step, None), met);
+        match is_there {
+            true => passage,
+            false => Passage::Closed,
         }
     }
 

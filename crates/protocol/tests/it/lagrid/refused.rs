@@ -120,12 +120,23 @@ fn an_update_that_contradicts_itself_is_refused_by_its_field() {
         "queued_processors": 0, "work_left": "0", "queued_mean_30s": mean,
         "queued_mean_300s": mean, "busy_mean_30s": mean, "busy_mean_300s": mean
     });
+    let group = json!({"nodes": 1, "processors_per_node": 4, "speed": "1"});
     let good = json!({
         "connection": "c",
         "update": {"kind": "incremental", "sequence": 3, "from_sequence": 2, "form": "flat",
-                   "at_ns": 0, "clusters": [{"load": load}], "removed": [1]}
+                   "at_ns": 0, "clusters": [{"load": load, "groups": [group]}], "removed": [1]}
     });
-    let spoil = |pointer, value| spoiled::<SendResourceData>(&good, pointer, value);
+    let spoil = |pointer: &str, value| spoiled::<SendResourceData>(&good, pointer, value);
+    for name in [
+        "groups/0/name",
+        "groups/0/architecture",
+        "groups/0/os",
+        "name",
+    ] {
+        let pointer = format!("/update/clusters/0/{name}");
+        spoil(&pointer, json!("x".repeat(201)));
+        spoil(&pointer, json!(""));
+    }
     spoil("/update/from_sequence", json!(3));
     spoil("/update/from_sequence", json!(0));
     spoil("/update/from_sequence", json!(null));

@@ -17,6 +17,7 @@ pub(super) fn all(document: &Comparison) -> Vec<Table> {
     tables.extend(thresholds_table(document));
     tables.push(metrics_table(document));
     tables.push(load_table(document));
+    tables.extend(fairness_table(document));
     tables.extend(decisions_table(document));
     tables.extend(clusters_table(document));
     tables.extend(forwarding_table(document));
@@ -199,6 +200,27 @@ fn load_table(document: &Comparison) -> Table {
         rows: rows.collect(),
         note: Some("CV and Gini: imbalance of utilization between clusters.".to_owned()),
     }
+}
+
+/// Who would be better off without the others.
+fn fairness_table(document: &Comparison) -> Option<Table> {
+    let policies = document.policies.iter();
+    let rows = policies.filter_map(|policy| {
+        let worse = policy.worse_off?;
+        let (domains, users) = (percent(worse.domains), percent(worse.users));
+        Some(cells([policy.shown(), domains, users]))
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let metric = document.primary[0].metric();
+    (!rows.is_empty()).then(|| Table {
+        title: format!("Worse off than under local-only: mean {metric} by domain and user"),
+        header: columns("policy | domains % | users %"),
+        rows,
+        note: Some(
+            "Shares of the domains where jobs entered, and of the users, over the replications."
+                .to_owned(),
+        ),
+    })
 }
 
 /// What brokers knew, and what it cost.

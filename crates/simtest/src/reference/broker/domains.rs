@@ -1,7 +1,6 @@
 //! The reference of the policies that weigh domains (LA Grid 4.3.4).
 
 use super::{RefBroker, RefView, Visit};
-use gridrig_core::broker::OwnDispatch;
 use gridrig_core::grid::BrokerSettings;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Requirements;
@@ -18,6 +17,8 @@ pub(super) enum Chosen {
     Back,
     /// Nobody takes it.
     Nobody,
+    /// It waits for room.
+    NoRoom,
 }
 
 /// How domains are ranked.
@@ -121,7 +122,7 @@ impl RefBroker<'_> {
                 queued: u128::from(load.queued_processors),
             });
         }
-        if self.settings.own_dispatch == OwnDispatch::Debited && !all.is_empty() {
+        if self.is_debited() && !all.is_empty() {
             for (_, job) in &view.sent {
                 let mut most = 0;
                 for (index, cluster) in all.iter().enumerate() {
@@ -213,7 +214,7 @@ impl RefBroker<'_> {
         };
         candidates.retain(|candidate| merit(candidate) == most);
         let tied = candidates.into_iter().map(|(view, ..)| view).collect();
-        Chosen::View(self.break_tie_by(self.settings.tie, tied))
+        self.choose_among(index, self.settings.tie, tied)
     }
 
     /// The rank by free processors and the one by load.

@@ -39,6 +39,9 @@ pub(super) fn scontrol(
         }),
         "release" => each(store, keyword, rest, |store, seq| store.release(now, seq)),
         "wait_job" => wait_job(store, rest),
+        "update" if rest.first().is_some_and(|word| is_node_name(word)) => {
+            cluster::update(store, rest, caller, now).unwrap_or_else(|refused| refused)
+        }
         "update" | "requeue" | "suspend" | "resume" | "requeuehold" | "reconfigure"
         | "shutdown" | "create" | "delete" | "top" | "write" => Answer::failed(
             1,
@@ -50,6 +53,12 @@ pub(super) fn scontrol(
         answer.stderr.clear();
     }
     Ok(answer)
+}
+
+/// Whether it is `NodeName=...`, which may be cut short.
+fn is_node_name(word: &str) -> bool {
+    let key = word.split('=').next().unwrap_or_default();
+    key.len() >= 5 && "nodename".starts_with(&key.to_ascii_lowercase())
 }
 
 /// Nodes are always ready, whether the job has them or not.

@@ -7,7 +7,7 @@ use super::format::{
 };
 use super::{list, options, refuse};
 use crate::faces::slurm::options::Parsed;
-use crate::faces::slurm::site::{Node, Site, VERSION, gres};
+use crate::faces::slurm::site::{Down, NOBODY, Node, Site, VERSION, gres};
 use crate::faces::slurm::store::JobStore;
 use crate::faces::slurm::wire::{Answer, Request};
 use crate::slurm::hostlist;
@@ -20,6 +20,7 @@ const LONG: &str = "%9P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %N";
 const BY_NODE: &str = "%9N %.6D %.9P %6t";
 const BY_NODE_LONG: &str = "%9N %.6D %.9P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E";
 const REASONS: &str = "%20E %9u %19H %N";
+const REASONS_LONG: &str = "%20E %12U %19H %6t %N";
 const SUMMARY: &str = "%9P %.5a %.10l %.16F %N";
 
 type Show = fn(&Line<'_>) -> String;
@@ -59,7 +60,7 @@ static FIELDS: [Field<Show>; 48] = [
     field('M', "preemptmode", "PREEMPT_MODE", Always("OFF")),
     field('I', "priorityjobfactor", "PRIO_JOB_FACTOR", Always("1")),
     field('p', "prioritytier", "PRIO_TIER", Always("1")),
-    field('E', "reason", "REASON", Always("none")),
+    field('E', "reason", "REASON", Value(|line| line.down().map_or("none".to_owned(), |it| it.reason.clone()))),
     field('r', "root", "ROOT", Always("no")),
     field('s', "size", "JOB_SIZE", Always("1-infinite")),
     field('z', "socketcorethread", "S:C:T", Value(|line| format!("{}:1:1", line.node_cpus()))),
@@ -69,9 +70,9 @@ static FIELDS: [Field<Show>; 48] = [
     field('T', "statelong", "STATE", Value(|line| line.state().0.to_owned())),
     field('Z', "threads", "THREADS", Always("1")),
     field('l', "time", "TIMELIMIT", Always("infinite")),
-    field('H', "timestamp", "TIMESTAMP", Always("Unknown")),
-    field('u', "user", "USER", Always("Unknown")),
-    field('U', "userlong", "USER", Always("Unknown")),
+    field('H', "timestamp", "TIMESTAMP", Value(|line| line.known(|it| line.site.stamp(it.at)))),
+    field('u', "user", "USER", Value(|line| line.known(|it| it.by.clone()))),
+    field('U', "userlong", "USER", Value(|line| line.known(|it| format!("{}({})", it.by, it.uid)))),
     field('v', "version", "VERSION", Always(VERSION)),
     field('w', "weight", "WEIGHT", Always("1")),
 ];
@@ -94,7 +95,25 @@ impl Line<'_> {
     }
 
     fn idle(&self) -> usize {
-        self.nodes.len() - self.busy()
+        self.nodes.len() - self.busy() - self.away().count()
+    }
+
+    /// Nodes that are down.
+    fn away(&self) -> impl Iterator<Item = &Node> {
+        self.nodes
+            .iter()
+            .copied()
+            .filter(|node| node.down.is_some())
+    }
+
+    /// Why its nodes are down.
+    fn down(&self) -> Option<&Down> {
+        self.nodes.first()?.down.as_ref()
+    }
+
+    /// Something of that.
+    fn known(&self, of: impl Fn(&Down) -> String) -> String {
+        self.down().map_or("Unknown".to_owned(), of)
     }
 
     fn taken(&self) -> u64 {
@@ -120,12 +139,14 @@ impl Line<'_> {
 
 fn cpus(line: &Line<'_>) -> String {
     let cpus: u64 = line.nodes.iter().map(|node| u64::from(node.cpus)).sum();
-    let taken = line.taken();
-    format!("{taken}/{}/0/{cpus}", cpus - taken)
+    let (taken, away) = (line.taken(), line.away().map(|node| u64::from(node.cpus)));
+    let away: u64 = away.sum();
+    format!("{taken}/{}/{away}/{cpus}", cpus - taken - away)
 }
 
 fn nodes(line: &Line<'_>) -> String {
-    format!("{}/{}/0/{}", line.busy(), line.idle(), line.nodes.len())
+    let (busy, idle, away) = (line.busy(), line.idle(), line.away().count());
+    format!("{busy}/{idle}/{away}/{}", line.nodes.len())
 }
 
 fn names(line: &Line<'_>) -> String {
@@ -169,6 +190,7 @@ fn pieces(parsed: &Parsed) -> (Vec<Piece<Show>>, String) {
         has("Node"),
         has("long"),
     ) {
+        (true, .., true) => REASONS_LONG,
         (true, ..) => REASONS,
         (false, true, ..) => SUMMARY,
         (.., true, true) => BY_NODE_LONG,
@@ -201,8 +223,11 @@ fn chosen<'a>(parsed: &Parsed, site: &Site, all: &'a [Node]) -> Result<Vec<&'a N
         }
         chosen.retain(|node| {
             let (long, short) = node.state();
+            // Nobody uses a node that is drained.
+            let idle = if long == "drained" { "idle" } else { long };
             let is = |state: &String| {
-                state.eq_ignore_ascii_case(long) || state.eq_ignore_ascii_case(short)
+                let mut names = [long, short, idle].into_iter();
+                names.any(|name| state.eq_ignore_ascii_case(name))
             };
             states.iter().any(is)
         });
@@ -213,9 +238,12 @@ fn chosen<'a>(parsed: &Parsed, site: &Site, all: &'a [Node]) -> Result<Vec<&'a N
         };
         chosen.retain(|node| names.contains(&node.name));
     }
-    // No node of an emulated cluster is down.
-    if parsed.has("dead") || parsed.has("list-reasons") {
-        chosen.clear();
+    let is_dead = |down: &Down| down.by == NOBODY;
+    if parsed.has("dead") {
+        chosen.retain(|node| node.down.as_ref().is_some_and(is_dead));
+    }
+    if parsed.has("list-reasons") {
+        chosen.retain(|node| node.down.is_some());
     }
     Ok(chosen)
 }
@@ -249,6 +277,7 @@ fn lines<'a>(
     let apart = parsed.has("Node") || shows("no");
     let by_state = shows("tT6") && !parsed.has("summarize");
     let by_kind = shows("cmdXYZzwe");
+    let by_reason = shows("EHuU");
     let mut lines: Vec<Line<'a>> = Vec::new();
     for node in chosen {
         let same = |line: &&mut Line<'_>| {
@@ -256,6 +285,7 @@ fn lines<'a>(
             !apart
                 && (!by_state || first.state() == node.state())
                 && (!by_kind || first.group == node.group)
+                && (!by_reason || first.down == node.down)
         };
         match lines.iter_mut().find(same) {
             Some(line) => line.nodes.push(node),
@@ -277,9 +307,11 @@ fn lines<'a>(
     }
     if by_state && !apart {
         let rank = |line: &Line<'_>| match line.nodes.first().map(|node| node.state().1) {
-            Some("mix") => 0,
-            Some("alloc") => 1,
-            _ => 2,
+            Some("drain") => 0,
+            Some("mix") => 1,
+            Some("alloc") => 2,
+            Some("down") => 4,
+            _ => 3,
         };
         lines.sort_by_key(rank);
     }

@@ -6,7 +6,7 @@ use crate::faces::slurm::length::{self, Plan};
 use crate::faces::slurm::site::MIN_JOB_AGE;
 use crate::slurm::times::Limit;
 use gridrig_core::ids::JobId;
-use gridrig_core::job::{Components, JobSpec, Requirements};
+use gridrig_core::job::{Components, JobSpec, Reason, Requirements};
 use gridrig_core::message::{EndState, JobEnd};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -175,14 +175,42 @@ impl JobStore {
         job.start = Some(at);
         job.eligible.get_or_insert(at);
         job.placement = placement;
-        let ours = !job.batch.foreign;
+        let (ours, is_stale) = (!job.batch.foreign, job.is_stale);
         if let (true, Some(limit)) = (ours, job.limit) {
             self.limits.insert((at + limit, seq));
         }
-        if ours && self.site.execute {
+        if ours && self.site.execute && !is_stale {
             self.actions.push(Action::Launch(seq));
         }
         self.stir(seq, at);
+    }
+
+    /// A node on which a job ran has failed: it waits again.
+    pub fn requeued(&mut self, name: JobId) {
+        let Some(&seq) = self.by_machine.get(&name) else {
+            return;
+        };
+        let execute = self.site.execute;
+        let Some(job) = self.job_mut(seq) else { return };
+        if job.ending.is_some() {
+            // It was to end anyway.
+            return self.give(Action::Cancel(name));
+        }
+        job.state = State::Pending;
+        job.restarts += 1;
+        job.placement.clear();
+        let until = job.start.take().zip(job.limit);
+        let runs = execute && !job.batch.foreign;
+        job.is_stale |= runs;
+        if let Some((start, limit)) = until {
+            self.limits.remove(&(start + limit, seq));
+        }
+        if runs {
+            self.give(Action::Kill(seq));
+        }
+        self.running.remove(&seq);
+        self.queued.insert(seq);
+        self.count_task(seq, |inside| inside.running -= 1);
     }
 
     /// A task that stops being one of the pending gets a number of its own,
@@ -228,6 +256,7 @@ impl JobStore {
             (None, EndState::Completed) => ended_well(job.plan.exit),
             (None, EndState::Cancelled) => (State::Cancelled, job.why, (0, 0)),
             (None, EndState::Rejected(_)) => (State::Failed, "BadConstraints", (0, 1)),
+            (None, EndState::Failed(Reason::NodeFailed)) => (State::NodeFail, "NodeDown", (0, 1)),
             (None, EndState::Failed(_)) => (State::Failed, "NodeDown", (1, 0)),
         };
         self.close(end.finish.unwrap_or(at), seq, state, why, exit);
@@ -354,6 +383,12 @@ impl JobStore {
         let Some(name) = job.machine.filter(|_| !job.state.is_ended()) else {
             return;
         };
+        if std::mem::take(&mut job.is_stale) && job.ending.is_none() {
+            if job.state == State::Running {
+                self.actions.push(Action::Launch(seq));
+            }
+            return;
+        }
         if job.ending.is_none() {
             let (state, why) = match (failed, exit) {
                 (Some(why), _) => (State::Failed, why),

@@ -13,6 +13,7 @@ fn store() -> JobStore {
         execute: false,
         discipline: "fcfs",
         max_jobs: 1000,
+        down: BTreeMap::new(),
     };
     JobStore::new(site, 100)
 }
@@ -375,4 +376,37 @@ fn tasks_inside(store: &JobStore, seq: u32) -> ((u32, u32), (u32, u32)) {
         running += u32::from(task.state == State::Running);
     }
     ((counted.all, counted.running), (all, running))
+}
+
+#[test]
+fn a_script_runs_again_only_when_its_process_on_the_failed_node_has_ended() {
+    let mut store = store();
+    store.site.execute = true;
+    submit(&mut store, 0, "-t 10 job");
+    let name = store.job(0).unwrap().machine.unwrap();
+    start(&mut store, 1, 0);
+    store.take_actions();
+    store.requeued(name);
+    assert_eq!(store.take_actions(), [Action::Kill(0)]);
+    let job = store.job(0).unwrap();
+    assert_eq!(
+        (job.state, job.start, job.restarts),
+        (State::Pending, None, 1)
+    );
+    assert_eq!(
+        store.next_timer(),
+        None,
+        "its limit counts from its next start"
+    );
+    start(&mut store, 2, 0);
+    assert_eq!(store.take_actions(), []);
+    store.exited(0, (0, 15), None);
+    assert_eq!(store.take_actions(), [Action::Launch(0)]);
+    // One that is to end on a node that fails does not run again.
+    store.cancel(at(3), 0, 0);
+    store.take_actions();
+    store.requeued(name);
+    assert_eq!(store.take_actions(), [Action::Cancel(name)]);
+    end_as(&mut store, 4, name, EndState::Cancelled);
+    assert_eq!(store.job(0).unwrap().state, State::Cancelled);
 }

@@ -2,9 +2,11 @@
 
 use super::layout;
 use crate::faces::slurm::batch::MAX_ARRAY_SIZE;
-use crate::faces::slurm::site::{MIN_JOB_AGE, Node, VERSION, gres};
-use crate::faces::slurm::store::JobStore;
+use crate::faces::slurm::show::{Caller, refuse};
+use crate::faces::slurm::site::{Down, MIN_JOB_AGE, Node, VERSION, gres};
+use crate::faces::slurm::store::{Action, JobStore};
 use crate::faces::slurm::wire::Answer;
+use crate::nodes;
 use crate::slurm::hostlist;
 use crate::slurm::times;
 use gridrig_core::time::SimTime;
@@ -90,10 +92,11 @@ fn node_lines(store: &JobStore, node: &Node, now: SimTime) -> Vec<String> {
     let site = &store.site;
     let group = &site.resources.groups()[node.group];
     let (name, cpus, taken) = (&node.name, node.cpus, node.taken);
-    let (state, disk) = (
-        node.state().0.to_ascii_uppercase(),
-        group.disk_mib.unwrap_or(0),
-    );
+    let disk = group.disk_mib.unwrap_or(0);
+    let state = match node.state().0 {
+        "drained" => "IDLE+DRAIN".to_owned(),
+        state => state.to_ascii_uppercase(),
+    };
     let booted = site.stamp(SimTime::ZERO);
     let memory = group.memory_mib.unwrap_or(1);
     let architecture = group.architecture.as_deref().unwrap_or("x86_64");
@@ -102,7 +105,7 @@ fn node_lines(store: &JobStore, node: &Node, now: SimTime) -> Vec<String> {
         0 => String::new(),
         taken => format!("cpu={taken}"),
     };
-    vec![
+    let mut lines = vec![
         format!("NodeName={name} Arch={architecture} CoresPerSocket=1 "),
         format!("CPUAlloc={taken} CPUEfctv={cpus} CPUTot={cpus} CPULoad={taken}.00"),
         "AvailableFeatures=(null)".to_owned(),
@@ -120,8 +123,88 @@ fn node_lines(store: &JobStore, node: &Node, now: SimTime) -> Vec<String> {
         "CapWatts=n/a".to_owned(),
         "CurrentWatts=0 AveWatts=0".to_owned(),
         "ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s".to_owned(),
-    ]
+    ];
+    if let Some(down) = &node.down {
+        let (reason, by, at) = (&down.reason, &down.by, site.stamp(down.at));
+        lines.push(format!("Reason={reason} [{by}@{at}]"));
+    }
+    lines
 }
+
+/// `scontrol update NodeName=...`: nodes are taken down, or set back to work.
+pub(super) fn update(
+    store: &mut JobStore,
+    words: &[&str],
+    caller: &Caller,
+    now: SimTime,
+) -> Result<Answer, Answer> {
+    let (mut names, mut state, mut reason) = (None, None, None);
+    for word in words {
+        let (key, value) = match word.split_once('=') {
+            Some((key, value)) => (key.to_ascii_lowercase(), value),
+            None => return refuse(format!("Invalid input: {word}\nRequest aborted\n")),
+        };
+        let is = |name: &str| !key.is_empty() && name.starts_with(&key);
+        match () {
+            () if is("nodename") => names = Some(value),
+            () if is("reason") => reason = Some(value.trim_matches(['\'', '"'])),
+            () if is("state") => state = Some(value),
+            () => return refuse(format!("slurm_update error: {UNSUPPORTED}")),
+        }
+    }
+    let names = hostlist::expand(names.unwrap_or_default()).unwrap_or_default();
+    let (state, reason) = (state.unwrap_or_default(), reason.unwrap_or_default());
+    let up = match &*state.to_ascii_lowercase() {
+        "resume" | "undrain" => true,
+        "down" | "drain" if !reason.is_empty() => false,
+        "down" | "drain" => {
+            return refuse(
+                "You must specify a reason when DOWNING or DRAINING a node. Request denied\n",
+            );
+        }
+        _ => return refuse(format!("Invalid input: State={state}\n{STATES}")),
+    };
+    let is_drained = state.eq_ignore_ascii_case("drain");
+    let all = store.site.nodes(store.placements());
+    let found = names
+        .iter()
+        .map(|name| all.iter().find(|node| node.name == *name));
+    let found: Option<Vec<&Node>> = found.collect();
+    let Some(found) = found.filter(|found| !found.is_empty()) else {
+        return refuse("slurm_update error: Invalid node name specified\n");
+    };
+    // The model has no node that runs its last jobs.
+    if is_drained && found.iter().any(|node| node.taken > 0) {
+        return refuse(format!("slurm_update error: {UNSUPPORTED}"));
+    }
+    if up && found.iter().any(|node| node.down.is_none()) {
+        return refuse("slurm_update error: Invalid node state specified\n");
+    }
+    for node in found {
+        let change = nodes::named(&store.site.resources, &node.name, up);
+        change
+            .into_iter()
+            .for_each(|it| store.give(Action::Node(it)));
+        let down = Down {
+            reason: reason.to_owned(),
+            by: caller.user.to_string(),
+            uid: caller.uid,
+            at: now,
+            is_drained,
+        };
+        if !up {
+            store.site.down.insert(node.name.clone(), down);
+        }
+    }
+    Ok(Answer::default())
+}
+
+/// What Slurm says of a state that it does not know.
+const STATES: &str = "Request aborted\nValid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN \
+                      POWER_UP UNDRAIN\nNot all states are valid given a node's prior state\n";
+
+/// What Slurm says of what it does not do.
+const UNSUPPORTED: &str = "Requested operation not supported on this system\n";
 
 pub(super) fn partition(store: &JobStore, wanted: Option<&str>, one_line: bool) -> Answer {
     let site = &store.site;

@@ -72,7 +72,10 @@ fn lines(store: &JobStore, record: &Record<'_>, now: SimTime) -> Vec<String> {
         format!("UserId={user}({uid}) GroupId={group}({gid}) MCS_label=N/A"),
         format!("Priority={priority} Nice={nice} Account={account} QOS={qos}"),
         format!("JobState={state} Reason={reason} Dependency={dependency}"),
-        format!("Requeue={requeue} Restarts=0 BatchFlag=1 Reboot=0 ExitCode={code}:{signal}"),
+        format!(
+            "Requeue={requeue} Restarts={} BatchFlag=1 Reboot=0 ExitCode={code}:{signal}",
+            job.restarts
+        ),
     ];
     lines.extend(time_lines(store, record, now));
     lines.push(format!("Partition={partition} AllocNode:Sid=localhost:0"));

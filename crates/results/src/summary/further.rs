@@ -1,0 +1,120 @@
+//! Further figures of the measured jobs. Each is a line of [`Further::figures`] and a
+//! name in [`FURTHER`](crate::threshold::FURTHER); `docs/metrics.md` has the sources.
+
+use super::load::Load;
+use super::{JobCounts, share};
+use crate::jobs::JobRow;
+use crate::threshold::{SIZE_NAMES, size_class};
+use gridrig_core::ids::DomainId;
+use gridrig_core::time::SimDuration;
+use std::collections::BTreeMap;
+
+/// A mean as it grows.
+#[derive(Clone, Copy, Default)]
+struct Mean {
+    sum: f64,
+    count: u64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    fn value(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+}
+
+/// What the figures are made of.
+#[derive(Default)]
+pub(super) struct Further {
+    /// Processor-nanoseconds of completed jobs at speed 1.0, by size class.
+    work: [u128; SIZE_NAMES.len()],
+    /// Processors times response times of completed jobs, in seconds.
+    responses: f64,
+    /// The same times their run times at speed 1.0.
+    weighted_responses: f64,
+    /// Delay less the time in the queue of an LRMS.
+    overhead_s: Mean,
+    /// Bounded slowdowns by where jobs entered.
+    domains: BTreeMap<DomainId, Mean>,
+    /// The same by workload and user.
+    users: BTreeMap<(u16, u32), Mean>,
+}
+
+impl Further {
+    pub(super) fn add(&mut self, row: &JobRow, tau: SimDuration) {
+        let Some(response_s) = row.response_s() else {
+            return;
+        };
+        let (processors, run_time) = (row.processors, row.run_time_ref);
+        let work = u128::from(processors) * u128::from(run_time.as_nanos());
+        self.work[size_class(processors)] += work;
+        let response = f64::from(processors) * response_s;
+        self.responses += response;
+        self.weighted_responses += response * run_time.as_secs_f64();
+        if let (Some(delay), Some(queue)) = (row.delay_s(), row.queue_s()) {
+            self.overhead_s.add(delay - queue);
+        }
+        if let Some(slowdown) = row.bounded_slowdown_ref(tau) {
+            if let Some(origin) = row.origin {
+                self.domains.entry(origin).or_default().add(slowdown);
+            }
+            if let Some(user) = row.label.user {
+                let user = (row.label.workload, user);
+                self.users.entry(user).or_default().add(slowdown);
+            }
+        }
+    }
+
+    /// Processor-seconds at speed 1.0 of the jobs of each size class.
+    pub(super) fn by_size(&self) -> BTreeMap<&'static str, f64> {
+        let seconds = self.work.iter().map(|nanos| *nanos as f64 / 1e9);
+        SIZE_NAMES.into_iter().zip(seconds).collect()
+    }
+
+    /// `messages` are those of the whole run, `all` its jobs.
+    pub(super) fn figures(
+        &self,
+        (all, measured): (JobCounts, JobCounts),
+        messages: u64,
+        load: &Load,
+    ) -> BTreeMap<&'static str, Option<f64>> {
+        let work = self.work.iter().sum::<u128>() as f64 / 1e9;
+        let weighted = |sum: f64| (work > 0.0).then(|| sum / work);
+        let ([jain_domains, ratio_domains], [jain_users, ratio_users]) =
+            (fairness(&self.domains), fairness(&self.users));
+        BTreeMap::from([
+            (
+                "finished_share",
+                share(measured.completed, measured.submitted),
+            ),
+            ("goodput_ref_processor_s", Some(work)),
+            ("utilization_ref", load.utilization_ref()),
+            ("utilization_arrivals", load.utilization_arrivals()),
+            ("response_s_weighted", weighted(self.weighted_responses)),
+            ("slowdown_weighted", weighted(self.responses)),
+            ("overhead_s_mean", self.overhead_s.value()),
+            ("messages_per_job", share(messages, all.submitted)),
+            ("jain_domains", jain_domains),
+            ("jain_users", jain_users),
+            ("max_min_domains", ratio_domains),
+            ("max_min_users", ratio_users),
+        ])
+    }
+}
+
+/// Jain's index of the means and the largest over the least; null without any.
+fn fairness<K>(groups: &BTreeMap<K, Mean>) -> [Option<f64>; 2] {
+    let means: Vec<f64> = groups.values().filter_map(|mean| mean.value()).collect();
+    let (sum, squares) = means.iter().fold((0.0, 0.0), |(sum, squares), mean| {
+        (sum + mean, squares + mean * mean)
+    });
+    let jain = (squares > 0.0).then(|| sum * sum / (means.len() as f64 * squares));
+    let least = means.iter().copied().reduce(f64::min);
+    let most = means.iter().copied().reduce(f64::max);
+    let ratio = most.zip(least.filter(|least| *least > 0.0));
+    [jain, ratio.map(|(most, least)| most / least)]
+}

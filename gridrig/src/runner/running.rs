@@ -1,0 +1,359 @@
+//! A run in real time that is not over: its directory says what it takes to go on
+//! with it.
+
+use super::write::{directory, workload_hash};
+use super::{Cell, CellNumber, Load, RunOptions, cells};
+use crate::exit::Failure;
+use crate::realtime::Journals;
+use crate::scenario::{Clock, Scenario, ScenarioText};
+use anyhow::{Context as _, anyhow, bail, ensure};
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_results::rundir::{self, names::RUNNING};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The directory of its journals.
+const JOURNALS: &str = "journals";
+/// Of the file that says how to go on.
+const FORMAT: u32 = 1;
+
+/// A run that has begun, or is to begin.
+pub(super) struct Running {
+    dir: PathBuf,
+    doc: Doc,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Doc {
+    format: u32,
+    /// The version that writes the journals.
+    program: String,
+    /// Of the whole scenario: its name, where its files are looked for, its text.
+    name: String,
+    directory: PathBuf,
+    scenario: String,
+    cell: String,
+    csv: bool,
+    kill: Vec<String>,
+    processes: bool,
+    /// Part of every job's key.
+    run: String,
+    /// Hash of the jobs; absent before the run begins.
+    workload: Option<String>,
+    /// Each time that it was begun or gone on with.
+    lives: Vec<Life>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Life {
+    began_unix_ms: u64,
+    /// What the clock of the run showed.
+    at_ns: u64,
+}
+
+/// A time in which nobody ran a run: its clock stood.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Gap {
+    /// What the clock of the run showed.
+    pub at_s: f64,
+    /// When the run was broken off: seconds since 1970.
+    pub stopped_unix_s: u64,
+    /// When it went on.
+    pub resumed_unix_s: u64,
+}
+
+impl Gap {
+    /// The gap in words.
+    #[must_use]
+    pub fn note(&self) -> String {
+        let length = self.resumed_unix_s.saturating_sub(self.stopped_unix_s);
+        let length = SimDuration::from_secs(length);
+        let at = self.at_s;
+        format!("broken-off: the run was broken off at {at:.1} s and went on {length} later")
+    }
+}
+
+/// What is to be gone on with in a directory: the scenario, and how it is run.
+///
+/// # Errors
+/// When nothing is, or not by this program.
+pub fn resume(dir: &Path, options: RunOptions) -> anyhow::Result<(Scenario, RunOptions)> {
+    let shown = dir.display();
+    let dir = dir.canonicalize().with_context(|| shown.to_string())?;
+    let mut found = Vec::new();
+    find(&dir, 0, &mut found)?;
+    let Some((first, others)) = found.split_first() else {
+        bail!(
+            "{shown}: no run there is to be gone on with (expected {RUNNING}, which a run in real \
+             time has until it is over)"
+        );
+    };
+    let doc = &first.doc;
+    if let Some(other) = others.iter().find(|it| it.doc.scenario != doc.scenario) {
+        bail!(
+            "{shown}: holds runs of several scenarios, as in {} and {} (expected the directory of \
+             one of them)",
+            first.dir.display(),
+            other.dir.display()
+        );
+    }
+    let scenario = first.scenario()?;
+    let cell = first.number()?;
+    let options = RunOptions {
+        // OUT/SCENARIO-SEED/POLICY/rNNN
+        out: first.dir.ancestors().nth(3).map(Path::to_owned),
+        cell: (first.dir == dir).then_some(cell),
+        csv: doc.csv,
+        kill: doc.kill.clone(),
+        processes: doc.processes,
+        resume: true,
+        ..options
+    };
+    Ok((scenario, options))
+}
+
+/// Runs at most so many directories below the one that is named.
+const DEPTH: usize = 3;
+
+fn find(dir: &Path, depth: usize, found: &mut Vec<Running>) -> anyhow::Result<()> {
+    if let Some(running) = Running::read(dir)? {
+        found.push(running);
+        return Ok(());
+    }
+    let entries = std::fs::read_dir(dir).with_context(|| dir.display().to_string())?;
+    let mut dirs: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    dirs.retain(|path| depth < DEPTH && path.is_dir());
+    dirs.sort();
+    dirs.iter()
+        .try_for_each(|below| find(below, depth + 1, found))
+}
+
+/// Whether runs with these options can be gone on with: what programs of others
+/// know of a run is in no journal.
+pub(super) fn keeps_journals(scenario: &Scenario, options: &RunOptions) -> bool {
+    let is_ours = scenario.external.brokers.is_empty()
+        && !scenario
+            .grid
+            .clusters
+            .iter()
+            .any(|cluster| cluster.config.is_real)
+        && scenario
+            .clusters()
+            .all(|cluster| cluster.faces().is_empty());
+    let has_place = options.out.is_some() && !options.scratch && !options.no_journal;
+    matches!(scenario.clock, Clock::Real { .. }) && is_ours && has_place
+}
+
+/// Makes the directory of a run that is to be.
+///
+/// # Errors
+/// When it cannot be made.
+pub(super) fn claim(
+    (CellNumber { number, of }, cell): &(CellNumber, Cell),
+    scenario: &Scenario,
+    options: &RunOptions,
+) -> Result<(), Failure> {
+    let Some(dir) = directory(cell, options) else {
+        return Ok(());
+    };
+    rundir::prepare(&dir, options.force).map_err(Failure::run)?;
+    let (name, seed) = (&scenario.name, scenario.seed);
+    let running = Running {
+        doc: Doc {
+            format: FORMAT,
+            program: env!("CARGO_PKG_VERSION").to_owned(),
+            name: name.clone(),
+            directory: std::env::current_dir().map_err(Failure::run)?,
+            scenario: scenario.to_resolved_toml(),
+            cell: format!("{number}/{of}"),
+            csv: options.csv,
+            kill: options.kill.clone(),
+            processes: options.processes,
+            run: format!("{name}-{seed}-{number}-{}", std::process::id()),
+            workload: None,
+            lives: Vec::new(),
+        },
+        dir,
+    };
+    remove_journals(&running.dir)?;
+    let resolved = cell.replication.scenario.to_resolved_toml();
+    rundir::write_file(&running.dir, rundir::names::SCENARIO, resolved.as_bytes())
+        .map_err(Failure::run)?;
+    running.write()
+}
+
+impl Running {
+    /// The run of this cell, if it is to be or has begun.
+    ///
+    /// # Errors
+    /// When what is written of it cannot be read.
+    pub fn of(cell: &Cell, options: &RunOptions) -> anyhow::Result<Option<Self>> {
+        directory(cell, options).map_or(Ok(None), |dir| Self::read(&dir))
+    }
+
+    /// The whole scenario.
+    fn scenario(&self) -> anyhow::Result<Scenario> {
+        let doc = &self.doc;
+        let here = std::env::current_dir().is_ok_and(|here| here == doc.directory);
+        let scenario = Scenario::parse(&ScenarioText {
+            file: Path::new(&format!("{}.toml", doc.name)),
+            text: &doc.scenario,
+            sets: &[],
+            directory: if here { Path::new("") } else { &doc.directory },
+            traces_may_be_missing: false,
+        });
+        Ok(scenario?)
+    }
+
+    fn number(&self) -> anyhow::Result<CellNumber> {
+        let number = self.doc.cell.parse::<CellNumber>();
+        number.map_err(|why| anyhow!("{}: {why}", self.dir.join(RUNNING).display()))
+    }
+
+    /// Its cell.
+    ///
+    /// # Errors
+    /// When the scenario has no such cell.
+    pub fn cell(&self) -> anyhow::Result<Cell> {
+        let scenario = self.scenario()?;
+        let replications = scenario.replications();
+        let mut all = replications.iter().flat_map(|it| cells(&scenario, it));
+        let cell = all.nth(self.number()?.number - 1);
+        cell.with_context(|| format!("{}: no such cell", self.doc.cell))
+    }
+
+    /// The journals, for a service of a run that has begun.
+    pub fn journals(&self) -> Journals {
+        Journals::of_run(&self.dir.join(JOURNALS), &self.doc.run)
+    }
+
+    /// The run directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The run in this directory, if it is to be or has begun.
+    ///
+    /// # Errors
+    /// When what is written of it cannot be read, or another version has.
+    pub fn read(dir: &Path) -> anyhow::Result<Option<Self>> {
+        let path = dir.join(RUNNING);
+        let text = match std::fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => text.with_context(|| path.display().to_string())?,
+        };
+        let doc: Doc = serde_json::from_slice(&text).with_context(|| path.display().to_string())?;
+        let (written, this) = (&doc.program, env!("CARGO_PKG_VERSION"));
+        ensure!(
+            doc.format == FORMAT && written == this,
+            "{}: field program = \"{written}\": expected \"{this}\", since a run is gone on with by \
+             the version that began it",
+            path.display()
+        );
+        let dir = dir.to_owned();
+        Ok(Some(Running { dir, doc }))
+    }
+
+    fn write(&self) -> Result<(), Failure> {
+        let text = serde_json::to_vec_pretty(&self.doc).map_err(Failure::run)?;
+        rundir::write_file(&self.dir, RUNNING, &text).map_err(Failure::run)
+    }
+
+    /// Part of the key of every job.
+    pub fn id(&self) -> &str {
+        &self.doc.run
+    }
+
+    /// It begins, or goes on from what its journals say.
+    ///
+    /// # Errors
+    /// When the jobs are others than before, or its files cannot be read or written.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "how long nobody ran it is said in the manifest, under host"
+    )]
+    pub fn begin(&mut self, load: &Load) -> Result<Journals, Failure> {
+        let hash = workload_hash(&load.submissions, true);
+        let before = self.doc.workload.get_or_insert_with(|| hash.clone());
+        if *before != hash {
+            return Err(Failure::Input(anyhow!(
+                "{}: field workload = \"{before}\": the jobs have changed since the run began \
+                 (expected the same traces, not \"{hash}\")",
+                self.dir.join(RUNNING).display()
+            )));
+        }
+        let journals = self.dir.join(JOURNALS);
+        let journals = Journals::open(&journals, &self.doc.run)
+            .with_context(|| journals.display().to_string())
+            .map_err(Failure::Run)?;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        self.doc.lives.push(Life {
+            began_unix_ms: since.unwrap_or_default().as_millis() as u64,
+            at_ns: journals.from().as_nanos(),
+        });
+        self.write()?;
+        Ok(journals)
+    }
+
+    /// When nobody ran it.
+    pub fn gaps(&self, clock: Clock) -> Vec<Gap> {
+        let Clock::Real { speed } = clock else {
+            return Vec::new();
+        };
+        let lives = self.doc.lives.iter();
+        let pairs = lives.clone().zip(lives.skip(1));
+        pairs
+            .map(|(before, after)| {
+                let ran = speed.divide(after.at_ns.saturating_sub(before.at_ns));
+                let stopped =
+                    Duration::from_millis(before.began_unix_ms) + Duration::from_nanos(ran);
+                Gap {
+                    at_s: SimTime::from_nanos(after.at_ns).as_secs_f64(),
+                    stopped_unix_s: stopped.as_secs(),
+                    resumed_unix_s: after.began_unix_ms / 1000,
+                }
+            })
+            .collect()
+    }
+
+    /// Tells the user how it can go on.
+    pub fn say(&self) {
+        eprintln!("to go on with it: {}", self.command());
+    }
+
+    /// The command that goes on with it.
+    pub fn command(&self) -> String {
+        format!("gridrig run --resume {}", self.dir.display())
+    }
+
+    /// Nobody can go on with it: its journals stay for who wants to see them.
+    ///
+    /// # Errors
+    /// When its file cannot be removed.
+    pub fn give_up(self) -> Result<(), Failure> {
+        rundir::remove_file(&self.dir, RUNNING).map_err(Failure::run)
+    }
+
+    /// Its results are written.
+    ///
+    /// # Errors
+    /// When its files cannot be removed.
+    pub fn end(self) -> Result<(), Failure> {
+        let dir = self.dir.clone();
+        self.give_up()?;
+        remove_journals(&dir)
+    }
+}
+
+fn remove_journals(dir: &Path) -> Result<(), Failure> {
+    let journals = dir.join(JOURNALS);
+    match std::fs::remove_dir_all(&journals) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            let what = format!("{}: cannot be removed", journals.display());
+            Err(Failure::Run(anyhow::Error::new(error).context(what)))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,131 @@
+//! What the operating system is asked for, and told, where others are near: files
+//! that last, sockets of somebody else, and a log of who did what.
+
+use crate::command::{ALONE, Bench, JOBS, expect_code, gridrig};
+use crate::need;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+#[test]
+fn a_run_brings_its_files_and_each_new_directory_to_the_disk() {
+    let test = "a_run_brings_its_files_and_each_new_directory_to_the_disk";
+    if !need::program("strace", test) {
+        return;
+    }
+    let bench = Bench::new(ALONE, &JOBS);
+    let mut run = Command::new("strace");
+    run.args(["-f", "-qq", "-y", "-e", "trace=fsync", "-o"]);
+    run.args([&bench.path("calls"), env!("CARGO_BIN_EXE_gridrig"), "run"]);
+    run.args([&bench.path("s.toml"), "--out", &bench.path("new/runs")]);
+    expect_code(&run.output().unwrap(), 0);
+    let calls = std::fs::read_to_string(bench.path("calls")).unwrap();
+    let top = bench.dir.path().canonicalize().unwrap();
+    let run = "new/runs/s-1/no-broker/r000";
+    let dirs = [
+        "",
+        "/new",
+        "/new/runs",
+        "/new/runs/s-1",
+        "/new/runs/s-1/no-broker",
+    ];
+    let dirs = dirs.iter().map(|dir| format!("{}{dir}>", top.display()));
+    let files = [
+        "",
+        "/manifest.json.partial",
+        "/jobs.parquet.partial",
+        "/events.parquet.partial",
+    ];
+    let files = files
+        .iter()
+        .map(|file| format!("{}/{run}{file}>", top.display()));
+    for path in dirs.chain(files) {
+        assert!(calls.contains(&path), "{path} is not synced:\n{calls}");
+    }
+}
+
+/// Listens at the path as whoever runs it, and tells whether a caller says anything.
+const LISTEN: &str = "$s = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 1) or die $!; \
+    $| = 1; print qq(ready\\n); $c = $s->accept; print defined(<$c>) ? qq(heard\\n) : qq(silence\\n)";
+
+#[test]
+fn a_slurm_command_says_nothing_to_a_socket_of_somebody_else() {
+    if !need::root("a_slurm_command_says_nothing_to_a_socket_of_somebody_else") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let inner = dir.path().join(".gridrig");
+    std::fs::create_dir(&inner).unwrap();
+    chown(&inner, Some(4_321), Some(4_321)).unwrap();
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(dir.path(), open).unwrap();
+    let link = dir.path().join("squeue");
+    symlink(env!("CARGO_BIN_EXE_gridrig"), &link).unwrap();
+    let mut listening = Command::new("/usr/bin/perl")
+        .args(["-MIO::Socket::UNIX", "-e", LISTEN])
+        .arg(inner.join("slurm.sock"))
+        .uid(4_321)
+        .gid(4_321)
+        .current_dir("/")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(listening.stdout.take().unwrap()).lines();
+    assert_eq!(said.next().unwrap().unwrap(), "ready");
+    let called = Command::new(&link).output().unwrap();
+    expect_code(&called, 1);
+    let told = String::from_utf8_lossy(&called.stderr).into_owned();
+    assert!(told.contains("it is of user 4321, not of 0"), "{told}");
+    assert_eq!(said.next().unwrap().unwrap(), "silence");
+    listening.wait().unwrap();
+}
+
+#[test]
+fn the_audit_log_tells_who_changed_what_and_nothing_of_who_only_looks() {
+    let mut service = gridrig()
+        .args(["emulator", "--name", "a1", "--processors", "4"])
+        .env("GRIDRIG_LOG", "gridrig::audit=info")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut stdout = BufReader::new(service.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    let line: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let address = line["listening"].as_str().unwrap().replace("http://", "");
+    let send = |method: &str, path: &str, body: &str| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n");
+        let length = body.len();
+        let head = format!("{head}content-type: application/json\r\ncontent-length: {length}\r\n");
+        stream
+            .write_all(format!("{head}\r\n{body}").as_bytes())
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        stream.peer_addr().unwrap()
+    };
+    send("POST", "/v1/jobs", r#"{"processors":1,"run_time":"1h"}"#);
+    send("GET", "/v1/jobs/0", "");
+    send("DELETE", "/v1/jobs/0?secret=7", "");
+    send("POST", "/v1/jobs", r#"{"processors":0,"run_time":"1h"}"#);
+    service.kill().unwrap();
+    let said = service.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    let lines: Vec<&str> = said.lines().collect();
+    let expected = [
+        ["method=POST", "path=\"/v1/jobs\"", "status=201"],
+        ["method=DELETE", "path=\"/v1/jobs/0\"", "status=200"],
+        ["method=POST", "path=\"/v1/jobs\"", "status=422"],
+    ];
+    assert_eq!(lines.len(), expected.len(), "{said}");
+    for (line, words) in lines.iter().zip(expected) {
+        let who = ["gridrig::audit", "address=127.0.0.1:", "identity=\"-\""];
+        for word in words.iter().chain(&who) {
+            assert!(line.contains(word), "{word}: {line}");
+        }
+    }
+}
