@@ -33,6 +33,7 @@ use axum::Router;
 use gridrig_service::App;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The commands that are installed.
 pub const COMMANDS: [&str; 8] = [
@@ -70,11 +71,17 @@ pub struct Execute {
     /// Scripts that may run at a time; others wait for one to end, with
     /// their processors held.
     pub at_once: usize,
+    /// From the start of a job until its script runs: so long a real node takes, and
+    /// programs that make a job's directory after `sbatch` rely on it.
+    pub launch_delay: Duration,
 }
 
 impl Default for Execute {
     fn default() -> Self {
-        Execute { at_once: 256 }
+        Execute {
+            at_once: 256,
+            launch_delay: Duration::from_millis(250),
+        }
     }
 }
 

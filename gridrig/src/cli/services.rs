@@ -148,6 +148,10 @@ pub struct EmulatorArgs {
         requires = "slurm_execute"
     )]
     pub slurm_at_once: usize,
+    /// Time from the start of a job until its script runs; a real Slurm takes 0.2 to
+    /// 0.75 s
+    #[arg(long, value_name = "DURATION", default_value = "250ms", requires = "slurm_execute", value_parser = values::wall)]
+    pub slurm_launch_delay: Duration,
     /// What runs the jobs: emulated, or slurm (a real Slurm, called by its commands;
     /// the nodes of the cluster are then those of Slurm) [default: the scenario's,
     /// else emulated]

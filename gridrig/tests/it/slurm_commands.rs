@@ -374,3 +374,43 @@ fn a_job_waits_again_when_its_node_is_taken_down() {
         "CANCELLED by 0\n"
     );
 }
+
+#[test]
+fn a_command_that_names_another_cluster_changes_nothing_here() {
+    let cluster = Emulated::start(2, 1, &[]);
+    cluster.ok("sbatch", &["--wrap", "sleep 600"]);
+    let name = cluster.ok("sacct", &["-n", "-X", "-P", "-o", "Cluster"]);
+    let here = name.trim();
+    let others = ["-M", "other"];
+    for (command, words) in [
+        ("sbatch", &["--wrap", "true"][..]),
+        ("scancel", &["1"]),
+        ("squeue", &[]),
+        ("sinfo", &[]),
+        ("scontrol", &["hold", "1"]),
+    ] {
+        let said = cluster.run(command, &[&others, words].concat());
+        let refused = format!(
+            "{command}: error: 'other' can't be reached now, or it is an invalid entry for \
+             --cluster.  Use 'sacctmgr list clusters' to see available clusters.\n"
+        );
+        assert_eq!((said.code, said.stderr), (1, refused), "{command}");
+    }
+    assert_eq!(
+        cluster
+            .ok("squeue", &["-h", "-o", "%i %t %p"])
+            .split(' ')
+            .nth(1),
+        Some("R")
+    );
+    let listed = |asked: &str| cluster.ok("sacct", &["-n", "-X", "-P", "-o", "JobID", "-M", asked]);
+    assert_eq!(
+        (listed("all"), listed(here)),
+        ("1\n".to_owned(), "1\n".to_owned())
+    );
+    assert_eq!(listed("other"), "");
+    let placed = cluster.ok("sbatch", &["-M", here, "--wrap", "true"]);
+    assert_eq!(placed, format!("Submitted batch job 2 on cluster {here}\n"));
+    let placed = cluster.ok("sbatch", &["-M", here, "--parsable", "--wrap", "true"]);
+    assert_eq!(placed, format!("3;{here}\n"));
+}

@@ -53,6 +53,10 @@ pub(super) struct Batch {
     pub unwanted_nodes: Option<String>,
     pub exclusive: bool,
     pub requeue: bool,
+    /// Whether it is cancelled once its dependencies can never come true.
+    pub kill_on_invalid_dep: bool,
+    /// What it was submitted by.
+    pub submit_line: String,
     /// Memory of each node, or of each processor, in MiB.
     pub mem: Option<u64>,
     pub mem_per_cpu: Option<u64>,
@@ -118,6 +122,8 @@ pub(super) struct Order {
     pub hold: bool,
     pub begin: Option<String>,
     pub deadline: Option<String>,
+    /// The cluster that is to take it.
+    pub clusters: Option<String>,
     pub parsable: bool,
     pub quiet: bool,
     pub wait: bool,
@@ -235,6 +241,8 @@ fn apply(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
     values::check(all)?;
     batch.exclusive = all.has("exclusive");
     batch.requeue = last_of(all, "requeue", "no-requeue").unwrap_or(true);
+    let kills = all.last("kill-on-invalid-dep");
+    batch.kill_on_invalid_dep = kills.is_some_and(|kills| kills.eq_ignore_ascii_case("yes"));
     batch.nice = match all.last("nice") {
         Some("") => 100,
         Some(nice) => values::leading_number(nice),
@@ -259,6 +267,7 @@ fn apply(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
     order.hold = all.has("hold");
     order.begin = text("begin");
     order.deadline = text("deadline");
+    order.clusters = text("clusters");
     order.parsable = all.has("parsable");
     order.quiet = all.has("quiet");
     order.wait = all.has("wait");

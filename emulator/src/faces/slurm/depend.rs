@@ -65,6 +65,17 @@ pub(super) struct Wish {
     pub failed: bool,
 }
 
+impl Wish {
+    /// Whether a job with these can never start: all have failed where any is
+    /// enough, else one has.
+    pub fn can_never(wishes: &[Wish]) -> bool {
+        match wishes.first().is_some_and(|wish| wish.any) {
+            true => wishes.iter().all(|wish| wish.failed),
+            false => wishes.iter().any(|wish| wish.failed),
+        }
+    }
+}
+
 impl fmt::Display for Wish {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.kind)?;

@@ -52,7 +52,7 @@ impl Exited {
 
 /// Runs scripts.
 pub(super) struct Runner {
-    at_once: usize,
+    bounds: Execute,
     dir: PathBuf,
     spool: PathBuf,
     exits: UnboundedSender<thread::Result<Exited>>,
@@ -87,7 +87,7 @@ impl Runner {
         exits: UnboundedSender<thread::Result<Exited>>,
     ) -> Self {
         Runner {
-            at_once: bounds.at_once.max(1),
+            bounds: bounds.clone(),
             dir: dir.to_owned(),
             spool: spool.to_owned(),
             exits,
@@ -115,16 +115,18 @@ impl Runner {
     }
 
     fn start_more(&mut self) {
-        while self.running.len() < self.at_once
+        while self.running.len() < self.bounds.at_once.max(1)
             && let Some(launch) = self.backlog.pop_front()
         {
             let process: Arc<Mutex<Process>> = Arc::default();
             let (seq, exits) = (launch.seq, self.exits.clone());
+            let delay = self.bounds.launch_delay;
             self.running.insert(seq, Arc::clone(&process));
             let named = thread::Builder::new().name(format!("slurm-job-{seq}"));
             let spawned = named.spawn({
                 let exits = exits.clone();
                 move || {
+                    thread::sleep(delay);
                     let exited = catch_unwind(AssertUnwindSafe(|| launch.run(&process)));
                     // The handler has gone when the service has ended.
                     let _ = exits.send(exited);

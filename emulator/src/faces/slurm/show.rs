@@ -80,9 +80,9 @@ fn sacctmgr(request: &Request) -> Answer {
     }
 }
 
-/// The options of a command that lists; answered at once where they ask for
-/// the version or are mistaken.
-fn options(name: &str, request: &Request) -> Result<Parsed, Answer> {
+/// The options of a command; answered at once where they ask for the version, are
+/// mistaken or name another cluster: these commands belong to one.
+fn options(name: &str, request: &Request, site: &Site) -> Result<Parsed, Answer> {
     let called = &request.called;
     let parsed = parse(&Program { name, called }, &request.args, Place::Anywhere)
         .map_err(|said| Answer::failed(1, said))?;
@@ -92,7 +92,21 @@ fn options(name: &str, request: &Request) -> Result<Parsed, Answer> {
     if parsed.has("help") || parsed.has("usage") {
         return Err(Answer::said(usage(name)));
     }
-    Ok(parsed)
+    // Accounts are kept of all clusters: of another one `sacct` lists nothing.
+    let asked = parsed.last("clusters").filter(|_| name != "sacct");
+    match asked.is_some_and(|asked| !site.is_meant_by(asked)) {
+        true => refuse(format!("{name}: error: {}\n", elsewhere(asked))),
+        false => Ok(parsed),
+    }
+}
+
+/// Slurm's words for a cluster that its commands cannot reach.
+fn elsewhere(asked: Option<&str>) -> String {
+    let asked = asked.unwrap_or_default();
+    format!(
+        "'{asked}' can't be reached now, or it is an invalid entry for --cluster.  Use \
+         'sacctmgr list clusters' to see available clusters."
+    )
 }
 
 fn usage(name: &str) -> String {

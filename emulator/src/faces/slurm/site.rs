@@ -79,6 +79,17 @@ impl Node {
 }
 
 impl Site {
+    /// Whether it is among the clusters that are asked for; `all` are.
+    pub fn names(&self, asked: &str) -> bool {
+        let mut asked = asked.split(',').map(str::trim);
+        asked.any(|one| one == self.cluster || one.eq_ignore_ascii_case("all"))
+    }
+
+    /// Whether no other cluster is.
+    pub fn is_meant_by(&self, asked: &str) -> bool {
+        asked.split(',').all(|one| self.names(one))
+    }
+
     /// An instant in a listing.
     pub fn stamp(&self, at: SimTime) -> String {
         times::stamp(self.unix(at))

@@ -295,7 +295,7 @@ impl JobStore {
         if job.begin.is_some_and(|begin| begin > now) {
             return "BeginTime";
         }
-        match job.wishes.iter().any(|wish| wish.failed) {
+        match Wish::can_never(&job.wishes) {
             true => "DependencyNeverSatisfied",
             false if !job.wishes.is_empty() => "Dependency",
             false if self.runs_enough(job) => "JobArrayTaskLimit",

@@ -151,8 +151,10 @@ fn slurm_face(args: &EmulatorArgs, dir: Option<&Path>) -> anyhow::Result<Option<
     }
     let mut setup = slurm_setup(dir)?;
     setup.partition.clone_from(&args.slurm_partition);
-    let at_once = args.slurm_at_once;
-    setup.execute = args.slurm_execute.then_some(slurm::Execute { at_once });
+    setup.execute = args.slurm_execute.then_some(slurm::Execute {
+        at_once: args.slurm_at_once,
+        launch_delay: args.slurm_launch_delay,
+    });
     Ok(Some(setup))
 }
 

@@ -1,7 +1,7 @@
 //! `sacct`: what the store knows, as a Slurm with accounts would answer.
 
 use super::format::pad;
-use super::{among, list, of_users, options, refuse};
+use super::{among, list, of_users, options, refuse, tres};
 use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::show::Caller;
@@ -12,12 +12,14 @@ use crate::slurm::times;
 use gridrig_core::time::SimTime;
 
 /// A field; it stands to the right, unless it is the name of a job.
+#[derive(Clone, Copy)]
 struct Field {
     name: &'static str,
     width: usize,
     shows: Shows,
 }
 
+#[derive(Clone, Copy)]
 enum Shows {
     /// The same of every line, of jobs only, of steps only: jobs are emulated
     /// and no processor time is measured.
@@ -36,7 +38,7 @@ const fn field(name: &'static str, width: usize, shows: Shows) -> Field {
 }
 
 #[rustfmt::skip]
-static FIELDS: [Field; 48] = [
+static FIELDS: [Field; 53] = [
     field("Account", 10, Value(|l| l.job.batch.account.clone().unwrap_or_default())),
     field("AllocCPUS", 10, Value(|l| l.allocated(l.record.cpus))),
     field("AllocNodes", 10, Value(|l| l.allocated(l.record.nodes))),
@@ -66,16 +68,21 @@ static FIELDS: [Field; 48] = [
     field("NodeList", 15, Value(|l| l.nodes())),
     field("NTasks", 8, OfStep("1")),
     field("Partition", 10, OnlyJob(|l| l.store.site.partition.clone())),
-    field("Planned", 10, OnlyJob(|l| times::long(l.job.pending_seconds(l.now)))),
     field("Priority", 10, OnlyJob(|l| l.record.priority().to_string())),
     field("QOS", 10, OnlyJob(|l| l.job.batch.qos.clone().unwrap_or_default())),
     field("Reason", 22, OnlyJob(|l| l.record.reason.to_owned())),
     field("ReqCPUS", 8, Value(|l| l.record.cpus.to_string())),
     field("ReqMem", 10, OnlyJob(|l| memory(l.job))),
     field("ReqNodes", 8, Value(|l| l.record.nodes.to_string())),
+    field("ReqTRES", 10, OnlyJob(|l| tres(&l.store.site, &l.record))),
+    field("Reserved", 10, OnlyJob(|l| times::long(l.job.pending_seconds(l.now)))),
+    field("ResvCPU", 10, OnlyJob(|l| times::long(l.pending_cpu_seconds()))),
+    field("ResvCPURAW", 10, OnlyJob(|l| l.pending_cpu_seconds().to_string())),
     field("Start", 19, Value(|l| l.stamp(l.job.start))),
     field("State", 10, Value(|l| l.state())),
     field("Submit", 19, Value(|l| l.stamp(Some(l.job.submit)))),
+    field("SubmitLine", 20, OnlyJob(|l| l.job.batch.submit_line.clone())),
+    field("Suspended", 10, Always("00:00:00")),
     field("SystemCPU", 10, Always("00:00:00")),
     field("Timelimit", 10, OnlyJob(|l| l.job.limit_text(0, times::long))),
     field("TimelimitRaw", 10, OnlyJob(|l| l.job.limit_text(0, |s| (s / 60).to_string()))),
@@ -87,12 +94,35 @@ static FIELDS: [Field; 48] = [
     field("WorkDir", 20, OnlyJob(|l| l.job.batch.work_dir.clone())),
 ];
 
+/// Further fields of 22.05 with their widths, which are empty here: no emulated job has
+/// them, or nothing measures them.
+const EMPTY: &str = "AdminComment:15 AssocID:7 AveCPUFreq:10 AveDiskRead:14 AveDiskWrite:14 \
+    AvePages:10 BlockID:16 Constraints:19 ConsumedEnergy:14 ConsumedEnergyRaw:17 Container:19 \
+    Flags:19 Layout:9 MaxDiskRead:12 MaxDiskReadNode:15 MaxDiskReadTask:15 MaxDiskWrite:12 \
+    MaxDiskWriteNode:16 MaxDiskWriteTask:16 MaxPages:8 MaxPagesNode:12 MaxPagesTask:14 \
+    MaxRSSNode:10 MaxRSSTask:10 MaxVMSizeNode:14 MaxVMSizeTask:14 McsLabel:12 MinCPU:10 \
+    MinCPUNode:10 MinCPUTask:10 QOSRAW:6 ReqCPUFreq:10 ReqCPUFreqGov:13 ReqCPUFreqMax:13 \
+    ReqCPUFreqMin:13 Reservation:20 ReservationId:8 SystemComment:15 TRESUsageInAve:14 \
+    TRESUsageInMax:14 TRESUsageInMaxNode:18 TRESUsageInMaxTask:18 TRESUsageInMin:14 \
+    TRESUsageInMinNode:18 TRESUsageInMinTask:18 TRESUsageInTot:14 TRESUsageOutAve:15 \
+    TRESUsageOutMax:15 TRESUsageOutMaxNode:19 TRESUsageOutMaxTask:19 TRESUsageOutMin:15 \
+    TRESUsageOutMinNode:19 TRESUsageOutMinTask:19 TRESUsageOutTot:15 WCKeyID:10";
+
+/// All fields.
+fn fields() -> impl Iterator<Item = Field> {
+    let empty = EMPTY.split_ascii_whitespace().map(|row| {
+        let (name, width) = row.split_once(':').unwrap_or((row, ""));
+        field(name, width.parse().unwrap_or(10), Always(""))
+    });
+    FIELDS.iter().copied().chain(empty)
+}
+
 const DEFAULT: &str = "JobID,JobName,Partition,Account,AllocCPUS,State,ExitCode";
 const BRIEF: &str = "JobID,State,ExitCode";
 
 /// A column as it was asked for.
 struct Column {
-    field: &'static Field,
+    field: Field,
     width: usize,
     right: bool,
 }
@@ -112,9 +142,10 @@ pub(super) fn sacct(
     caller: &Caller,
     now: SimTime,
 ) -> Result<Answer, Answer> {
-    let parsed = options("sacct", request)?;
+    let parsed = options("sacct", request, &store.site)?;
     if parsed.has("helpformat") {
-        let names: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
+        let mut names: Vec<&str> = fields().map(|field| field.name).collect();
+        names.sort_by_key(|name| name.to_ascii_lowercase());
         return Ok(Answer::said(format!("{}\n", names.join("\n"))));
     }
     let default = if parsed.has("brief") { BRIEF } else { DEFAULT };
@@ -155,7 +186,7 @@ pub(super) fn sacct(
         }
     }
     for one in &lines {
-        line(each(&|column| one.value(column.field)));
+        line(each(&|column| one.value(&column.field)));
     }
     Ok(Answer::said(out))
 }
@@ -168,9 +199,7 @@ fn columns(format: &str) -> Result<Vec<Column>, Answer> {
     parts
         .map(|part| {
             let (name, width) = part.split_once('%').unwrap_or((part, ""));
-            let field = FIELDS
-                .iter()
-                .find(|field| field.name.eq_ignore_ascii_case(name));
+            let field = fields().find(|field| field.name.eq_ignore_ascii_case(name));
             let Some(field) = field else {
                 return refuse(format!(
                     "sacct: fatal: Invalid field requested: \"{name}\"\n"
@@ -249,7 +278,9 @@ fn takes(parsed: &Parsed, job: &Job, store: &JobStore) -> bool {
         && of_users(&list(parsed, "uid"), job)
         && by_state
         && among("partition", &store.site.partition)
-        && among("clusters", &store.site.cluster)
+        && parsed
+            .last("clusters")
+            .is_none_or(|asked| store.site.names(asked))
         && among("accounts", job.batch.account.as_deref().unwrap_or(""))
         && among("wckeys", job.batch.wckey.as_deref().unwrap_or(""))
 }
@@ -321,6 +352,10 @@ impl Line<'_> {
 
     fn cpu_seconds(&self) -> u64 {
         self.record.run_seconds(self.now) * u64::from(self.record.cpus)
+    }
+
+    fn pending_cpu_seconds(&self) -> u64 {
+        self.job.pending_seconds(self.now) * u64::from(self.record.cpus)
     }
 
     fn stamp(&self, at: Option<SimTime>) -> String {

@@ -2,7 +2,7 @@
 
 use crate::faces::slurm::batch::{self, Refusal};
 use crate::faces::slurm::depend::Target;
-use crate::faces::slurm::show::{Caller, Outcome, usage};
+use crate::faces::slurm::show::{Caller, Outcome, elsewhere, usage};
 use crate::faces::slurm::site::VERSION_LINE;
 use crate::faces::slurm::store::JobStore;
 use crate::faces::slurm::wire::{Answer, Request};
@@ -54,10 +54,15 @@ pub(super) fn sbatch(
     }
     let (parsable, quiet, wait) = (order.parsable, order.quiet, order.wait);
     let warnings = std::mem::take(&mut order.warnings);
+    // Whoever names the cluster hears its name.
+    let named = order.clusters.is_some();
     let id = store.submit(now, order, begin);
+    let cluster = &store.site.cluster;
     let stdout = match (parsable, quiet) {
+        (true, _) if named => format!("{id};{cluster}\n"),
         (true, _) => format!("{id}\n"),
         (false, true) => String::new(),
+        (false, false) if named => format!("Submitted batch job {id} on cluster {cluster}\n"),
         (false, false) => format!("Submitted batch job {id}\n"),
     };
     let answer = Answer {
@@ -75,7 +80,13 @@ pub(super) fn sbatch(
 fn read(store: &JobStore, request: Request, caller: &Caller) -> Result<batch::Order, Refusal> {
     let script = request.script.unwrap_or_default();
     let mut order = batch::read(&request.called, &request.args, &request.env, &script)?;
+    let asked = order.clusters.as_deref();
+    if asked.is_some_and(|asked| !store.site.is_meant_by(asked)) {
+        return Err(Refusal::error(1, &elsewhere(asked)));
+    }
     let batch = &mut order.batch;
+    let words = std::iter::once(&request.called).chain(&request.args);
+    batch.submit_line = words.map(String::as_str).collect::<Vec<_>>().join(" ");
     batch.uid = caller.uid;
     batch.gid = caller.gid;
     batch.user = Arc::clone(&caller.user);

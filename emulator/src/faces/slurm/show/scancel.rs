@@ -33,7 +33,7 @@ pub(super) fn scancel(
     caller: &Caller,
     now: SimTime,
 ) -> Result<Answer, Answer> {
-    let parsed = options("scancel", request)?;
+    let parsed = options("scancel", request, &store.site)?;
     let mut named: Vec<Target> = Vec::new();
     for word in parsed.rest.iter().flat_map(|word| split_jobs(word)) {
         // A step is what its job is, here.

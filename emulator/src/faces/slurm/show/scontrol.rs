@@ -16,7 +16,7 @@ pub(super) fn scontrol(
     caller: &Caller,
     now: SimTime,
 ) -> Result<Answer, Answer> {
-    let parsed = options("scontrol", request)?;
+    let parsed = options("scontrol", request, &store.site)?;
     let (one_line, quiet) = (parsed.has("oneliner"), parsed.has("quiet"));
     let words: Vec<&str> = parsed.rest.iter().map(String::as_str).collect();
     let Some((keyword, rest)) = words.split_first() else {

@@ -159,7 +159,7 @@ fn first_name(line: &Line<'_>) -> String {
 }
 
 pub(super) fn sinfo(store: &JobStore, request: &Request, now: SimTime) -> Result<Answer, Answer> {
-    let parsed = options("sinfo", request)?;
+    let parsed = options("sinfo", request, &store.site)?;
     if parsed.has("reservation") {
         return Ok(Answer::said("No reservations in the system\n".to_owned()));
     }

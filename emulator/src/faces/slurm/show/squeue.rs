@@ -34,8 +34,8 @@ pub(super) fn squeue(
     caller: &Caller,
     now: SimTime,
 ) -> Result<Answer, Answer> {
-    let parsed = options("squeue", request)?;
-    check(&parsed, store)?;
+    let parsed = options("squeue", request, &store.site)?;
+    check(&parsed)?;
     let chosen = Chosen::of(&parsed, store, caller)?;
     let apart = parsed.has("array") || parsed.has("array-unique");
     let mut records = store.records(now, chosen.jobs.as_deref(), apart);
@@ -85,18 +85,7 @@ pub(super) fn squeue(
 }
 
 /// What squeue refuses before it looks at any job.
-fn check(parsed: &Parsed, store: &JobStore) -> Result<(), Answer> {
-    if let Some(clusters) = list(parsed, "clusters")
-        && clusters
-            .iter()
-            .any(|name| *name != store.site.cluster && name != "all")
-    {
-        let name = &clusters[0];
-        return refuse(format!(
-            "squeue: error: '{name}' can't be reached now, or it is an invalid entry for \
-                 --cluster.  Use 'sacctmgr list clusters' to see available clusters.\n"
-        ));
-    }
+fn check(parsed: &Parsed) -> Result<(), Answer> {
     let alone = parsed.last("jobs") == Some("") || parsed.last("steps") == Some("");
     if let Some(word) = parsed.rest.get(usize::from(alone)) {
         return Err(Answer {

@@ -262,7 +262,14 @@ impl JobStore {
         self.close(end.finish.unwrap_or(at), seq, state, why, exit);
     }
 
-    fn close(&mut self, at: SimTime, seq: u32, state: State, why: &'static str, exit: (u8, u8)) {
+    pub(super) fn close(
+        &mut self,
+        at: SimTime,
+        seq: u32,
+        state: State,
+        why: &'static str,
+        exit: (u8, u8),
+    ) {
         let dropped = self.drops(seq, state);
         if !dropped {
             self.split(seq);

@@ -67,6 +67,38 @@ fn reason(store: &JobStore, seq: u32) -> &'static str {
 }
 
 #[test]
+fn a_job_whose_dependency_cannot_come_true_is_cancelled_where_it_asks_for_that() {
+    let mut store = store();
+    submit(&mut store, 0, "job");
+    let dependent = [
+        "-d afterok:1",
+        "-d afterok:1?afternotok:1",
+        "-d afterok:1,after:1",
+    ];
+    for wishes in dependent {
+        submit(
+            &mut store,
+            0,
+            &format!("{wishes} --kill-on-invalid-dep=yes job"),
+        );
+    }
+    submit(&mut store, 0, "-d afterok:1 job");
+    start(&mut store, 1, 0);
+    end(
+        &mut store,
+        2,
+        0,
+        EndState::Failed(gridrig_core::job::Reason::NodeFailed),
+    );
+    let states: Vec<State> = (1..5).map(|seq| store.job(seq).unwrap().state).collect();
+    // The second may start: its other wish has come true.
+    let [kill, wait] = [State::Cancelled, State::Pending];
+    assert_eq!(states, [kill, wait, kill, wait]);
+    assert_eq!(reason(&store, 1), "DependencyNeverSatisfied");
+    assert_eq!(reason(&store, 4), "DependencyNeverSatisfied");
+}
+
+#[test]
 fn numbers_count_from_one_and_tasks_get_theirs_when_they_start() {
     let mut store = store();
     assert_eq!(submit(&mut store, 0, "job"), 1);

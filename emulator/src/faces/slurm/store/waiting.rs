@@ -100,6 +100,10 @@ impl JobStore {
             return;
         };
         if !fulfilled {
+            if job.batch.kill_on_invalid_dep && Wish::can_never(&job.wishes) {
+                let why = "DependencyNeverSatisfied";
+                return self.close(now, seq, State::Cancelled, why, (0, 0));
+            }
             self.waiting.add_wishes(job);
             return;
         }
