@@ -77,7 +77,7 @@ fn report(name: &str, submissions: &[Submission], grid: &Grid) -> f64 {
     let mut bare = Vec::new();
     for _ in 0..ROUNDS {
         let begin = Instant::now();
-        let mut log = EventLog::with_capacity(submissions.len());
+        let mut log = EventLog::default();
         let options = Options::default();
         let outcome = run(grid, submissions, &options, &mut log, |_, _| {
             ControlFlow::Continue(())

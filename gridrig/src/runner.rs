@@ -18,6 +18,7 @@ pub use real::{notes_of, tolerance};
 pub use record::{PolicyRun, ReplicationRuns};
 pub use running::{Gap, resume};
 use running::{Running, keeps_journals};
+pub use write::conclude;
 
 use crate::check;
 use crate::exit::Failure;
@@ -27,15 +28,14 @@ use crate::progress::Progress;
 use crate::realtime::BrokerLogs;
 use crate::scenario::{Clock, Replication, Scenario};
 use anyhow::bail;
-use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_core::policy::InformationNeed;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::faults::FaultCounts;
-use gridrig_results::rundir::{ChoiceDoc, ChosenShare, ChosenWindow};
-use gridrig_results::{EventLog, JobTable};
+use gridrig_results::EventLog;
+use gridrig_results::rundir::{ChoiceDoc, ChosenShare, ChosenWindow, EventsWriter};
 use gridrig_service::http::Monitoring;
 use gridrig_tracelab::prepare::{self, Prepared};
 use gridrig_tracelab::spec::{Keep, WorkloadSpec};
@@ -92,6 +92,8 @@ impl RunOptions {
 pub struct Executed {
     /// Everything that happened.
     pub log: EventLog,
+    /// Who has written that down as it happened.
+    pub events: Option<EventsWriter>,
     /// Whether somebody broke it off.
     pub interrupted: bool,
     /// Whether it cannot be gone on with, since a journal cannot be read.
@@ -300,6 +302,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationR
             continue;
         }
         let load = Load::prepare(replication)?;
+        tracing::info!(jobs = load.submissions.len(), "read");
         refuse_impossible(&replication.scenario, &load)?;
         if std::mem::take(&mut claims) {
             let all = wanted.iter().flatten();
@@ -401,8 +404,11 @@ fn run_cell(
         true => Running::of(cell, options)?,
         false => None,
     };
-    let executed = execute::execute(&start, options, &progress, watching, running.as_mut())?;
-    let run = conclude(cell, &grid, load, &executed, options)?;
+    let dir = write::directory(cell, options).filter(|_| !options.scratch);
+    let (dir, running_now) = (dir.as_deref(), running.as_mut());
+    let mut executed = execute::execute(&start, (options, dir), &progress, watching, running_now)?;
+    tracing::info!(label, "has run");
+    let run = conclude(cell, &grid, load, &mut executed, options)?;
     match running {
         Some(running) if executed.is_cut => running.give_up()?,
         Some(running) if run.interrupted => running.say(),
@@ -413,24 +419,6 @@ fn run_cell(
         watch.finish(position, &run);
     }
     progress.finish(&run.one_line());
-    Ok(run)
-}
-
-/// Audits, summarizes and writes a run.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn conclude(
-    cell: &Cell,
-    grid: &Grid,
-    load: &Load,
-    executed: &Executed,
-    options: &RunOptions,
-) -> Result<PolicyRun, Failure> {
-    let names: Vec<String> = load.workloads.iter().map(|w| w.name.clone()).collect();
-    let table = JobTable::build(&executed.log, &load.submissions, grid, &names);
-    let mut run = PolicyRun::new(cell, grid, load, executed, &table);
-    run.dir = write::write(&run, cell, grid, load, executed, &table, options)?;
     Ok(run)
 }
 

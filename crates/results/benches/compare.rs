@@ -249,7 +249,7 @@ fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
         push(&mut events, submission, wait, waits.random_range(0..2));
     }
     events.sort_by_key(|(at, job, _)| (*at, *job));
-    let mut log = EventLog::with_capacity(submissions.len());
+    let mut log = EventLog::default();
     for (at, _, event) in &events {
         log.emit(*at, *event);
     }

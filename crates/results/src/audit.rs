@@ -217,9 +217,8 @@ pub(crate) fn audit_with(
 ) -> Result<AuditReport, Vec<Violation>> {
     findings.extend(out_of_order(log));
     let mut auditor = life::Auditor::new(facts, findings);
-    for (at, event) in log.records() {
-        auditor.take(at, event);
-    }
+    log.records()
+        .for_each(|(at, event)| auditor.take(at, event));
     let (report, mut findings) = auditor.finish(log);
     if findings.is_empty() {
         return Ok(report);

@@ -2,7 +2,8 @@
 //!
 //! Records are 24 bytes each, and placements and the rare value that is too
 //! great for that lie one after the other in lists beside them, so that taking note of an event costs no allocation of its
-//! own. Messages that carry resource information are only counted, by sender
+//! own. A log that is followed is made of chunks, each of which goes to whoever
+//! writes it down as soon as it is full. Messages that carry resource information are only counted, by sender
 //! and receiver, with the times between them: a year of grid life sends many
 //! more of them than there are jobs.
 
@@ -16,6 +17,41 @@ use info::Flow;
 pub use info::InfoAge;
 use record::{Beside, Record};
 use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// Events of a chunk, and rows of a group of the file.
+pub(crate) const CHUNK: usize = 65_536;
+
+/// Events that lie together.
+#[derive(Clone, Debug, Default)]
+pub struct Chunk {
+    records: Vec<Record>,
+    beside: Beside,
+}
+
+impl Chunk {
+    fn with_capacity(events: usize, placements: usize) -> Self {
+        Chunk {
+            records: Vec::with_capacity(events),
+            beside: Beside::with_capacity(placements),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Some of its events with their instants.
+    pub(crate) fn events(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = (SimTime, Event<'_>)> + Clone {
+        let records = self.records[range].iter();
+        records.map(|record| (record.at, record.event(&self.beside)))
+    }
+}
 
 /// Everything that happened in a run, in the order in which it was told.
 ///
@@ -27,53 +63,84 @@ use std::collections::BTreeMap;
 ///   [`sort`](Self::sort) once.
 #[derive(Clone, Debug, Default)]
 pub struct EventLog {
-    records: Vec<Record>,
-    beside: Beside,
+    /// Chunks of [`CHUNK`] events, but for the last one of a log that was followed
+    /// to its end.
+    full: Vec<Arc<Chunk>>,
+    /// The events after them; all of a log that nobody follows.
+    last: Chunk,
+    follower: Option<Sender<Arc<Chunk>>>,
     messages: [u64; MessageKind::ALL.len()],
     info: BTreeMap<(Party, Party), Flow>,
     end: SimTime,
 }
 
 impl EventLog {
-    /// An empty log with room for the events of so many jobs, which spares
-    /// the hot loop of a simulation the growing.
+    /// An empty log, and where its chunks come out until
+    /// [`end_chunks`](Self::end_chunks). It cannot be sorted.
     #[must_use]
-    pub fn with_capacity(jobs: usize) -> Self {
-        // Submitted, queued, started, finished, notified, seen; a job that
-        // goes through brokers tells more, and the log grows by doubling then.
-        const EVENTS_PER_JOB: usize = 6;
-        EventLog {
-            records: Vec::with_capacity(jobs.saturating_mul(EVENTS_PER_JOB)),
-            beside: Beside::with_capacity(jobs),
+    pub fn followed() -> (Self, Receiver<Arc<Chunk>>) {
+        let (follower, chunks) = channel();
+        let log = EventLog {
+            last: Chunk::with_capacity(CHUNK, CHUNK / 4),
+            follower: Some(follower),
             ..EventLog::default()
+        };
+        (log, chunks)
+    }
+
+    /// No event comes any more: the last chunk is what there is of it.
+    pub fn end_chunks(&mut self) {
+        if self.follower.is_some() && !self.last.records.is_empty() {
+            self.turn(0);
         }
+        self.follower = None;
+    }
+
+    /// Closes the last chunk and begins another one.
+    #[cold]
+    fn turn(&mut self, capacity: usize) {
+        let next = Chunk::with_capacity(capacity, capacity / 4);
+        let chunk = Arc::new(std::mem::replace(&mut self.last, next));
+        if let Some(follower) = &self.follower {
+            // One that has given up says so at its end.
+            let _ = follower.send(Arc::clone(&chunk));
+        }
+        self.full.push(chunk);
+    }
+
+    /// Its chunks, in order.
+    fn chunks(&self) -> impl Iterator<Item = &Chunk> + Clone {
+        self.full.iter().map(AsRef::as_ref).chain([&self.last])
     }
 
     /// The events with their instants, in the order of the log. Messages with
     /// resource information are not among them.
-    pub fn records(&self) -> impl ExactSizeIterator<Item = (SimTime, Event<'_>)> + Clone {
-        self.records
-            .iter()
-            .map(|record| (record.at, record.event(&self.beside)))
+    pub fn records(&self) -> impl Iterator<Item = (SimTime, Event<'_>)> + Clone {
+        let chunks = self.chunks();
+        chunks.flat_map(|chunk| chunk.events(0..chunk.len()))
     }
 
     /// The event at this position with its instant.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<(SimTime, Event<'_>)> {
-        let record = self.records.get(index)?;
-        Some((record.at, record.event(&self.beside)))
+        let (chunk, index) = match self.full.get(index / CHUNK) {
+            Some(chunk) => (&**chunk, index % CHUNK),
+            None => (&self.last, index - self.full.len() * CHUNK),
+        };
+        let record = chunk.records.get(index)?;
+        Some((record.at, record.event(&chunk.beside)))
     }
 
     /// Number of events kept.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.records.len()
+        self.chunks().map(Chunk::len).sum()
     }
 
     /// Whether no event is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.records.is_empty()
+        self.len() == 0
     }
 
     /// How many messages of this kind were sent.
@@ -126,13 +193,15 @@ impl EventLog {
     /// stays in the order in which it told it, so that a processor which is
     /// given back and taken at the same instant is not taken first.
     pub fn sort(&mut self) {
-        order::sort(&mut self.records);
+        debug_assert!(self.full.is_empty(), "chunks are written as they were told");
+        order::sort(&mut self.last.records);
     }
 
     /// Whether no event lies before its predecessor in time.
     #[must_use]
     pub fn is_sorted(&self) -> bool {
-        self.records.is_sorted_by_key(|record| record.at)
+        let records = self.chunks().flat_map(|chunk| &chunk.records);
+        records.is_sorted_by_key(|record| record.at)
     }
 }
 
@@ -150,8 +219,11 @@ impl EventSink for EventLog {
         if let (EventKind::InfoSent, Some(to)) = (event.kind, event.to) {
             return self.info.entry((event.by, to)).or_default().add(at);
         }
-        let record = Record::new(at, &event, &mut self.beside);
-        self.records.push(record);
+        let record = Record::new(at, &event, &mut self.last.beside);
+        self.last.records.push(record);
+        if self.last.records.len() >= CHUNK && self.follower.is_some() {
+            self.turn(CHUNK);
+        }
     }
 }
 

@@ -25,7 +25,7 @@ mod tables;
 pub use self::csv::{CsvError, write_csv};
 pub use audited::audit_run_dir;
 pub use batch::MOST_ROWS;
-pub use events::UnreadableRow;
+pub use events::{EventsWriter, UnreadableRow};
 pub use gridrig_scenario::grid::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
 pub use gridrig_scenario::{POOLED, is_bound};
 pub use job::{OneJob, SomeEvents, read_job, read_newest};
@@ -240,10 +240,25 @@ pub struct RunFiles<'a> {
 /// unless `force`: then the files of the run before are replaced. Errors of
 /// the file system otherwise; what was written stays, without a manifest.
 pub fn write(dir: &Path, force: bool, run: &RunFiles<'_>) -> Result<(), RunDirError> {
+    let files = write_tables(dir, force, run, None)?;
+    write_manifest(dir, run, files)
+}
+
+/// The first part of [`write()`]: all but the manifest, which of `run.info` needs
+/// no more than `measure`. Answers what the manifest says of the files.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_tables(
+    dir: &Path,
+    force: bool,
+    run: &RunFiles<'_>,
+    events: Option<EventsWriter>,
+) -> Result<BTreeMap<String, FileDoc>, RunDirError> {
     prepare(dir, force)?;
     let series = run.table.series();
     let scenario = file::write_bytes(dir, names::SCENARIO, run.scenario.as_bytes())?;
-    let files = BTreeMap::from([
+    Ok(BTreeMap::from([
         (names::SCENARIO.to_owned(), scenario),
         (names::JOBS.to_owned(), job_columns::table(run).write(dir)?),
         (names::HOPS.to_owned(), tables::hops(run.table).write(dir)?),
@@ -253,11 +268,39 @@ pub fn write(dir: &Path, force: bool, run: &RunFiles<'_>) -> Result<(), RunDirEr
         ),
         (
             names::EVENTS.to_owned(),
-            events::write(dir, run.log, run.table.names())?,
+            match events {
+                Some(events) => events.finish(run.log)?,
+                None => events::write(dir, run.log, run.grid)?,
+            },
         ),
-    ]);
+    ]))
+}
+
+/// The last part of [`write()`], with which the directory is complete.
+///
+/// # Errors
+/// Errors of the file system.
+pub fn write_manifest(
+    dir: &Path,
+    run: &RunFiles<'_>,
+    files: BTreeMap<String, FileDoc>,
+) -> Result<(), RunDirError> {
     file::write_bytes(dir, names::MANIFEST, &manifest(dir, run, files)?)?;
     file::sync_dir(dir)
+}
+
+/// Whether there is nothing in a directory but what a run began to write, or no
+/// such directory.
+///
+/// # Errors
+/// Errors of the file system.
+pub fn is_vacant(dir: &Path) -> Result<bool, RunDirError> {
+    if !dir.exists() {
+        return Ok(true);
+    }
+    let mut entries = fs::read_dir(dir).map_err(RunDirError::io("read the directory", dir))?;
+    let is_partial = |entry: fs::DirEntry| entry.path().extension() == Some("partial".as_ref());
+    Ok(entries.all(|entry| entry.is_ok_and(is_partial)))
 }
 
 /// Writes no more of a run than
@@ -344,8 +387,7 @@ pub fn prepare(dir: &Path, force: bool) -> Result<(), RunDirError> {
         let is_here = parent.as_os_str().is_empty();
         file::sync_dir(if is_here { Path::new(".") } else { parent })?;
     }
-    let mut entries = fs::read_dir(dir).map_err(RunDirError::io("read the directory", dir))?;
-    if entries.next().is_none() {
+    if is_vacant(dir)? {
         return Ok(());
     }
     if !force {

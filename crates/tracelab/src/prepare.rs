@@ -49,8 +49,10 @@ pub fn merge(workloads: Vec<Prepared>) -> Result<Vec<Submission>, TraceError> {
     if u32::try_from(total).is_err() {
         return Err(TraceError::too_many_jobs("all workloads together"));
     }
-    let mut submissions: Vec<Submission> = Vec::with_capacity(total);
-    submissions.extend(workloads.into_iter().flat_map(|workload| workload.jobs));
+    let mut jobs = workloads.into_iter().map(|workload| workload.jobs);
+    let mut submissions = jobs.next().unwrap_or_default();
+    submissions.reserve_exact(total - submissions.len());
+    submissions.extend(jobs.flatten());
     submissions.sort_by_key(|s| s.at);
     for (id, submission) in (0u32..).zip(&mut submissions) {
         submission.spec.id = JobId(id);

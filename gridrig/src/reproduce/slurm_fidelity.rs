@@ -210,7 +210,7 @@ pub fn model(
             workload::submission(spec, job.queued)
         })
         .collect();
-    let mut log = EventLog::with_capacity(submissions.len());
+    let mut log = EventLog::default();
     let options = virtual_time::Options::default();
     let go_on = |_, _| ControlFlow::Continue(());
     virtual_time::run(&grid, &submissions, &options, &mut log, go_on);

@@ -10,35 +10,39 @@ use gridrig_core::time::SimTime;
 use gridrig_drivers::faults::FaultCounts;
 use gridrig_drivers::virtual_time;
 use gridrig_results::EventLog;
+use gridrig_results::rundir::EventsWriter;
 use std::ops::ControlFlow;
+use std::path::Path;
 
-/// Runs the grid under the clock of the scenario.
+/// Runs the grid under the clock of the scenario. `dir` is where what happens is to be
+/// written down.
 pub(super) fn execute(
     start: &Start<'_>,
-    options: &RunOptions,
+    (options, dir): (&RunOptions, Option<&Path>),
     progress: &Progress,
     watching: Option<Box<dyn Observation + '_>>,
     running: Option<&mut Running>,
 ) -> Result<Executed, Failure> {
     match start.scenario.clock {
-        Clock::Virtual => in_virtual_time(start, options, progress, watching),
+        Clock::Virtual => in_virtual_time(start, (options, dir), progress, watching),
         Clock::Real { .. } => super::real::execute(start, options, progress, watching, running),
     }
 }
 
 fn in_virtual_time(
     start: &Start<'_>,
-    run: &RunOptions,
+    (run, dir): (&RunOptions, Option<&Path>),
     progress: &Progress,
     watching: Option<Box<dyn Observation + '_>>,
 ) -> Result<Executed, Failure> {
-    let jobs = &start.load.submissions;
     let options = virtual_time::Options {
         seed: start.scenario.seed,
         stop_at: start.stop_at(),
         ..virtual_time::Options::default()
     };
-    let mut log = EventLog::with_capacity(jobs.len());
+    let (mut log, chunks) = EventLog::followed();
+    let events = dir.map(|dir| EventsWriter::follow(dir, start.grid, chunks));
+    let events = events.transpose().map_err(Failure::run)?;
     let observe = |now, ended| {
         progress.update(now, ended, None);
         keep_going(run)
@@ -52,8 +56,10 @@ fn in_virtual_time(
             played
         }
     };
+    log.end_chunks();
     Ok(Executed {
         log,
+        events,
         interrupted: outcome.interrupted,
         fault_counts: counts,
         ..Executed::default()

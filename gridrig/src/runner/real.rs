@@ -86,6 +86,7 @@ pub(super) fn execute(
         );
     }
     Ok(Executed {
+        events: None,
         interrupted: outcome.interrupted,
         is_cut,
         lost: !outcome.unfinished.is_empty(),

@@ -12,10 +12,13 @@ use gridrig_core::job::Submission;
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::resources;
 use gridrig_results::JobTable;
-use gridrig_results::rundir::{self, ChoiceDoc, Manifest, RunFiles, ScaleDoc, StudyDoc, VariesDoc};
+use gridrig_results::rundir::{
+    self, ChoiceDoc, FileDoc, Manifest, RunFiles, ScaleDoc, StudyDoc, VariesDoc,
+};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 /// Refuses to overwrite somebody else's run. A deterministic run of the very
 /// same scenario may be written again: it is the same run.
@@ -23,7 +26,10 @@ pub(super) fn refuse_existing(cell: &Cell, options: &RunOptions) -> anyhow::Resu
     let Some(dir) = directory(cell, options) else {
         return Ok(());
     };
-    if !dir.exists() || options.force || options.resume || is_same_run(&cell.replication, &dir) {
+    if rundir::is_vacant(&dir)? || options.force || options.resume {
+        return Ok(());
+    }
+    if is_same_run(&cell.replication, &dir) {
         return Ok(());
     }
     let broken_off = match dir.join(rundir::names::RUNNING).exists() {
@@ -57,20 +63,76 @@ pub(super) fn directory(cell: &Cell, options: &RunOptions) -> Option<PathBuf> {
     Some(out.join(run).join(policy).join(number))
 }
 
-/// Writes a run; answers where.
-pub(super) fn write(
-    run: &PolicyRun,
+/// What the manifest says of files that are written.
+type Files = BTreeMap<String, FileDoc>;
+
+/// Audits, summarizes and writes a run.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn conclude(
     cell: &Cell,
     grid: &Grid,
     load: &Load,
-    executed: &Executed,
-    table: &JobTable,
+    executed: &mut Executed,
     options: &RunOptions,
-) -> Result<Option<PathBuf>, Failure> {
-    let log = &executed.log;
-    let Some(dir) = directory(cell, options) else {
-        return Ok(None);
+) -> Result<PolicyRun, Failure> {
+    let names: Vec<String> = load.workloads.iter().map(|w| w.name.clone()).collect();
+    let table = JobTable::build(&executed.log, &load.submissions, grid, &names);
+    let (events, executed) = (executed.events.take(), &*executed);
+    let replication = &cell.replication;
+    let scenario = &replication.scenario;
+    let files = RunFiles {
+        info: &Manifest {
+            measure: scenario.measure.into(),
+            ..Manifest::default()
+        },
+        scenario: &scenario.to_resolved_toml(),
+        grid,
+        document: Some(&scenario.document),
+        submissions: &load.submissions,
+        log: &executed.log,
+        table: &table,
     };
+    let dir = directory(cell, options);
+    // The tables are written while the run is audited.
+    let (mut run, tables) = thread::scope(|scope| {
+        let tables = scope.spawn(|| match dir.as_deref().filter(|_| !options.scratch) {
+            Some(dir) => {
+                // Another process may have written a run there since this one began.
+                let force = options.force || is_same_run(replication, dir);
+                rundir::write_tables(dir, force, &files, events)
+            }
+            None => Ok(Files::new()),
+        });
+        let run = PolicyRun::new(cell, grid, load, executed, &table);
+        tracing::info!("audited");
+        (run, tables.join())
+    });
+    let tables = tables.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let tables = tables.map_err(Failure::run)?;
+    if let Some(dir) = dir {
+        write(
+            &run,
+            (cell, load, executed),
+            (&dir, tables),
+            &files,
+            options,
+        )?;
+        run.dir = Some(dir);
+    }
+    tracing::info!("written");
+    Ok(run)
+}
+
+/// Writes what there is of a run besides its tables.
+fn write(
+    run: &PolicyRun,
+    (cell, load, executed): (&Cell, &Load, &Executed),
+    (dir, tables): (&Path, Files),
+    files: &RunFiles<'_>,
+    options: &RunOptions,
+) -> Result<(), Failure> {
     let replication = &cell.replication;
     let scenario = &replication.scenario;
     let info = Manifest {
@@ -100,35 +162,26 @@ pub(super) fn write(
         host: host(executed)?,
         ..Manifest::default()
     };
-    let text = scenario.to_resolved_toml();
     let files = RunFiles {
         info: &info,
-        scenario: &text,
-        grid,
-        document: Some(&scenario.document),
-        submissions: &load.submissions,
-        log,
-        table,
+        ..*files
     };
     if options.scratch {
-        rundir::write_scratch(&dir, &files).map_err(Failure::run)?;
-        return Ok(Some(dir));
+        return rundir::write_scratch(dir, &files).map_err(Failure::run);
     }
-    // Another process may have written a run there since this one began.
-    let force = options.force || is_same_run(replication, &dir);
-    rundir::write(&dir, force, &files).map_err(Failure::run)?;
+    rundir::write_manifest(dir, &files, tables).map_err(Failure::run)?;
     if let Some(xml) = describe(replication)? {
-        rundir::write_file(&dir, POOLED_RESOURCES, xml.as_bytes()).map_err(Failure::run)?;
+        rundir::write_file(dir, POOLED_RESOURCES, xml.as_bytes()).map_err(Failure::run)?;
     }
     if let Some(said) = &executed.said {
         let into = dir.join("broker");
         said.copy(&into).map_err(|error| unwritten(&into, error))?;
     }
     if options.csv {
-        rundir::write_batsim_csv(&dir, log, table, &load.submissions, grid)
-            .map_err(Failure::run)?;
+        let (log, jobs) = (files.log, files.submissions);
+        rundir::write_batsim_csv(dir, log, files.table, jobs, files.grid).map_err(Failure::run)?;
     }
-    Ok(Some(dir))
+    Ok(())
 }
 
 fn unwritten(path: &Path, error: std::io::Error) -> Failure {
@@ -178,9 +231,6 @@ fn study(replication: &Replication) -> StudyDoc {
     }
 }
 
-/// Two runs with the same hash `all` were given the same jobs at the same
-/// instants: that is what pairs them. `jobs` leaves out where they enter, so
-/// that a run of one pooled cluster is known as one of the same jobs.
 fn choices(load: &Load) -> BTreeMap<String, ChoiceDoc> {
     let workloads = load.workloads.iter();
     let chosen = workloads.filter(|workload| workload.choice != ChoiceDoc::default());
@@ -189,6 +239,9 @@ fn choices(load: &Load) -> BTreeMap<String, ChoiceDoc> {
         .collect()
 }
 
+/// Two runs with the same hash `all` were given the same jobs at the same
+/// instants: that is what pairs them. `jobs` leaves out where they enter, so
+/// that a run of one pooled cluster is known as one of the same jobs.
 fn workload_hashes(submissions: &[Submission]) -> BTreeMap<String, String> {
     let hash =
         |(name, entries): (&str, bool)| (name.to_owned(), workload_hash(submissions, entries));
@@ -197,29 +250,41 @@ fn workload_hashes(submissions: &[Submission]) -> BTreeMap<String, String> {
 
 pub(super) fn workload_hash(submissions: &[Submission], entries: bool) -> String {
     let mut hash = Sha256::new();
+    // Most jobs want what the one before them does.
+    let mut before: Option<&Submission> = None;
+    let (mut entry, mut wanted) = (String::new(), String::new());
     for submission in submissions {
         let spec = &submission.spec;
-        let requested = spec.requested_time.map_or(u64::MAX, SimDuration::as_nanos);
-        hash.update(submission.at.as_nanos().to_le_bytes());
-        hash.update(spec.run_time.as_nanos().to_le_bytes());
-        hash.update(requested.to_le_bytes());
-        hash.update(spec.processors().to_le_bytes());
-        hash.update(submission.label.trace_id.to_le_bytes());
-        if entries {
-            hash.update(format!("{:?}", submission.entry));
+        let wants = &spec.components.first.requirements;
+        if before.is_none_or(|it| it.entry != submission.entry) {
+            entry = format!("{:?}", submission.entry);
         }
-        let wanted = &spec.components.first.requirements;
-        // As ever where there are no generic resources: hashes of older runs hold.
-        hash.update(format!(
-            "Requirements {{ architecture: {:?}, os: {:?}, memory_kib: {}, disk_mib: {}, \
-             speed_millionths: {} }}",
-            wanted.architecture,
-            wanted.os,
-            wanted.memory_kib,
-            wanted.disk_mib,
-            wanted.speed_millionths
-        ));
-        hash.update(wanted.generic.to_string());
+        if before.is_none_or(|it| it.spec.components.first.requirements != *wants) {
+            // As ever where there are no generic resources: hashes of older runs hold.
+            wanted = format!(
+                "Requirements {{ architecture: {:?}, os: {:?}, memory_kib: {}, disk_mib: {}, \
+                 speed_millionths: {} }}{}",
+                wants.architecture,
+                wants.os,
+                wants.memory_kib,
+                wants.disk_mib,
+                wants.speed_millionths,
+                wants.generic
+            );
+        }
+        before = Some(submission);
+        let requested = spec.requested_time.map_or(u64::MAX, SimDuration::as_nanos);
+        let mut fixed = [0; 36];
+        fixed[..8].copy_from_slice(&submission.at.as_nanos().to_le_bytes());
+        fixed[8..16].copy_from_slice(&spec.run_time.as_nanos().to_le_bytes());
+        fixed[16..24].copy_from_slice(&requested.to_le_bytes());
+        fixed[24..28].copy_from_slice(&spec.processors().to_le_bytes());
+        fixed[28..].copy_from_slice(&submission.label.trace_id.to_le_bytes());
+        hash.update(fixed);
+        if entries {
+            hash.update(&entry);
+        }
+        hash.update(&wanted);
         for component in &spec.components.more {
             hash.update(format!("{component:?}"));
         }

@@ -40,7 +40,14 @@ pub(super) fn run(folder: &Path, path: &str, removed: &mut Removed) -> Result<()
         Ok(entries) => {
             for entry in entries {
                 let entry = entry.map_err(cannot(&dir))?;
-                left.push(format!("{path}/{}", entry.file_name().to_string_lossy()));
+                let (name, file) = (entry.file_name(), entry.path());
+                let name = name.to_string_lossy();
+                // What a run was killed over has the number of its process.
+                if name.starts_with(names::EVENTS) && name.ends_with(".partial") {
+                    fs::remove_file(&file).map_err(cannot(&file))?;
+                } else {
+                    left.push(format!("{path}/{name}"));
+                }
             }
         }
     }

@@ -53,9 +53,12 @@ impl JobTable {
                 last_finish: None,
             },
         };
-        for (position, (at, event)) in log.records().enumerate() {
+        // Chunk by chunk: an iterator over chunks looks for the next one at each event.
+        let mut position = 0;
+        log.records().for_each(|(at, event)| {
             builder.take(position, at, event);
-        }
+            position += 1;
+        });
         let mut table = builder.table;
         // Stable: the visits of one job stay in the order of arrival.
         table.hops.sort_by_key(|visit| visit.job);

@@ -4,33 +4,37 @@
 use super::batch::{guarded, reader};
 use super::file::PartialFile;
 use super::{FileDoc, RunDirError};
-use arrow_array::builder::{ListBuilder, StringBuilder, StructBuilder, UInt32Builder};
+use crate::log::CHUNK;
+use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array as _, ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt32Array,
-    UInt64Array,
+    Array as _, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array,
+    ListArray, StringArray, StructArray, UInt32Array, UInt64Array,
 };
-use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::{DataType, Field, Fields, Schema};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, compute_leaves};
+use parquet::arrow::arrow_writer::{ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 use rayon::prelude::*;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows per group.
-const ROWS_PER_GROUP: usize = 65_536;
+/// Groups of rows that are held in memory at once.
+pub(super) const GROUPS_AT_ONCE: usize = 4;
 
-/// Groups of rows that are held in memory at once, so that no processor waits for the
-/// dearest column of one.
-const GROUPS_AT_ONCE: usize = 4;
+/// Rows of which all columns are encoded before those of the next ones: so many
+/// stay in the cache of a processor.
+const ROWS_AT_ONCE: usize = 4_096;
 
 /// Numbers of jobs, which mostly rise from row to row.
 const NUMBERINGS: [&str; 2] = ["job_id", "trace_job"];
@@ -68,7 +72,7 @@ pub(super) struct Table<'a, S, F> {
 impl<S: Copy, F: Fn(usize) -> S + Sync> Table<'_, S, F> {
     /// Writes its file. The bytes depend on nothing but the values.
     pub(super) fn write(&self, dir: &Path) -> Result<FileDoc, RunDirError> {
-        let file = PartialFile::create(dir, self.name)?;
+        let file = PartialFile::create(dir, self.name, "")?;
         let file = write_to(file, &self.columns, self.rows, &self.at);
         let file = file.map_err(RunDirError::parquet(&dir.join(self.name)))?;
         file.finish(Some(self.rows as u64))
@@ -126,66 +130,100 @@ fn shown(values: &ArrayRef, row: usize) -> String {
         .to_owned()
 }
 
-/// Writes so many rows into a file of any kind. Columns are encoded on all
-/// processors.
+/// Writes so many rows into a file of any kind.
 pub(super) fn write_to<W: Write + Send, S: Copy>(
     file: W,
     columns: &[Column<'_, S>],
     rows: usize,
     at: &(impl Fn(usize) -> S + Sync),
 ) -> Result<W, ParquetError> {
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-        .set_created_by("gridrig".to_owned())
-        .set_max_row_group_row_count(Some(ROWS_PER_GROUP));
-    let told = |properties, (name, cell): &Column<'_, S>| cell.encode(name, properties);
-    let properties = columns.iter().fold(properties, told).build();
-    let field = |(name, cell): &Column<'_, S>| Field::new(*name, cell.data_type(), true);
-    let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
-    let writer = ArrowWriter::try_new(file, Arc::new(schema.clone()), Some(properties))?;
-    let (mut writer, groups) = writer.into_serialized_writer()?;
-    let begins: Vec<usize> = (0..rows).step_by(ROWS_PER_GROUP).collect();
-    let begins = (0..).zip(begins).collect::<Vec<(usize, usize)>>();
-    for some in begins.chunks(GROUPS_AT_ONCE) {
-        let mut parts = Vec::new();
-        for (number, begin) in some {
-            let range = *begin..rows.min(begin + ROWS_PER_GROUP);
-            let mut encoders = groups.create_column_writers(*number)?.into_iter();
-            for ((_, cell), field) in columns.iter().zip(schema.fields()) {
-                let own = encoders.by_ref().take(cell.leaves()).collect();
-                parts.push((cell, field, range.clone(), own));
-            }
-        }
-        let part = |(cell, field, range, own): (&Cell<'_, S>, &FieldRef, Range<usize>, _)| {
-            encode(own, field, &cell.array(range.map(at)))
+    let mut file = GroupedFile::new(file, columns)?;
+    let groups = (0..rows)
+        .step_by(CHUNK)
+        .map(|begin| begin..rows.min(begin + CHUNK));
+    let groups: Vec<Range<usize>> = groups.collect();
+    for some in groups.chunks(GROUPS_AT_ONCE) {
+        file.write(columns, some, |_, rows, cell| {
+            cell.keyed_array(rows.map(at))
+        })?;
+    }
+    file.finish()
+}
+
+/// A Parquet file that is written some groups of rows at a time, each on a processor
+/// of its own.
+pub(super) struct GroupedFile<W: Write> {
+    writer: SerializedFileWriter<W>,
+    encoders: ArrowRowGroupWriterFactory,
+    schema: Schema,
+    groups: usize,
+}
+
+impl<W: Write + Send> GroupedFile<W> {
+    pub(super) fn new<S>(file: W, columns: &[Column<'_, S>]) -> Result<Self, ParquetError> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
+            .set_created_by("gridrig".to_owned())
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_max_row_group_row_count(Some(CHUNK));
+        let told = |properties, (name, cell): &Column<'_, S>| cell.encode(name, properties);
+        let properties = columns.iter().fold(properties, told).build();
+        let field = |(name, cell): &Column<'_, S>| Field::new(*name, cell.data_type(), true);
+        let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
+        let writer = ArrowWriter::try_new(file, Arc::new(schema.clone()), Some(properties))?;
+        let (writer, encoders) = writer.into_serialized_writer()?;
+        Ok(GroupedFile {
+            writer,
+            encoders,
+            schema,
+            groups: 0,
+        })
+    }
+
+    /// Writes groups of these rows, whose values `of` answers, told which group it is.
+    pub(super) fn write<'a, S>(
+        &mut self,
+        columns: &[Column<'a, S>],
+        groups: &[Range<usize>],
+        of: impl Fn(usize, Range<usize>, &Cell<'a, S>) -> ArrayRef + Sync,
+    ) -> Result<(), ParquetError> {
+        let with_encoders = |(index, rows): (usize, &Range<usize>)| {
+            let encoders = self.encoders.create_column_writers(self.groups + index)?;
+            Ok((index, rows.clone(), encoders))
         };
-        let encoded: Vec<Result<_, _>> = parts.into_par_iter().map(part).collect();
-        let mut encoded = encoded.into_iter();
-        for _ in some {
-            let mut group = writer.next_row_group()?;
-            for column in encoded.by_ref().take(columns.len()) {
-                for leaf in column? {
-                    leaf.append_to_row_group(&mut group)?;
+        let groups = groups.iter().enumerate().map(with_encoders);
+        let groups = groups.collect::<Result<Vec<_>, ParquetError>>()?;
+        self.groups += groups.len();
+        let schema = &self.schema;
+        let encoded = groups.into_par_iter().map(|(index, rows, mut encoders)| {
+            for begin in rows.clone().step_by(ROWS_AT_ONCE) {
+                let some = begin..rows.end.min(begin + ROWS_AT_ONCE);
+                let mut leaves = encoders.iter_mut();
+                for ((_, cell), field) in columns.iter().zip(schema.fields()) {
+                    let values = of(index, some.clone(), cell);
+                    for (leaf, encoder) in compute_leaves(field, &values)?.iter().zip(&mut leaves) {
+                        encoder.write(leaf)?;
+                    }
                 }
+            }
+            let encoders = encoders.into_iter();
+            encoders
+                .map(ArrowColumnWriter::close)
+                .collect::<Result<Vec<_>, _>>()
+        });
+        for columns in encoded.collect::<Vec<Result<_, ParquetError>>>() {
+            let mut group = self.writer.next_row_group()?;
+            for leaf in columns? {
+                leaf.append_to_row_group(&mut group)?;
             }
             group.close()?;
         }
+        Ok(())
     }
-    writer.into_inner()
-}
 
-/// The values of a column in a group of rows, in the order of its leaves.
-fn encode(
-    encoders: Vec<ArrowColumnWriter>,
-    field: &Field,
-    values: &ArrayRef,
-) -> Result<Vec<ArrowColumnChunk>, ParquetError> {
-    let leaves = compute_leaves(field, values)?;
-    let encode = |(mut encoder, leaf): (ArrowColumnWriter, _)| {
-        encoder.write(&leaf)?;
-        encoder.close()
-    };
-    encoders.into_iter().zip(leaves).map(encode).collect()
+    pub(super) fn finish(self) -> Result<W, ParquetError> {
+        self.writer.into_inner()
+    }
 }
 
 impl<S> Cell<'_, S> {
@@ -204,14 +242,6 @@ impl<S> Cell<'_, S> {
         }
     }
 
-    /// Columns of Parquet that this one is.
-    fn leaves(&self) -> usize {
-        match self {
-            Cell::Placement(_) => placement_fields().len(),
-            _ => 1,
-        }
-    }
-
     /// Values that hardly ever repeat are no dictionary: it would hold them all
     /// once, and the rows a number for each. Files are smaller by a quarter to
     /// a half, and quicker to write, hash and read.
@@ -225,6 +255,15 @@ impl<S> Cell<'_, S> {
             _ => properties
                 .set_column_dictionary_enabled(column.clone(), false)
                 .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED),
+        }
+    }
+
+    /// The values as their encoder takes them quickest: of texts, which are few, the
+    /// number of each.
+    pub(super) fn keyed_array(&self, rows: impl Iterator<Item = S>) -> ArrayRef {
+        match self {
+            Cell::Text(of) => keyed(rows.map(of)),
+            _ => self.array(rows),
         }
     }
 
@@ -246,6 +285,40 @@ impl<S> Cell<'_, S> {
     }
 }
 
+/// Texts as numbers and what these stand for. A text that lies where an earlier one
+/// lay is the same.
+fn keyed<'a>(rows: impl Iterator<Item = Option<Cow<'a, str>>>) -> ArrayRef {
+    const PLACES: usize = 64;
+    let mut known: BTreeMap<Cow<'a, str>, i32> = BTreeMap::new();
+    let mut texts = Vec::new();
+    let mut places: [(&str, i32); PLACES] = [("", -1); PLACES];
+    let mut key = |text: Cow<'a, str>| {
+        let place = match text {
+            Cow::Borrowed(text) => {
+                let at = text.as_ptr().addr();
+                let place = &mut places[(at ^ at >> 6) % PLACES];
+                if place.1 >= 0 && std::ptr::eq(place.0, text) {
+                    return place.1;
+                }
+                Some((place, text))
+            }
+            Cow::Owned(_) => None,
+        };
+        let next = known.len() as i32;
+        let key = *known.entry(text).or_insert_with_key(|text| {
+            texts.push(text.clone());
+            next
+        });
+        if let Some((place, text)) = place {
+            *place = (text, key);
+        }
+        key
+    };
+    let keys: Int32Array = rows.map(|text| text.map(&mut key)).collect();
+    let texts: StringArray = texts.into_iter().map(Some).collect();
+    Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::new(texts)))
+}
+
 /// One run of a placement: see `docs/run-directory.md`.
 fn placement_fields() -> Fields {
     let number = |name| Field::new(name, DataType::UInt32, false);
@@ -259,44 +332,36 @@ fn placement_fields() -> Fields {
 }
 
 fn placements<'a>(rows: impl Iterator<Item = Option<Placed<'a>>>) -> ArrayRef {
+    let rows: Vec<Option<Placed<'a>>> = rows.collect();
+    let runs = || {
+        let placed = rows.iter().flatten();
+        placed.flat_map(|(cluster, runs)| runs.iter().map(move |run| (cluster, run)))
+    };
+    let number = |of: fn(&PlacementRun) -> u32| -> ArrayRef {
+        Arc::new(UInt32Array::from_iter_values(
+            runs().map(|(_, run)| of(run)),
+        ))
+    };
+    let clusters = runs().map(|(cluster, _)| cluster.as_ref());
+    let columns = vec![
+        Arc::new(StringArray::from_iter_values(clusters)) as ArrayRef,
+        number(|run| run.resource.into()),
+        number(|run| run.node),
+        number(|run| run.nodes),
+        number(|run| run.processors),
+    ];
     let fields = placement_fields();
-    let number = || Box::new(UInt32Builder::new());
-    let runs = StructBuilder::new(
-        fields.clone(),
-        vec![
-            Box::new(StringBuilder::new()),
-            number(),
-            number(),
-            number(),
-            number(),
-        ],
-    );
-    let item = Arc::new(Field::new("item", DataType::Struct(fields), false));
-    let mut list = ListBuilder::new(runs).with_field(item);
-    for row in rows {
-        let Some((cluster, placement)) = row else {
-            list.append_null();
-            continue;
-        };
-        for run in placement {
-            append_run(list.values(), &cluster, run);
-        }
-        list.append(true);
-    }
-    Arc::new(list.finish())
-}
-
-fn append_run(runs: &mut StructBuilder, cluster: &str, run: &PlacementRun) {
-    if let Some(text) = runs.field_builder::<StringBuilder>(0) {
-        text.append_value(cluster);
-    }
-    let numbers = [u32::from(run.resource), run.node, run.nodes, run.processors];
-    for (index, value) in (1..).zip(numbers) {
-        if let Some(number) = runs.field_builder::<UInt32Builder>(index) {
-            number.append_value(value);
-        }
-    }
-    runs.append(true);
+    let lengths = rows
+        .iter()
+        .map(|row| row.as_ref().map_or(0, |(_, runs)| runs.len()));
+    let nulls = NullBuffer::from_iter(rows.iter().map(Option::is_some));
+    let item = Arc::new(Field::new("item", DataType::Struct(fields.clone()), false));
+    Arc::new(ListArray::new(
+        item,
+        OffsetBuffer::from_lengths(lengths),
+        Arc::new(StructArray::new(fields, columns, None)),
+        Some(nulls),
+    ))
 }
 
 /// Nanoseconds as the signed type that every reader of Parquet knows. Past

@@ -2,45 +2,131 @@
 
 use super::batch::{Batch, for_each_row};
 use super::columns::Cell::{I64, Placement, Text, Time, U32};
-use super::columns::{Column, Table};
+use super::columns::{Column, GROUPS_AT_ONCE, GroupedFile};
+use super::file::PartialFile;
 use super::{FileDoc, RunDirError, names};
-use crate::log::EventLog;
+use crate::log::{Chunk, EventLog};
 use crate::names::Names;
 use gridrig_core::event::{Event, EventKind, EventSink};
+use gridrig_core::grid::Grid;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
-use std::path::Path;
+use parquet::errors::ParquetError;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::thread::{self, JoinHandle};
+use std::{fs, iter};
 
 /// An event of the log, and the names of its grid.
-type Logged<'a> = (&'a Names, Option<(SimTime, Event<'a>)>);
+type Logged<'a> = (&'a Names, SimTime, Event<'a>);
 
-pub(super) fn write(dir: &Path, log: &EventLog, shown: &Names) -> Result<FileDoc, RunDirError> {
-    let columns: Vec<Column<'_, Logged<'_>>> = vec![
-        ("time_ns", Time(|(_, it)| Some(it?.0))),
-        ("event", Text(|(_, it)| Some(it?.1.kind.name().into()))),
-        ("job_id", U32(|(_, it)| Some(it?.1.job?.0))),
-        ("by", Text(|(of, it)| Some(of.party(it?.1.by)))),
-        ("to", Text(|(of, it)| Some(of.party(it?.1.to?)))),
-        ("reason", Text(|(_, it)| Some(it?.1.reason?.name().into()))),
-        ("value", I64(|(_, it)| it?.1.own_value())),
+fn columns<'a>() -> [Column<'a, Logged<'a>>; 8] {
+    [
+        ("time_ns", Time(|(_, at, _)| Some(at))),
+        ("event", Text(|(_, _, it)| Some(it.kind.name().into()))),
+        ("job_id", U32(|(_, _, it)| Some(it.job?.0))),
+        ("by", Text(|(of, _, it)| Some(of.party(it.by)))),
+        ("to", Text(|(of, _, it)| Some(of.party(it.to?)))),
+        ("reason", Text(|(_, _, it)| Some(it.reason?.name().into()))),
+        ("value", I64(|(_, _, it)| it.own_value())),
         (
             "placement",
-            Placement(|(of, it)| {
-                let event = it?.1;
-                let placed = event.kind.row().has_placement.then_some(event.placement)?;
-                Some((of.cluster(event.by.cluster()?), placed))
+            Placement(|(of, _, it)| {
+                let placed = it.kind.row().has_placement.then_some(it.placement)?;
+                Some((of.cluster(it.by.cluster()?), placed))
             }),
         ),
-    ];
-    let table = Table {
-        name: names::EVENTS,
-        columns,
-        rows: log.len(),
-        at: |index| (shown, log.get(index)),
-    };
-    table.write(dir)
+    ]
+}
+
+/// Writes each of these chunks as a group of rows.
+fn write_groups(
+    file: &mut GroupedFile<PartialFile>,
+    chunks: &[Arc<Chunk>],
+    shown: &Names,
+) -> Result<(), ParquetError> {
+    let rows: Vec<_> = chunks.iter().map(|chunk| 0..chunk.len()).collect();
+    file.write(&columns(), &rows, |group, rows, cell| {
+        let events = chunks[group].events(rows);
+        cell.keyed_array(events.map(|(at, event)| (shown, at, event)))
+    })
+}
+
+/// Writes a log that nobody has followed.
+pub(super) fn write(dir: &Path, log: &EventLog, grid: &Grid) -> Result<FileDoc, RunDirError> {
+    let (mut told, chunks) = EventLog::followed();
+    let writer = EventsWriter::follow(dir, grid, chunks)?;
+    log.records().for_each(|(at, event)| told.emit(at, event));
+    told.end_chunks();
+    writer.finish(log)
+}
+
+/// Writes the event log of a run while the run goes on, under a name of its own until
+/// the run is over.
+#[derive(Debug)]
+pub struct EventsWriter {
+    thread: JoinHandle<Result<PartialFile, RunDirError>>,
+    begun: Begun,
+}
+
+/// What a run has begun to write: removed with the directory, if that has nothing
+/// else, where it is not wanted.
+#[derive(Debug)]
+struct Begun {
+    partial: Option<PathBuf>,
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if let Some(partial) = &self.partial {
+            // What cannot be removed stays, and no run takes it for its own.
+            let _ = fs::remove_file(partial);
+            let _ = partial.parent().map(fs::remove_dir);
+        }
+    }
+}
+
+impl EventsWriter {
+    /// Writes what comes into this directory, which is made if need be.
+    ///
+    /// # Errors
+    /// Errors of the file system.
+    pub fn follow(
+        dir: &Path,
+        grid: &Grid,
+        chunks: Receiver<Arc<Chunk>>,
+    ) -> Result<Self, RunDirError> {
+        fs::create_dir_all(dir).map_err(RunDirError::io("make the directory", dir))?;
+        let own = format!(".{}", std::process::id());
+        let file = PartialFile::create(dir, names::EVENTS, &own)?;
+        let partial = Some(file.lies_at().to_owned());
+        let shown = Names::of(grid);
+        let follow = move || {
+            let mut file = GroupedFile::new(file, &columns())?;
+            while let Ok(first) = chunks.recv() {
+                let more = chunks.try_iter().take(GROUPS_AT_ONCE - 1);
+                let some: Vec<Arc<Chunk>> = iter::once(first).chain(more).collect();
+                write_groups(&mut file, &some, &shown)?;
+            }
+            file.finish()
+        };
+        let failed = RunDirError::parquet(&dir.join(names::EVENTS));
+        Ok(EventsWriter {
+            thread: thread::spawn(move || follow().map_err(failed)),
+            begun: Begun { partial },
+        })
+    }
+
+    /// The log is over: gives the file its name.
+    pub(super) fn finish(mut self, log: &EventLog) -> Result<FileDoc, RunDirError> {
+        self.begun.partial = None;
+        let file = self.thread.join();
+        let file = file.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        file?.finish(Some(log.len() as u64))
+    }
 }
 
 /// A row that says nothing that can be an event: its number from 1, and why.

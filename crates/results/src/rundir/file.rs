@@ -9,6 +9,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// A file under its partial name, hashed as it is written.
+#[derive(Debug)]
 pub(super) struct PartialFile {
     file: BufWriter<File>,
     hash: Sha256,
@@ -18,10 +19,12 @@ pub(super) struct PartialFile {
 }
 
 impl PartialFile {
-    pub(super) fn create(dir: &Path, name: &str) -> Result<Self, RunDirError> {
-        let partial = dir.join(format!("{name}.partial"));
+    /// `own` tells its partial name from that of another process, where both may
+    /// write for long.
+    pub(super) fn create(dir: &Path, name: &str, own: &str) -> Result<Self, RunDirError> {
+        let partial = dir.join(format!("{name}{own}.partial"));
         // A new file: a link that lies there is not written through.
-        remove_file(dir, &format!("{name}.partial"))?;
+        remove_file(dir, &format!("{name}{own}.partial"))?;
         let file = File::create_new(&partial).map_err(RunDirError::io("create", &partial))?;
         Ok(PartialFile {
             file: BufWriter::with_capacity(1 << 16, file),
@@ -30,6 +33,11 @@ impl PartialFile {
             partial,
             path: dir.join(name),
         })
+    }
+
+    /// Where it lies until it is finished.
+    pub(super) fn lies_at(&self) -> &Path {
+        &self.partial
     }
 
     /// Brings the file to the disk and gives it its name.
@@ -62,7 +70,7 @@ impl Write for PartialFile {
 }
 
 pub(super) fn write_bytes(dir: &Path, name: &str, bytes: &[u8]) -> Result<FileDoc, RunDirError> {
-    let mut file = PartialFile::create(dir, name)?;
+    let mut file = PartialFile::create(dir, name, "")?;
     let path = file.partial.clone();
     file.write_all(bytes)
         .map_err(RunDirError::io("write", &path))?;

@@ -16,6 +16,7 @@ mod compare_guard;
 mod compare_study;
 mod comparing;
 mod coverage;
+mod events_writer;
 mod failing_nodes;
 mod foreign_files;
 mod job_table;

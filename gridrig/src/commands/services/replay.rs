@@ -292,7 +292,7 @@ fn with_log(
     (log, notes): (EventLog, Vec<String>),
     played: &Played,
 ) -> Result<(), Failure> {
-    let executed = Executed {
+    let mut executed = Executed {
         log,
         interrupted: played.interrupted,
         lost: !played.unfinished.is_empty(),
@@ -315,7 +315,7 @@ fn with_log(
         },
         replication: replication.clone(),
     };
-    let run = conclude(&cell, &grid, load, &executed, &options)?;
+    let run = conclude(&cell, &grid, load, &mut executed, &options)?;
     let replications = [ReplicationRuns::new(replication, vec![run])];
     if !args.json && args.out.is_some() {
         say_where(&replications);
