@@ -93,7 +93,7 @@ async fn submit(
         BadQuery,
         UnknownJob,
         (status = 409, description = "It has ended otherwise", body = Problem, content_type = "application/problem+json"),
-        (status = 422, description = "The sender is no peer", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "A parameter is invalid, or the sender is no peer", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
 )]

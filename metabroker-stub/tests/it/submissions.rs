@@ -107,7 +107,7 @@ async fn a_peer_without_a_session_says_that_it_is_drained_and_gets_no_jobs_until
     assert_eq!(tell("b", u64::MAX).await.0, 204);
     // Only b has so many processors.
     ask(&broker, "POST", "/v1/jobs", Some(job(0, 8))).await;
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
     wait_for(&broker, 0, "queued").await;
     assert_eq!(tell("b", 1).await.0, 204);
     let sent = wait_for(&broker, 0, "sent").await;

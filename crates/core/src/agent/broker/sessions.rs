@@ -38,7 +38,7 @@ pub enum SessionChange {
         /// The peer had been lost, or has been restarted: it is told the
         /// news that it has missed, and every job that is with it, or may be,
         /// is sent once more under its key. Whoever has it answers as before
-        /// and tells its end again; whoever has forgotten it takes it in anew.
+        /// and tells its end again; whoever has forgotten it takes it in.
         found: bool,
     },
     /// The peer shows that it lives: it is told the news that it has missed,
