@@ -228,7 +228,7 @@ fn brokers_are_restarted_by_one_plan_in_both_clocks_and_every_job_ends_once() {
     let bench = Bench::new(&format!("{scenario}\n{faults}"), &jobs);
     let sets = ["--set=run.speed=40", "--set=link.protocol=json"];
     for clock in [&["virtual"][..], &["real"], &["real", "--processes"]] {
-        let words = [&["--json", "--force", "--clock"], clock, &sets].concat();
+        let words = [&["--json", "--force", "--clock"][..], clock, &sets].concat();
         let output = bench.run(&words);
         expect_code(&output, 0);
         let run = &json(&output)["runs"][0];

@@ -100,10 +100,10 @@ async fn a_broker_crashes_by_plan_and_is_there_again_with_its_journal_or_without
         faults.note_in(&noted).unwrap();
         let clock = RunClock::waiting(Decimal::ONE);
         let path = dir.path().join(format!("{}.journal", memory.name()));
-        let config = Config {
-            faults: faults.clone(),
-            ..keeping(&path, Memory::Journal, clock)
-        };
+        let mut config = keeping(&path, Memory::Journal, clock);
+        config.faults = faults.clone();
+        // It is not known yet when the clock begins.
+        config.journal.as_mut().unwrap().clock_stands = true;
         let broker = begin(config).await.unwrap();
         let job = json!({"key": "run/0/7/0", "id": 7, "processors": 2, "run_time": "60s"});
         assert_eq!(ask(&broker, "POST", "/v1/jobs", Some(job)).await.0, 201);
