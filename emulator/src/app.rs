@@ -4,7 +4,9 @@ use crate::Config;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use gridrig_core::agent::Cancel;
 use gridrig_core::event::MessageKind;
+use gridrig_core::ids::JobId;
 use gridrig_protocol::rest::{
     ClusterInfo, JobReceipt, JobStatus, JobSubmission, LoadReport, NodeGroup, Problem,
 };
@@ -72,7 +74,7 @@ async fn cancel(
     State(app): State<App>,
     Path(id): Path<u32>,
 ) -> Result<Json<JobStatus>, ProblemResponse> {
-    common::cancel(&app, id).await.map(Json)
+    common::cancel(&app, id, Cancel(JobId(id))).await.map(Json)
 }
 
 /// What the cluster is made of, its load and its clock.

@@ -9,8 +9,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use gridrig_core::agent::{BrokerAgent, EnvelopeId, Received, Unexpected};
+use gridrig_core::agent::{BrokerAgent, Cancel, EnvelopeId, Received, ToPeer, Unexpected};
 use gridrig_core::event::{MessageKind, Party};
+use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::message::Target;
 use gridrig_core::session::{Push, Roles};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
@@ -21,7 +23,8 @@ use gridrig_protocol::rest::{
 };
 use gridrig_protocol::xml::excerpt;
 use gridrig_service::http::{
-    BadBody, Body, Path, ProblemResponse, Unavailable, UnknownJob, base_of,
+    BadBody, BadQuery, Body, CancelQuery, Path, ProblemResponse, Query, Unavailable, UnknownJob,
+    base_of,
 };
 use gridrig_service::{routes as common, submission};
 use utoipa::OpenApi;
@@ -73,31 +76,41 @@ async fn submit(
     Body(job): Body<JobSubmission>,
 ) -> Result<Response, ProblemResponse> {
     let arrival = submission::arrival(job, app.config.notify)?;
-    if let Party::Broker(domain) = arrival.from()
-        && !app.config.peers.contains_key(&domain)
-    {
-        let expected = "the domain of a broker that has a link with this one";
-        return Err(Problem::field("from", &domain.0.to_string(), expected).into());
-    }
-    refuse_session_peer(&app, arrival.from())?;
+    expect_peer(&app, arrival.from())?;
     submission::submit(&app, arrival, MessageKind::Forward).await
 }
 
 /// Cancel a job. One that is elsewhere is cancelled there: the answer is then
 /// 202, and its end becomes known like any other. Cancelling a cancelled job
-/// is no error.
+/// is no error. A peer says who it is (`from`): over a cycle of links a job may
+/// have come by here several times.
 #[utoipa::path(
-    delete, path = "/v1/jobs/{id}", params(("id" = u32, Path, description = "The job's number")),
+    delete, path = "/v1/jobs/{id}",
+    params(("id" = u32, Path, description = "The job's number"), CancelQuery),
     responses(
         (status = 200, description = "The job is cancelled", body = JobStatus),
         (status = 202, description = "The request travels to where the job is", body = JobStatus),
+        BadQuery,
         UnknownJob,
         (status = 409, description = "It has ended otherwise", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "A parameter is invalid, or the sender is no peer", body = Problem, content_type = "application/problem+json"),
         Unavailable,
     )
 )]
-async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Response, ProblemResponse> {
-    let status = common::cancel(&app, id).await?;
+async fn cancel(
+    State(app): State<App>,
+    Path(id): Path<u32>,
+    Query(query): Query<CancelQuery>,
+) -> Result<Response, ProblemResponse> {
+    let job = JobId(id);
+    let status = match query.from.map(DomainId) {
+        None => common::cancel(&app, id, Cancel(job)).await?,
+        Some(peer) => {
+            expect_peer(&app, peer.into())?;
+            let request = Received::new(Target::Peer(peer), ToPeer::Cancel(job));
+            common::cancel(&app, id, request).await?
+        }
+    };
     let code = match status.is_over() {
         true => StatusCode::OK,
         // It is where it was sent, or it is being looked for.
@@ -176,6 +189,17 @@ async fn inform(
         }
     }
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// Who says to be a broker has to be a peer without a session.
+fn expect_peer(app: &App, from: Party) -> Result<(), Problem> {
+    if let Party::Broker(domain) = from
+        && !app.config.peers.contains_key(&domain)
+    {
+        let expected = "the domain of a broker that has a link with this one";
+        return Err(Problem::field("from", &domain.0.to_string(), expected));
+    }
+    refuse_session_peer(app, from)
 }
 
 /// A peer that holds a session speaks in it: here anybody could say to be it.

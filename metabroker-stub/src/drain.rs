@@ -85,12 +85,7 @@ impl Answers<NotifyDrain> for BrokerHandler {
 }
 
 async fn hear(app: &App, peer: DomainId, until: SimTime) -> Result<(), Problem> {
-    let told = Received {
-        from: Target::Peer(peer),
-        id: None,
-        meant: None,
-        said: ToPeer::Drain(until),
-    };
+    let told = Received::new(Target::Peer(peer), ToPeer::Drain(until));
     // A broker always takes that in.
     let _ = app
         .call(move |broker, now| broker.handle(now, told))

@@ -6,7 +6,8 @@ use crate::lagrid::{self, BrokerHandler, Ways, keep, say_goodbye};
 use crate::transport::HttpTransport;
 use crate::watch::watch;
 use axum::Router;
-use gridrig_core::agent::{BrokerAgent, BrokerSetup};
+use gridrig_core::agent::{BrokerAgent, BrokerSetup, Memory};
+use gridrig_core::faults::Restart;
 use gridrig_core::message::Target;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, RunClock};
@@ -80,6 +81,18 @@ impl Service for Config {
 
     fn resumed(&self) {
         self.links.lose();
+    }
+
+    fn absences(&self) -> Vec<Restart> {
+        self.faults.absences(self.setup.config.domain)
+    }
+
+    fn restart(&mut self, memory: Memory) {
+        self.faults.note_restart();
+        self.links = self.links.next_life();
+        if let Some(journal) = &mut self.journal {
+            journal.memory = memory;
+        }
     }
 
     fn machine(&self, incarnation: u64, born: SimTime) -> BrokerAgent {

@@ -42,7 +42,9 @@ impl HttpTransport {
     }
 
     async fn cancel(&self, to: Target, job: JobId) -> Result<(), TransportError> {
-        self.client.cancel(self.base(to)?, job.0).await?;
+        // An LRMS has a job once only.
+        let from = to.peer().map(|_| self.setup.config.domain.0);
+        self.client.cancel(self.base(to)?, job.0, from).await?;
         Ok(())
     }
 

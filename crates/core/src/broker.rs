@@ -151,9 +151,7 @@ impl Broker {
 
     /// The latest visit of a job that is with this target.
     fn with(&self, job: JobId, target: Target) -> Option<&Held> {
-        let earlier = self.earlier.get(&job).into_iter().flatten().rev();
-        let mut visits = self.jobs.get(&job).into_iter().chain(earlier);
-        visits.find(|held| held.sent == Some(target))
+        self.visits(job).rfind(|held| held.sent == Some(target))
     }
 
     /// Jobs that wait for a cycle.
@@ -356,12 +354,13 @@ impl Broker {
         job: JobId,
         target: Target,
     ) -> bool {
-        let Some(from) = self.with(job, target).map(|held| held.route.from) else {
+        let mut visits = self.visits_mut(job);
+        let Some(held) = visits.rfind(|held| held.sent == Some(target)) else {
             return false;
         };
-        if let Some(held) = self.jobs.get_mut(&job) {
-            held.followed = false;
-        }
+        held.followed = false;
+        let from = held.route.from;
+        drop(visits);
         let lost = Event::new(EventKind::LostTouch, job, self.config.domain);
         cx.emit(cx.now(), lost.to(target).because(Reason::Lost));
         self.pass_back(cx, from, JobEnd::without_run(job, EndState::LOST));

@@ -102,6 +102,17 @@ pub struct Received<T> {
 }
 
 impl<T> Received<T> {
+    /// A message without a name, which arrives whenever it does.
+    #[must_use]
+    pub const fn new(from: Target, said: T) -> Self {
+        Received {
+            from,
+            id: None,
+            meant: None,
+            said,
+        }
+    }
+
     /// Something else in the same envelope.
     pub(crate) fn with<U>(&self, said: U) -> Received<U> {
         Received {

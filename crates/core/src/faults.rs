@@ -136,6 +136,29 @@ impl FaultPlan {
         links && self.outages.is_empty() && self.restarts.is_empty()
     }
 
+    /// When a broker is away, in order: one that crashes while it is away is back when
+    /// the first that it has crashed by is.
+    #[must_use]
+    pub fn absences(&self, broker: DomainId) -> Vec<Restart> {
+        let own = self.restarts.iter().filter(|one| one.broker == broker);
+        let crashes = own.clone().map(|one| (one.at, None));
+        let returns = own.map(|one| (one.back, Some(*one)));
+        let mut steps: Vec<_> = crashes.chain(returns).collect();
+        steps.sort_by_key(|(at, back)| (*at, back.is_some()));
+        let (mut absences, mut away) = (Vec::new(), None);
+        for (now, back) in steps {
+            match (back, away) {
+                (None, None) => away = Some(now),
+                (Some(back), Some(at)) => {
+                    away = None;
+                    absences.push(Restart { at, ..back });
+                }
+                _ => {}
+            }
+        }
+        absences
+    }
+
     /// What happens by chance to a message from one to the other at this instant.
     #[must_use]
     pub fn rates(&self, now: SimTime, from: Party, to: Party) -> Rates {
@@ -226,6 +249,31 @@ impl Chance {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_broker_that_crashes_while_it_is_away_is_back_when_the_first_is() {
+        let restart = |broker, at, back| Restart {
+            broker: DomainId(broker),
+            at: SimTime::from_secs(at),
+            back: SimTime::from_secs(back),
+            anew: Some(Memory::None),
+        };
+        let plan = FaultPlan {
+            restarts: vec![
+                restart(0, 10, 100),
+                restart(0, 20, 50),
+                restart(1, 1, 2),
+                restart(0, 60, 200),
+                restart(0, 100, 110),
+            ],
+            ..FaultPlan::default()
+        };
+        // At one instant it crashes first, which it has already, and is back then.
+        let expected = [restart(0, 10, 50), restart(0, 60, 100)];
+        assert_eq!(plan.absences(DomainId(0)), expected);
+        assert_eq!(plan.absences(DomainId(1)), [restart(1, 1, 2)]);
+        assert_eq!(plan.absences(DomainId(2)), []);
+    }
 
     #[test]
     fn a_probability_is_an_exact_fraction_below_1() {

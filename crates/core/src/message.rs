@@ -157,6 +157,17 @@ pub enum Target {
     Peer(DomainId),
 }
 
+impl Target {
+    /// The domain, if this is a peer.
+    #[must_use]
+    pub const fn peer(self) -> Option<DomainId> {
+        match self {
+            Target::Peer(domain) => Some(domain),
+            Target::Cluster(_) => None,
+        }
+    }
+}
+
 impl From<Target> for Party {
     fn from(target: Target) -> Party {
         match target {

@@ -159,12 +159,18 @@ impl Client {
         self.get(format!("{base}/v1/jobs{after}")).await
     }
 
-    /// `DELETE /v1/jobs/{id}`.
+    /// `DELETE /v1/jobs/{id}`, of a broker that has forwarded it as the domain `from`.
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn cancel(&self, base: &str, id: u32) -> Result<JobStatus, ClientError> {
-        let url = format!("{base}/v1/jobs/{id}");
+    pub async fn cancel(
+        &self,
+        base: &str,
+        id: u32,
+        from: Option<u16>,
+    ) -> Result<JobStatus, ClientError> {
+        let by = from.map_or_else(String::new, |domain| format!("?from={domain}"));
+        let url = format!("{base}/v1/jobs/{id}{by}");
         let request = self.http.request(Method::DELETE, &url);
         read(self.send(request, &url, self.timeout).await?, url).await
     }

@@ -63,7 +63,7 @@ pub(super) fn resolve(
         true => context.external(&mut document, &run, &mut grid)?,
         false => External::default(),
     };
-    let faults = context.faults(&document, &grid, is_external, clock)?;
+    let faults = context.faults(&document, &grid, is_external)?;
     // Services know no truth, whatever their clock.
     let services = clock == ClockName::Real || faults.is_some();
     if faults.is_some() {

@@ -15,13 +15,14 @@ use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 use tokio::task::JoinError;
 
 /// A running service.
 pub struct Handle<M: Journaled> {
     thread: ServiceThread,
-    actor: Actor<M>,
+    /// Of its present life, or the last one.
+    actor: watch::Receiver<Option<Actor<M>>>,
     recorder: Recorder,
     metrics: Arc<Metrics>,
     faults: Faults,
@@ -37,22 +38,22 @@ const REQUEST: Duration = Duration::from_secs(10);
 /// # Errors
 /// When the listener, a thread or an HTTP client cannot be had.
 pub async fn spawn<S: Service>(config: S, listener: TcpListener) -> io::Result<Handle<S::Machine>> {
-    let parts = Parts::of(&config)?;
-    let (recorder, metrics) = (parts.begun.recorder.clone(), Arc::clone(&parts.metrics));
-    let (faults, capture) = (parts.faults.clone(), parts.capture.clone());
-    let (ready, started) = oneshot::channel();
+    let (begun, parts) = (first(&config)?, Parts::of(&config));
+    let (recorder, shared) = (begun.recorder.clone(), parts.clone());
+    let (ready, mut actor) = watch::channel(None);
     let (name, is_secure) = (config.name(), config.tls().is_some());
     let thread = ServiceThread::spawn(&name, listener, move |listener, life| {
-        host(config, parts, listener, life, ready)
+        host(config, (begun, parts), listener, life, ready)
     })?;
-    match started.await {
-        Ok(actor) => Ok(Handle {
+    let started = actor.wait_for(Option::is_some).await.map(drop);
+    match started {
+        Ok(()) => Ok(Handle {
             thread,
             actor,
             recorder,
-            metrics,
-            faults,
-            capture,
+            metrics: shared.metrics,
+            faults: shared.faults,
+            capture: shared.capture,
             is_secure,
         }),
         Err(_ended) => {
@@ -76,9 +77,10 @@ pub async fn run<S: Service>(
         target = target.over_tls();
     }
     let _announced = config.monitoring().announce(&config.name(), target)?;
-    let parts = Parts::of(&config)?;
-    let (ready, _started) = oneshot::channel();
-    host(config, parts, listener, Life::until(shutdown), ready).await
+    let begun = (first(&config)?, Parts::of(&config));
+    // Nobody waits for it where the service is the whole process.
+    let (ready, _started) = watch::channel(None);
+    host(config, begun, listener, Life::until(shutdown), ready).await
 }
 
 /// Binds, says on the first line of stdout where, and serves until `shutdown`
@@ -100,31 +102,80 @@ pub async fn serve<S: Service>(
     run(config, listener, shutdown).await
 }
 
-struct Parts<M: JobHolder> {
-    begun: Begun<M>,
+/// What all lives of a service have in common.
+#[derive(Clone)]
+struct Parts {
     metrics: Arc<Metrics>,
     faults: Faults,
     capture: Capture,
 }
 
-impl<M: JobHolder> Parts<M> {
-    fn of<S: Service<Machine = M>>(config: &S) -> io::Result<Self> {
-        Ok(Parts {
-            begun: begin(config)?,
+impl Parts {
+    fn of(config: &impl Service) -> Self {
+        Parts {
             metrics: Arc::new(Metrics::new(config.labels(), incarnation())),
             faults: Faults::default(),
             capture: Capture::default(),
-        })
+        }
     }
 }
 
+fn first<S: Service>(config: &S) -> io::Result<Begun<S::Machine>> {
+    begin(config, Recorder::keeping(config.keep_events()))
+}
+
+/// Where the present life of a service is told of.
+type Ready<S> = watch::Sender<Option<Actor<<S as Service>::Machine>>>;
+
+/// Serves, in one life after the other where that is planned.
 async fn host<S: Service>(
-    config: S,
-    parts: Parts<S::Machine>,
+    mut config: S,
+    (mut begun, parts): (Begun<S::Machine>, Parts),
     listener: TcpListener,
     life: Life,
-    ready: oneshot::Sender<Actor<S::Machine>>,
+    ready: Ready<S>,
 ) -> io::Result<()> {
+    let (clock, recorder) = (config.clock(), begun.recorder.clone());
+    for crash in config.absences() {
+        // A run that goes on may have had it.
+        if crash.back <= clock.now() {
+            continue;
+        }
+        let (door, own) = (listener.try_clone()?, config.clone());
+        let crashed = clock.sleep_until(crash.at);
+        let lived = live(
+            own,
+            (begun, parts.clone()),
+            door,
+            (life.clone(), crashed),
+            &ready,
+        );
+        if !lived.await? {
+            return Ok(());
+        }
+        tokio::select! {
+            () = life.ended() => return Ok(()),
+            () = clock.sleep_until(crash.back) => {}
+        }
+        config.restart(crash.anew.unwrap_or_default());
+        // What has happened in earlier lives is known already.
+        begun = begin(&config, Recorder::keeping(0))?;
+        begun.recorder = recorder.clone();
+        recorder.set_lives(recorder.lives() + 1);
+    }
+    let never = std::future::pending();
+    live(config, (begun, parts), listener, (life, never), &ready).await?;
+    Ok(())
+}
+
+/// Serves in one life; whether that ended by a crash, with all that was not sent off.
+async fn live<S: Service>(
+    config: S,
+    (begun, parts): (Begun<S::Machine>, Parts),
+    listener: TcpListener,
+    (life, crashed): (Life, impl Future<Output = ()>),
+    ready: &Ready<S>,
+) -> io::Result<bool> {
     let address = listener.local_addr()?;
     let name = config.name();
     config.listening(&base_url(address, config.tls().is_some()));
@@ -137,7 +188,7 @@ async fn host<S: Service>(
         journal,
         life: memory,
         ..
-    } = parts.begun;
+    } = begun;
     let (log, clock) = (recorder.clone(), config.clock());
     let (actor, mut agent) = start(agent, journal, log, clock, Arc::clone(&transport));
     let companion = config.companion(&actor, &transport);
@@ -163,8 +214,7 @@ async fn host<S: Service>(
     let metrics = Arc::clone(&app.metrics);
     let router = router(app, parts.faults, parts.capture);
     let router = http::guarded(router, address, metrics);
-    // Nobody waits for it where the service is the whole process.
-    let _ = ready.send(actor);
+    ready.send_replace(Some(actor));
     let side_life = life.clone();
     let side = async {
         match side {
@@ -178,12 +228,19 @@ async fn host<S: Service>(
         // What nobody answers any more is not to be waited for.
         Err(panic) = &mut agent => return Err(broken(&name, panic)),
         Err(panic) = &mut companion => return Err(broken(&name, panic)),
+        () = crashed => {
+            companion.abort();
+            agent.abort();
+            // Whoever begins next has its journal.
+            let _ = agent.await;
+            return Ok(true);
+        }
     };
     // What the machine has said is still sent, within reason.
     let _ = tokio::time::timeout(http::GRACE, drain.drained()).await;
     config.farewell().await;
     companion.abort();
-    served.and(side)
+    served.and(side).map(|()| false)
 }
 
 /// A service of this name in which a task has panicked, or cannot go on.
@@ -196,6 +253,10 @@ fn broken(name: &str, panic: JoinError) -> io::Error {
 }
 
 impl<M: JobHolder> Handle<M> {
+    fn actor(&self) -> Option<Actor<M>> {
+        self.actor.borrow().clone()
+    }
+
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -223,7 +284,8 @@ impl<M: JobHolder> Handle<M> {
     /// Messages it could not deliver.
     #[must_use]
     pub fn undelivered(&self) -> Tally {
-        self.actor.undelivered()
+        self.actor()
+            .map_or_else(Tally::default, |actor| actor.undelivered())
     }
 
     /// Has what it answers about jobs kept from now on.
@@ -245,24 +307,29 @@ impl<M: JobHolder> Handle<M> {
     /// begins. A killed service has nothing more to say.
     pub async fn freeze(&self) {
         // A call is answered after everything before it has been handled.
-        let _ = self
-            .actor
-            .call(|machine, now| machine.handle(now, Freeze))
-            .await;
+        if let Some(actor) = self.actor() {
+            let freeze = actor.call(|machine, now| machine.handle(now, Freeze));
+            let _ = freeze.await;
+        }
     }
 
     /// Asks its machine something; the default when it has stopped or has too
     /// much to do.
     pub async fn ask<R: Default + Send + 'static>(&self, about: fn(&M) -> R) -> R {
-        let call = self.actor.call(move |machine, _| about(machine));
+        let Some(actor) = self.actor() else {
+            return R::default();
+        };
+        let call = actor.call(move |machine, _| about(machine));
         call.await.unwrap_or_default()
     }
 
     /// Waits until all it has said is delivered or has failed to be.
     pub async fn drained(&self) {
         // An empty call puts the machine's latest messages into the outbox.
-        if self.actor.call(|_, _| ()).await.is_ok() {
-            self.actor.drained().await;
+        if let Some(actor) = self.actor()
+            && actor.call(|_, _| ()).await.is_ok()
+        {
+            actor.drained().await;
         }
     }
 

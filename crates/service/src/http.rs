@@ -21,7 +21,7 @@ pub use extract::{Body, Path, Query, bytes, json_bytes, media_type};
 pub use guard::{guarded, is_loopback, is_of_another_origin, name_and_port};
 pub use metrics::{Labels, Metrics, Monitoring, Samples};
 pub use notify::{NotifyHosts, is_on_loopback};
-pub use query::{ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, ResourcesQuery};
+pub use query::{CancelQuery, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, ResourcesQuery};
 pub use serve::serve;
 pub use thread::{AnswerFault, Faults, Life, ServiceThread};
 

@@ -137,8 +137,8 @@ impl<A: Journaled> Begun<A> {
 }
 
 /// With an agent that knows nothing, or with what the journal of the service says.
-pub(crate) fn begin<S: Service>(config: &S) -> io::Result<Begun<S::Machine>> {
-    let (clock, recorder) = (config.clock(), Recorder::keeping(config.keep_events()));
+pub(crate) fn begin<S: Service>(config: &S, recorder: Recorder) -> io::Result<Begun<S::Machine>> {
+    let clock = config.clock();
     let machine = |life, born| config.machine(life, born);
     let Some(setup) = config.journal() else {
         return Ok(Begun::anew(recorder, clock.now(), machine));

@@ -25,7 +25,8 @@ use crate::http::{Capture, Faults, Labels, Metrics, Monitoring, Samples};
 use crate::tls::ServerTls;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use gridrig_core::agent::{JobHolder, Journaled, Participant};
+use gridrig_core::agent::{JobHolder, Journaled, Memory, Participant};
+use gridrig_core::faults::Restart;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, CallError, Driven, Recorder, RunClock, Transport};
 use gridrig_protocol::client::Client;
@@ -46,11 +47,12 @@ use utoipa_axum::router::OpenApiRouter;
 /// - What it is: [`name`](Self::name), [`clock`](Self::clock),
 ///   [`keep_events`](Self::keep_events), [`journal`](Self::journal), [`resumed`](Self::resumed),
 ///   [`tls`](Self::tls), [`routes`](Self::routes), [`faces`](Self::faces).
+/// - When it crashes by plan: [`absences`](Self::absences), [`restart`](Self::restart).
 /// - What it runs: [`machine`](Self::machine), [`transport`](Self::transport),
 ///   [`companion`](Self::companion).
 /// - What is seen of it: [`monitoring`](Self::monitoring), [`labels`](Self::labels),
 ///   [`observe`](Self::observe).
-pub trait Service: Sized + Send + Sync + 'static {
+pub trait Service: Clone + Send + Sync + 'static {
     /// What it runs.
     type Machine: JobHolder<Input: Serialize + DeserializeOwned>;
     /// How it sends.
@@ -72,6 +74,14 @@ pub trait Service: Sized + Send + Sync + 'static {
 
     /// It goes on with what its journal says: whoever else belongs to it is told.
     fn resumed(&self) {}
+
+    /// When it crashes by plan, and is there again, in order.
+    fn absences(&self) -> Vec<Restart> {
+        Vec::new()
+    }
+
+    /// It begins its next life, with this memory.
+    fn restart(&mut self, _memory: Memory) {}
 
     /// How it speaks TLS; `None` is plain HTTP.
     fn tls(&self) -> Option<&ServerTls> {

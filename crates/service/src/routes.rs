@@ -10,7 +10,7 @@ use crate::{App, Service, clock_samples, count_samples};
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use gridrig_core::agent::{Agent as _, Cancel, JobHolder};
+use gridrig_core::agent::{Agent as _, Handle, JobHolder, Journaled};
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
 use gridrig_drivers::real_time::Driven;
@@ -66,16 +66,22 @@ pub async fn show<S: Service>(
     Ok(Json(JobStatus::from(&view)))
 }
 
-/// Cancels a job. Whoever has one that is elsewhere is told to.
+/// Cancels a job by this request. Whoever has one that is elsewhere is told to.
 ///
 /// # Errors
 /// A problem document when nobody here knows it, it has ended otherwise, or the machine
 /// cannot be called.
-pub async fn cancel<S: Service>(app: &App<S>, id: u32) -> Result<JobStatus, ProblemResponse> {
-    let job = JobId(id);
+pub async fn cancel<S: Service, I: Clone + Send + 'static>(
+    app: &App<S>,
+    id: u32,
+    request: I,
+) -> Result<JobStatus, ProblemResponse>
+where
+    S::Machine: Handle<I> + Journaled<Input: From<I>>,
+{
     let call = app.call(move |machine, now| {
-        machine.handle(now, Cancel(job));
-        machine.view(job)
+        machine.handle(now, request);
+        machine.view(JobId(id))
     });
     let view = call.await?.ok_or_else(|| Problem::unknown_job(id))?;
     let status = JobStatus::from(&view);

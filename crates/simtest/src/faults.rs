@@ -92,6 +92,38 @@ impl<'a> Draw<'a> {
         }
     }
 
+    /// Peers are asked to remove jobs, cannot say that they have, and forget it: up to
+    /// so many times.
+    pub fn forgotten_removals(&mut self, plan: &mut FaultPlan, times: usize) {
+        let links = &self.scenario.grid.links;
+        for removal in self.scenario.cancellations.iter().take(times) {
+            if links.is_empty() {
+                return;
+            }
+            let link = pick(&mut self.rng, links);
+            let mut after = |most| {
+                let wait = self.rng.random_range(0..=most);
+                removal.at + SimDuration::from_millis(wait)
+            };
+            let (from, at) = (after(500), after(3_000));
+            let back = at + SimDuration::from_millis(200);
+            plan.outages.push(Outage {
+                of: link.provider.into(),
+                towards: Some(link.consumer.into()),
+                from,
+                until: back,
+                silent: false,
+                information: false,
+            });
+            plan.restarts.push(Restart {
+                broker: link.provider,
+                at,
+                back,
+                anew: Some(Memory::None),
+            });
+        }
+    }
+
     /// Something of any kind.
     fn any(&mut self, plan: &mut FaultPlan) {
         let silent = once_in(&mut self.rng, 2);

@@ -2,12 +2,17 @@
 
 use gridrig_core::agent::Memory;
 use gridrig_core::time::SimTime;
+use gridrig_drivers::faults::{FaultCounts, Faults};
 use gridrig_scenario::external::as_directory;
 use gridrig_service::{JournalSetup, last_instant};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How the names of journals end, and those of files beside them.
+const JOURNAL: &str = "journal";
+const FAULTS: &str = "faults";
 
 /// The journals of a run, which all end at one instant.
 #[derive(Clone, Debug)]
@@ -27,8 +32,8 @@ impl Journals {
     pub fn open(dir: &Path, run: &str) -> io::Result<Self> {
         std::fs::create_dir_all(dir)?;
         let mut journals = Self::of_run(dir, run);
-        for entry in std::fs::read_dir(dir)? {
-            journals.from = journals.from.max(last_instant(&entry?.path())?);
+        for path in journals.files(JOURNAL)? {
+            journals.from = journals.from.max(last_instant(&path)?);
         }
         Ok(journals)
     }
@@ -50,10 +55,44 @@ impl Journals {
         self.from
     }
 
+    fn files(&self, kind: &str) -> io::Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(&self.dir)? {
+            files.push(entry?.path());
+        }
+        files.retain(|path| path.extension().is_some_and(|it| it == kind));
+        Ok(files)
+    }
+
+    /// From now on what goes wrong by plan, in the process of this participant, is noted
+    /// beside its journal.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub fn note(&self, planned: &Faults, name: &str) -> io::Result<()> {
+        planned.note_in(&self.path(name, FAULTS))
+    }
+
+    /// How often something has gone wrong by plan, in all processes and lives.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn fault_counts(&self) -> io::Result<FaultCounts> {
+        let mut counts = FaultCounts::default();
+        for path in self.files(FAULTS)? {
+            counts.add_noted(&path)?;
+        }
+        Ok(counts)
+    }
+
+    fn path(&self, name: &str, kind: &str) -> PathBuf {
+        self.dir.join(format!("{}.{kind}", as_directory(name)))
+    }
+
     /// The journal of a participant with this name.
     pub(super) fn of(&self, name: &str) -> JournalSetup {
         JournalSetup {
-            path: self.dir.join(as_directory(name) + ".journal"),
+            path: self.path(name, JOURNAL),
             memory: Memory::Journal,
             of: format!("{name} of {}", self.run),
             clock_stands: true,

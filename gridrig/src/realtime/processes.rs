@@ -84,7 +84,7 @@ pub async fn run_in_processes(
     outcome.broke_off = broke_off;
     let restarted = recalled.restarted.iter();
     let restarted = list(restarted.map(|(name, times)| format!("{name} ({times})")));
-    let note = format!("restarted: services went on from their journals: {restarted}");
+    let note = format!("restarted: services were restarted: {restarted}");
     outcome.restarted = Some(note).filter(|_| !restarted.is_empty());
     Ok(outcome)
 }

@@ -47,8 +47,11 @@ pub fn serve(order: &str) -> Result<(), Failure> {
         load: &load,
         tolerance: tolerance(scenario.clock),
     };
-    let mut real = real_options(&start, &RunOptions::default())?;
-    real.journals = Some(running.journals());
+    let mut real = real_options(&start, &RunOptions::default(), &order.service)?;
+    let journals = running.journals();
+    let noted = journals.note(&real.planned, &order.service);
+    noted.map_err(Failure::run)?;
+    real.journals = Some(journals);
     let clock = RunClock::started(order.start, real.speed);
     let configs = Configs::of(&grid, &real, clock, &order.urls)?;
     let runtime = tokio::runtime::Runtime::new().map_err(Failure::run)?;

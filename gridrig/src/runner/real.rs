@@ -4,19 +4,23 @@ use super::{Executed, Gap, Observation, RunOptions, Running, Start, wait_for_sto
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::realtime::{
-    Fault, FaultKind, Listener, RealOptions, ServiceId, recall, run_in_processes, run_real,
-    slurm_setup,
+    Fault, FaultKind, Journals, Listener, RealOptions, ServiceId, recall, run_in_processes,
+    run_real, slurm_setup, workdir,
 };
 use crate::scenario::{Clock, Scenario};
 use anyhow::{Context as _, anyhow};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::faults::Faults;
+use gridrig_drivers::faults::{FaultCounts, Faults};
 use gridrig_emulator::lrms::slurm;
 use gridrig_replayer::correlate::Correlation;
 use gridrig_replayer::player::Unseen;
 use std::collections::BTreeMap;
+use std::io;
+
+/// Who hands the jobs over, among the participants of a run.
+const CLIENT: &str = "client";
 
 /// A start this much later than the job was queued is a timer's lateness, not
 /// a wait for processors: wall time, before it is multiplied by the speed.
@@ -30,7 +34,7 @@ pub(super) fn execute(
     mut running: Option<&mut Running>,
 ) -> Result<Executed, Failure> {
     let (scenario, grid) = (start.scenario, start.grid);
-    let mut real = real_options(start, options)?;
+    let mut real = real_options(start, options, CLIENT)?;
     let runtime = tokio::runtime::Runtime::new().map_err(Failure::run)?;
     if let Some(watching) = &mut watching {
         real.listener = Listener::open();
@@ -39,6 +43,16 @@ pub(super) fn execute(
     if let Some(running) = &mut running {
         real.run_id = running.id().to_owned();
         real.journals = Some(running.begin(start.load)?);
+    }
+    // Brokers that are restarted have journals in any case.
+    let scratch = real.planned.restarts() && real.journals.is_none();
+    let scratch = scratch.then(workdir).transpose().map_err(Failure::run)?;
+    if let Some(dir) = &scratch {
+        real.journals = Some(Journals::of_run(dir.path(), &real.run_id));
+    }
+    if let Some(journals) = &real.journals {
+        let noted = journals.note(&real.planned, CLIENT);
+        noted.map_err(Failure::run)?;
     }
     let mut now = SimTime::ZERO;
     let observe = |p: gridrig_replayer::player::Progress| {
@@ -91,7 +105,7 @@ pub(super) fn execute(
         is_cut,
         lost: !outcome.unfinished.is_empty(),
         faults: outcome.faults,
-        fault_counts: real.planned.counts(),
+        fault_counts: fault_counts(&real).map_err(Failure::run)?,
         notes,
         gaps,
         said: outcome.said,
@@ -100,10 +114,19 @@ pub(super) fn execute(
     })
 }
 
+/// How often planned faults have struck, in whichever process.
+fn fault_counts(real: &RealOptions) -> io::Result<Option<FaultCounts>> {
+    match (&real.journals, real.planned.counts()) {
+        (Some(journals), Some(_)) => journals.fault_counts().map(Some),
+        (_, counts) => Ok(counts),
+    }
+}
+
 /// How the run is to be done.
 pub(super) fn real_options(
     start: &Start<'_>,
     options: &RunOptions,
+    participant: &str,
 ) -> Result<RealOptions, Failure> {
     let (scenario, grid) = (start.scenario, start.grid);
     let speed = match scenario.clock {
@@ -124,7 +147,8 @@ pub(super) fn real_options(
     }
     real.lrms = real_lrms(scenario, grid)?;
     if let Some(plan) = scenario.fault_plan() {
-        real.planned = Faults::new(plan, scenario.seed);
+        // Each process draws for itself.
+        real.planned = Faults::new(plan, scenario.seed, &format!("faults.{participant}"));
     }
     real.monitoring = options.monitoring.clone();
     real.external = scenario.external.clone();

@@ -207,11 +207,36 @@ fn services_in_real_time_meet_the_same_plan() {
     let checked = run(&["check", &bench.path("s.toml"), "--clock", "real"]);
     let warning = "warning [no-sessions]: links with protocol = \"native\"";
     assert!(stdout(&checked).contains(warning), "{}", stdout(&checked));
-    let restart = "--set=faults.restarts=[{ broker = \"a\", until = \"1min\" }]";
-    let refused = bench.run(&["--clock", "real", restart]);
-    expect_code(&refused, 2);
-    let expected = "expected no restarts with clock = \"real\"";
-    assert!(stderr(&refused).contains(expected), "{}", stderr(&refused));
+}
+
+/// Threads of one process, and processes of their own.
+#[test]
+fn brokers_are_restarted_by_one_plan_in_both_clocks_and_every_job_ends_once() {
+    let _alone = alone();
+    let restart = |broker: &str, from: u32, memory: &str| {
+        let until = from + 20;
+        format!(
+            "[[faults.restarts]]\nbroker = \"{broker}\"\nfrom = \"{from}s\"\n\
+             until = \"{until}s\"\nmemory = \"{memory}\"\n"
+        )
+    };
+    let restarts = [("a", 30, "none"), ("b", 60, "journal"), ("a", 90, "kept")];
+    let restarts = restarts.map(|(broker, from, memory)| restart(broker, from, memory));
+    let faults = format!("[[faults.links]]\nloss = 0.05\n{}", restarts.concat());
+    let jobs: Vec<_> = (0..20).map(|k| (6 * k, 10, 2)).collect();
+    let scenario = PAIR.replace("\"round-robin\", \"free-node\"", "\"round-robin\"");
+    let bench = Bench::new(&format!("{scenario}\n{faults}"), &jobs);
+    let sets = ["--set=run.speed=40", "--set=link.protocol=json"];
+    for clock in [&["virtual"][..], &["real"], &["real", "--processes"]] {
+        let words = [&["--json", "--force", "--clock"][..], clock, &sets].concat();
+        let output = bench.run(&words);
+        expect_code(&output, 0);
+        let run = &json(&output)["runs"][0];
+        assert_eq!(run["audit"], "ok", "{clock:?} {run}");
+        assert_eq!(run["jobs"]["completed"], 20, "{clock:?} {run}");
+        assert_eq!(counts(run)["restarts"], 3, "{clock:?} {run}");
+        assert!(counts(run)["lost"] > 0, "{clock:?} {run}");
+    }
 }
 
 #[test]

@@ -185,7 +185,7 @@ fn the_jobs_of_a_real_lrms_end_once_however_they_end() {
         .sum();
     assert_eq!(held, 6);
     // Cancelled here, it is cancelled there too, and the next may start.
-    let cancelled = face.runtime.block_on(face.client.cancel(&url, first));
+    let cancelled = face.runtime.block_on(face.client.cancel(&url, first, None));
     assert_eq!(cancelled.unwrap().state, "cancelled");
     face.wait_for(second, "running");
     face.wait_for(third, "completed");

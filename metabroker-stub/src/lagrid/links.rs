@@ -157,6 +157,17 @@ impl Links {
         }))
     }
 
+    /// The same in the next life of this broker: none of them is open.
+    #[must_use]
+    pub fn next_life(&self) -> Self {
+        let Some(first) = self.iter().next() else {
+            return Links::default();
+        };
+        let setups = self.iter().map(|link| (link.domain, link.setup.clone()));
+        let names = (&*first.here, &first.names);
+        Links::new(names, incarnation(), &first.client, setups.collect())
+    }
+
     /// Says under which base URL peers reach this broker; the first word
     /// counts.
     pub fn set_address(&self, url: &str) {

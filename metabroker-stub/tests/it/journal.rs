@@ -2,6 +2,9 @@
 
 use super::*;
 use gridrig_core::agent::Memory;
+use gridrig_core::faults::{FaultPlan, Restart};
+use gridrig_core::time::SimTime;
+use gridrig_drivers::faults::{FaultCounts, Faults};
 use gridrig_service::JournalSetup;
 use std::io::Write as _;
 use std::path::Path;
@@ -75,6 +78,52 @@ async fn a_broker_goes_on_with_its_journal_or_forgets_and_still_tells_its_events
         assert_eq!(ask(&next, "GET", "/v1/jobs/7", None).await.0, 404);
         assert_eq!(told(&next).await, (1, json!(lives)));
         next.stop().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_broker_crashes_by_plan_and_is_there_again_with_its_journal_or_without_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    for (memory, expected) in [(Memory::Journal, 200), (Memory::None, 404)] {
+        let restart = Restart {
+            broker: DomainId(0),
+            at: SimTime::from_nanos(10_000_000),
+            back: SimTime::from_nanos(30_000_000),
+            anew: Some(memory),
+        };
+        let plan = FaultPlan {
+            restarts: vec![restart],
+            ..FaultPlan::default()
+        };
+        let faults = Faults::new(plan, 1, "faults");
+        let noted = dir.path().join(memory.name());
+        faults.note_in(&noted).unwrap();
+        let clock = RunClock::waiting(Decimal::ONE);
+        let path = dir.path().join(format!("{}.journal", memory.name()));
+        let mut config = keeping(&path, Memory::Journal, clock);
+        config.faults = faults.clone();
+        // It is not known yet when the clock begins.
+        config.journal.as_mut().unwrap().clock_stands = true;
+        let broker = begin(config).await.unwrap();
+        let job = json!({"key": "run/0/7/0", "id": 7, "processors": 2, "run_time": "60s"});
+        assert_eq!(ask(&broker, "POST", "/v1/jobs", Some(job)).await.0, 201);
+        clock.begin_in(Duration::ZERO);
+        let is_there = || faults.counts().unwrap().restarted == 1;
+        for _ in 0..12_000 {
+            match is_there() {
+                true => break,
+                false => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+        assert!(is_there());
+        // Whoever comes before it listens waits.
+        let known = ask(&broker, "GET", "/v1/jobs/7", None).await.0;
+        assert_eq!(known, expected, "{memory:?}");
+        assert_eq!(told(&broker).await, (1, json!(2)));
+        broker.stop().await.unwrap();
+        let mut counts = FaultCounts::default();
+        counts.add_noted(&noted).unwrap();
+        assert_eq!(counts, faults.counts().unwrap());
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use std::path::Path;
 
-/// Set to write the file anew instead of comparing it.
+/// Set to write the file instead of comparing it.
 const BLESS: &str = "GRIDRIG_BLESS";
 
 #[test]

@@ -94,3 +94,41 @@ async fn an_unknown_peer_cannot_forward() {
             .starts_with("field from = \"5\"")
     );
 }
+
+#[tokio::test]
+async fn a_peer_without_a_session_says_that_it_is_drained_and_gets_no_jobs_until_its_end() {
+    let peer = stub_lrms().await;
+    let broker = start(SOON, NOWHERE, &peer).await;
+    let tell = async |name: &str, until_ns: u64| {
+        let change = json!({"draining": true, "until_ns": until_ns});
+        let path = format!("/v1/peers/{name}/drain");
+        ask(&broker, "POST", &path, Some(change)).await
+    };
+    assert_eq!(tell("b", u64::MAX).await.0, 204);
+    // Only b has so many processors.
+    ask(&broker, "POST", "/v1/jobs", Some(job(0, 8))).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    wait_for(&broker, 0, "queued").await;
+    assert_eq!(tell("b", 1).await.0, 204);
+    let sent = wait_for(&broker, 0, "sent").await;
+    assert_eq!(sent["sent_to"]["kind"], "broker");
+    let (status, problem) = tell("c", 1).await;
+    assert_eq!((status, &problem["code"]), (404, &"unknown-peer".into()));
+}
+
+/// Over a cycle of links a job is here twice: each request is about the visit of
+/// whoever makes it.
+#[tokio::test]
+async fn a_peer_that_has_a_job_cancelled_says_who_it_is() {
+    let broker = start_idle().await;
+    let mut forwarded = job(7, 2);
+    forwarded["from"] = 1.into();
+    forwarded["hop"] = 1.into();
+    ask(&broker, "POST", "/v1/jobs", Some(forwarded)).await;
+    let cancel =
+        async |from: &str| ask(&broker, "DELETE", &format!("/v1/jobs/7{from}"), None).await;
+    let (status, problem) = cancel("?from=5").await;
+    assert_eq!((status, &problem["code"]), (422, &"invalid".into()));
+    let (status, job) = cancel("?from=1").await;
+    assert_eq!((status, &job["state"]), (200, &"cancelled".into()));
+}

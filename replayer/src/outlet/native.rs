@@ -61,7 +61,7 @@ impl Outlet for Native {
 
     fn cancel(&self, job: JobId) -> Answer<'_> {
         Box::pin(async move {
-            let removed = self.client.cancel(&self.url, job.0).await;
+            let removed = self.client.cancel(&self.url, job.0, None).await;
             removed.map(drop).map_err(TransportError::from)
         })
     }

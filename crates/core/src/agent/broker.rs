@@ -89,6 +89,8 @@ impl BrokerAgent {
                 store: JobStore::new(setup.keep_ended, naming),
                 now: SimTime::ZERO,
                 under_way: BTreeMap::new(),
+                unsure: BTreeSet::new(),
+                to_remove: BTreeSet::new(),
                 taken_in: BTreeMap::new(),
                 domains: setup.names.domains(),
                 next_id: EnvelopeId::first(setup.incarnation),

@@ -1,7 +1,7 @@
 //! Jobs that are to be removed: where they wait, while their data leaves, or
 //! wherever they were sent.
 
-use super::Broker;
+use super::{Broker, Held};
 use crate::agent::{BrokerSends, Cx, FromBroker};
 use crate::event::{Event, EventKind};
 use crate::ids::{DomainId, JobId};
@@ -9,20 +9,36 @@ use crate::message::{EndState, JobEnd, Target};
 use crate::time::{SimDuration, SimTime, transfer_time};
 
 impl Broker {
-    /// Removes a job: here if it still waits, else wherever it was sent.
-    /// `false` if it is not known here (any more).
+    /// Removes a job on behalf of whoever brought it, or of a client: here if it
+    /// still waits, else wherever it was sent. `false` if it is not known here (any
+    /// more).
+    ///
+    /// Over a cycle of links a job may be here several times. The request goes the
+    /// way that the job has gone, visit by visit, so that nobody on the way brings
+    /// the job again, to a broker that has forgotten it, as one that is wanted.
     ///
     /// A request that crosses a refusal is not lost: the job ends when it comes
     /// back. One that comes again is not sent on again: over a cycle of links, where
     /// the job never arrived at the last of them, it would go round for ever.
-    pub(crate) fn cancel(&mut self, cx: &mut impl Cx<BrokerSends>, job: JobId) -> bool {
+    pub(crate) fn cancel(
+        &mut self,
+        cx: &mut impl Cx<BrokerSends>,
+        job: JobId,
+        by: Option<DomainId>,
+    ) -> bool {
+        self.now = cx.now();
+        let Some(arrival) = self.visit_to_remove(job, by) else {
+            return false;
+        };
+        let latest = self.jobs.get(&job);
+        let is_latest = latest.is_some_and(|held| held.arrival == arrival);
         // A request would overtake data that is on its way: that is stopped.
-        let stopped = self.is_leaving(cx.now(), job) && cx.recall(job);
-        let Some(held) = self.jobs.get_mut(&job) else {
+        let stopped = is_latest && self.is_leaving(cx.now(), job) && cx.recall(job);
+        let asked = Event::new(EventKind::CancelRequested, job, self.config.domain);
+        let Some(held) = self.visits_mut(job).find(|held| held.arrival == arrival) else {
             return false;
         };
         if !held.unwanted {
-            let asked = Event::new(EventKind::CancelRequested, job, self.config.domain);
             cx.emit(cx.now(), asked);
         }
         if stopped {
@@ -33,20 +49,38 @@ impl Broker {
         held.unwanted = true;
         let sent = held.sent;
         let followed = std::mem::replace(&mut held.followed, sent.is_some());
-        // A job that was here before comes back to each visit in its turn.
-        for held in self.earlier.get_mut(&job).into_iter().flatten() {
-            held.unwanted = true;
+        match sent {
+            None if is_latest => self.end_unwanted(cx, job),
+            Some(to) if !followed => {
+                let due = cx.now() + self.config.latency(to);
+                self.post(cx, due, FromBroker::removes(to, job));
+            }
+            _ => {}
         }
-        let Some(to) = sent else {
-            self.end_unwanted(cx, job);
-            return true;
-        };
-        if followed {
-            return true;
-        }
-        let due = cx.now() + self.config.latency(to);
-        self.post(cx, due, FromBroker::removes(to, job));
         true
+    }
+
+    /// All visits of a job, the earliest first.
+    pub(super) fn visits(&self, job: JobId) -> impl DoubleEndedIterator<Item = &Held> {
+        let earlier = self.earlier.get(&job).into_iter().flatten();
+        earlier.chain(self.jobs.get(&job))
+    }
+
+    /// The same, to change them.
+    pub(super) fn visits_mut(&mut self, job: JobId) -> impl DoubleEndedIterator<Item = &mut Held> {
+        let earlier = self.earlier.get_mut(&job).into_iter().flatten();
+        earlier.chain(self.jobs.get_mut(&job))
+    }
+
+    /// Which visit is meant, by its arrival, when a job is to be removed for this
+    /// peer, or a client: the first that is from there and was not followed yet. What
+    /// never came from a client is removed for it all the same.
+    fn visit_to_remove(&self, job: JobId, by: Option<DomainId>) -> Option<u64> {
+        let is_its = |held: &&Held| held.route.from == by;
+        let any = by.is_none() && !self.visits(job).any(|held| is_its(&held));
+        let its = || self.visits(job).filter(|held| any || is_its(held));
+        let open = its().find(|held| !held.followed || held.sent.is_none());
+        open.or_else(|| its().next_back()).map(|held| held.arrival)
     }
 
     /// Whether the data of a job is still on its way out to a peer.
@@ -65,6 +99,12 @@ impl Broker {
     #[must_use]
     pub fn is_unwanted(&self, job: JobId) -> bool {
         self.jobs.get(&job).is_some_and(|held| held.unwanted)
+    }
+
+    /// The same of a visit with so many forwards.
+    pub(crate) fn is_unwanted_at(&self, job: JobId, hop: u32) -> bool {
+        let mut visits = self.visits(job);
+        visits.any(|held| held.route.hop == hop && held.unwanted)
     }
 
     /// A job that is to be removed is here.

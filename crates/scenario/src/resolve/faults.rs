@@ -1,10 +1,10 @@
 //! What goes wrong: services that there are, times in their order.
 
 use super::Context;
+use crate::ScenarioError;
 use crate::document::{Between, Distribution, Document, Failures, LinkFaults, MemoryName, Run};
 use crate::faults;
 use crate::value::{At, Duration, PartyText, Probability, Str, Written, or};
-use crate::{ClockName, ScenarioError};
 use gridrig_core::agent::Memory;
 use gridrig_core::event::Party;
 use gridrig_core::faults::{Chance, LinkFaults as OnLinks, Outage, Rates, Restart, Scope};
@@ -25,7 +25,6 @@ impl Context<'_> {
         raw: &Document,
         grid: &Grid,
         is_external: bool,
-        clock: ClockName,
     ) -> Result<Option<faults::Faults>, ScenarioError> {
         let Some(table) = &raw.faults else {
             return Ok(None);
@@ -61,8 +60,6 @@ impl Context<'_> {
             faults.outages.push((one, failures));
         }
         for restart in raw.restarts.iter().flatten() {
-            let expected = "no restarts with clock = \"real\": only virtual time restarts brokers";
-            self.check(clock == ClockName::Virtual, &restart.span(), expected)?;
             let (span, restart) = (restart.span(), restart.get());
             let name = "the domain whose broker crashes";
             let broker = self.required(&restart.broker, &span, "broker", name)?;

@@ -67,6 +67,15 @@ impl EndsQuery {
 /// Ends on one page.
 pub const ENDS_PAGE: usize = 1000;
 
+/// Which peer has a job cancelled that it has forwarded.
+#[derive(Clone, Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct CancelQuery {
+    /// Its domain; left out by clients.
+    pub from: Option<u16>,
+}
+
 /// Which events are to be given.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -30,6 +30,7 @@ struct Visit {
     sent_to: Option<Target>,
     /// To be removed, wherever it is.
     unwanted: bool,
+    followed: bool,
     refused_by: Vec<Target>,
 }
 
@@ -64,8 +65,8 @@ pub(super) enum Removal {
     Unknown,
     /// It waited here and is gone.
     Done,
-    /// It was sent there.
-    Follow(Target),
+    /// It was sent there, and whether that was the last that was done with it here.
+    Follow(Target, bool),
 }
 
 /// A broker kept as plain lists.
@@ -148,6 +149,7 @@ impl<'a> RefBroker<'a> {
             settled: way.settled,
             sent_to: None,
             unwanted: false,
+            followed: false,
             refused_by: Vec::new(),
         });
     }
@@ -192,23 +194,33 @@ impl<'a> RefBroker<'a> {
         Some(self.visits.remove(index).from)
     }
 
-    /// A request to remove the job. One that waits here is forgotten only by
-    /// [`RefBroker::ended`].
-    pub(super) fn remove(&mut self, job: JobId) -> Removal {
-        for visit in &mut self.visits {
-            visit.unwanted |= visit.spec.id == job;
-        }
-        match self.latest(job).map(|index| self.visits[index].sent_to) {
-            None => Removal::Unknown,
-            Some(None) => Removal::Done,
-            Some(Some(target)) => Removal::Follow(target),
+    /// A request to remove the job, of whoever brought it: it goes on to where the
+    /// first of its visits from there was sent that it has not followed yet. One that
+    /// waits here is forgotten only by [`RefBroker::ended`].
+    pub(super) fn remove(&mut self, job: JobId, by: Option<DomainId>) -> Removal {
+        let latest = self.latest(job);
+        let is_meant = |visit: &Visit| {
+            let is_its = visit.spec.id == job && visit.from == by;
+            is_its && !(visit.followed && visit.sent_to.is_some())
+        };
+        let Some(index) = self.visits.iter().position(is_meant) else {
+            return Removal::Unknown;
+        };
+        let visit = &mut self.visits[index];
+        visit.unwanted = true;
+        match visit.sent_to {
+            None => Removal::Done,
+            Some(target) => {
+                visit.followed = true;
+                Removal::Follow(target, latest == Some(index))
+            }
         }
     }
 
-    /// Whether the job has come back to be removed.
-    pub fn is_unwanted(&self, job: JobId) -> bool {
-        self.latest(job)
-            .is_some_and(|index| self.visits[index].unwanted)
+    /// Whoever brought the job, if it has come back to be removed.
+    pub fn unwanted_by(&self, job: JobId) -> Option<Option<DomainId>> {
+        let latest = &self.visits[self.latest(job)?];
+        latest.unwanted.then_some(latest.from)
     }
 
     /// Loads of one candidate's clusters, all of one instant.

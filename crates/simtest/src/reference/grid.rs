@@ -66,7 +66,7 @@ enum Kind {
 }
 
 enum What {
-    CancelAtBroker(DomainId, JobId),
+    CancelAtBroker(DomainId, JobId, Option<DomainId>),
     CancelAtCluster(ClusterId, JobId),
     Submit(JobId),
     ToBroker(DomainId, JobId, Option<DomainId>, RefWay),
@@ -126,7 +126,7 @@ impl<'a> Simulation<'a> {
             let job = cancellation.job;
             let entry = submissions[job.index()].entry;
             let what = match entry {
-                Entry::Domain(domain) => What::CancelAtBroker(domain, job),
+                Entry::Domain(domain) => What::CancelAtBroker(domain, job, None),
                 Entry::Cluster(cluster) => What::CancelAtCluster(cluster, job),
             };
             let key = simulation.key_of(entry, job);
@@ -231,7 +231,7 @@ impl<'a> Simulation<'a> {
 
     fn message(&mut self, now: SimTime, what: What) {
         match what {
-            What::CancelAtBroker(domain, job) => self.cancel_at_broker(now, domain, job),
+            What::CancelAtBroker(domain, job, by) => self.cancel_at_broker(now, domain, job, by),
             What::CancelAtCluster(cluster, job) => self.cancel_at_cluster(now, cluster, job),
             What::Submit(job) => self.submit(now, job),
             What::ToBroker(domain, job, from, way) => {
@@ -248,8 +248,8 @@ impl<'a> Simulation<'a> {
             }
             What::Back(domain, job, by, reason) => {
                 let back_to = self.brokers[domain.index()].refused(job, by, reason);
-                if self.brokers[domain.index()].is_unwanted(job) {
-                    self.cancel_at_broker(now, domain, job);
+                if let Some(from) = self.brokers[domain.index()].unwanted_by(job) {
+                    self.cancel_at_broker(now, domain, job, from);
                 } else if let Some(to) = back_to {
                     self.carry_out(now, domain, Decision::Refuse(job, to, reason));
                 }

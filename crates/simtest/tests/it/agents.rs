@@ -155,6 +155,14 @@ fn every_job_ends_once_when_brokers_are_started_anew_and_have_forgotten_it() {
 }
 
 #[test]
+fn every_job_ends_once_when_brokers_have_forgotten_that_they_removed_it() {
+    let counts = jobs_end_once(&FaultPlan::default(), |draw, plan| {
+        draw.forgotten_removals(plan, 3);
+    });
+    assert!(counts.restarted > 20, "{counts:?}");
+}
+
+#[test]
 fn every_job_ends_once_however_often_any_brokers_are_started_anew_with_their_journals() {
     let counts = jobs_end_once(&FaultPlan::default(), |draw, plan| {
         draw.stops(plan, 6, Some(Memory::Journal));

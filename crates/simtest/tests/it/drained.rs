@@ -4,7 +4,7 @@ use gridrig_core::agent::Memory;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::{Event, EventKind, EventSink};
-use gridrig_core::faults::{FaultPlan, Restart};
+use gridrig_core::faults::{Chance, FaultPlan, LinkFaults, Rates, Restart, Scope};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, JobSpec, Submission};
@@ -106,6 +106,35 @@ fn either_broker_may_be_restarted_meanwhile_and_nobody_is_shunned() {
         let go_on = |_, _| ControlFlow::Continue(());
         let outcome = run_with_faults(&grid(), &job(), &options, &plan, &mut seen, go_on);
         outcome.expect("no policy needs the truth");
+        waits(&seen);
+    }
+}
+
+/// It tells of its drain at every exchange, for three of them: one message or two may be
+/// lost.
+#[test]
+fn nobody_forwards_to_a_drained_broker_where_messages_between_brokers_are_lost() {
+    for seed in 0..20 {
+        let lossy = LinkFaults {
+            on: Scope::Brokers,
+            ..LinkFaults::everywhere(Rates {
+                lost: Chance::once_in(5),
+                ..Rates::default()
+            })
+        };
+        let plan = FaultPlan {
+            links: vec![lossy],
+            ..FaultPlan::default()
+        };
+        let options = Options {
+            seed,
+            ..Options::default()
+        };
+        let mut seen = Seen::default();
+        let go_on = |_, _| ControlFlow::Continue(());
+        let outcome = run_with_faults(&grid(), &job(), &options, &plan, &mut seen, go_on);
+        let (_, counts) = outcome.expect("no policy needs the truth");
+        assert!(counts.lost > 0, "seed {seed}");
         waits(&seen);
     }
 }

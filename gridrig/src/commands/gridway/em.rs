@@ -213,7 +213,7 @@ impl Inner {
 
     async fn cancel(&self, number: &str) -> Result<String, String> {
         let job = self.job(number).await?;
-        let status = self.known.client.cancel(&job.url, job.id).await;
+        let status = self.known.client.cancel(&job.url, job.id, None).await;
         status
             .map(|_| "-".to_owned())
             .map_err(|error| error.to_string())

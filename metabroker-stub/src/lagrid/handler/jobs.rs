@@ -4,7 +4,7 @@ use super::BrokerHandler;
 use crate::lagrid::deliver::update_of;
 use crate::lagrid::links::Link;
 use gridrig_core::agent::{
-    Arrival, BrokerAgent, Cancel, JobState as Stands, JobView, Pull, Received, Unexpected, Updated,
+    Arrival, BrokerAgent, JobState as Stands, JobView, Pull, Received, ToPeer, Unexpected, Updated,
 };
 use gridrig_core::event::MessageKind;
 use gridrig_core::ids::JobId;
@@ -81,9 +81,10 @@ impl Answers<CancelJob> for BrokerHandler {
     async fn answer(&self, caller: &Caller, request: CancelJob) -> Result<JobReport, Problem> {
         let link = self.admit(caller, &request.connection)?;
         let (domain, job) = (link.domain, JobId(request.job));
+        let cancel = Received::new(Target::Peer(domain), ToPeer::Cancel(job));
         let call = self.app.call(move |broker, now| {
             broker.view_for(domain, job)?;
-            broker.handle(now, Cancel(job));
+            let _ = broker.handle(now, cancel);
             broker.view_for(domain, job)
         });
         let view = call.await?;

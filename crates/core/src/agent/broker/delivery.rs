@@ -102,6 +102,9 @@ impl BrokerAgent {
             // sent again as well, for its end may have been told already.
             _ if sent.perhaps && self.partners.has(target) => {
                 sent.confirmed = false;
+                self.notes
+                    .unsure
+                    .insert((target, visit_before(&job, target)));
                 return;
             }
             // It is sent there again under its key, until that is answered, or the

@@ -58,7 +58,7 @@ impl Handle<Cancel> for BrokerAgent {
     type Answer = bool;
 
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, Cancel(job): Cancel) -> bool {
-        let known = self.remove(cx, job);
+        let known = self.remove(cx, job, None);
         self.settle();
         known
     }

@@ -53,8 +53,7 @@ impl Handle<Cancel> for Broker {
     type Answer = bool;
 
     fn handle(&mut self, cx: &mut impl Cx<BrokerSends>, Cancel(job): Cancel) -> bool {
-        self.now = cx.now();
-        self.cancel(cx, job)
+        self.cancel(cx, job, None)
     }
 }
 
@@ -68,7 +67,7 @@ impl Handle<Heard<'_>> for Broker {
     fn handle(&mut self, cx: &mut impl Cx<BrokerSends>, Told { from, said }: Heard<'_>) {
         match said {
             ToPeer::Forward(brought) => drop(self.handle(cx, brought)),
-            ToPeer::Cancel(job) => drop(self.handle(cx, Cancel(job))),
+            ToPeer::Cancel(job) => drop(self.cancel(cx, job, from.peer())),
             ToPeer::News(said) => self.handle(cx, Told { from, said }),
             ToPeer::Info(never) => match never {},
             ToPeer::Drain(until) => self.close_until(from, until),
@@ -85,7 +84,14 @@ impl Handle<Received<ToPeer>> for BrokerAgent {
         let envelope = heard.with(());
         match heard.said {
             ToPeer::Forward(job) => return Ok(self.handle(cx, *job).map(drop)?),
-            ToPeer::Cancel(job) => drop(self.handle(cx, Cancel(job))),
+            ToPeer::Cancel(job) => {
+                self.notes.now = self.notes.now.max(cx.now());
+                // Repeated, it would be taken for one about another visit.
+                if self.notes.store.hear(envelope.from.into(), envelope.id) {
+                    self.remove(cx, job, envelope.from.peer());
+                    self.settle();
+                }
+            }
             ToPeer::News(news) => drop(self.handle(cx, envelope.with(news))),
             ToPeer::Info(push) => {
                 let taken = self.handle(cx, envelope.with(push));

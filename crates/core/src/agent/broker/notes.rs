@@ -10,7 +10,7 @@ use crate::ids::{DomainId, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::message::{JobEnd, News, Route, Target};
 use crate::time::{SimDuration, SimTime, WallTime};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The jobs, names and keys that a broker remembers.
@@ -25,6 +25,11 @@ pub(super) struct Notes {
     /// often they had been forwarded when they came here, which tells the visits
     /// of one job apart.
     pub under_way: BTreeMap<(JobId, u32), UnderWay>,
+    /// Those of which a receiver has not answered for certain, and some of which it
+    /// has since: few, where all of them are many.
+    pub unsure: BTreeSet<(Target, (JobId, u32))>,
+    /// Jobs that receivers were to be asked to remove, some of them over since.
+    pub to_remove: BTreeSet<JobId>,
     /// Jobs of other domains that were handed to own clusters, by the domain
     /// at which they entered.
     pub taken_in: BTreeMap<Option<DomainId>, u64>,
@@ -56,6 +61,11 @@ impl UnderWay {
     /// Whether the receiver has the job, or may have it.
     pub fn is_there(&self) -> bool {
         self.confirmed || self.perhaps
+    }
+
+    /// Whether the receiver may have the job, and has not said so.
+    fn is_unsure(&self) -> bool {
+        self.perhaps && !self.confirmed
     }
 }
 
@@ -151,6 +161,30 @@ impl Notes {
         visit.is_none_or(|visit| name.is_none_or(|name| name == visit))
     }
 
+    /// The visits that are with this target, or on their way there.
+    pub fn visits_at(&self, target: Target) -> Vec<(JobId, u32)> {
+        let there = self
+            .under_way
+            .iter()
+            .filter(|(_, sent)| sent.target == target);
+        there.map(|(visit, _)| *visit).collect()
+    }
+
+    /// The visits of which this receiver has not answered for certain.
+    pub fn unsure_at(&mut self, target: Target) -> Vec<(JobId, u32)> {
+        let all = (target, (JobId(0), 0))..=(target, (JobId(u32::MAX), u32::MAX));
+        let is_unsure = |(_, visit): &(Target, (JobId, u32))| {
+            let sent = self.under_way.get(visit);
+            sent.is_some_and(|sent| sent.target == target && sent.is_unsure())
+        };
+        let all: Vec<_> = self.unsure.range(all).copied().collect();
+        let (unsure, answered): (Vec<_>, Vec<_>) = all.into_iter().partition(is_unsure);
+        for one in answered {
+            self.unsure.remove(&one);
+        }
+        unsure.into_iter().map(|(_, visit)| visit).collect()
+    }
+
     /// The visit in which the job was sent so, and is there still.
     pub fn sent_as(&mut self, job: &Arrival, target: Target) -> Option<&mut UnderWay> {
         let sent = self.under_way.get_mut(&visit_before(job, target))?;
@@ -188,7 +222,12 @@ impl Notes {
     /// A request to a receiver to remove a job: not while the job may still be on
     /// its way there, then it is asked when it has confirmed to have it.
     pub fn removes(&mut self, job: JobId, target: Target) -> Option<FromBroker> {
-        if let Some(sent) = self.sent_to(job, target) {
+        self.to_remove.insert(job);
+        let visits = self.under_way.range_mut((job, 0)..=(job, u32::MAX));
+        let its = visits.map(|(_, sent)| sent);
+        let its = its.filter(|sent| sent.target == target);
+        // Of several visits there, the first of which nothing was said yet.
+        if let Some(sent) = its.min_by_key(|sent| sent.told) {
             // This message would overtake one that carries data.
             if !sent.confirmed && (sent.perhaps || sent.has_data) {
                 return None;

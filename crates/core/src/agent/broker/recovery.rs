@@ -29,6 +29,13 @@ pub(super) struct Search {
     pub unwanted: bool,
 }
 
+impl Search {
+    /// The peer that has brought the job, or asks for it.
+    pub fn from(&self) -> Option<DomainId> {
+        self.arrival.route.and_then(|route| route.from)
+    }
+}
+
 /// So often somebody may be silent who is asked: half a second apart, that is
 /// five minutes.
 const SILENCES: u32 = 600;
@@ -193,7 +200,7 @@ impl BrokerAgent {
             self.bring_again(cx, target, child);
         }
         if search.unwanted {
-            self.remove(cx, job);
+            self.remove(cx, job, way.from);
         }
     }
 

@@ -1,37 +1,52 @@
 //! Jobs that are to be removed: stopped while their data is on its way, or
 //! followed to where they were sent, in an order that cannot lose the request.
 
+use super::notes::{Notes, UnderWay, visit_before};
 use super::{BrokerAgent, Reminder};
-use crate::agent::{Cancel, Cx};
+use crate::agent::Cx;
 use crate::conversation::{Arrival, FromBroker};
 use crate::envelope::Undelivered;
 use crate::ids::{DomainId, JobId};
 use crate::message::{EndState, JobEnd, Target};
 
 impl BrokerAgent {
-    /// Removes a job, here or wherever it was sent; `false` if it is not
-    /// known here (any more). One that is looked for is removed when it is known
-    /// where it is.
-    pub(super) fn remove(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId) -> bool {
-        let mut is_sought = false;
-        for search in self.searches_of(job).filter(|search| search.held) {
-            search.unwanted = true;
-            is_sought = true;
-        }
-        if is_sought {
+    /// Removes a job on behalf of this peer, or of a client, here or wherever it was
+    /// sent; `false` if it is not known here (any more). One that is looked for is
+    /// removed when it is known where it is.
+    pub(super) fn remove(
+        &mut self,
+        cx: &mut impl Cx<FromBroker>,
+        job: JobId,
+        by: Option<DomainId>,
+    ) -> bool {
+        if self.is_sought_for(job, |from| from == by) {
             return true;
         }
-        let known = self.inside(cx, Cancel(job));
+        let known = self.broker.cancel(&mut self.notes.writing(cx), job, by);
         if known {
             self.note_removed(job);
         }
-        known
+        known || (by.is_none() && self.is_sought_for(job, |_| true))
     }
 
-    /// A job has been found, or is here again: it may be one to be removed.
+    /// Whether a job is looked for that somebody of this kind has brought: it is then
+    /// removed when it is known where it is.
+    fn is_sought_for(&mut self, job: JobId, who: impl Fn(Option<DomainId>) -> bool) -> bool {
+        let mut is_sought = false;
+        for search in self.searches_of(job).filter(|search| search.held) {
+            if who(search.from()) {
+                search.unwanted = true;
+                is_sought = true;
+            }
+        }
+        is_sought
+    }
+
+    /// A job is here again: it may be one to be removed.
     pub(super) fn remove_unwanted(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId) {
         if self.broker.is_unwanted(job) {
-            self.remove(cx, job);
+            let by = self.broker.route(job).and_then(|route| route.from);
+            self.remove(cx, job, by);
         }
     }
 
@@ -55,12 +70,12 @@ impl BrokerAgent {
         job: &Arrival,
         target: Target,
     ) {
-        let job_id = job.spec.id;
+        let (job_id, hop) = visit_before(job, target);
         let missed = self
             .notes
             .sent_as(job, target)
             .is_some_and(|sent| !sent.told);
-        if missed && self.broker.is_unwanted(job_id) {
+        if missed && self.broker.is_unwanted_at(job_id, hop) {
             self.ask_to_remove(cx, job_id, target);
         }
     }
@@ -77,15 +92,18 @@ impl BrokerAgent {
     ) {
         use Undelivered::{Declined, NoAnswer};
         let is_partner = self.partners.has(target);
-        let Some(sent) = self.notes.sent_to(job, target) else {
-            return;
+        let is_answered = matches!(result, Ok(()) | Err(Declined(_)));
+        let mut is_there = false;
+        let unwanted = |sent: &&mut UnderWay| {
+            let (_, hop) = visit_before(&sent.job, target);
+            sent.target == target && self.broker.is_unwanted_at(job, hop)
         };
-        sent.perhaps_removed |= matches!(result, Ok(()) | Err(NoAnswer | Declined(_)));
-        if matches!(result, Ok(()) | Err(Declined(_))) {
-            return;
+        for sent in self.notes.visits_of(job).filter(unwanted) {
+            sent.perhaps_removed |= is_answered || result == Err(NoAnswer);
+            sent.told = is_answered || !is_partner;
+            is_there = true;
         }
-        sent.told = !is_partner;
-        if !is_partner {
+        if is_there && !is_answered && !is_partner {
             self.remind_of(cx, Reminder::Remove(target, job));
         }
     }
@@ -94,11 +112,22 @@ impl BrokerAgent {
     /// asked for earlier.
     pub(super) fn ask_again_to_remove(&mut self, cx: &mut impl Cx<FromBroker>, peer: DomainId) {
         let target = Target::Peer(peer);
-        let missed = self.notes.under_way.iter().filter(|((job, _), sent)| {
-            let there = sent.target == target && sent.confirmed;
-            there && !sent.told && self.broker.is_unwanted(*job)
+        let Notes {
+            to_remove,
+            under_way,
+            ..
+        } = &mut self.notes;
+        let mut missed = Vec::new();
+        to_remove.retain(|job| {
+            let mut visits = under_way.range((*job, 0)..=(*job, u32::MAX)).peekable();
+            let is_there = visits.peek().is_some();
+            let is_missed = |((_, hop), sent): &(&(JobId, u32), &UnderWay)| {
+                let there = sent.target == target && sent.confirmed;
+                there && !sent.told && self.broker.is_unwanted_at(*job, *hop)
+            };
+            missed.extend(visits.filter(is_missed).map(|_| *job));
+            is_there
         });
-        let missed: Vec<JobId> = missed.map(|((job, _), _)| *job).collect();
         for job in missed {
             self.ask_to_remove(cx, job, target);
         }

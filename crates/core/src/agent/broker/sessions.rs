@@ -38,7 +38,7 @@ pub enum SessionChange {
         /// The peer had been lost, or has been restarted: it is told the
         /// news that it has missed, and every job that is with it, or may be,
         /// is sent once more under its key. Whoever has it answers as before
-        /// and tells its end again; whoever has forgotten it takes it in anew.
+        /// and tells its end again; whoever has forgotten it takes it in.
         found: bool,
     },
     /// The peer shows that it lives: it is told the news that it has missed,
@@ -178,7 +178,8 @@ impl Handle<PeerSession> for BrokerAgent {
                 match found {
                     true => {
                         self.tell_missed(cx, peer);
-                        self.send_again(cx, Target::Peer(peer), |_| true)
+                        let all = self.notes.visits_at(Target::Peer(peer));
+                        self.send_again(cx, Target::Peer(peer), all)
                     }
                     false => 0,
                 }
@@ -188,9 +189,8 @@ impl Handle<PeerSession> for BrokerAgent {
                     partner.quiet += 1;
                 }
                 self.tell_missed(cx, peer);
-                self.send_again(cx, Target::Peer(peer), |sent| {
-                    sent.perhaps && !sent.confirmed
-                })
+                let unsure = self.notes.unsure_at(Target::Peer(peer));
+                self.send_again(cx, Target::Peer(peer), unsure)
             }
             SessionChange::Closed => {
                 self.set_roles(peer, Some(Roles::NONE));
@@ -263,34 +263,33 @@ impl BrokerAgent {
         self.ask_again_to_remove(cx, peer);
     }
 
-    /// Sends once more, under their keys, the jobs of which this is true and that
-    /// are with this target, or may be; answers how many there are. One whose data
+    /// Sends once more, under their keys, the jobs of these visits, which are with
+    /// this target, or may be; answers how many there are. One whose data
     /// is on its way still comes with it. What it may have removed it gets only if
     /// it has the job: where it has forgotten that, nobody knows.
     fn send_again(
         &mut self,
         cx: &mut impl Cx<FromBroker>,
         target: Target,
-        which: impl Fn(&UnderWay) -> bool,
+        visits: Vec<(JobId, u32)>,
     ) -> usize {
         let now = self.notes.now;
         let comes = |sent: &UnderWay| sent.has_data && sent.job.meant.is_some_and(|due| due > now);
-        let there = self.notes.under_way.values_mut();
-        let there = there.filter(|sent| sent.target == target && which(sent) && !comes(sent));
-        let jobs: Vec<Box<Arrival>> = there
-            .map(|sent| {
-                let mut job = sent.job.clone();
-                sent.perhaps_removed |= sent.told;
-                job.sought = sent.perhaps_removed;
-                sent.perhaps = true;
-                sent.confirmed = false;
-                sent.told = false;
-                job
-            })
-            .collect();
-        let count = jobs.len();
-        for job in jobs {
+        let mut count = 0;
+        for visit in visits {
+            let sent = self.notes.under_way.get_mut(&visit);
+            let Some(sent) = sent.filter(|sent| !comes(sent)) else {
+                continue;
+            };
+            let mut job = sent.job.clone();
+            sent.perhaps_removed |= sent.told;
+            job.sought = sent.perhaps_removed;
+            sent.perhaps = true;
+            sent.confirmed = false;
+            sent.told = false;
+            self.notes.unsure.insert((target, visit));
             self.bring_again(cx, target, job);
+            count += 1;
         }
         count
     }

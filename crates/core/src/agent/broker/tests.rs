@@ -86,19 +86,10 @@ fn deliver(broker: &mut Broker, envelope: Sent, result: Result<(), Undelivered>)
     broker.handle(millis(5200), Fate { envelope, result });
 }
 
-fn received<T>(from: Target, said: T) -> Received<T> {
-    Received {
-        from,
-        id: None,
-        meant: None,
-        said,
-    }
-}
-
 /// News of the end of job 0, from there.
 fn ended(from: Target, state: EndState) -> Received<News> {
     let end = JobEnd::without_run(JobId(0), state);
-    received(from, News::Ended(end))
+    Received::new(from, News::Ended(end))
 }
 
 fn state(broker: &Broker) -> JobState {
@@ -142,7 +133,7 @@ fn the_samples_of_one_exchange_reach_a_consumer_as_one_message() {
         let mut sample = LoadSample::idle(ClusterId(cluster), 4);
         sample.at = millis(at);
         let from = Target::Cluster(ClusterId(cluster));
-        let info = received(from, Push::from(vec![sample]));
+        let info = Received::new(from, Push::from(vec![sample]));
         let taken = broker
             .handle(millis(now), info)
             .map(|updated| updated.taken);
@@ -316,7 +307,7 @@ fn a_consumer_asks_a_peer_of_whose_load_it_has_heard_nothing_or_nothing_for_long
         full: true,
         samples: Vec::new(),
     };
-    let update = received(Target::Peer(DomainId(1)), said);
+    let update = Received::new(Target::Peer(DomainId(1)), said);
     broker.handle(millis(1000), update).unwrap();
     for _ in 1..10 {
         assert_eq!(asks(&mut broker, SessionChange::Answered), None);

@@ -127,7 +127,7 @@ impl<'a, S> Network<'a, S> {
         Network {
             now: SimTime::ZERO,
             agenda: Agenda::new(),
-            links: Links::new(plan.clone(), options.seed),
+            links: Links::new(plan.clone(), options.seed, "faults"),
             seen: vec![false; jobs],
             ended: 0,
             stopped: Vec::new(),

@@ -154,13 +154,7 @@ impl<S: EventSink> Agents<'_, S> {
             if let Some(link) = self.sessions.link(here, peer) {
                 link.answered(now);
             }
-            let update = Received {
-                from: Target::Peer(peer),
-                id: None,
-                meant: None,
-                said,
-            };
-            self.tell_broker(here, update);
+            self.tell_broker(here, Received::new(Target::Peer(peer), said));
         }
     }
 

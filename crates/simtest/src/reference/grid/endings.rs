@@ -10,29 +10,35 @@ use gridrig_core::message::Target;
 use gridrig_core::time::{SimDuration, SimTime};
 
 impl Simulation<'_> {
-    pub(super) fn cancel_at_broker(&mut self, now: SimTime, domain: DomainId, job: JobId) {
-        match self.brokers[domain.index()].remove(job) {
+    pub(super) fn cancel_at_broker(
+        &mut self,
+        now: SimTime,
+        domain: DomainId,
+        job: JobId,
+        by: Option<DomainId>,
+    ) {
+        match self.brokers[domain.index()].remove(job, by) {
             Removal::Unknown => {}
             Removal::Done => {
                 let by = Party::Broker(domain);
                 self.trails.note(now, job, Step::Cancelled(by));
                 self.news_at_broker(now, domain, job);
             }
-            Removal::Follow(Target::Cluster(cluster)) => {
+            Removal::Follow(Target::Cluster(cluster), _) => {
                 let at = after(now, self.lrms_latency(domain));
                 let key = self.key_of(Entry::Cluster(cluster), job);
                 let what = What::CancelAtCluster(cluster, job);
                 self.add(at, Kind::Cancellation, key, what);
             }
-            Removal::Follow(Target::Peer(_)) if self.stop_data(now, domain, job) => {
+            Removal::Follow(Target::Peer(_), true) if self.stop_data(now, domain, job) => {
                 let by = Party::Broker(domain);
                 self.trails.note(now, job, Step::Cancelled(by));
                 self.news_at_broker(now, domain, job);
             }
-            Removal::Follow(Target::Peer(peer)) => {
+            Removal::Follow(Target::Peer(peer), _) => {
                 let at = after(now, self.link_latency(domain, peer));
                 let key = self.key_of(Entry::Domain(peer), job);
-                let what = What::CancelAtBroker(peer, job);
+                let what = What::CancelAtBroker(peer, job, Some(domain));
                 self.add(at, Kind::Cancellation, key, what);
             }
         }

@@ -113,6 +113,45 @@ fn a_request_that_comes_again_is_followed_once_until_touch_is_lost() {
     assert_eq!(again(&mut broker), (true, 0));
 }
 
+/// Ended here at once, the job would be brought again by the peer in between, if that
+/// cannot be told and this broker forgets it: then it would run.
+#[test]
+fn a_request_follows_a_job_that_has_come_by_twice_along_its_way() {
+    let (mut broker, envelope) = forwarding(0);
+    deliver(&mut broker, envelope, Ok(()));
+    let spec = JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(9));
+    let back = Arrival {
+        id: Some(JobId(0)),
+        route: Some(Route {
+            from: Some(DomainId(1)),
+            hop: 2,
+            ..Route::entering(DomainId(0))
+        }),
+        ..Arrival::of(spec)
+    };
+    broker.handle(millis(5300), back).unwrap();
+    for requests in [1, 0] {
+        assert!(broker.handle(millis(5400), Cancel(JobId(0))));
+        assert!(matches!(state(&broker), JobState::Queued { .. }));
+        assert_eq!(cancels(&mut broker), requests);
+    }
+    let request = Received {
+        id: Some(EnvelopeId {
+            incarnation: 1,
+            number: 1,
+        }),
+        ..Received::new(B, ToPeer::Cancel(JobId(0)))
+    };
+    for news in [1, 0] {
+        broker.handle(millis(5500), request.clone()).unwrap();
+        assert_eq!(broker.envelopes().len(), news);
+    }
+    // What is left is the visit before.
+    assert!(matches!(state(&broker), JobState::Sent { to: B }));
+    broker.handle(millis(5600), ended(B, EndState::Cancelled));
+    assert!(is_cancelled(&broker));
+}
+
 #[test]
 fn a_job_that_is_refused_while_the_request_travels_ends_as_it_comes_back() {
     let (mut broker, envelope) = forwarding(0);
@@ -123,7 +162,7 @@ fn a_job_that_is_refused_while_the_request_travels_ends_as_it_comes_back() {
         reason: Reason::AllRefused,
         visit: None,
     };
-    broker.handle(millis(5310), received(B, refused));
+    broker.handle(millis(5310), Received::new(B, refused));
     assert!(is_cancelled(&broker));
     assert_eq!((broker.published(), broker.next_due()), (1, None));
 }
