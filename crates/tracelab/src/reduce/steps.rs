@@ -28,7 +28,10 @@ fn reduce(mut trace: Loaded, spec: &WorkloadSpec) -> Result<Reduced, TraceError>
     let made_by = match Provenance::of(&trace.header) {
         Some(Ok(provenance)) => Some(provenance),
         Some(Err(problem)) => {
-            trace.warnings.push(format!("{}: {problem}", trace.file));
+            trace.warnings.push(format!(
+                "{}: {problem}; the trace is treated as one that was not reduced",
+                trace.file
+            ));
             None
         }
         None => None,
