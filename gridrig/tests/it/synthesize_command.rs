@@ -51,7 +51,11 @@ fn a_look_alike_is_made_again_from_its_model_alone() {
     ]);
     assert_eq!(made["recurring_jobs"], 0);
     assert_eq!(made["jobs"], 480);
-    assert!(fs::metadata(&model).unwrap().len() < 50_000);
+    let behaviour = &made["behaviour"];
+    assert_eq!(behaviour["queueing"][0]["discipline"], "easy-backfill");
+    assert_eq!(behaviour["queueing"][1]["discipline"], "fcfs");
+    let [source, generated] = [0, 1].map(|at| &behaviour["weeks_above"][at]);
+    assert_eq!(source, generated);
     json(&["model", text(&model), "--out", text(&second)]);
     let jobs = |path: &Path| -> Vec<String> {
         let swf = fs::read_to_string(path).unwrap();
@@ -75,6 +79,8 @@ fn every_model_reports_without_writing_anything() {
         let report = stdout(&output);
         assert!(report.contains("jobs by hour of the day"), "{report}");
         assert!(report.contains("nothing written; --out FILE"), "{report}");
+        // Only a look-alike of its source's length queues beside it.
+        assert!(!report.contains("on one cluster of"), "{report}");
     }
 }
 

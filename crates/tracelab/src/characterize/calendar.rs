@@ -189,8 +189,15 @@ fn leading_integer(value: &str) -> Option<i64> {
 /// 26 17:06:00 EDT 1996`, `Wed, 26 Jun 1996 17:06:00`, `1996-06-26T17:06:00-04:00`,
 /// with the zone ignored.
 fn parse_date(value: &str) -> Option<i64> {
-    if let Ok(iso) = value.trim().trim_end_matches(['Z', 'z']).parse::<DateTime>() {
-        return TimeZone::UTC.to_timestamp(iso).ok().map(|at| at.as_second());
+    if let Ok(iso) = value
+        .trim()
+        .trim_end_matches(['Z', 'z'])
+        .parse::<DateTime>()
+    {
+        return TimeZone::UTC
+            .to_timestamp(iso)
+            .ok()
+            .map(|at| at.as_second());
     }
     let (mut month, mut day, mut year, mut time) = (None, None, None, None);
     let words = value.split(|c: char| c.is_whitespace() || c == ',');

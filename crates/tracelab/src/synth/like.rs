@@ -180,7 +180,11 @@ impl LookAlike {
             within(&field, demand as f64, 0.0..=1e17)?;
             self.check_pairs(&field, &day[1..])?;
         }
-        within("days (jobs)", self.jobs_in(0, self.days.len()) as f64, 1.0..=1e9)
+        within(
+            "days (jobs)",
+            self.jobs_in(0, self.days.len()) as f64,
+            1.0..=1e9,
+        )
     }
 
     fn check_users(&self) -> Result<(), SynthError> {
@@ -209,7 +213,11 @@ impl LookAlike {
             None => Ok(()),
             Some(class) => {
                 let found = format!("no jobs of class {class}");
-                Err(SynthError::parameter("users", found, "users of all classes"))
+                Err(SynthError::parameter(
+                    "users",
+                    found,
+                    "users of all classes",
+                ))
             }
         }
     }
@@ -228,7 +236,8 @@ impl LookAlike {
     /// Jobs of the source on `length` days, from day `start` on.
     fn jobs_in(&self, start: usize, length: usize) -> u64 {
         let days = self.days.iter().cycle().skip(start).take(length);
-        days.flat_map(|day| day[1..].iter().skip(1).step_by(2)).sum()
+        days.flat_map(|day| day[1..].iter().skip(1).step_by(2))
+            .sum()
     }
 }
 

@@ -285,8 +285,15 @@ fn keeps_its_days(source: &Loaded) {
     let jobs = |days: &[(u64, u128)]| days.iter().map(|day| day.0).collect::<Vec<u64>>();
     assert_eq!(jobs(&theirs), jobs(&ours));
     let all: u128 = theirs.iter().map(|day| day.1).sum();
-    let off: u128 = theirs.iter().zip(&ours).map(|(a, b)| a.1.abs_diff(b.1)).sum();
-    assert!(off * 50 < all, "{off} of {all} processor-seconds are on other days");
+    let off: u128 = theirs
+        .iter()
+        .zip(&ours)
+        .map(|(a, b)| a.1.abs_diff(b.1))
+        .sum();
+    assert!(
+        off * 50 < all,
+        "{off} of {all} processor-seconds are on other days"
+    );
 }
 
 #[test]
@@ -303,14 +310,22 @@ fn a_model_of_an_earlier_version_is_refused_with_what_to_do() {
     let text = r#"{"schema": "gridrig-workload-model/1", "kind": "look-alike", "profiles": []}"#;
     let error = Model::parse(text, "old.json").unwrap_err().to_string();
     assert!(error.starts_with("old.json:1: field profiles: "), "{error}");
-    assert!(error.contains("gridrig trace synthesize like TRACE"), "{error}");
+    assert!(
+        error.contains("gridrig trace synthesize like TRACE"),
+        "{error}"
+    );
 }
 
 #[test]
 fn a_value_that_makes_no_workload_is_refused_with_the_name_of_the_file() {
-    let text = fitted(&small()).to_json().replace("\"processors\": 64", "\"processors\": 0");
+    let text = fitted(&small())
+        .to_json()
+        .replace("\"processors\": 64", "\"processors\": 0");
     let error = Model::parse(&text, "none.json").unwrap_err().to_string();
-    assert_eq!(error, "none.json: field processors = \"0\": expected 1 to 1000000000");
+    assert_eq!(
+        error,
+        "none.json: field processors = \"0\": expected 1 to 1000000000"
+    );
 }
 
 #[test]

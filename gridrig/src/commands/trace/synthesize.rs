@@ -163,7 +163,12 @@ fn like(args: &LikeArgs) -> anyhow::Result<Prepared> {
     let behaviour = match is_whole {
         true => {
             let made = made(&model, &trace.file, SizeFrom::Allocated)?;
-            Some(behaviour::compare(&trace.jobs, &made.jobs, processors, seed))
+            Some(behaviour::compare(
+                &trace.jobs,
+                &made.jobs,
+                processors,
+                seed,
+            ))
         }
         false => None,
     };

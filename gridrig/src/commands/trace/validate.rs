@@ -143,18 +143,16 @@ struct Told<'a> {
 }
 
 /// How a generated trace queues beside its original.
-fn behaviour_of(
-    args: &ValidateArgs,
-    original: &Loaded,
-    generated: &Loaded,
-) -> Option<Behaviour> {
+fn behaviour_of(args: &ValidateArgs, original: &Loaded, generated: &Loaded) -> Option<Behaviour> {
     if !args.generated || !args.only.is_empty() {
         return None;
     }
     let widest = original.jobs.iter().map(|job| job.processors).max()?;
     let processors = original.known_processors().unwrap_or(widest).max(widest);
     let (original, generated) = (&original.jobs, &generated.jobs);
-    Some(behaviour::compare(original, generated, processors, args.seed))
+    Some(behaviour::compare(
+        original, generated, processors, args.seed,
+    ))
 }
 
 /// What the header of the reduced trace says of its making, and the steps that

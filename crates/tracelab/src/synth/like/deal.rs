@@ -29,6 +29,31 @@ impl Slot {
     }
 }
 
+/// The slots of a class, by day.
+#[derive(Clone, Debug, Default)]
+struct Members {
+    slots: Vec<usize>,
+    /// How many of them come before each day.
+    before: Vec<usize>,
+}
+
+impl Members {
+    fn on(&self, day: u32) -> &[usize] {
+        let day = day as usize;
+        let end = self
+            .before
+            .get(day + 1)
+            .copied()
+            .unwrap_or(self.slots.len());
+        &self.slots[self.before[day]..end]
+    }
+}
+
+/// One of these, any.
+fn any(of: &[usize], random: &mut ChaCha8Rng) -> usize {
+    of[below(random, of.len() as u64) as usize]
+}
+
 /// Takes `wanted` of `of` things, evenly.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Share {
@@ -72,21 +97,28 @@ pub(super) fn deal(
     random: &mut ChaCha8Rng,
 ) -> Vec<Slot> {
     let mut slots = Vec::new();
-    let mut of_class: Vec<Vec<usize>> = vec![Vec::new(); model.classes.len()];
+    let mut of_class = vec![Members::default(); model.classes.len()];
     let mut missing = Vec::new();
     for (day, source) in (0..).zip(days) {
+        for members in &mut of_class {
+            members.before.push(members.slots.len());
+        }
         let source = &model.days[*source];
         missing.push((share.exact(source[0]) / u128::from(share.of.max(1))).cast_signed());
         for pair in source[1..].chunks_exact(2) {
             for _ in 0..share.take(pair[1]) {
-                of_class[pair[0] as usize].push(slots.len());
+                of_class[pair[0] as usize].slots.push(slots.len());
                 let class = pair[0] as u32;
-                slots.push(Slot { day, class, ..Slot::default() });
+                slots.push(Slot {
+                    day,
+                    class,
+                    ..Slot::default()
+                });
             }
         }
     }
     for (class, members) in of_class.iter().enumerate() {
-        fill(model, class, members, &mut slots, random);
+        fill(model, class, &members.slots, &mut slots, random);
     }
     let mut crowds = Crowds::new(model, days.len(), &slots);
     for _ in 0..slots.len() * TRIES {
@@ -112,7 +144,9 @@ fn fill(
 ) {
     let of_user = |(at, user): (usize, &super::User)| {
         let pairs = user.classes.chunks_exact(2);
-        let jobs = pairs.filter(|pair| pair[0] == class as u64).map(|pair| pair[1]);
+        let jobs = pairs
+            .filter(|pair| pair[0] == class as u64)
+            .map(|pair| pair[1]);
         (at as u32, jobs.sum::<u64>())
     };
     let users: Vec<(u32, u64)> = model.users.iter().enumerate().map(of_user).collect();
@@ -202,7 +236,9 @@ impl Crowds {
             let wanted = wanted.map(|wanted| wanted / time);
             crowds.excess.push(squares as f64 - wanted[0]);
             crowds.more_days.push(active - wanted[1]);
-            crowds.weights.push(wanted.map(|wanted| 1.0 / wanted.max(1.0)));
+            crowds
+                .weights
+                .push(wanted.map(|wanted| 1.0 / wanted.max(1.0)));
         }
         crowds
     }
@@ -213,23 +249,23 @@ impl Crowds {
 
     /// Exchanges the users of two jobs of a class if users crowd more as they
     /// should then.
-    fn exchange(&mut self, slots: &mut [Slot], of_class: &[Vec<usize>], random: &mut ChaCha8Rng) {
+    fn exchange(&mut self, slots: &mut [Slot], of_class: &[Members], random: &mut ChaCha8Rng) {
         let one = below(random, slots.len() as u64) as usize;
-        let Slot { day, class, user, .. } = slots[one];
+        let Slot {
+            day, class, user, ..
+        } = slots[one];
         let peers = &of_class[class as usize];
         let own = &self.of_user[user as usize];
         // Where the user is, half of the time.
         let from = match below(random, 2) {
             0 => own,
-            _ => peers,
+            _ => &peers.slots,
         };
-        let there = slots[from[below(random, from.len() as u64) as usize]].day;
-        let begin = peers.partition_point(|slot| slots[*slot].day < there);
-        let count = peers[begin..].partition_point(|slot| slots[*slot].day == there);
-        if there == day || count == 0 {
+        let there = slots[any(from, random)].day;
+        if there == day || peers.on(there).is_empty() {
             return;
         }
-        let two = peers[begin + below(random, count as u64) as usize];
+        let two = any(peers.on(there), random);
         let other = slots[two].user;
         if other == user {
             return;
@@ -238,7 +274,10 @@ impl Crowds {
             let (here, there) = (self.on(user, from), self.on(user, to));
             let before = [self.excess[user as usize], self.more_days[user as usize]];
             let more_days = f64::from(u8::from(there == 0)) - f64::from(u8::from(here == 1));
-            let after = [before[0] + (2 * (there - here + 1)) as f64, before[1] + more_days];
+            let after = [
+                before[0] + (2 * (there - here + 1)) as f64,
+                before[1] + more_days,
+            ];
             let weights = self.weights[user as usize];
             let worse = |at: usize| (after[at].abs() - before[at].abs()) * weights[at];
             (after, worse(0) + worse(1))
@@ -264,13 +303,12 @@ impl Crowds {
 /// nearer to their demand.
 fn exchange_work(
     slots: &mut [Slot],
-    of_class: &[Vec<usize>],
+    of_class: &[Members],
     missing: &mut [i128],
     random: &mut ChaCha8Rng,
 ) {
     let one = below(random, slots.len() as u64) as usize;
-    let peers = &of_class[slots[one].class as usize];
-    let two = peers[below(random, peers.len() as u64) as usize];
+    let two = any(&of_class[slots[one].class as usize].slots, random);
     let (a, b) = (slots[one], slots[two]);
     let more = b.demand() - a.demand();
     let (before, after) = (missing[a.day as usize], missing[b.day as usize]);
@@ -293,7 +331,9 @@ fn exchange_work(
 /// many of them fall on each hour of the day as `hours` has jobs, in proportion.
 pub(super) fn to_hours(times: &mut [u64], hours: &[u64]) {
     let mut counts = vec![0u64; DAY as usize + 1];
-    times.iter().for_each(|time| counts[*time as usize + 1] += 1);
+    times
+        .iter()
+        .for_each(|time| counts[*time as usize + 1] += 1);
     for at in 1..counts.len() {
         counts[at] += counts[at - 1];
     }
@@ -311,5 +351,7 @@ pub(super) fn to_hours(times: &mut [u64], hours: &[u64]) {
         let inside = middle.saturating_sub(2 * before) * 3_600 / (2 * hours[hour]).max(1);
         *place = hour as u64 * 3_600 + inside.min(3_599);
     }
-    times.iter_mut().for_each(|time| *time = places[*time as usize]);
+    times
+        .iter_mut()
+        .for_each(|time| *time = places[*time as usize]);
 }

@@ -58,7 +58,9 @@ fn step_of(jobs: &[TraceJob]) -> u32 {
         let of = |job: &TraceJob| (seconds(job.submit) / DAY, class_of(job, step));
         jobs.iter().map(of).collect::<BTreeSet<_>>().len()
     };
-    (1..MOST_STEP).find(|step| kinds(*step) <= MOST_COUNTS).unwrap_or(MOST_STEP)
+    (1..MOST_STEP)
+        .find(|step| kinds(*step) <= MOST_COUNTS)
+        .unwrap_or(MOST_STEP)
 }
 
 impl LookAlike {
@@ -68,7 +70,8 @@ impl LookAlike {
     /// [`SynthError::Trace`] for a trace with fewer than two jobs.
     pub fn fit(trace: &Loaded, options: FitOptions) -> Result<Self, SynthError> {
         let jobs = &trace.jobs;
-        let ([first, .., last], Some(widest)) = (&jobs[..], jobs.iter().map(|j| j.processors).max())
+        let ([first, .., last], Some(widest)) =
+            (&jobs[..], jobs.iter().map(|j| j.processors).max())
         else {
             let reason = format!("{} usable jobs: expected at least 2", jobs.len());
             return Err(TraceError::file(&trace.file, reason).into());
@@ -77,7 +80,9 @@ impl LookAlike {
         let (first, last) = (seconds(first.submit), seconds(last.submit));
         let (first_day, days) = (first / DAY, last / DAY - first / DAY + 1);
         let clock = Clock::of(&trace.header);
-        let start = clock.unix_start.map(|_| clock.second_of_week(SimDuration::ZERO));
+        let start = clock
+            .unix_start
+            .map(|_| clock.second_of_week(SimDuration::ZERO));
         let name = Path::new(&trace.file).file_name().unwrap_or_default();
         let step = step_of(jobs);
         let known: BTreeSet<_> = jobs.iter().map(|job| class_of(job, step)).collect();
@@ -136,14 +141,18 @@ fn hours(jobs: &[TraceJob]) -> Vec<u64> {
 }
 
 fn pairs(counts: BTreeMap<usize, u64>) -> impl Iterator<Item = u64> {
-    counts.into_iter().flat_map(|(class, jobs)| [class as u64, jobs])
+    counts
+        .into_iter()
+        .flat_map(|(class, jobs)| [class as u64, jobs])
 }
 
 /// `count` + 1 quantiles from the least to the greatest.
 fn steps(mut values: Vec<u64>, count: usize) -> Vec<u64> {
     values.sort_unstable();
     let last = values.len() - 1;
-    (0..=count).map(|at| values[at * last / count.max(1)]).collect()
+    (0..=count)
+        .map(|at| values[at * last / count.max(1)])
+        .collect()
 }
 
 /// How users go on during a day.
@@ -158,7 +167,10 @@ fn rhythms(jobs: &[TraceJob]) -> Vec<Rhythm> {
     for day in days.values().filter(|day| day.len() > 1) {
         let length = day[day.len() - 1] - day[0] + 1;
         let gaps = day.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        kinds.entry((day.len().ilog2(), length.ilog2() / 3)).or_default().push(gaps);
+        kinds
+            .entry((day.len().ilog2(), length.ilog2() / 3))
+            .or_default()
+            .push(gaps);
     }
     let rhythm = |((octave, _), days): ((u32, u32), Vec<Vec<u64>>)| {
         let gaps = days.concat();
@@ -188,12 +200,17 @@ fn rhythms(jobs: &[TraceJob]) -> Vec<Rhythm> {
 fn repeats(days: &[Vec<u64>]) -> u64 {
     let octave = |gap: &u64| (gap + 1).ilog2();
     let mut octaves = [0u64; 64];
-    days.iter().flatten().for_each(|gap| octaves[octave(gap) as usize] += 1);
+    days.iter()
+        .flatten()
+        .for_each(|gap| octaves[octave(gap) as usize] += 1);
     let all: u64 = octaves.iter().sum();
     let chance: u64 = octaves.iter().map(|count| count * count).sum();
     let chance = chance as f64 / (all * all).max(1) as f64;
     let pairs = days.iter().flat_map(|day| day.windows(2));
-    let alike = pairs.clone().filter(|pair| octave(&pair[0]) == octave(&pair[1])).count();
+    let alike = pairs
+        .clone()
+        .filter(|pair| octave(&pair[0]) == octave(&pair[1]))
+        .count();
     let found = alike as f64 / pairs.count().max(1) as f64;
     match chance < 1.0 {
         true => (1e3 * (found - chance) / (1.0 - chance)).clamp(0.0, 1e3) as u64,
@@ -201,11 +218,7 @@ fn repeats(days: &[Vec<u64>]) -> u64 {
     }
 }
 
-fn classes(
-    jobs: &[TraceJob],
-    count: usize,
-    class: impl Fn(&TraceJob) -> usize,
-) -> Vec<Class> {
+fn classes(jobs: &[TraceJob], count: usize, class: impl Fn(&TraceJob) -> usize) -> Vec<Class> {
     let mut members: Vec<(Vec<[u64; 3]>, u64)> = vec![(Vec::new(), 0); count];
     for job in jobs {
         let (members, failed) = &mut members[class(job)];

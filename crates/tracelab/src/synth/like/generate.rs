@@ -66,7 +66,12 @@ impl LookAlike {
     pub fn jobs(&self) -> Result<impl Iterator<Item = Record> + '_, SynthError> {
         self.check()?;
         let mut random = rng::stream(self.seed, "look-alike");
-        let Plan { days, pass, length, mut share } = Plan::new(self, &mut random)?;
+        let Plan {
+            days,
+            pass,
+            length,
+            mut share,
+        } = Plan::new(self, &mut random)?;
         let begin = self.first_day * DAY;
         let passes = days.len().div_ceil(pass);
         let made = (0..passes).flat_map(move |at| {
@@ -95,9 +100,15 @@ impl LookAlike {
         }
         to_hours(&mut times, &self.hours_of_day);
         let at = |(slot, time): (&Slot, u64)| first + u64::from(slot.day) * DAY + time;
-        let mut made: Vec<(u64, Slot)> = slots.iter().zip(times).map(|(slot, time)| (at((slot, time)), *slot)).collect();
+        let mut made: Vec<(u64, Slot)> = slots
+            .iter()
+            .zip(times)
+            .map(|(slot, time)| (at((slot, time)), *slot))
+            .collect();
         made.sort_by_key(|(at, _)| *at);
-        made.into_iter().map(|(at, slot)| (at, self.record(at, &slot, random))).collect()
+        made.into_iter()
+            .map(|(at, slot)| (at, self.record(at, &slot, random)))
+            .collect()
     }
 
     /// When a user with so many jobs on one day submits them.
@@ -106,7 +117,10 @@ impl LookAlike {
         let hour = holder(self.hours_of_day.iter().copied(), hour).unwrap_or(0) as u64;
         let anchor = hour * 3_600 + below(random, 3_600);
         // Those of as many jobs; the next fewer where there are none.
-        let end = self.rhythms.partition_point(|rhythm| rhythm.jobs <= jobs as u64).max(1);
+        let end = self
+            .rhythms
+            .partition_point(|rhythm| rhythm.jobs <= jobs as u64)
+            .max(1);
         let least = self.rhythms[end - 1].jobs;
         let begin = self.rhythms[..end].partition_point(|rhythm| rhythm.jobs < least);
         let alike = &self.rhythms[begin..end];
@@ -124,18 +138,34 @@ impl LookAlike {
         // One of them, any, is submitted at the anchor; what is beyond midnight
         // belongs to the other end of the day.
         let before = offsets[below(random, jobs as u64) as usize] % DAY;
-        times.extend(offsets.into_iter().map(|offset| (anchor + DAY - before + offset) % DAY));
+        times.extend(
+            offsets
+                .into_iter()
+                .map(|offset| (anchor + DAY - before + offset) % DAY),
+        );
     }
 
     fn record(&self, at: u64, slot: &Slot, random: &mut ChaCha8Rng) -> Record {
         let user = &self.users[slot.user as usize];
         let failed = below(random, 1_000) < self.classes[slot.class as usize].failed_permille;
         let mut job = Record::made(1, at, slot.run_time, slot.size)
-            .with(field::REQUESTED_TIME, Some(slot.requested).filter(|time| *time > 0))
+            .with(
+                field::REQUESTED_TIME,
+                Some(slot.requested).filter(|time| *time > 0),
+            )
             .with(field::STATUS, u64::from(!failed));
-        let counts = user.labels.iter().skip(4).step_by(5).map(|jobs| jobs.cast_unsigned());
+        let counts = user
+            .labels
+            .iter()
+            .skip(4)
+            .step_by(5)
+            .map(|jobs| jobs.cast_unsigned());
         let label = holder(counts.clone(), below(random, counts.sum())).unwrap_or(0);
-        let label = user.labels.chunks_exact(5).nth(label).map_or(&[][..], |label| &label[..4]);
+        let label = user
+            .labels
+            .chunks_exact(5)
+            .nth(label)
+            .map_or(&[][..], |label| &label[..4]);
         for (at, id) in std::iter::once(&user.user).chain(label).enumerate() {
             job.set(field::USER + at, u64::try_from(*id).ok());
         }
