@@ -48,6 +48,15 @@ pub fn main() -> ExitCode {
 fn execute(cli: Cli) -> Result<(), Failure> {
     logging::init(cli.log_format).map_err(Failure::Input)?;
     interrupt::listen().map_err(Failure::run)?;
+    if let Command::Check(_)
+    | Command::Compare(_)
+    | Command::Report(_)
+    | Command::Export(_)
+    | Command::Audit(_)
+    | Command::Trace(_) = cli.command
+    {
+        interrupt::ends_at_once();
+    }
     match cli.command {
         Command::Init(args) => {
             let file = args.file.display();

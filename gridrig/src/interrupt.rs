@@ -6,6 +6,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Whether nobody looks at it.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
 /// Wakes up those who wait for it.
 static CAME: Notify = Notify::const_new();
 
@@ -38,7 +40,8 @@ pub fn listen() -> std::io::Result<()> {
                     if came.is_none() {
                         return;
                     }
-                    if INTERRUPTED.swap(true, Ordering::SeqCst) {
+                    if INTERRUPTED.swap(true, Ordering::SeqCst) || AT_ONCE.load(Ordering::SeqCst) {
+                        gridrig_tracelab::format::remove_partial();
                         std::process::exit(130);
                     }
                     CAME.notify_waiters();
@@ -46,6 +49,12 @@ pub fn listen() -> std::io::Result<()> {
             });
         })?;
     Ok(())
+}
+
+/// Lets the first signal end the process: for commands that never look whether one
+/// came.
+pub fn ends_at_once() {
+    AT_ONCE.store(true, Ordering::SeqCst);
 }
 
 /// Whether somebody wants the run to end.

@@ -43,10 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     )?;
     let mut like = LookAlike::fit(&source, FitOptions::default())?;
     like.extent = Extent::jobs(JOBS);
-    models.push(("look-alike", Model::LookAlike(Box::new(like.clone()))));
-    // Each hour is drawn twelve times; as many weights as there are bins.
-    like.gap_weights = vec![0.0; 81];
-    models.push(("look-alike that leans", Model::LookAlike(Box::new(like))));
+    models.push(("look-alike", Model::LookAlike(Box::new(like))));
     for (name, model) in models {
         let start = Instant::now();
         let drawn = model.jobs()?.map(black_box).count();

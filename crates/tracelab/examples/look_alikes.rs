@@ -3,7 +3,7 @@
 //! `cargo run --release -p gridrig-tracelab --example look_alikes -- SEEDS
 //! TRACE...` fits a model to each trace, makes a look-alike with each of the
 //! seeds 1 to `SEEDS`, and judges it as `trace validate --generated --only
-//! marginals,batches,hours` does. It ends with a table of logs by seeds in
+//! marginals,classes,hours` does. It ends with a table of logs by seeds in
 //! Markdown; `docs/synthesize.md` has the outcome.
 
 #![allow(clippy::print_stdout, reason = "its purpose")]
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let seeds: u64 = seeds.parse()?;
     let options = Options {
-        groups: Some([Group::Marginals, Group::Batches, Group::Hours].into()),
+        groups: Some([Group::Marginals, Group::Classes, Group::Hours].into()),
         thin: Some(0.1),
         ..Options::default()
     };
@@ -33,24 +33,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let name = source.file.rsplit('/').next().unwrap_or_default();
         let original: Vec<TraceJob> = source.jobs.clone();
         let like = LookAlike::fit(&source, FitOptions::default())?;
-        let (profiles, rows) = (like.profiles.len(), like.rows.len() / 3);
-        let (sizes, run_times) = (like.sizes.len(), like.run_times.len());
-        let form = match (like.halves.is_empty(), like.folds.is_empty()) {
-            (false, _) => "halves",
-            (true, false) => "folds",
-            (true, true) => "splits",
-        };
-        let looks = if like.gap_weights.is_empty() {
-            "no weights of gaps"
-        } else {
-            "weights of gaps"
-        };
         let mut model = Model::LookAlike(Box::new(like));
-        println!(
-            "{name}: {} bytes, {profiles} profiles, {sizes} x {run_times} cells, {form}, {rows} \
-             rows, {looks}",
-            model.to_json().len()
-        );
+        println!("{name}: {} bytes", model.to_json().len());
         let mut cells = vec![name.to_owned()];
         for seed in 1..=seeds {
             model.set_seed(seed);

@@ -36,7 +36,9 @@ pub enum TraceError {
         source: io::Error,
     },
     /// The compressed data is cut short or does not match its checksum.
-    #[error("{file}:{line}: the gzip data is damaged or cut short after this line")]
+    #[error(
+        "{file}:{line}: the gzip data is damaged, cut short or followed by something else after this line"
+    )]
     DamagedGzip {
         /// The trace.
         file: String,

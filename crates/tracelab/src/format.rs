@@ -49,7 +49,7 @@ pub use names::{
 pub use number::Number;
 pub use reader::{TraceReader, open, open_as};
 pub use record::{COLUMN_NAMES, COLUMNS, FIELD_NAMES, FIELDS, Format, Record, TEXTS, field};
-pub use sink::{OutFile, create};
+pub use sink::{OutFile, create, remove_partial};
 pub use source::TraceFile;
 pub use write::Writer;
 

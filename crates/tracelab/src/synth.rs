@@ -98,6 +98,19 @@ pub fn gzip(text: &str) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
+/// The jobs of a model, as if they had been written and read; `file` is what
+/// messages call it.
+///
+/// # Errors
+/// [`TraceError::Model`] where the model makes no workload.
+pub fn made(model: &Model, file: &str, size: SizeFrom) -> Result<Loaded, TraceError> {
+    let jobs = model.jobs().map_err(|source| TraceError::Model {
+        file: file.to_owned(),
+        source: Box::new(source),
+    })?;
+    load_made(file, size, jobs)
+}
+
 /// Makes the workload of a model file with this seed instead of its own, as if
 /// it had been written and read. The hash is that of the model file.
 ///
@@ -109,9 +122,13 @@ pub fn generate(path: &Path, size: SizeFrom, seed: u64) -> Result<Loaded, TraceE
         file: file.clone(),
         source: Box::new(source),
     };
-    let mut model = Model::read(path).map_err(about)?;
+    let mut model = Model::read(path).map_err(|error| match error {
+        // It names the file already.
+        SynthError::Trace(error) => error,
+        other => about(other),
+    })?;
     model.set_seed(seed);
-    let mut loaded = load_made(&file, size, model.jobs().map_err(about)?)?;
+    let mut loaded = made(&model, &file, size)?;
     let bytes = std::fs::read(path).map_err(|source| TraceError::Open {
         file: file.clone(),
         source,

@@ -10,5 +10,12 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
     let scenario = load_scenario(&args.scenario)?;
     let prepared = runner::prepare_workloads(&scenario)?;
     let report = crate::check::check(&scenario, &prepared);
-    answer(args.scenario.json, &report, ToString::to_string)
+    answer(args.scenario.json, &report, ToString::to_string)?;
+    // As a run says it.
+    if report.jobs == 0 {
+        let name = &scenario.name;
+        let problem = format!("{name}: no job is left after the reduction (expected at least one)");
+        return Err(anyhow::Error::msg(problem).into());
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! `gridrig trace`: the trace laboratory.
 
+mod behaviour;
 mod convert;
 mod info;
 mod reduce;

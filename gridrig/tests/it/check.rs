@@ -209,3 +209,29 @@ fn the_report_is_readable_and_is_json() {
     assert_eq!(json["jobs"], 2);
     assert_eq!(json["workloads"][0]["steps"][0]["name"], "keep");
 }
+
+#[test]
+fn a_window_in_which_no_job_is_submitted_is_a_mistake_as_for_a_run() {
+    let words = [
+        "resources/scenarios/lrms-only.toml",
+        "--set",
+        "workload.window.start=100d",
+    ];
+    for command in ["check", "run"] {
+        let output = run(&[
+            &[command],
+            &words[..],
+            &["--no-out"][..usize::from(command == "run")],
+        ]
+        .concat());
+        expect_code(&output, 2);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            said.contains("no job is left after the reduction"),
+            "{said}"
+        );
+        let report = String::from_utf8_lossy(&output.stdout).into_owned();
+        let place = "no job is submitted in the window from day 100.00 to 107.00";
+        assert!(command == "run" || report.contains(place), "{report}");
+    }
+}

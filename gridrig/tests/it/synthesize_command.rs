@@ -1,6 +1,6 @@
 //! `gridrig trace synthesize`, as a user would call it.
 
-use crate::command::{expect_code, root, run, stderr, stdout};
+use crate::command::{expect_code, gridrig, root, run, stderr, stdout};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -51,7 +51,11 @@ fn a_look_alike_is_made_again_from_its_model_alone() {
     ]);
     assert_eq!(made["recurring_jobs"], 0);
     assert_eq!(made["jobs"], 480);
-    assert!(fs::metadata(&model).unwrap().len() < 50_000);
+    let behaviour = &made["behaviour"];
+    assert_eq!(behaviour["queueing"][0]["discipline"], "easy-backfill");
+    assert_eq!(behaviour["queueing"][1]["discipline"], "fcfs");
+    let [source, generated] = [0, 1].map(|at| &behaviour["weeks_above"][at]);
+    assert_eq!(source, generated);
     json(&["model", text(&model), "--out", text(&second)]);
     let jobs = |path: &Path| -> Vec<String> {
         let swf = fs::read_to_string(path).unwrap();
@@ -75,6 +79,8 @@ fn every_model_reports_without_writing_anything() {
         let report = stdout(&output);
         assert!(report.contains("jobs by hour of the day"), "{report}");
         assert!(report.contains("nothing written; --out FILE"), "{report}");
+        // Only a look-alike of its source's length queues beside it.
+        assert!(!report.contains("on one cluster of"), "{report}");
     }
 }
 
@@ -143,4 +149,28 @@ fn the_traces_that_ship_are_what_the_command_makes_from_their_models() {
         reader.wait().unwrap();
         assert!(unzipped == fs::read_to_string(&out).unwrap(), "{name}");
     }
+}
+
+#[test]
+fn the_first_signal_ends_it_and_no_half_trace_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("long.swf");
+    let partial = dir.path().join("long.swf.partial");
+    let words = "trace synthesize lublin --jobs 100000000 --out";
+    let mut child = gridrig()
+        .args(words.split(' '))
+        .arg(&out)
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    while !partial.exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let kill = std::process::Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }

@@ -10,7 +10,7 @@
 use crate::format::Header;
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use jiff::Timestamp;
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
@@ -186,8 +186,19 @@ fn leading_integer(value: &str) -> Option<i64> {
 }
 
 /// Seconds since 1970 of a date in the spellings that headers use: `Wed Jun
-/// 26 17:06:00 EDT 1996`, `Wed, 26 Jun 1996 17:06:00`, with the zone ignored.
+/// 26 17:06:00 EDT 1996`, `Wed, 26 Jun 1996 17:06:00`, `1996-06-26T17:06:00-04:00`,
+/// with the zone ignored.
 fn parse_date(value: &str) -> Option<i64> {
+    if let Ok(iso) = value
+        .trim()
+        .trim_end_matches(['Z', 'z'])
+        .parse::<DateTime>()
+    {
+        return TimeZone::UTC
+            .to_timestamp(iso)
+            .ok()
+            .map(|at| at.as_second());
+    }
     let (mut month, mut day, mut year, mut time) = (None, None, None, None);
     let words = value.split(|c: char| c.is_whitespace() || c == ',');
     for word in words.filter(|word| !word.is_empty()) {

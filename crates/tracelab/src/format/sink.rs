@@ -2,13 +2,25 @@
 
 use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// Not one of the systems that gzip numbers: the same everywhere.
 const UNKNOWN_SYSTEM: u8 = 255;
+
+/// The files that are being written, under their names with `.partial`.
+static PARTIAL: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Removes what is being written: for a process that ends here and now.
+pub fn remove_partial() {
+    for path in &*PARTIAL.lock().unwrap_or_else(PoisonError::into_inner) {
+        let _ = fs::remove_file(path);
+    }
+}
 
 /// A trace file that is being written, gzip when its name ends in `.gz`.
 ///
@@ -42,6 +54,10 @@ pub fn create(path: &Path) -> io::Result<OutFile> {
         true => path.to_owned(),
         false => partial_name(path),
     };
+    if !special {
+        let mut partial = PARTIAL.lock().unwrap_or_else(PoisonError::into_inner);
+        partial.insert(target.clone());
+    }
     let file = BufWriter::new(File::create(&target)?);
     let gzip = path
         .extension()
@@ -87,6 +103,7 @@ impl OutFile {
         if let Some((partial, name)) = &self.rename {
             file.sync_all()?;
             fs::rename(partial, name)?;
+            forget(partial);
             self.rename = None;
         }
         Ok(())
@@ -117,8 +134,16 @@ impl Drop for OutFile {
         // even that fails.
         if let Some((partial, _)) = &self.rename {
             let _ = fs::remove_file(partial);
+            forget(partial);
         }
     }
+}
+
+fn forget(partial: &Path) {
+    PARTIAL
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .remove(partial);
 }
 
 #[cfg(test)]

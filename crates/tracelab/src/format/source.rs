@@ -12,6 +12,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What a gzip member begins with.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
+/// What other compressed files begin with, and what unpacks them.
+const PACKED: [(&[u8], &str, &str); 4] = [
+    (b"\xfd7zXZ", "xz", "xz -d"),
+    (b"BZh", "bzip2", "bzip2 -d"),
+    (b"\x28\xb5\x2f\xfd", "zstd", "zstd -d"),
+    (b"PK\x03\x04", "zip", "unzip"),
+];
+
 /// Read in pieces of this size; both the hash and the decoder like them large.
 const BUFFER_BYTES: usize = 1 << 16;
 
@@ -70,12 +78,19 @@ impl TraceFile {
             hasher: Sha256::new(),
             read: Arc::clone(&progress.read),
         };
-        let mut magic = Vec::with_capacity(GZIP_MAGIC.len());
+        let mut magic = Vec::new();
+        let most = PACKED[0].0.len() as u64;
         (&mut reader)
-            .take(GZIP_MAGIC.len() as u64)
+            .take(most)
             .read_to_end(&mut magic)
             .map_err(failed)?;
-        let is_gzip = magic == GZIP_MAGIC;
+        if let Some((_, kind, tool)) = PACKED.iter().find(|kind| magic.starts_with(kind.0)) {
+            let problem = format!(
+                "{kind} data: expected a trace as plain text or gzip; unpack it first ({tool})"
+            );
+            return Err(TraceError::file(&path.display().to_string(), problem));
+        }
+        let is_gzip = magic.starts_with(&GZIP_MAGIC);
         let raw = Cursor::new(magic).chain(reader);
         let source = if is_gzip {
             let buffered = BufReader::with_capacity(BUFFER_BYTES, raw);

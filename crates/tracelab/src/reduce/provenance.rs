@@ -106,12 +106,11 @@ impl Provenance {
     #[must_use]
     pub fn of(header: &Header) -> Option<Result<Self, String>> {
         let line = header.values(REDUCTION_KEY).first()?;
-        Some(serde_json::from_str(line).map_err(|error| {
-            format!(
-                "the header line {REDUCTION_KEY} cannot be read ({error}); the trace is treated \
-                 as one that was not reduced"
-            )
-        }))
+        Some(
+            serde_json::from_str(line).map_err(|error| {
+                format!("the header line {REDUCTION_KEY} cannot be read ({error})")
+            }),
+        )
     }
 
     /// Of this reduction.

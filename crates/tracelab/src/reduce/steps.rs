@@ -28,7 +28,10 @@ fn reduce(mut trace: Loaded, spec: &WorkloadSpec) -> Result<Reduced, TraceError>
     let made_by = match Provenance::of(&trace.header) {
         Some(Ok(provenance)) => Some(provenance),
         Some(Err(problem)) => {
-            trace.warnings.push(format!("{}: {problem}", trace.file));
+            trace.warnings.push(format!(
+                "{}: {problem}; the trace is treated as one that was not reduced",
+                trace.file
+            ));
             None
         }
         None => None,
@@ -50,6 +53,10 @@ fn reduce(mut trace: Loaded, spec: &WorkloadSpec) -> Result<Reduced, TraceError>
         reduction.warn("the reduction leaves no job");
     }
     Ok(reduction)
+}
+
+fn in_days(time: SimDuration) -> String {
+    format!("{:.2}", time.as_secs_f64() / 86_400.0)
 }
 
 /// Refuses steps that no scenario can mean.
@@ -205,9 +212,20 @@ impl Reduced {
         let mut span = self.load.span;
         if let Some(window) = window {
             let end = window.start + window.length;
+            let ends = [self.trace.jobs.first(), self.trace.jobs.last()];
+            let ends = ends.map(|job| job.map_or(SimDuration::ZERO, |job| job.submit));
+            let any = !self.trace.jobs.is_empty();
             self.trace
                 .jobs
                 .retain(|job| window.start <= job.submit && job.submit < end);
+            if any && self.trace.jobs.is_empty() {
+                let [first, last] = ends.map(in_days);
+                let [start, end] = [window.start, end].map(in_days);
+                self.warn(&format!(
+                    "no job is submitted in the window from day {start} to {end}, counted from the \
+                     log's time 0: the first is submitted on day {first}, the last on day {last}"
+                ));
+            }
             self.origin = window.start;
             span = window.length;
         }

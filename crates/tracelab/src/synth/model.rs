@@ -9,13 +9,14 @@ use super::lublin::Lublin;
 use super::poisson::Poisson;
 use crate::error::TraceError;
 use crate::format::Record;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
 /// No model file is larger, and none of ours a tenth of it.
-const MAX_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 24;
 
 /// A workload model of any kind.
 #[derive(Clone, Debug, PartialEq, Serialize, strum::IntoStaticStr)]
@@ -40,6 +41,8 @@ pub enum Model {
 struct Head {
     schema: String,
     kind: String,
+    /// What look-alikes had before they kept the demand of days.
+    profiles: Option<IgnoredAny>,
 }
 
 impl Model {
@@ -77,6 +80,12 @@ impl Model {
         if head.schema != SCHEMA {
             return refuse("schema", &head.schema, SCHEMA);
         }
+        if head.kind == "look-alike" && head.profiles.is_some() {
+            let problem = "field profiles: this look-alike was fitted by an earlier version, which \
+                           did not keep the demand of days: expected a model fitted anew, by \
+                           gridrig trace synthesize like TRACE --model-out FILE";
+            return Err(TraceError::line(file, 1, problem.to_owned()).into());
+        }
         let model = match head.kind.as_str() {
             "lublin" => Model::Lublin(from_json(text, file)?),
             "poisson" => Model::Poisson(from_json(text, file)?),
@@ -88,7 +97,10 @@ impl Model {
                 return refuse("kind", other, expected);
             }
         };
-        model.check()?;
+        model.check().map_err(|source| TraceError::Model {
+            file: file.to_owned(),
+            source: Box::new(source),
+        })?;
         Ok(model)
     }
 

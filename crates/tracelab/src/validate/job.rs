@@ -31,6 +31,8 @@ pub struct Selection {
     pub scale_run_time: Decimal,
     /// The shortest run of the reduced trace, after scaling.
     pub min_run_time: SimDuration,
+    /// The second trace was generated: that job numbers coincide means nothing.
+    pub generated: bool,
 }
 
 impl Default for Selection {
@@ -43,6 +45,7 @@ impl Default for Selection {
             scale_arrival: Decimal::ONE,
             scale_run_time: Decimal::ONE,
             min_run_time: SimDuration::ZERO,
+            generated: false,
         }
     }
 }
@@ -57,6 +60,7 @@ impl From<&WorkloadSpec> for Selection {
             scale_arrival: spec.scale_arrival,
             scale_run_time: spec.scale_run_time,
             min_run_time: spec.min_run_time,
+            generated: false,
         }
     }
 }
@@ -118,7 +122,8 @@ impl Pair {
         let (origin, agreeing) = origin(&reference, &index, reduced, selection, &candidates);
         let scale = Scale { selection, origin };
         let mut identity = Identity {
-            ids_kept: agreeing || same_labels(&reference, &index, reduced, &scale),
+            ids_kept: !selection.generated
+                && (agreeing || same_labels(&reference, &index, reduced, &scale)),
             ..Identity::default()
         };
         if !identity.ids_kept {

@@ -36,12 +36,7 @@ impl Group {
 
     /// What a trace that was generated from a model can be held to: its jobs
     /// are nobody's, at no particular time.
-    pub const GENERATED: [Group; 4] = [
-        Group::Marginals,
-        Group::Classes,
-        Group::Hours,
-        Group::Batches,
-    ];
+    pub const GENERATED: [Group; 3] = [Group::Marginals, Group::Classes, Group::Hours];
 
     /// Its name in options and reports.
     #[must_use]

@@ -232,7 +232,11 @@ fn a_reduction_that_leaves_nothing_says_so() {
     assert!(prepared.jobs.is_empty());
     assert_eq!(
         prepared.reduction.trace.warnings,
-        ["t.swf: the reduction leaves no job"]
+        [
+            "t.swf: no job is submitted in the window from day 0.06 to 0.06, counted from the \
+             log's time 0: the first is submitted on day 0.00, the last on day 0.00",
+            "t.swf: the reduction leaves no job"
+        ]
     );
 }
 

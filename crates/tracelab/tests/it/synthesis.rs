@@ -116,7 +116,7 @@ fn parameters_out_of_range_are_refused_by_name() {
         let model = Model::Lublin(Preset::All.model(128, Extent::jobs(5), 1));
         let mut value: serde_json::Value = serde_json::from_str(&model.to_json()).unwrap();
         change(&mut value);
-        assert_eq!(refused(&value.to_string()), message);
+        assert_eq!(refused(&value.to_string()), format!("m.json: {message}"));
     };
     check(
         &|v| v["classes"]["all"]["size"]["serial"] = 1.5.into(),

@@ -3,6 +3,7 @@
 mod args;
 mod report;
 
+use super::behaviour::{self, Behaviour};
 use crate::commands::{answer, refuse_existing};
 use crate::exit::Failure;
 use anyhow::{Context as _, bail};
@@ -14,7 +15,7 @@ use gridrig_tracelab::spec::SizeFrom;
 use gridrig_tracelab::synth::like::{FitOptions, LookAlike, recurring_jobs};
 use gridrig_tracelab::synth::lublin::Calibration;
 use gridrig_tracelab::synth::output::{self, Made};
-use gridrig_tracelab::synth::{Extent, Model, SynthError};
+use gridrig_tracelab::synth::{Extent, Model, SynthError, made};
 use std::fs;
 use std::path::Path;
 
@@ -24,6 +25,8 @@ struct Prepared {
     calibration: Option<Calibration>,
     /// Jobs of the source among those of the look-alike.
     recurring: Option<u64>,
+    /// How a look-alike of its length queues beside the source.
+    behaviour: Option<Behaviour>,
 }
 
 /// Makes a workload from a model.
@@ -138,9 +141,9 @@ fn like(args: &LikeArgs) -> anyhow::Result<Prepared> {
     }
     let options = FitOptions {
         processors: args.processors,
-        ..FitOptions::default()
     };
     let mut model = LookAlike::fit(&trace, options)?;
+    let whole = model.extent;
     if trace.header.max_processors().is_none() && args.processors.is_none() {
         let file = args.trace.display();
         let found = model.processors;
@@ -154,9 +157,25 @@ fn like(args: &LikeArgs) -> anyhow::Result<Prepared> {
     }
     model.seed = args.common.seed.unwrap_or(1);
     let recurring = recurring_jobs(&trace, model.jobs()?);
+    let (seed, processors) = (model.seed, model.processors);
+    let is_whole = model.extent == whole;
+    let model = Model::LookAlike(Box::new(model));
+    let behaviour = match is_whole {
+        true => {
+            let made = made(&model, &trace.file, SizeFrom::Allocated)?;
+            Some(behaviour::compare(
+                &trace.jobs,
+                &made.jobs,
+                processors,
+                seed,
+            ))
+        }
+        false => None,
+    };
     Ok(Prepared {
         recurring: Some(recurring),
-        ..Prepared::plain(Model::LookAlike(Box::new(model)))
+        behaviour,
+        ..Prepared::plain(model)
     })
 }
 
@@ -186,6 +205,7 @@ impl Prepared {
             model,
             calibration: None,
             recurring: None,
+            behaviour: None,
         }
     }
 

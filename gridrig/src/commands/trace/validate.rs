@@ -2,6 +2,7 @@
 
 mod report;
 
+use super::behaviour::{self, Behaviour};
 use super::values::{self, name};
 use crate::cli::values::text;
 use crate::commands::{answer, refuse_existing};
@@ -13,7 +14,8 @@ use gridrig_tracelab::load::{Loaded, load};
 use gridrig_tracelab::reduce::{Provenance, REDUCTION_KEY};
 use gridrig_tracelab::sanitize;
 use gridrig_tracelab::spec::{SizeFrom, TraceWindow, WorkloadSpec, ZeroRunTime};
-use gridrig_tracelab::validate::{self, Group, Options, Requirement, Selection};
+use gridrig_tracelab::validate::{self, Group, Options, Requirement, Selection, Validation};
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// `gridrig trace validate`
@@ -69,7 +71,8 @@ pub struct ValidateArgs {
           value_parser = crate::cli::values::one_of(Group::ALL, Group::name))]
     only: Vec<Group>,
     /// The second trace was generated from a model of the first: judge
-    /// marginals, classes, hours and batches, both traces thinned to a tenth
+    /// marginals, classes, hours and batches, both traces thinned to a tenth, and
+    /// unless --only says otherwise how long jobs wait
     #[arg(long)]
     generated: bool,
     /// Compare a random sample of each trace, with this share of its jobs
@@ -108,15 +111,48 @@ pub(super) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         std::fs::write(file, page).with_context(|| file.display().to_string())?;
     }
     let names = (name(&args.original), name(&args.reduced));
-    let text = |outcome: &_| report::text(outcome, &names.0, &names.1);
-    answer(args.json, &outcome, text)?;
-    if outcome.passed() {
+    let told = Told {
+        outcome: &outcome,
+        behaviour: behaviour_of(args, &original, &reduced),
+    };
+    let behaviour = told.behaviour.as_ref();
+    let text = |told: &Told<'_>| {
+        let text = report::text(told.outcome, &names.0, &names.1);
+        let more = behaviour.map(|behaviour| format!("\n{}", behaviour.text()));
+        text + &more.unwrap_or_default()
+    };
+    answer(args.json, &told, text)?;
+    let fails = behaviour.and_then(Behaviour::failure);
+    if outcome.passed() && fails.is_none() {
         return Ok(());
     }
-    for failure in outcome.failures() {
+    for failure in outcome.failures().into_iter().chain(fails) {
         eprintln!("validate: {failure}");
     }
     Err(Failure::Threshold)
+}
+
+/// The document of `--json`.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    outcome: &'a Validation,
+    /// Of generated traces: how they queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    behaviour: Option<Behaviour>,
+}
+
+/// How a generated trace queues beside its original.
+fn behaviour_of(args: &ValidateArgs, original: &Loaded, generated: &Loaded) -> Option<Behaviour> {
+    if !args.generated || !args.only.is_empty() {
+        return None;
+    }
+    let widest = original.jobs.iter().map(|job| job.processors).max()?;
+    let processors = original.known_processors().unwrap_or(widest).max(widest);
+    let (original, generated) = (&original.jobs, &generated.jobs);
+    Some(behaviour::compare(
+        original, generated, processors, args.seed,
+    ))
 }
 
 /// What the header of the reduced trace says of its making, and the steps that
@@ -184,6 +220,7 @@ fn options(args: &ValidateArgs, spec: &WorkloadSpec, note: Option<&Provenance>) 
             scale_arrival: arrival,
             scale_run_time: run_time,
             min_run_time: args.min_run_time.unwrap_or(of_spec.min_run_time),
+            generated: args.generated,
         },
         samples: args.samples,
         seed: args.seed,

@@ -1,171 +1,174 @@
-//! Deals the jobs of a look-alike, one instant after the other.
+//! The jobs of a look-alike: users, classes and demand by day, then instants.
 
-use super::LookAlike;
-use super::daytime::{self, DayWeights, PARTS};
-use super::deal::{Hand, Rounder, Rounders};
-use super::inside::{self, Spread};
-use super::stretch::HOUR;
-use super::turns::{Recents, shifted};
-use super::week::Instants;
+use super::deal::{Share, Slot, between, deal, to_hours};
+use super::{DAY, LookAlike};
 use crate::format::{Record, field};
 use crate::synth::error::SynthError;
-use crate::synth::unit::{below, holder, unit, weighted};
+use crate::synth::unit::{below, holder};
 use gridrig_core::rng;
 use rand::rngs::ChaCha8Rng;
+use rand::seq::SliceRandom as _;
 
-/// Steps whose multiples spread evenly in [0, 1), and pairs of them in the
-/// square, however many there are: powers of the plastic number (Roberts's R2
-/// sequence). With one step for both, the jobs of a cell that has its ranges for
-/// itself would lie on a line.
-const STEPS: [f64; 2] = [0.754_877_666_246_692_8, 0.569_840_290_998_053_3];
+/// More jobs are not dealt at once.
+const MOST_JOBS: f64 = 2e8;
 
-/// A user: hand, and place in the hand.
-type Who = (usize, usize);
-
-/// The jobs of a [`LookAlike`], in order of submission.
-pub struct LookAlikeJobs<'a> {
-    model: &'a LookAlike,
-    instants: Instants,
-    hands: Vec<Hand>,
-    /// The weight of each part of the day for each hand.
-    day_weights: Vec<[f64; PARTS]>,
-    /// Probabilities to go on, by class.
-    odds: Vec<f64>,
-    recents: Recents<Who>,
-    sizes: Spread,
-    run_times: Spread,
-    /// Hours that time 0 is after a Monday 0:00.
-    shift: u64,
-    users: ChaCha8Rng,
-    mixes: ChaCha8Rng,
-    fields: ChaCha8Rng,
-    places: ChaCha8Rng,
-    made: u64,
+/// What is made.
+struct Plan {
+    /// Days of the source, in the order in which they are made.
+    days: Vec<usize>,
+    /// Days that are dealt together.
+    pass: usize,
+    /// Seconds after which nothing is submitted.
+    length: f64,
+    share: Share,
 }
 
-impl std::fmt::Debug for LookAlikeJobs<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LookAlikeJobs")
-            .field("made", &self.made)
-            .finish_non_exhaustive()
-    }
-}
-
-impl LookAlike {
-    /// The jobs of this model.
-    ///
-    /// # Errors
-    /// [`SynthError::Parameter`] when it makes no workload.
-    pub fn jobs(&self) -> Result<LookAlikeJobs<'_>, SynthError> {
-        self.check()?;
-        let (jobs, length) = self.wanted();
-        let stream = |what: &str| rng::stream(self.seed, &format!("look-alike/{what}"));
-        let mut random = stream("deal");
-        let total: u64 = self
-            .profiles
-            .iter()
-            .flat_map(|profile| profile.cells.iter().skip(1).step_by(2))
-            .sum();
-        let factor = jobs as f64 / total.max(1) as f64;
-        let mut rounders = Rounders {
-            cells: Rounder::new(factor, &mut random),
-            users: Rounder::new(factor, &mut random),
+impl Plan {
+    fn new(model: &LookAlike, random: &mut ChaCha8Rng) -> Result<Self, SynthError> {
+        let known = model.days.len();
+        let all = model.jobs_in(0, known) as f64;
+        let days = match (model.extent.days, model.extent.jobs) {
+            (Some(days), _) => days,
+            (None, jobs) => known as f64 * jobs.unwrap_or(0) as f64 / all,
         };
-        let hand = |profile| Hand::of(profile, &mut rounders);
-        let hands = self.profiles.iter().map(hand).collect();
-        let instants = Instants::new(self, jobs, length);
-        Ok(LookAlikeJobs {
-            model: self,
-            shift: instants.shift(),
-            instants,
-            hands,
-            day_weights: daytime::of_profiles(&self.profiles),
-            odds: self.turns.concat(),
-            recents: Recents::new(),
-            sizes: Spread::new(self.sizes.len(), STEPS[0], &mut random),
-            run_times: Spread::new(self.run_times.len(), STEPS[1], &mut random),
-            users: stream("users"),
-            mixes: stream("mixes"),
-            fields: stream("fields"),
-            places: stream("places"),
-            made: 0,
+        let wanted = (days.ceil() as usize).max(1);
+        // Another length begins anew after whole weeks, with any of them.
+        let (cycle, start) = match (wanted == known, known / 7) {
+            (true, _) | (_, 0) => (known, 0),
+            (false, weeks) => (weeks * 7, below(random, weeks as u64) as usize * 7),
+        };
+        let days_made: Vec<usize> = (0..wanted).map(|day| (start + day) % cycle).collect();
+        let of = days_made.iter().map(|day| model.jobs_in(*day, 1)).sum();
+        let jobs = model.extent.jobs.unwrap_or(of);
+        let at_once = jobs as f64 * (cycle as f64 / wanted as f64).min(1.0);
+        if at_once > MOST_JOBS {
+            let expected = format!("at most {MOST_JOBS} jobs in the {cycle} days of the source");
+            return Err(SynthError::parameter("extent.jobs", jobs, expected));
+        }
+        Ok(Plan {
+            days: days_made,
+            pass: cycle,
+            length: days * DAY as f64,
+            share: Share {
+                wanted: jobs,
+                of,
+                carry: below(random, of),
+            },
         })
     }
 }
 
-impl LookAlikeJobs<'_> {
-    /// Whose job comes now, with the place in the list of recent users.
-    fn pick_user(&mut self, now: u64, part: usize) -> Option<(Option<usize>, Who)> {
-        for (place, recent, class) in self.recents.at(now) {
-            let hand = &self.hands[recent.user.0];
-            if hand.cells.total == 0 || hand.users[recent.user.1].left == 0 {
-                continue;
-            }
-            let odds = self.odds[class];
-            if odds > 0.0 && unit(&mut self.users) < shifted(odds, hand.stays) {
-                return Some((Some(place), recent.user));
-            }
+impl LookAlike {
+    /// The jobs of this model, in order of submission.
+    ///
+    /// # Errors
+    /// [`SynthError::Parameter`] when it makes no workload.
+    pub fn jobs(&self) -> Result<impl Iterator<Item = Record> + '_, SynthError> {
+        self.check()?;
+        let mut random = rng::stream(self.seed, "look-alike");
+        let Plan {
+            days,
+            pass,
+            length,
+            mut share,
+        } = Plan::new(self, &mut random)?;
+        let begin = self.first_day * DAY;
+        let passes = days.len().div_ceil(pass);
+        let made = (0..passes).flat_map(move |at| {
+            let days = &days[at * pass..days.len().min((at + 1) * pass)];
+            let first = begin + (at * pass) as u64 * DAY;
+            let slots = deal(self, days, &mut share, &mut random);
+            self.submitted(first, slots, &mut random)
+        });
+        let inside = move |job: &(u64, Record)| ((job.0 - begin) as f64) < length;
+        let numbered = |(number, (_, job)): (u64, (u64, Record))| job.with(field::JOB, number);
+        Ok((1..).zip(made.take_while(inside)).map(numbered))
+    }
+
+    /// The jobs of a pass in the order of their instants.
+    fn submitted(
+        &self,
+        first: u64,
+        mut slots: Vec<Slot>,
+        random: &mut ChaCha8Rng,
+    ) -> Vec<(u64, Record)> {
+        let mut times = Vec::with_capacity(slots.len());
+        slots.sort_by_key(|slot| (slot.day, slot.user));
+        for jobs in slots.chunk_by_mut(|a, b| (a.day, a.user) == (b.day, b.user)) {
+            jobs.shuffle(random);
+            self.day_of_user(jobs.len(), &mut times, random);
         }
-        let hand = self.pick_hand(part)?;
-        let user = (hand, self.hands[hand].pick_user(&mut self.users));
-        Some((self.recents.find(user), user))
+        to_hours(&mut times, &self.hours_of_day);
+        let at = |(slot, time): (&Slot, u64)| first + u64::from(slot.day) * DAY + time;
+        let mut made: Vec<(u64, Slot)> = slots
+            .iter()
+            .zip(times)
+            .map(|(slot, time)| (at((slot, time)), *slot))
+            .collect();
+        made.sort_by_key(|(at, _)| *at);
+        made.into_iter()
+            .map(|(at, slot)| (at, self.record(at, &slot, random)))
+            .collect()
     }
 
-    /// A profile by the turns that it still has, and by the time of the day.
-    fn pick_hand(&mut self, part: usize) -> Option<usize> {
-        let hands = self.hands.iter().zip(&self.day_weights);
-        let weigh = |(hand, weights): (&Hand, &[f64; PARTS])| {
-            hand.cells.total as f64 * hand.turns * weights[part]
-        };
-        weighted(&mut self.users, hands.map(weigh))
+    /// When a user with so many jobs on one day submits them.
+    fn day_of_user(&self, jobs: usize, times: &mut Vec<u64>, random: &mut ChaCha8Rng) {
+        let hour = below(random, self.hours_of_day.iter().sum());
+        let hour = holder(self.hours_of_day.iter().copied(), hour).unwrap_or(0) as u64;
+        let anchor = hour * 3_600 + below(random, 3_600);
+        // Those of as many jobs; the next fewer where there are none.
+        let end = self
+            .rhythms
+            .partition_point(|rhythm| rhythm.jobs <= jobs as u64)
+            .max(1);
+        let least = self.rhythms[end - 1].jobs;
+        let begin = self.rhythms[..end].partition_point(|rhythm| rhythm.jobs < least);
+        let alike = &self.rhythms[begin..end];
+        let days = alike.iter().map(|rhythm| rhythm.days);
+        let which = holder(days.clone(), below(random, days.sum())).unwrap_or(0);
+        let rhythm = &alike[which];
+        let (mut at, mut gap) = (0, None);
+        let mut offsets = vec![0; jobs];
+        for offset in &mut offsets[1..] {
+            let again = below(random, 1_000) < rhythm.repeats_permille;
+            let new = between(&rhythm.gaps_s, below(random, 1 << 32));
+            at += *gap.insert(gap.filter(|_| again).unwrap_or(new));
+            *offset = at;
+        }
+        // One of them, any, is submitted at the anchor; what is beyond midnight
+        // belongs to the other end of the day.
+        let before = offsets[below(random, jobs as u64) as usize] % DAY;
+        times.extend(
+            offsets
+                .into_iter()
+                .map(|offset| (anchor + DAY - before + offset) % DAY),
+        );
     }
 
-    /// The job that is submitted at an instant; `None` when all are dealt.
-    fn deal(&mut self, now: u64) -> Option<Record> {
-        let hour = (now / HOUR + self.shift) % 24;
-        let weights = DayWeights {
-            model: self.model,
-            part: daytime::part(hour as usize),
-        };
-        let (place, who) = self.pick_user(now, weights.part)?;
-        let age = self.recents.submit(place, who, now);
-        let hand = &mut self.hands[who.0];
-        let cell = hand.deal_cell(who.1, age, &weights, &mut self.mixes)?;
-        let labels = hand.deal_label(who.1, age);
-        let user = hand.users[who.1].number;
-        let runs = self.model.run_times.len() as u64;
-        let (size, run) = ((cell / runs) as usize, (cell % runs) as usize);
-        let (run_place, size_place) = inside::of_cell(&self.model.inside, cell);
-        let part = self.sizes.take(size, size_place, &mut self.places);
-        let processors = self.model.sizes[size].at(part);
-        let part = self.run_times.take(run, run_place, &mut self.places);
-        let run_time = self.model.run_times[run].at(part);
-        let failed = below(&mut self.fields, 1_000) < self.model.failed_permille[run];
-        let requested = self.request(run);
-        self.made += 1;
-        let mut job = Record::made(self.made, now, run_time, processors)
-            .with(field::REQUESTED_TIME, requested)
+    fn record(&self, at: u64, slot: &Slot, random: &mut ChaCha8Rng) -> Record {
+        let user = &self.users[slot.user as usize];
+        let failed = below(random, 1_000) < self.classes[slot.class as usize].failed_permille;
+        let mut job = Record::made(1, at, slot.run_time, slot.size)
+            .with(
+                field::REQUESTED_TIME,
+                Some(slot.requested).filter(|time| *time > 0),
+            )
             .with(field::STATUS, u64::from(!failed));
-        for (at, id) in [user].into_iter().chain(labels).enumerate() {
-            job.set(field::USER + at, u64::try_from(id).ok());
+        let counts = user
+            .labels
+            .iter()
+            .skip(4)
+            .step_by(5)
+            .map(|jobs| jobs.cast_unsigned());
+        let label = holder(counts.clone(), below(random, counts.sum())).unwrap_or(0);
+        let label = user
+            .labels
+            .chunks_exact(5)
+            .nth(label)
+            .map_or(&[][..], |label| &label[..4]);
+        for (at, id) in std::iter::once(&user.user).chain(label).enumerate() {
+            job.set(field::USER + at, u64::try_from(*id).ok());
         }
-        Some(job)
-    }
-
-    fn request(&mut self, run: usize) -> Option<u64> {
-        let pairs = &self.model.requests[run];
-        let counts = pairs.iter().skip(1).step_by(2).copied();
-        let at = below(&mut self.fields, counts.clone().sum());
-        let time = pairs[2 * holder(counts, at)?];
-        self.model.requested_times_s.get(time as usize).copied()
-    }
-}
-
-impl Iterator for LookAlikeJobs<'_> {
-    type Item = Record;
-
-    fn next(&mut self) -> Option<Record> {
-        let now = self.instants.next()?;
-        self.deal(now)
+        job
     }
 }

@@ -23,6 +23,7 @@ pub(super) fn document(prepared: &Prepared, made: &Made, common: &Common) -> Val
         "offered_load": made.offered_load,
         "load": prepared.calibration,
         "recurring_jobs": prepared.recurring,
+        "behaviour": prepared.behaviour,
         "serial_share": made.serial_share,
         "run_time_s": made.run_time_s,
         "processors": made.processors,
@@ -79,6 +80,10 @@ pub(super) fn text(prepared: &Prepared, made: &Made, common: &Common) -> String 
         100.0 * made.serial_share
     );
     hours(&mut text, &made.hourly);
+    if let Some(behaviour) = &prepared.behaviour {
+        text.push('\n');
+        text.push_str(&behaviour.text());
+    }
     match (&common.out, &common.model_out) {
         (None, None) => text.push_str("\nnothing written; --out FILE writes the trace\n"),
         (out, model) => {

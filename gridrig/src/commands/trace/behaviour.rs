@@ -1,0 +1,262 @@
+//! How a generated trace queues, beside its source.
+//!
+//! The yardstick is the source with sizes and run times exchanged among the jobs of
+//! each day: what can be had of a workload that keeps the demand of the days and
+//! nothing else of the order of the jobs.
+
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::event::{Event, EventKind, EventSink};
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::{ClusterId, JobId};
+use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::resource::Resources;
+use gridrig_core::rng;
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_drivers::virtual_time;
+use gridrig_results::text::{cells, table};
+use gridrig_tracelab::load::TraceJob;
+use rand::seq::SliceRandom as _;
+use serde::Serialize;
+use std::ops::ControlFlow;
+
+const DAY_S: f64 = 86_400.0;
+
+/// How often sizes and run times are exchanged.
+const EXCHANGES: usize = 5;
+
+/// How often where jobs hardly wait, and the spread is what counts.
+const EXCHANGES_IF_SHORT: usize = 20;
+
+/// Mean waits below this many seconds are short.
+const SHORT_S: f64 = 60.0;
+
+/// How far apart mean waits may be.
+const FACTOR: f64 = 1.5;
+
+/// Waits of a trace on one cluster that has no broker.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Waits {
+    mean_s: f64,
+    p95_s: f64,
+}
+
+/// Waits under one discipline.
+#[derive(Debug, Serialize)]
+struct Queueing {
+    discipline: &'static str,
+    source: Waits,
+    /// Means over the exchanges.
+    exchanged: Waits,
+    /// The least and the greatest of their mean waits.
+    exchanged_mean_s: [f64; 2],
+    exchanges: usize,
+    generated: Waits,
+    /// Mean wait over that of the exchanges.
+    ratio: Option<f64>,
+    /// Mean wait within a factor of 1.5 of that of the source or of the exchanges;
+    /// where the exchanges wait less than 60 s on average, within their spread.
+    alike: bool,
+}
+
+/// A generated trace beside its source.
+#[derive(Debug, Serialize)]
+pub(super) struct Behaviour {
+    processors: u32,
+    queueing: [Queueing; 2],
+    /// Weeks that offer more than the machine holds: of the source, and of the
+    /// generated trace.
+    weeks_above: [usize; 2],
+}
+
+/// Runs both on one cluster of as many processors.
+pub(super) fn compare(
+    source: &[TraceJob],
+    generated: &[TraceJob],
+    processors: u32,
+    seed: u64,
+) -> Behaviour {
+    let of = |discipline| queueing(source, generated, processors, discipline, seed);
+    Behaviour {
+        processors,
+        queueing: [DisciplineKind::EasyBackfill, DisciplineKind::Fcfs].map(of),
+        weeks_above: [source, generated].map(|jobs| weeks_above(jobs, processors)),
+    }
+}
+
+impl Behaviour {
+    /// Why it does not pass, if it does not.
+    pub(super) fn failure(&self) -> Option<String> {
+        let missed = self.queueing.iter().find(|queueing| !queueing.alike)?;
+        let [least, most] = missed.exchanged_mean_s;
+        Some(format!(
+            "mean wait under {} {:.0} s: expected within a factor of {FACTOR} of that of the source \
+             ({:.0} s), or of the source with sizes and run times exchanged among the jobs of a day \
+             ({:.0} s, {least:.0} to {most:.0} s)",
+            missed.discipline,
+            missed.generated.mean_s,
+            missed.source.mean_s,
+            missed.exchanged.mean_s,
+        ))
+    }
+
+    /// The report for people.
+    pub(super) fn text(&self) -> String {
+        let head = [
+            "wait (s)",
+            "mean",
+            "p95",
+            "exchanged: mean",
+            "p95",
+            "source: mean",
+            "p95",
+            "ratio",
+        ];
+        let mut lines = vec![cells(head)];
+        for q in &self.queueing {
+            let number = |seconds: f64| format!("{seconds:.1}");
+            let waits = [q.generated, q.exchanged, q.source];
+            let waits = waits
+                .into_iter()
+                .flat_map(|w| [number(w.mean_s), number(w.p95_s)]);
+            let ratio = q
+                .ratio
+                .map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
+            let name = std::iter::once(q.discipline.to_owned());
+            lines.push(name.chain(waits).chain([ratio]).collect());
+        }
+        let [source, generated] = self.weeks_above;
+        format!(
+            "on one cluster of {} processors; exchanged: the source with sizes and run times \
+             exchanged\namong the jobs of each day; ratio: mean wait over that of the exchanges\n{}\
+             weeks that offer more than the machine holds: {generated}, source {source}\n",
+            self.processors,
+            table(&lines)
+        )
+    }
+}
+
+fn queueing(
+    source: &[TraceJob],
+    generated: &[TraceJob],
+    processors: u32,
+    discipline: DisciplineKind,
+    seed: u64,
+) -> Queueing {
+    let run = |jobs: &[TraceJob]| waits(jobs, processors, discipline);
+    let exchange = |number: usize| run(&exchanged(source, seed, number));
+    let mean =
+        |of: &[Waits], what: fn(&Waits) -> f64| of.iter().map(what).sum::<f64>() / of.len() as f64;
+    let mut all: Vec<Waits> = (0..EXCHANGES).map(exchange).collect();
+    if mean(&all, |waits| waits.mean_s) < SHORT_S {
+        all.extend((EXCHANGES..EXCHANGES_IF_SHORT).map(exchange));
+    }
+    let means = || all.iter().map(|waits| waits.mean_s);
+    let bounds = [
+        means().fold(f64::MAX, f64::min),
+        means().fold(0.0, f64::max),
+    ];
+    let (source, generated) = (run(source), run(generated));
+    let exchanged = Waits {
+        mean_s: mean(&all, |waits| waits.mean_s),
+        p95_s: mean(&all, |waits| waits.p95_s),
+    };
+    let ratio = (exchanged.mean_s > 0.0).then(|| generated.mean_s / exchanged.mean_s);
+    let near = |mean_s: f64| (mean_s / FACTOR..=mean_s * FACTOR).contains(&generated.mean_s);
+    let inside = (bounds[0]..=bounds[1]).contains(&generated.mean_s);
+    Queueing {
+        discipline: discipline.into(),
+        source,
+        exchanged,
+        exchanged_mean_s: bounds,
+        exchanges: all.len(),
+        generated,
+        ratio,
+        alike: near(source.mean_s)
+            || near(exchanged.mean_s)
+            || exchanged.mean_s < SHORT_S && inside,
+    }
+}
+
+/// Exchanges sizes, run times and requested times among the jobs of each day,
+/// counted from time 0.
+fn exchanged(jobs: &[TraceJob], seed: u64, number: usize) -> Vec<TraceJob> {
+    let mut random = rng::stream(seed, &format!("exchange-{number}"));
+    let mut jobs = jobs.to_vec();
+    let day = |job: &TraceJob| (job.submit.as_secs_f64() / DAY_S) as u64;
+    for day in jobs.chunk_by_mut(|a, b| day(a) == day(b)) {
+        let mut others = day.to_vec();
+        others.shuffle(&mut random);
+        for (job, other) in day.iter_mut().zip(others) {
+            job.processors = other.processors;
+            job.run_time = other.run_time;
+            job.requested_time = other.requested_time;
+        }
+    }
+    jobs
+}
+
+fn waits(jobs: &[TraceJob], processors: u32, discipline: DisciplineKind) -> Waits {
+    /// When each job started.
+    struct Starts(Vec<SimTime>);
+    impl EventSink for Starts {
+        fn emit(&mut self, at: SimTime, event: Event<'_>) {
+            if let (EventKind::Started, Some(job)) = (event.kind, event.job) {
+                self.0[job.index()] = at;
+            }
+        }
+    }
+    let mut config =
+        ClusterConfig::new(ClusterId(0), Resources::homogeneous(processors), discipline);
+    config.interval = SimDuration::ZERO;
+    let grid = Grid::single_cluster("machine", config);
+    let fitting = jobs.iter().filter(|job| job.processors <= processors);
+    let submission = |(id, job): (u32, &TraceJob)| {
+        let components = Components::one(job.processors, Requirements::default());
+        Submission {
+            spec: JobSpec {
+                id: JobId(id),
+                requested_time: job.requested_time,
+                ..JobSpec::of(components, job.run_time)
+            },
+            at: SimTime::ZERO + job.submit,
+            entry: Entry::Cluster(ClusterId(0)),
+            label: JobLabel::default(),
+        }
+    };
+    let submissions: Vec<Submission> = (0..).zip(fitting).map(submission).collect();
+    let mut starts = Starts(vec![SimTime::ZERO; submissions.len()]);
+    let options = virtual_time::Options::default();
+    let go_on = |_, _| ControlFlow::Continue(());
+    virtual_time::run(&grid, &submissions, &options, &mut starts, go_on);
+    let waited = submissions
+        .iter()
+        .zip(&starts.0)
+        .map(|(job, start)| start.since(job.at).as_secs_f64());
+    let mut waited: Vec<f64> = waited.collect();
+    waited.sort_unstable_by(f64::total_cmp);
+    let count = waited.len().max(1);
+    Waits {
+        mean_s: waited.iter().sum::<f64>() / count as f64,
+        p95_s: waited
+            .get((count * 95).div_ceil(100) - 1)
+            .copied()
+            .unwrap_or(0.0),
+    }
+}
+
+/// Weeks, from the first submission on, with more demand than processors x time.
+fn weeks_above(jobs: &[TraceJob], processors: u32) -> usize {
+    let week_s = 7.0 * DAY_S;
+    let first = jobs.first().map_or(0.0, |job| job.submit.as_secs_f64());
+    let week = |job: &TraceJob| ((job.submit.as_secs_f64() - first) / week_s) as u64;
+    let weeks = jobs.chunk_by(|a, b| week(a) == week(b));
+    let demand = |jobs: &[TraceJob]| {
+        jobs.iter()
+            .map(|job| job.demand() as f64 / 1e9)
+            .sum::<f64>()
+    };
+    weeks
+        .filter(|jobs| demand(jobs) > f64::from(processors) * week_s)
+        .count()
+}
