@@ -31,6 +31,8 @@ struct Visit {
     /// To be removed, wherever it is.
     unwanted: bool,
     refused_by: Vec<Target>,
+    /// It has come back where it entered and is not looked at before this.
+    rests_until: Option<SimTime>,
 }
 
 /// The way a job has come.
@@ -73,8 +75,9 @@ pub struct RefBroker<'a> {
     grid: &'a Grid,
     domain: DomainId,
     settings: BrokerSettings,
-    /// Its policy, as it is written.
+    /// Its policy by name, and as it is written.
     policy: String,
+    written: String,
     views: Vec<RefView>,
     /// In order of arrival, those already sent on included: a job that comes
     /// back keeps its place.
@@ -128,7 +131,8 @@ impl<'a> RefBroker<'a> {
             grid,
             domain,
             settings: this.broker.clone(),
-            policy: this.broker.policy.to_string(),
+            policy: this.broker.policy.entry().name.to_owned(),
+            written: this.broker.policy.to_string(),
             views,
             visits: Vec::new(),
             turn: 0,
@@ -149,13 +153,20 @@ impl<'a> RefBroker<'a> {
             sent_to: None,
             unwanted: false,
             refused_by: Vec::new(),
+            rests_until: None,
         });
     }
 
     /// A candidate sends the job back: decided again, without that candidate.
-    /// A job that has wandered enough stays where it entered, and elsewhere is
-    /// passed on: to whom, is the answer.
-    pub fn refused(&mut self, job: JobId, by: Target, reason: Reason) -> Option<DomainId> {
+    /// A job that has wandered enough rests or stays where it entered, and elsewhere
+    /// is passed on: to whom, is the answer.
+    pub fn refused(
+        &mut self,
+        now: SimTime,
+        job: JobId,
+        by: Target,
+        reason: Reason,
+    ) -> Option<DomainId> {
         let index = self.latest(job)?;
         let returns = reason == Reason::HopsExhausted && self.wanders();
         let visit = &mut self.visits[index];
@@ -170,7 +181,7 @@ impl<'a> RefBroker<'a> {
         if visit.from.is_some() {
             return self.visits.remove(index).from;
         }
-        visit.settled = true;
+        self.comes_to_rest(now, index);
         None
     }
 
@@ -255,7 +266,8 @@ impl<'a> RefBroker<'a> {
         let mut decisions = Vec::new();
         let mut index = 0;
         while index < self.visits.len() {
-            if self.visits[index].sent_to.is_some() {
+            let visit = &self.visits[index];
+            if visit.sent_to.is_some() || visit.rests_until.is_some_and(|until| now < until) {
                 index += 1;
                 continue;
             }

@@ -247,7 +247,7 @@ impl<'a> Simulation<'a> {
                 }
             }
             What::Back(domain, job, by, reason) => {
-                let back_to = self.brokers[domain.index()].refused(job, by, reason);
+                let back_to = self.brokers[domain.index()].refused(now, job, by, reason);
                 if self.brokers[domain.index()].is_unwanted(job) {
                     self.cancel_at_broker(now, domain, job);
                 } else if let Some(to) = back_to {
