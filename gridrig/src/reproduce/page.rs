@@ -229,10 +229,9 @@ impl Table {
         (figure, paper): (&str, Option<&f64>),
         runs: &BTreeMap<Key, Runs>,
     ) -> Option<String> {
-        let runs_of = |row: &Row| Some((runs.get(&self.key(row))?, row.policy.as_str()));
         let of = |row: &Row, pick: fn(&Runs) -> &Vec<Figures>| {
-            let (runs, policy) = runs_of(row)?;
-            Some(values(pick(runs), policy, path(figure)))
+            let runs = runs.get(&self.key(row))?;
+            Some(values(pick(runs), &row.policy, path(figure)))
         };
         // The paper has nothing there.
         let paper = paper.filter(|paper| !paper.is_nan());

@@ -2,6 +2,10 @@
 
 use crate::command::{expect_code, json, root, run};
 use crate::need::archive;
+use gridrig::reproduce::page::Page;
+use gridrig::reproduce::study::Study;
+use std::fs;
+use std::path::Path;
 
 #[test]
 fn the_ctc_week_runs_and_unhindered_jobs_wait_half_a_cycle() {
@@ -50,5 +54,52 @@ fn the_ctc_week_runs_and_unhindered_jobs_wait_half_a_cycle() {
         let unwaited = one["delay_s_unwaited_mean"].as_f64().unwrap();
         assert_eq!(one["jobs"]["completed"], 481);
         assert!((2.25..=2.75).contains(&unwaited), "{scenario}: {unwaited}");
+    }
+}
+
+/// The lines of a table that are ours, of the one that is named so.
+fn ours(page: &str, name: &str) -> Vec<String> {
+    let start = page.find(&format!("name = \"{name}\"")).unwrap();
+    let table = page[start..].split("<!-- end -->").next().unwrap();
+    let lines = table.lines().filter(|line| line.contains("| ours |"));
+    lines.map(str::to_owned).collect()
+}
+
+/// The figures of the page are those that its command gives, with one sample of
+/// each row instead of 200.
+fn is_as_made(name: &str, archive: &Path) {
+    let text = fs::read_to_string(root().join("docs/lsap.md")).unwrap();
+    let few = text.replace("samples = 200\n", "samples = 1\n");
+    let page = Page::read(&few).unwrap();
+    let figures = page.figures(name);
+    let study = Study {
+        root: &root(),
+        archive,
+        figures: &figures,
+    };
+    let runs = page.needs(name).into_iter().map(|(key, policies)| {
+        let scenario = study.scenario(&key, &policies).unwrap();
+        let runs = study.run(&key, &scenario).unwrap();
+        (key, runs)
+    });
+    let made = page.write(name, &runs.collect());
+    assert!(!ours(&text, name).is_empty(), "{name}");
+    assert_eq!(ours(&made, name), ours(&text, name), "{name}");
+}
+
+#[test]
+fn the_tables_of_the_stand_in_are_what_their_scenarios_give() {
+    for name in ["stand-in", "grid5000"] {
+        is_as_made(name, Path::new(""));
+    }
+}
+
+#[test]
+fn the_tables_of_the_ctc_week_are_what_their_scenarios_give() {
+    let Some(archive) = archive("the_tables_of_the_ctc_week_are_what_their_scenarios_give") else {
+        return;
+    };
+    for name in ["jobs of ctc", "ctc tables"] {
+        is_as_made(name, &archive);
     }
 }

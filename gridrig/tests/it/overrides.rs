@@ -179,8 +179,8 @@ fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
         (
             "{ name = \"best-broker-rank\", alhpa = 1.25 }",
             "best-broker-rank = a table: expected `alhpa=1.25` to be a parameter of \
-             best-broker-rank: alpha (a number above 0 and up to 1000); tie (one of rotate, \
-             local, first, random); commit (one of early, late)",
+             best-broker-rank: alpha (a number above 0 and up to 1000); local_first (one of \
+             false, true); tie (one of rotate, local, first, random); commit (one of early, late)",
         ),
         (
             "{ name = \"inter-rr\", ttl = -1 }",

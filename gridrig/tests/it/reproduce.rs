@@ -65,7 +65,7 @@ fn a_short_study_of_slurm_compares_every_job_and_writes_its_report() {
     ] {
         assert!(dir.path().join("study").join(name).is_file(), "{name}");
     }
-    let rows = std::fs::read_to_string(dir.path().join("study/jobs-builtin.csv")).unwrap();
+    let rows = fs::read_to_string(dir.path().join("study/jobs-builtin.csv")).unwrap();
     assert_eq!(rows.lines().count(), 13);
     let again = run(&all);
     expect_code(&again, 2);
@@ -182,10 +182,11 @@ fn a_page_that_cannot_be_made_is_refused_by_name() {
 }
 
 #[test]
-fn every_table_of_the_pages_is_understood() {
+fn every_table_of_the_pages_is_understood_and_filled() {
     for name in ["lsap", "la-grid-study"] {
         let text = fs::read_to_string(root().join(format!("docs/{name}.md"))).unwrap();
         let page = Page::read(&text).unwrap();
         assert!(page.tables("").count() >= 5, "{name}");
+        assert!(!text.contains("-->\n<!-- end"), "{name}");
     }
 }
