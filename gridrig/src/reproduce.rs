@@ -1,4 +1,4 @@
-//! `gridrig reproduce`: the tables of pages, made anew from the scenarios that they
+//! `gridrig reproduce`: the tables of pages, made again from the scenarios that they
 //! name, and studies against real programs that the study starts itself.
 
 pub mod page;

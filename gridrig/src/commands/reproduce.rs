@@ -29,16 +29,18 @@ pub struct ReproduceArgs {
 enum StudyName {
     /// Compare the emulated disciplines with a real Slurm, which it starts itself
     SlurmFidelity(FidelityArgs),
-    /// Make the tables of docs/lsap.md anew, beside those of the LSAP paper
+    /// Make the tables of docs/lsap.md again, beside those of the LSAP paper
     Lsap(PageArgs),
-    /// Make the tables of docs/la-grid-study.md anew, beside those of the LA Grid paper
+    /// Make the tables of docs/la-grid-study.md again, beside those of the LA Grid paper
     LaGrid(PageArgs),
 }
 
 /// `gridrig reproduce lsap`, `gridrig reproduce la-grid`
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  gridrig reproduce lsap --archive logs > lsap.md\n\n\
-        Each table of the page says in a comment above it from which scenarios it is made.")]
+#[command(
+    after_help = "Example:\n  gridrig reproduce lsap --archive logs > lsap.md\n\n\
+        Each table of the page says in a comment above it from which scenarios it is made."
+)]
 struct PageArgs {
     /// The checkout of gridrig whose page and scenarios are read
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -46,7 +48,7 @@ struct PageArgs {
     /// Where the logs of the Parallel Workloads Archive are
     #[arg(long, value_name = "DIR", default_value = ".")]
     archive: PathBuf,
-    /// Make only the tables anew whose names have this part
+    /// Make only the tables again whose names have this part
     #[arg(long, value_name = "PART", default_value = "")]
     only: String,
     /// Write the page there instead of to stdout
@@ -88,12 +90,15 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     }
 }
 
-/// Makes the tables of a page anew: all scenarios are read before any is run.
+/// Makes the tables of a page again: all scenarios are read before any is run.
 fn page(args: &PageArgs, name: &str) -> Result<(), Failure> {
     let file = args.root.join(name);
     let text = fs::read_to_string(&file).with_context(|| {
         let file = file.display();
-        format!("{file}: expected a checkout of gridrig at --root {}", args.root.display())
+        format!(
+            "{file}: expected a checkout of gridrig at --root {}",
+            args.root.display()
+        )
     })?;
     let page = Page::read(&text).with_context(|| file.display().to_string())?;
     let only = args.only.as_str();

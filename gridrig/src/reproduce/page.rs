@@ -2,7 +2,7 @@
 //!
 //! A table stands between `<!-- table` and `<!-- end -->`: first, up to `-->`, in
 //! TOML which scenarios are run with which settings and which figures are shown of
-//! them, then the table itself, which is made from that anew.
+//! them, then the table itself, which is made from that.
 
 use super::study::{Figures, Key, Runs};
 use anyhow::{Context as _, anyhow, bail, ensure};
@@ -139,7 +139,7 @@ impl<'a> Page<'a> {
         columns.map(|[figure, _]| path(figure).to_owned()).collect()
     }
 
-    /// The page with these tables made anew, all others as they are.
+    /// The page with these tables made again, all others as they are.
     #[must_use]
     pub fn write(&self, only: &str, runs: &BTreeMap<Key, Runs>) -> String {
         let mut text = String::new();
@@ -197,7 +197,8 @@ impl Table {
         for row in &self.row {
             let lines = self.lines.iter();
             let papers = row.paper.is_empty();
-            let lines = lines.filter(|line| !papers || !matches!(line, Line::Paper | Line::Percentile));
+            let lines =
+                lines.filter(|line| !papers || !matches!(line, Line::Paper | Line::Percentile));
             for (at, line) in lines.enumerate() {
                 let name = if at == 0 { row.name.as_str() } else { "" };
                 let _ = write!(text, "| {name} | {} |", self.say(*line));

@@ -1,4 +1,4 @@
-//! Studies against real programs, in short, and pages that are made anew.
+//! Studies against real programs, in short, and pages that are made again.
 
 use crate::command::{expect_code, json, root, run, stderr, stdout};
 use crate::need;
@@ -124,7 +124,7 @@ Behind.
 "#;
 
 #[test]
-fn a_page_is_made_anew_table_by_table() {
+fn a_page_is_made_again_table_by_table() {
     let dir = checkout(TABLES);
     let made = lsap(dir.path(), &["--only", "weeks"]);
     expect_code(&made, 0);
@@ -136,7 +136,10 @@ fn a_page_is_made_anew_table_by_table() {
     let lines: Vec<&str> = table.trim().lines().collect();
     assert_eq!(lines[0], "| | | jobs | / first | wins |");
     assert_eq!(lines[2], "| RR | ours | 480.0 | 1.000 | 0 of 2 |");
-    assert_eq!(lines[3], "|  | least to most | 480.0 to 480.0 | 1.000 to 1.000 |  |");
+    assert_eq!(
+        lines[3],
+        "|  | least to most | 480.0 to 480.0 | 1.000 to 1.000 |  |"
+    );
     assert!(lines[4].starts_with("| QL | ours | 480.0 |"), "{table}");
     assert_eq!(lines.len(), 6);
     // So are samples, of as many jobs as ours.
@@ -146,9 +149,15 @@ fn a_page_is_made_anew_table_by_table() {
     expect_code(&made, 0);
     let text = fs::read_to_string(&out).unwrap();
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
-    assert!(lines[1].starts_with("| RR | paper | 24.00 | 1000000000 |"), "{text}");
+    assert!(
+        lines[1].starts_with("| RR | paper | 24.00 | 1000000000 |"),
+        "{text}"
+    );
     assert!(lines[2].starts_with("|  | ours | 24.00 |"), "{text}");
-    assert!(lines[3].starts_with("|  | 4 samples, 5 to 95 % | 24.00 to 24.00 |"), "{text}");
+    assert!(
+        lines[3].starts_with("|  | 4 samples, 5 to 95 % | 24.00 to 24.00 |"),
+        "{text}"
+    );
     assert_eq!(lines[4], "|  | percentile | 0.500 | 1.000 |");
 }
 
@@ -159,21 +168,45 @@ fn a_page_that_cannot_be_made_is_refused_by_name() {
     expect_code(&no_checkout, 2);
     assert!(stderr(&no_checkout).contains("expected a checkout of gridrig at --root"));
     // The log does not ship: nothing is run.
-    let no_log = run(&["reproduce", "lsap", "--root", &root().display().to_string(),
-        "--archive", &nowhere.path().display().to_string()]);
+    let no_log = run(&[
+        "reproduce",
+        "lsap",
+        "--root",
+        &root().display().to_string(),
+        "--archive",
+        &nowhere.path().display().to_string(),
+    ]);
     expect_code(&no_log, 2);
     let said = stderr(&no_log);
-    assert!(said.contains("there is no CTC-SP2-1996-3.1-cln.swf.gz"), "{said}");
-    assert!(said.contains("https://www.cs.huji.ac.il/labs/parallel/workload"), "{said}");
+    assert!(
+        said.contains("there is no CTC-SP2-1996-3.1-cln.swf.gz"),
+        "{said}"
+    );
+    assert!(
+        said.contains("https://www.cs.huji.ac.il/labs/parallel/workload"),
+        "{said}"
+    );
     let dir = checkout(TABLES);
     let none = lsap(dir.path(), &["--only", "months"]);
     expect_code(&none, 2);
     assert!(stderr(&none).contains("expected a part of one of weeks, samples"));
     for (wrong, expected) in [
-        (TABLES.replace("samples = 4\n", ""), "lines of samples, but no samples"),
-        (TABLES.replace("[24, 1e9]", "[24]"), "1 figures, expected 2 or none"),
-        (TABLES.replace("<!-- end -->\nBehind", ""), "without its `-->` or `<!-- end -->`"),
-        (TABLES.replace("samples = 4", "sample = 4"), "unknown field `sample`"),
+        (
+            TABLES.replace("samples = 4\n", ""),
+            "lines of samples, but no samples",
+        ),
+        (
+            TABLES.replace("[24, 1e9]", "[24]"),
+            "1 figures, expected 2 or none",
+        ),
+        (
+            TABLES.replace("<!-- end -->\nBehind", ""),
+            "without its `-->` or `<!-- end -->`",
+        ),
+        (
+            TABLES.replace("samples = 4", "sample = 4"),
+            "unknown field `sample`",
+        ),
     ] {
         let refused = lsap(checkout(&wrong).path(), &[]);
         expect_code(&refused, 2);

@@ -19,12 +19,7 @@ use crate::time::Decimal;
 pub(super) const FLAT: PolicyEntry = PolicyEntry::new(
     "best-broker-rank",
     "to the domain with the most and fastest free processors (its rank)",
-    &[
-        ALPHA,
-        LOCAL_FIRST,
-        Tie::PARAMETER,
-        BrokerSettings::COMMIT,
-    ],
+    &[ALPHA, LOCAL_FIRST, Tie::PARAMETER, BrokerSettings::COMMIT],
     InformationNeed::Clusters,
     |settings| rank(settings, &ALPHA.of(settings)),
 );

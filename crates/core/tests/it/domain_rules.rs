@@ -314,7 +314,7 @@ fn a_wandering_job_may_come_back_unless_that_is_forbidden() {
 }
 
 #[test]
-fn a_job_that_has_wandered_enough_rests_where_it_entered_and_is_decided_anew() {
+fn a_job_that_has_wandered_enough_rests_where_it_entered_and_is_decided_again() {
     let mut rig = Rig::new(&[&[4], &[8]], "inter-rr(reschedule_interval=30s)");
     rig.info(C0, &[sample(0, 4).busy(4).queued_processors(3)]);
     assert_eq!(rig.decide(5, &[job(0, 4)]), [(0, PEER_1)]);
