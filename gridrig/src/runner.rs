@@ -189,16 +189,21 @@ impl Load {
             );
         }
         replication.shake(&mut submissions);
-        // Ids are positions; the label keeps the number of the trace.
-        for (position, submission) in submissions.iter_mut().enumerate() {
-            submission.spec.id = JobId(position as u32);
-        }
-        Ok(Load {
+        let mut load = Load {
             workloads,
             submissions,
             warnings,
             pooled_warnings,
-        })
+        };
+        load.number();
+        Ok(load)
+    }
+
+    /// Ids are positions; the label keeps the number of the trace.
+    pub fn number(&mut self) {
+        for (position, submission) in self.submissions.iter_mut().enumerate() {
+            submission.spec.id = JobId(position as u32);
+        }
     }
 
     /// The same jobs, entering the one cluster that a pooled run has.

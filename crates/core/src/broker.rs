@@ -16,7 +16,7 @@ pub use view::Pending;
 use crate::agent::{BrokerSends, Cx, Envelope, EnvelopeId, FromBroker, ToPeer};
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{DomainId, IdMap, JobId};
-use crate::job::{JobSpec, Reason};
+use crate::job::{JobRequest, JobSpec, Reason};
 use crate::load::LoadSample;
 use crate::message::{EndState, JobEnd, News, Route, Target};
 use crate::policy::{InformationNeed, Policy};
@@ -54,6 +54,9 @@ pub struct Broker {
     parked: BTreeMap<u64, JobId>,
     /// When the first of those peers opens.
     reopening: SimTime,
+    /// Jobs that have come back where they entered: until when they rest, and their
+    /// arrival.
+    resting: BTreeMap<(SimTime, u64), JobId>,
     next_arrival: u64,
     jobs: IdMap<Held>,
     /// Earlier visits of the same jobs, by how often they had been forwarded then,
@@ -105,6 +108,7 @@ impl Broker {
             queue: BTreeMap::new(),
             parked: BTreeMap::new(),
             reopening: SimTime::ZERO,
+            resting: BTreeMap::new(),
             next_arrival: 0,
             jobs: IdMap::default(),
             earlier: IdMap::default(),
@@ -157,7 +161,7 @@ impl Broker {
     /// Jobs that wait for a cycle.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.queue.len() + self.parked.len()
+        self.queue.len() + self.parked.len() + self.resting.len()
     }
 
     /// Jobs whose end is not known here yet.
@@ -170,7 +174,8 @@ impl Broker {
     #[must_use]
     pub fn pending(&self) -> Pending {
         let mut pending = Pending::default();
-        for job in self.queue.values().chain(self.parked.values()) {
+        let waiting = self.queue.values().chain(self.parked.values());
+        for job in waiting.chain(self.resting.values()) {
             pending.add(&self.jobs[job].spec);
         }
         pending
@@ -282,8 +287,8 @@ impl Broker {
 
     /// A job came back from where it was sent: it is decided again in the next
     /// cycle, in its old place, without that candidate. One that has wandered
-    /// enough goes on back to where it entered, and stays there. One that was
-    /// to be removed has found its end.
+    /// enough goes on back to where it entered, and rests or stays there. One that
+    /// was to be removed has found its end.
     pub(crate) fn handle_refusal(
         &mut self,
         cx: &mut impl Cx<BrokerSends>,
@@ -309,7 +314,23 @@ impl Broker {
                 return self.close_until(by, cx.now() + pause);
             }
             (true, Some(_)) => return self.turn_away(cx, job, reason),
-            (true, None) => held.route.settled = true,
+            (true, None) => {
+                // One that cannot run here would only go round.
+                let request = JobRequest::from(&held.spec);
+                let own = self.known.iter().filter(|known| {
+                    matches!(known.target, Target::Cluster(_))
+                        && known.access != Access::Gone
+                        && !held.refused_by.contains(&known.target)
+                });
+                let runs_here = own.into_iter().any(|known| known.could_run(&request, 0));
+                let rest = self.config.settings.reschedule_interval();
+                if let Some(rest) = rest.filter(|_| runs_here) {
+                    let until = cx.now() + rest;
+                    self.resting.insert((until, held.arrival), job);
+                    return;
+                }
+                held.route.settled = true;
+            }
             (false, _) => held.refused_by.push(by),
         }
         self.queue.insert(held.arrival, job);
@@ -370,11 +391,11 @@ impl Broker {
     /// When the next cycle with something to decide is due.
     #[must_use]
     pub fn poll_timeout(&self, now: SimTime) -> Option<SimTime> {
-        let from = match (self.queue.is_empty(), self.parked.is_empty()) {
-            (false, _) => now,
-            (true, false) if self.reopening < SimTime::MAX => now.max(self.reopening),
-            _ => return None,
-        };
+        let parked = (!self.parked.is_empty()).then_some(self.reopening);
+        let rests = self.resting.keys().next().map(|(until, _)| *until);
+        let waits = [(!self.queue.is_empty()).then_some(now), parked, rests];
+        let waits = waits.into_iter().flatten();
+        let from = now.max(waits.min().filter(|from| *from < SimTime::MAX)?);
         let settings = &self.config.settings;
         let next = from.next_on_grid(settings.phase, settings.interval);
         match self.last_cycle {

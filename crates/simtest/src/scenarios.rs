@@ -8,6 +8,7 @@
 mod drains;
 mod failures;
 mod late;
+mod parameters;
 mod tight;
 
 pub use drains::with_drains;
@@ -82,6 +83,7 @@ pub struct Scenario {
 pub fn grid_scenario(seed: u64) -> Scenario {
     let mut rng = rng::stream(seed, "scenario.grid");
     let mut grid = grid(&mut rng);
+    parameters::give(&mut rng::stream(seed, "scenario.parameters"), &mut grid);
     let mut rng = rng::stream(seed, "scenario.promises");
     for cluster in &mut grid.clusters {
         tight::promise(&mut rng, &mut cluster.config);

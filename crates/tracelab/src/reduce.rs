@@ -17,7 +17,7 @@ mod write;
 pub use outcome::{Load, Reduced, STEPS, StepReport};
 pub use provenance::{LoadNote, Provenance, REDUCTION_KEY, ScaleNote, WindowNote};
 pub use rank::{COMPONENTS, MAX_WINDOWS, RankedWindow, Unrankable, WindowRanking, rank_windows};
-pub use sample::share_for_load;
+pub use sample::{lowest_draws, share_for_load};
 pub use steady::Steady;
 pub use write::{WriteError, Written, write_reduced};
 

@@ -1,15 +1,18 @@
 //! `gridrig reproduce`
 
-use super::answer;
+use super::{answer, print};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
+use crate::reproduce::page::Page;
 use crate::reproduce::private_slurm::missing;
 use crate::reproduce::slurm_fidelity::{
-    Backfill, Builtin, Plan, Real, Study, markdown, replay, rows,
+    self as fidelity, Backfill, Builtin, Plan, Real, markdown, replay, rows,
 };
+use crate::reproduce::study::Study;
 use anyhow::{Context as _, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -26,6 +29,31 @@ pub struct ReproduceArgs {
 enum StudyName {
     /// Compare the emulated disciplines with a real Slurm, which it starts itself
     SlurmFidelity(FidelityArgs),
+    /// Make the tables of docs/lsap.md again, beside those of the LSAP paper
+    Lsap(PageArgs),
+    /// Make the tables of docs/la-grid-study.md again, beside those of the LA Grid paper
+    LaGrid(PageArgs),
+}
+
+/// `gridrig reproduce lsap`, `gridrig reproduce la-grid`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  gridrig reproduce lsap --archive logs > lsap.md\n\n\
+        Each table of the page says in a comment above it from which scenarios it is made."
+)]
+struct PageArgs {
+    /// The checkout of gridrig whose page and scenarios are read
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Where the logs of the Parallel Workloads Archive are
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    archive: PathBuf,
+    /// Make only the tables again whose names have this part
+    #[arg(long, value_name = "PART", default_value = "")]
+    only: String,
+    /// Write the page there instead of to stdout
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 /// `gridrig reproduce slurm-fidelity`
@@ -57,6 +85,52 @@ struct FidelityArgs {
 pub(super) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
     match &args.study {
         StudyName::SlurmFidelity(args) => slurm_fidelity(args),
+        StudyName::Lsap(args) => page(args, "docs/lsap.md"),
+        StudyName::LaGrid(args) => page(args, "docs/la-grid-study.md"),
+    }
+}
+
+/// Makes the tables of a page again: all scenarios are read before any is run.
+fn page(args: &PageArgs, name: &str) -> Result<(), Failure> {
+    let file = args.root.join(name);
+    let text = fs::read_to_string(&file).with_context(|| {
+        let file = file.display();
+        format!(
+            "{file}: expected a checkout of gridrig at --root {}",
+            args.root.display()
+        )
+    })?;
+    let page = Page::read(&text).with_context(|| file.display().to_string())?;
+    let only = args.only.as_str();
+    if page.tables(only).next().is_none() {
+        let names: Vec<&str> = page.tables("").map(|table| table.name.as_str()).collect();
+        let names = names.join(", ");
+        return Err(anyhow!("--only {only}: expected a part of one of {names}").into());
+    }
+    let figures = page.figures(only);
+    let study = Study {
+        root: &args.root,
+        archive: &args.archive,
+        figures: &figures,
+    };
+    let needs = page.needs(only).into_iter();
+    let scenarios = needs.map(|(key, policies)| Ok((study.scenario(&key, &policies)?, key)));
+    let scenarios: Vec<_> = scenarios.collect::<anyhow::Result<_>>()?;
+    let (mut runs, all) = (BTreeMap::new(), scenarios.len());
+    for (at, (scenario, key)) in scenarios.iter().enumerate() {
+        let (name, set) = (&key.scenario, key.set.join(" "));
+        eprintln!("{} of {all}: {name} {set}", at + 1);
+        let made = study.run(key, scenario).map_err(Failure::Run)?;
+        runs.insert(key.clone(), made);
+    }
+    let text = page.write(only, &runs);
+    match &args.out {
+        None => print(&text),
+        Some(out) => {
+            let written = fs::write(out, &text);
+            let written = written.with_context(|| format!("--out {}", out.display()));
+            Ok(written.map_err(Failure::Run)?)
+        }
     }
 }
 
@@ -67,7 +141,7 @@ fn slurm_fidelity(args: &FidelityArgs) -> Result<(), Failure> {
     let plan = args.plan;
     let builtin = replayed(&plan, "sched/builtin")?;
     let backfill = replayed(&plan, "sched/backfill")?;
-    let study = Study {
+    let study = fidelity::Study {
         slurm: builtin.version.clone(),
         plan,
         builtin: Builtin::of(&builtin, plan.processors, args.bound),

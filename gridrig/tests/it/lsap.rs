@@ -2,6 +2,10 @@
 
 use crate::command::{expect_code, json, root, run};
 use crate::need::archive;
+use gridrig::reproduce::page::Page;
+use gridrig::reproduce::study::Study;
+use std::fs;
+use std::path::Path;
 
 #[test]
 fn the_ctc_week_runs_and_unhindered_jobs_wait_half_a_cycle() {
@@ -53,119 +57,49 @@ fn the_ctc_week_runs_and_unhindered_jobs_wait_half_a_cycle() {
     }
 }
 
-/// A name and the figures of five phases.
-type Row = (String, Vec<String>);
+/// The lines of a table that are ours, of the one that is named so.
+fn ours(page: &str, name: &str) -> Vec<String> {
+    let start = page.find(&format!("name = \"{name}\"")).unwrap();
+    let table = page[start..].split("<!-- end -->").next().unwrap();
+    let lines = table.lines().filter(|line| line.contains("| ours |"));
+    lines.map(str::to_owned).collect()
+}
 
-/// The tables of the page, each with its heading.
-fn tables(page: &str) -> Vec<(String, Vec<Row>)> {
-    let sections = page.split("\n## ").skip(1);
-    let tables = sections.map(|section| {
-        let rows = section.lines().filter(|line| line.starts_with("| "));
-        let rows = rows.filter(|line| !line.starts_with("| |")).map(|row| {
-            let mut cells = row.split('|').map(str::trim).skip(1);
-            let name = cells.next().unwrap().to_owned();
-            (name, cells.take(5).map(str::to_owned).collect())
-        });
-        (section.lines().next().unwrap().to_owned(), rows.collect())
+/// The figures of the page are those that its command gives, with one sample of
+/// each row instead of 200.
+fn is_as_made(name: &str, archive: &Path) {
+    let text = fs::read_to_string(root().join("docs/lsap.md")).unwrap();
+    let few = text.replace("samples = 200\n", "samples = 1\n");
+    let page = Page::read(&few).unwrap();
+    let figures = page.figures(name);
+    let study = Study {
+        root: &root(),
+        archive,
+        figures: &figures,
+    };
+    let runs = page.needs(name).into_iter().map(|(key, policies)| {
+        let scenario = study.scenario(&key, &policies).unwrap();
+        let runs = study.run(&key, &scenario).unwrap();
+        (key, runs)
     });
-    tables
-        .filter(|(_, rows): &(_, Vec<_>)| !rows.is_empty())
-        .collect()
+    let made = page.write(name, &runs.collect());
+    assert!(!ours(&text, name).is_empty(), "{name}");
+    assert_eq!(ours(&made, name), ours(&text, name), "{name}");
 }
 
 #[test]
-fn every_figure_of_the_page_is_what_its_scenario_gives() {
-    let Some(archive) = archive("every_figure_of_the_page_is_what_its_scenario_gives") else {
-        return;
-    };
-    let trace = archive.join("CTC-SP2-1996-3.1-cln.swf.gz");
-    let trace = format!("workload.trace={}", trace.display());
-    let run = |scenario: &str, phase: usize| {
-        let path = root().join("resources/scenarios").join(scenario);
-        let phase = format!("workload.phase={phase}");
-        // One policy more than the scenario has; runs without brokers take none.
-        let policies = match scenario.starts_with("lsap") {
-            true => {
-                "run.policies=[\"round-robin\", \"queue-length\", \"free-node\", \
-                 \"utilization\", \"utilization(commit=late)\"]"
-            }
-            false => "run.seed=1",
-        };
-        let output = run(&[
-            "run",
-            &path.display().to_string(),
-            "--no-out",
-            "--json",
-            "--set",
-            &trace,
-            "--set",
-            "workload.window.start=87.08d",
-            "--set",
-            "workload.keep=2/5",
-            "--set",
-            &phase,
-            "--set",
-            policies,
-        ]);
-        expect_code(&output, 0);
-        json(&output)["runs"].as_array().unwrap().clone()
-    };
-    let all = |scenario: &str| -> Vec<_> { (0..5).map(|phase| run(scenario, phase)).collect() };
-    let (one_450, one_225) = (all("one-site-450.toml"), all("one-site-225.toml"));
-    let two = all("lsap-ctc.toml");
-    let page = std::fs::read_to_string(root().join("docs/lsap.md")).unwrap();
-    let tables = tables(&page);
-    assert_eq!(tables.len(), 7);
-    for (heading, rows) in tables {
-        let policy = heading.strip_prefix("two sites, ");
-        let policy = policy.map(|rest| rest.split(" (").next().unwrap());
-        let runs = match policy {
-            None if heading.contains("450") => &one_450,
-            None => &one_225,
-            Some(_) => &two,
-        };
-        assert_eq!(rows.len(), 8, "{heading}");
-        for (name, figures) in rows {
-            let (table, figure) = name.split_once(' ').unwrap();
-            let table = match table {
-                "delay" => "delay_s",
-                other => other,
-            };
-            for (phase, written) in figures.iter().enumerate() {
-                let its = runs[phase].iter();
-                let mut its = its.filter(|run| policy.is_none_or(|policy| run["policy"] == policy));
-                let given = its.next().unwrap()[table][figure].as_f64().unwrap();
-                let given = format!("{given:.2}");
-                assert_eq!(&given, written, "{heading}: {name}, phase {phase}");
-            }
-        }
+fn the_tables_of_the_stand_in_are_what_their_scenarios_give() {
+    for name in ["stand-in", "grid5000"] {
+        is_as_made(name, Path::new(""));
     }
 }
 
 #[test]
-fn late_commitment_on_the_stand_in_for_grid5000_gives_the_figures_of_the_page() {
-    let path = root().join("resources/scenarios/two-sites.toml");
-    let trace = root().join("traces/grid5000-like.swf.gz");
-    let trace = format!("workload.trace={}", trace.display());
-    let policies = "run.policies=[\"utilization\", \"utilization(commit=late)\"]";
-    let path = path.display().to_string();
-    let mut words = vec!["run", &path, "--no-out", "--json", "--set", &trace];
-    words.extend(["--set", policies, "--set", "run.bounds=false"]);
-    let output = run(&words);
-    expect_code(&output, 0);
-    let page = std::fs::read_to_string(root().join("docs/lsap.md")).unwrap();
-    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
-    let lines: Vec<Vec<String>> = page.lines().map(words).collect();
-    for (name, run) in ["early", "late"]
-        .iter()
-        .zip(json(&output)["runs"].as_array().unwrap())
-    {
-        let mut line = vec![(*name).to_owned()];
-        for metric in ["delay_s", "expansion"] {
-            for statistic in ["max", "mean", "sd"] {
-                line.push(format!("{:.2}", run[metric][statistic].as_f64().unwrap()));
-            }
-        }
-        assert!(lines.contains(&line), "{line:?}");
+fn the_tables_of_the_ctc_week_are_what_their_scenarios_give() {
+    let Some(archive) = archive("the_tables_of_the_ctc_week_are_what_their_scenarios_give") else {
+        return;
+    };
+    for name in ["jobs of ctc", "ctc tables"] {
+        is_as_made(name, &archive);
     }
 }

@@ -144,12 +144,12 @@ fn a_policy_may_have_parameters_in_a_table_or_in_brackets() {
     };
     let scenarios = with(
         "\"queue-length\", { name = \"best-broker-rank\", alpha = 1.250, tie = \"first\" }, \
-         { name = \"inter-rr\", ttl = 3 }, \"utilization(window=0s)\"",
+         { name = \"inter-rr\", ttl = 3, revisit = false }, \"utilization(window=0s)\"",
     );
     let names = [
         "queue-length",
         "best-broker-rank(alpha=1.25,tie=first)",
-        "inter-rr(ttl=3)",
+        "inter-rr(revisit=false,ttl=3)",
         "utilization(window=0s)",
     ];
     for scenario in scenarios {
@@ -173,19 +173,21 @@ fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
         (
             "{ name = \"best-broker-rank\", alpha = 0 }",
             "best-broker-rank = a table: expected `alpha=0` to be a parameter of \
-             best-broker-rank: alpha (a number above 0 and up to 1000); tie (one of rotate, \
-             local, first, random); commit (one of early, late)",
+             best-broker-rank: alpha (a number above 0 and up to 1000); local_first (one of \
+             false, true); tie (one of rotate, local, first, random); commit (one of early, late)",
         ),
         (
             "{ name = \"best-broker-rank\", alhpa = 1.25 }",
             "best-broker-rank = a table: expected `alhpa=1.25` to be a parameter of \
-             best-broker-rank: alpha (a number above 0 and up to 1000); tie (one of rotate, \
-             local, first, random); commit (one of early, late)",
+             best-broker-rank: alpha (a number above 0 and up to 1000); local_first (one of \
+             false, true); tie (one of rotate, local, first, random); commit (one of early, late)",
         ),
         (
             "{ name = \"inter-rr\", ttl = -1 }",
             "inter-rr = a table: expected `ttl=-1` to be a parameter of inter-rr: ttl (a whole number \
-             from 0 to 4294967295); tie (one of rotate, local, first, random)",
+             from 0 to 4294967295); ttl_end (one of reschedule, settle); reschedule_interval (a \
+             time above 0 such as 15min); revisit (one of false, true); tie (one of rotate, local, \
+             first, random)",
         ),
         (
             "{ name = \"free-nodes\", tie = \"first\" }",

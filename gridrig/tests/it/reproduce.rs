@@ -1,7 +1,10 @@
-//! Studies against real programs, in short.
+//! Studies against real programs, in short, and pages that are made again.
 
-use crate::command::{expect_code, json, run, stderr};
+use crate::command::{expect_code, json, root, run, stderr, stdout};
 use crate::need;
+use gridrig::reproduce::page::Page;
+use std::fs;
+use std::path::Path;
 
 #[test]
 fn a_short_study_of_slurm_compares_every_job_and_writes_its_report() {
@@ -62,7 +65,7 @@ fn a_short_study_of_slurm_compares_every_job_and_writes_its_report() {
     ] {
         assert!(dir.path().join("study").join(name).is_file(), "{name}");
     }
-    let rows = std::fs::read_to_string(dir.path().join("study/jobs-builtin.csv")).unwrap();
+    let rows = fs::read_to_string(dir.path().join("study/jobs-builtin.csv")).unwrap();
     assert_eq!(rows.lines().count(), 13);
     let again = run(&all);
     expect_code(&again, 2);
@@ -76,4 +79,147 @@ fn a_study_that_makes_no_sense_is_refused() {
     assert!(stderr(&none).contains("--load 0: expected a number above 0"));
     let few = run(&["reproduce", "slurm-fidelity", "--jobs", "3"]);
     expect_code(&few, 2);
+}
+
+/// A checkout with one page, of these tables.
+fn checkout(tables: &str) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("docs")).unwrap();
+    fs::write(dir.path().join("docs/lsap.md"), tables).unwrap();
+    let resources = root().join("resources");
+    std::os::unix::fs::symlink(resources, dir.path().join("resources")).unwrap();
+    dir
+}
+
+fn lsap(root: &Path, more: &[&str]) -> std::process::Output {
+    let root = root.display().to_string();
+    run(&[&["reproduce", "lsap", "--root", &root], more].concat())
+}
+
+const TABLES: &str = r#"# A page
+
+<!-- table
+name = "weeks"
+scenario = "two-sites.toml"
+set = ['run.replicate={ over = "shake", step = "90s", count = 2 }']
+columns = [["jobs.completed", "jobs"], ["ratio delay_s.mean", "/ first"], ["wins delay_s.max", "wins"]]
+lines = ["ours", "range"]
+row = [{ name = "RR", policy = "round-robin" }, { name = "QL", policy = "queue-length" }]
+-->
+to be made
+<!-- end -->
+Between.
+<!-- table
+name = "samples"
+scenario = "two-sites.toml"
+set = ["workload.keep=1/20"]
+samples = 4
+columns = [["jobs.completed", "jobs"], ["delay_s.mean", "delay"]]
+lines = ["paper", "ours", "samples", "percentile"]
+row = [{ name = "RR", policy = "round-robin", paper = [24, 1e9] }]
+-->
+stays
+<!-- end -->
+Behind.
+"#;
+
+#[test]
+fn a_page_is_made_again_table_by_table() {
+    let dir = checkout(TABLES);
+    let made = lsap(dir.path(), &["--only", "weeks"]);
+    expect_code(&made, 0);
+    let text = stdout(&made);
+    // The rest stays, what it is made from included.
+    let (before, after) = TABLES.split_once("to be made\n").unwrap();
+    assert!(text.starts_with(before) && text.ends_with(after), "{text}");
+    let table = &text[before.len()..text.len() - after.len()];
+    let lines: Vec<&str> = table.trim().lines().collect();
+    assert_eq!(lines[0], "| | | jobs | / first | wins |");
+    assert_eq!(lines[2], "| RR | ours | 480.0 | 1.000 | 0 of 2 |");
+    assert_eq!(
+        lines[3],
+        "|  | least to most | 480.0 to 480.0 | 1.000 to 1.000 |  |"
+    );
+    assert!(lines[4].starts_with("| QL | ours | 480.0 |"), "{table}");
+    assert_eq!(lines.len(), 6);
+    // So are samples, of as many jobs as ours.
+    let out = dir.path().join("made.md");
+    let file = out.display().to_string();
+    let made = lsap(dir.path(), &["--only", "samples", "--out", &file]);
+    expect_code(&made, 0);
+    let text = fs::read_to_string(&out).unwrap();
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(
+        lines[1].starts_with("| RR | paper | 24.00 | 1000000000 |"),
+        "{text}"
+    );
+    assert!(lines[2].starts_with("|  | ours | 24.00 |"), "{text}");
+    assert!(
+        lines[3].starts_with("|  | 4 samples, 5 to 95 % | 24.00 to 24.00 |"),
+        "{text}"
+    );
+    assert_eq!(lines[4], "|  | percentile | 0.500 | 1.000 |");
+}
+
+#[test]
+fn a_page_that_cannot_be_made_is_refused_by_name() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let no_checkout = lsap(nowhere.path(), &[]);
+    expect_code(&no_checkout, 2);
+    assert!(stderr(&no_checkout).contains("expected a checkout of gridrig at --root"));
+    // The log does not ship: nothing is run.
+    let no_log = run(&[
+        "reproduce",
+        "lsap",
+        "--root",
+        &root().display().to_string(),
+        "--archive",
+        &nowhere.path().display().to_string(),
+    ]);
+    expect_code(&no_log, 2);
+    let said = stderr(&no_log);
+    assert!(
+        said.contains("there is no CTC-SP2-1996-3.1-cln.swf.gz"),
+        "{said}"
+    );
+    assert!(
+        said.contains("https://www.cs.huji.ac.il/labs/parallel/workload"),
+        "{said}"
+    );
+    let dir = checkout(TABLES);
+    let none = lsap(dir.path(), &["--only", "months"]);
+    expect_code(&none, 2);
+    assert!(stderr(&none).contains("expected a part of one of weeks, samples"));
+    for (wrong, expected) in [
+        (
+            TABLES.replace("samples = 4\n", ""),
+            "lines of samples, but no samples",
+        ),
+        (
+            TABLES.replace("[24, 1e9]", "[24]"),
+            "1 figures, expected 2 or none",
+        ),
+        (
+            TABLES.replace("<!-- end -->\nBehind", ""),
+            "without its `-->` or `<!-- end -->`",
+        ),
+        (
+            TABLES.replace("samples = 4", "sample = 4"),
+            "unknown field `sample`",
+        ),
+    ] {
+        let refused = lsap(checkout(&wrong).path(), &[]);
+        expect_code(&refused, 2);
+        assert!(stderr(&refused).contains(expected), "{}", stderr(&refused));
+    }
+}
+
+#[test]
+fn every_table_of_the_pages_is_understood_and_filled() {
+    for name in ["lsap", "la-grid-study"] {
+        let text = fs::read_to_string(root().join(format!("docs/{name}.md"))).unwrap();
+        let page = Page::read(&text).unwrap();
+        assert!(page.tables("").count() >= 5, "{name}");
+        assert!(!text.contains("-->\n<!-- end"), "{name}");
+    }
 }

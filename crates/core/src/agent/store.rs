@@ -145,10 +145,13 @@ impl Visit {
         }
     }
 
-    /// Whether the job was turned away for a drain and has been sent again since: its
-    /// way, and so its key, is the same.
+    /// Whether the job was turned away for a drain, or sent back to rest, and has been
+    /// sent again since: its way, and so its key, is the same.
     fn is_before(&self, arrival: &Arrival) -> bool {
-        self.receipt.taken == Err(Reason::Draining) && self.meant < arrival.meant
+        let rested = matches!(self.told, Some(News::Refused { reason, .. })
+            if reason == Reason::HopsExhausted);
+        let drained = self.receipt.taken == Err(Reason::Draining);
+        (rested || drained) && self.meant < arrival.meant
     }
 
     /// Whether whoever brought the job knows what became of it.
@@ -167,10 +170,11 @@ pub fn digest(text: impl IntoIterator<Item = u8>) -> u64 {
     })
 }
 
-/// The name of the visit under this key that ends in a refusal. Those that end since
-/// the receiver is drained, and may come again, differ in when they were to begin.
+/// The name of the visit under this key that ends in a refusal. Those after which the
+/// job may come again, since the receiver is drained or the job has wandered enough,
+/// differ in when they were to begin.
 pub(super) fn visit_name(key: &str, meant: Option<SimTime>, reason: Reason) -> u64 {
-    let meant = meant.filter(|_| reason == Reason::Draining);
+    let meant = meant.filter(|_| matches!(reason, Reason::Draining | Reason::HopsExhausted));
     let meant = meant.map(|meant| meant.as_nanos().to_le_bytes());
     digest(key.bytes().chain(meant.into_iter().flatten()))
 }

@@ -31,6 +31,12 @@ impl Broker {
         if now >= self.reopening {
             self.queue.append(&mut self.parked);
         }
+        while let Some(first) = self.resting.first_entry()
+            && first.key().0 <= now
+        {
+            let ((_, arrival), job) = first.remove_entry();
+            self.queue.insert(arrival, job);
+        }
         let informed = std::mem::take(&mut self.informed);
         self.survey.refresh(&self.known, informed);
         let mut held = BTreeMap::new();

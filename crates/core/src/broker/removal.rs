@@ -114,6 +114,8 @@ impl Broker {
         if let Some(held) = self.release(job) {
             self.queue.remove(&held.arrival);
             self.parked.remove(&held.arrival);
+            self.resting
+                .retain(|(_, arrival), _| *arrival != held.arrival);
             let end = JobEnd::without_run(job, EndState::Cancelled);
             self.pass_back(cx, held.route.from, end);
         }

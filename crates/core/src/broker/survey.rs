@@ -86,6 +86,8 @@ impl Survey {
             let down = machine.processors.saturating_sub(sample.processors.into());
             machine.busy = u64::from(sample.busy) + down;
             machine.queued = sample.queued_processors;
+            let space = [sample.space.memory_kib, sample.space.node_memory_kib];
+            machine.memory_kib = space.map(|kib| kib.unwrap_or(u64::MAX));
         };
         let (own, peers) = known.split_at(self.view.own);
         let sites = &mut self.view.domains;

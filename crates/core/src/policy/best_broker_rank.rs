@@ -7,6 +7,7 @@
 //! where the job entered is multiplied by alpha.
 
 use super::domains::Offer;
+use super::inter::room;
 use super::view::best;
 use super::{
     BrokerSettings, Choice, InformationNeed, Machine, Parameter, Policy, PolicyEntry, Site, Tie,
@@ -18,7 +19,7 @@ use crate::time::Decimal;
 pub(super) const FLAT: PolicyEntry = PolicyEntry::new(
     "best-broker-rank",
     "to the domain with the most and fastest free processors (its rank)",
-    &[ALPHA, Tie::PARAMETER, BrokerSettings::COMMIT],
+    &[ALPHA, LOCAL_FIRST, Tie::PARAMETER, BrokerSettings::COMMIT],
     InformationNeed::Clusters,
     |settings| rank(settings, &ALPHA.of(settings)),
 );
@@ -26,7 +27,7 @@ pub(super) const FLAT: PolicyEntry = PolicyEntry::new(
 pub(super) const FLAT_110: PolicyEntry = PolicyEntry::new(
     "best-broker-rank-1.10",
     "by rank, that of the job's own domain times 1.10",
-    &[Tie::PARAMETER, BrokerSettings::COMMIT],
+    &[LOCAL_FIRST, Tie::PARAMETER, BrokerSettings::COMMIT],
     InformationNeed::Clusters,
     |settings| rank(settings, "1.10"),
 );
@@ -34,7 +35,7 @@ pub(super) const FLAT_110: PolicyEntry = PolicyEntry::new(
 pub(super) const FLAT_125: PolicyEntry = PolicyEntry::new(
     "best-broker-rank-1.25",
     "by rank, that of the job's own domain times 1.25",
-    &[Tie::PARAMETER, BrokerSettings::COMMIT],
+    &[LOCAL_FIRST, Tie::PARAMETER, BrokerSettings::COMMIT],
     InformationNeed::Clusters,
     |settings| rank(settings, "1.25"),
 );
@@ -42,7 +43,7 @@ pub(super) const FLAT_125: PolicyEntry = PolicyEntry::new(
 pub(super) const AGGREGATED: PolicyEntry = PolicyEntry::new(
     "best-broker-rank-aggr",
     "by rank, each domain known in sums and ranges only (aggregated)",
-    &[ALPHA, Tie::PARAMETER],
+    &[ALPHA, LOCAL_FIRST, Tie::PARAMETER],
     InformationNeed::Aggregated,
     |settings| rank(settings, &ALPHA.of(settings)),
 );
@@ -50,7 +51,7 @@ pub(super) const AGGREGATED: PolicyEntry = PolicyEntry::new(
 pub(super) const AGGREGATED_110: PolicyEntry = PolicyEntry::new(
     "best-broker-rank-aggr-1.10",
     "by rank of aggregated domains, that of the job's own domain times 1.10",
-    &[Tie::PARAMETER],
+    &[LOCAL_FIRST, Tie::PARAMETER],
     InformationNeed::Aggregated,
     |settings| rank(settings, "1.10"),
 );
@@ -58,7 +59,7 @@ pub(super) const AGGREGATED_110: PolicyEntry = PolicyEntry::new(
 pub(super) const AGGREGATED_125: PolicyEntry = PolicyEntry::new(
     "best-broker-rank-aggr-1.25",
     "by rank of aggregated domains, that of the job's own domain times 1.25",
-    &[Tie::PARAMETER],
+    &[LOCAL_FIRST, Tie::PARAMETER],
     InformationNeed::Aggregated,
     |settings| rank(settings, "1.25"),
 );
@@ -69,10 +70,14 @@ const ALPHA: Parameter = Parameter {
     default: |settings| settings.origin_promotion.to_string(),
 };
 
+/// Whether a job stays where an own cluster could start it now, as under inter-*.
+const LOCAL_FIRST: Parameter = Parameter::flag("local_first", |_| "false".to_owned());
+
 fn rank(settings: &BrokerSettings, alpha: &str) -> Box<dyn Policy> {
     Box::new(BestBrokerRank {
         aggregated: settings.policy.entry().need == InformationNeed::Aggregated,
         promotion: Decimal::parse(alpha).expect("a decimal number").ratio(),
+        local_first: LOCAL_FIRST.of(settings) == "true",
         tie: Tie::of(settings),
     })
 }
@@ -83,6 +88,7 @@ struct BestBrokerRank {
     aggregated: bool,
     /// alpha.
     promotion: (u64, u64),
+    local_first: bool,
     tie: Tie,
 }
 
@@ -178,6 +184,12 @@ impl BestBrokerRank {
 
 impl Policy for BestBrokerRank {
     fn choose(&mut self, request: &JobRequest<'_>, view: &View) -> Choice {
+        if self.local_first {
+            let room = room(request, view);
+            if !room.is_empty() {
+                return Choice::Among(room, self.tie);
+            }
+        }
         let mut ranked: Vec<(usize, Rank)> = Vec::with_capacity(view.domains.len());
         if let Some(here) = Self::best_here(request, view) {
             ranked.push((here, self.rank(request, view, &view.domains[0])));

@@ -123,6 +123,8 @@ pub struct Machine {
     pub busy: u64,
     /// Processors that queued jobs want.
     pub queued: u64,
+    /// Memory that no job has, in KiB: of all nodes, and the most on one.
+    pub memory_kib: [u64; 2],
 }
 
 /// What a cluster has for a job.
@@ -145,6 +147,7 @@ impl Machine {
             processors: u64::from(resources.processors()),
             busy: 0,
             queued: 0,
+            memory_kib: [u64::MAX; 2],
         }
     }
 
@@ -185,6 +188,23 @@ impl Machine {
     #[must_use]
     pub fn unclaimed(&self, offer: Offer) -> u64 {
         self.free(offer).saturating_sub(self.queued)
+    }
+
+    /// Those of them on nodes that have the memory free, as far as is told of it:
+    /// the sum, and the most on one node. A node that does not say how much it has
+    /// will always do.
+    #[must_use]
+    pub fn startable(&self, wanted: &Wanted) -> u64 {
+        let [all, most] = self.memory_kib;
+        let unclaimed = self.unclaimed(self.offer(wanted));
+        let mut nodes = self.nodes.iter().filter(|nodes| nodes.processors() > 0);
+        if nodes.any(|nodes| nodes.memory_kib == u64::MAX) {
+            return unclaimed;
+        }
+        match wanted.memory_kib {
+            memory if memory > most => 0,
+            memory => unclaimed.min(all.checked_div(memory).unwrap_or(u64::MAX)),
+        }
     }
 }
 

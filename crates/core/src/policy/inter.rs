@@ -1,15 +1,17 @@
 //! Inter_RR and Inter_RM (LA Grid 4.3.4): a job stays where there is room for
 //! it, else it goes on to another broker, at most TTL times; then it goes back
-//! to where it entered and waits there.
+//! to where it entered and is decided again after a while.
 
 use super::view::best;
-use super::{BrokerSettings, Choice, InformationNeed, Machine, Policy, PolicyEntry, Tie, View};
+use super::{
+    BrokerSettings, Choice, InformationNeed, Machine, Parameter, Policy, PolicyEntry, Tie, View,
+};
 use crate::job::{JobRequest, Reason};
 
 pub(super) const IN_TURN: PolicyEntry = PolicyEntry::new(
     "inter-rr",
     "here if there is room, else to the peers in turn",
-    &[BrokerSettings::TTL, Tie::PARAMETER],
+    PARAMETERS,
     InformationNeed::Clusters,
     |settings| inter(settings, Choice::InTurn),
 );
@@ -17,28 +19,44 @@ pub(super) const IN_TURN: PolicyEntry = PolicyEntry::new(
 pub(super) const AT_RANDOM: PolicyEntry = PolicyEntry::new(
     "inter-random",
     "here if there is room, else to any peer",
-    &[BrokerSettings::TTL, Tie::PARAMETER],
+    PARAMETERS,
     InformationNeed::Clusters,
     |settings| inter(settings, |peers| Choice::Among(peers, Tie::Random)),
 );
 
+const PARAMETERS: &[Parameter] = &[
+    BrokerSettings::TTL,
+    BrokerSettings::TTL_END,
+    BrokerSettings::RESCHEDULE_INTERVAL,
+    REVISIT,
+    Tie::PARAMETER,
+];
+
+/// Whether a job may go back to where it has just been and to where it entered.
+const REVISIT: Parameter = Parameter::flag("revisit", |_| "true".to_owned());
+
 fn inter(settings: &BrokerSettings, onward: fn(Vec<usize>) -> Choice) -> Box<dyn Policy> {
-    let tie = Tie::of(settings);
-    Box::new(Inter { onward, tie })
+    Box::new(Inter {
+        onward,
+        revisit: REVISIT.of(settings) == "true",
+        tie: Tie::of(settings),
+    })
 }
 
 /// Room here, or the next broker.
 struct Inter {
     /// How the next one is found among these.
     onward: fn(Vec<usize>) -> Choice,
+    revisit: bool,
     tie: Tie,
 }
 
-/// Own clusters that have the wanted processors free: the most free ones.
-fn room(request: &JobRequest<'_>, view: &View) -> Vec<usize> {
-    let free = |machine: &Machine| machine.free(machine.offer(&view.wanted));
-    let free = view.clusters().map(|(index, m)| (index, free(m)));
-    let enough = free.filter(|(_, free)| *free >= u64::from(request.processors));
+/// Own clusters where the job could start now, by the view: those with the most
+/// processors for it.
+pub(super) fn room(request: &JobRequest<'_>, view: &View) -> Vec<usize> {
+    let clusters = view.clusters();
+    let startable = clusters.map(|(index, machine)| (index, machine.startable(&view.wanted)));
+    let enough = startable.filter(|(_, number)| *number >= u64::from(request.processors));
     best(enough, |a, b| b.cmp(a))
 }
 
@@ -67,10 +85,12 @@ impl Policy for Inter {
             if !room.is_empty() {
                 return Choice::Among(room, self.tie);
             }
-            // Neither where it has just been nor, on the way, where it entered.
             let entered_here = route.from.is_none();
+            // Unless it may go there again, neither where it has just been nor, on
+            // the way, where it entered.
+            let any = self.revisit || entered_here;
             let new = view.peers().filter(|(_, site)| {
-                entered_here || (Some(site.domain) != route.from && site.domain != route.origin)
+                any || (Some(site.domain) != route.from && site.domain != route.origin)
             });
             let peers: Vec<usize> = new.map(|(index, _)| index).collect();
             if !peers.is_empty() {

@@ -121,6 +121,8 @@ pub enum Values {
     Whole(u32),
     /// One of these words.
     Word(fn() -> Vec<&'static str>),
+    /// A time above 0, with its unit.
+    Time,
 }
 
 impl Values {
@@ -137,6 +139,10 @@ impl Values {
                 (part == 1 && whole <= u64::from(*most)).then(|| whole.to_string())
             }
             Values::Word(words) => words().contains(&text).then(|| text.to_owned()),
+            Values::Time => {
+                let time = SimDuration::parse(text).ok().filter(|time| !time.is_zero());
+                time.map(|time| time.to_string())
+            }
         }
     }
 }
@@ -147,11 +153,21 @@ impl fmt::Display for Values {
             Values::Number(most) => write!(f, "a number above 0 and up to {most}"),
             Values::Whole(most) => write!(f, "a whole number from 0 to {most}"),
             Values::Word(words) => write!(f, "one of {}", words().join(", ")),
+            Values::Time => f.write_str("a time above 0 such as 15min"),
         }
     }
 }
 
 impl Parameter {
+    /// Something that is so, `true`, or is not.
+    pub(super) const fn flag(name: &'static str, default: fn(&BrokerSettings) -> String) -> Self {
+        Parameter {
+            name,
+            values: Values::Word(|| vec!["false", "true"]),
+            default,
+        }
+    }
+
     /// The window of a mean.
     pub(super) const fn window(default: fn(&BrokerSettings) -> String) -> Self {
         Parameter {
@@ -315,6 +331,20 @@ impl BrokerSettings {
         default: |settings| settings.ttl.to_string(),
     };
 
+    /// What becomes of a job that has come back where it entered.
+    pub(super) const TTL_END: Parameter = Parameter {
+        name: "ttl_end",
+        values: Values::Word(|| vec!["reschedule", "settle"]),
+        default: |_| "reschedule".to_owned(),
+    };
+
+    /// How long it rests there before it is decided again.
+    pub(super) const RESCHEDULE_INTERVAL: Parameter = Parameter {
+        name: "reschedule_interval",
+        values: Values::Time,
+        default: |settings| settings.exchange.to_string(),
+    };
+
     /// What a policy takes that knows of free processors, where nothing is passed
     /// on for want of them.
     pub(super) const COMMIT: Parameter = Parameter {
@@ -330,6 +360,16 @@ impl BrokerSettings {
             true => Self::TTL.of(self).parse().expect("a whole number"),
             false => self.max_hops,
         }
+    }
+
+    /// How long a job rests that has come back where it entered, before it is
+    /// decided again; `None` where it stays there.
+    #[must_use]
+    pub fn reschedule_interval(&self) -> Option<SimDuration> {
+        let again = Self::TTL_END.of(self) == "reschedule";
+        let interval = Self::RESCHEDULE_INTERVAL.of(self);
+        let interval = || SimDuration::parse(&interval).expect("a time");
+        (self.policy.entry().wanders() && again).then(interval)
     }
 
     /// Whether jobs wait here until there is room for them, under this policy.

@@ -1,7 +1,7 @@
 //! The policies that weigh whole domains (LA Grid 4.3.4).
 
 use crate::rig::{Rig, job, refusal, sample, secs};
-use gridrig_core::agent::{Brought, FromBroker, Passed, ToPeer, Told};
+use gridrig_core::agent::{Brought, Cancel, FromBroker, Passed, ToPeer, Told};
 use gridrig_core::broker::OwnDispatch;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Components, JobSpec, Reason, Requirements};
@@ -223,10 +223,49 @@ fn a_job_stays_where_there_is_room_and_else_goes_to_the_peers_in_turn() {
     let mut rig = Rig::new(&[&[4, 8], &[8], &[8]], "inter-rr");
     rig.settings(|broker| broker.ttl = 2);
     rig.info(C1, &[sample(1, 8).busy(6)]);
-    // The queue there is not looked at: free is free.
     let jobs = [job(0, 3), job(1, 5), job(2, 5), job(3, 5)];
     let sent = rig.decide(5, &jobs);
     assert_eq!(sent, [(0, C0), (1, PEER_1), (2, PEER_2), (3, PEER_1)]);
+}
+
+#[test]
+fn room_is_where_a_job_could_start_now_by_the_view() {
+    let mut rig = Rig::new(&[&[8], &[8]], "inter-rr");
+    rig.resources(0, cluster(&[nodes(8, "x86", "LINUX", "1")]));
+    let load = |queued, all, most| {
+        let free = sample(0, 8).busy(4).memory_mib(all, most);
+        free.queued_processors(queued)
+    };
+    // Four processors are free.
+    for (queued, all, most, expected) in [
+        (0, 4096, 1024, C0),
+        (2, 4096, 1024, C0),
+        // What waits there comes first.
+        (3, 4096, 1024, PEER_1),
+        // Two processors with 512 MiB each: in sum, and on some node.
+        (0, 1024, 512, C0),
+        (0, 1023, 1023, PEER_1),
+        (0, 4096, 511, PEER_1),
+    ] {
+        rig.info(C0, &[load(queued, all, most)]);
+        let mut job = job(0, 2);
+        job.components.first.requirements.memory_kib = 512 * 1024;
+        let sent = rig.decide(5, &[job]);
+        assert_eq!(sent[0].1, expected, "{queued} {all} {most}");
+    }
+    // A node without a bound of memory will do.
+    let mut rig = Rig::new(&[&[8], &[8]], "inter-rr");
+    rig.info(C0, &[load(0, 0, 0)]);
+    assert_eq!(rig.decide(5, &[job(0, 2)]), [(0, C0)]);
+}
+
+#[test]
+fn local_first_keeps_what_could_start_here_and_ranks_the_rest() {
+    let mut rig = rank("best-broker-rank(local_first=true)");
+    rig.info(C1, &[sample(1, 8).busy(6)]);
+    // 4 + 2 here, 8 there: by rank all would go.
+    let sent = rig.decide(5, &[job(0, 4), job(1, 5)]);
+    assert_eq!(sent, [(0, C0), (1, PEER_1)]);
 }
 
 #[test]
@@ -235,10 +274,10 @@ fn a_wandering_job_goes_neither_back_nor_past_its_ttl() {
     let links = [(1, 0), (1, 2), (1, 3)];
     let onward = Some(Target::Peer(DomainId(3)));
     for (hop, policy, expected) in [
-        (1, "inter-random", onward),
-        (3, "inter-random", None),
-        (3, "inter-random(ttl=4)", onward),
-        (1, "inter-random(ttl=1)", None),
+        (1, "inter-random(revisit=false)", onward),
+        (3, "inter-random(revisit=false)", None),
+        (3, "inter-random(revisit=false,ttl=4)", onward),
+        (1, "inter-random(revisit=false,ttl=1)", None),
     ] {
         let mut rig = Rig::of(1, &domains, &links, policy);
         rig.settings(|broker| broker.ttl = 3);
@@ -260,8 +299,51 @@ fn a_wandering_job_goes_neither_back_nor_past_its_ttl() {
 }
 
 #[test]
+fn a_wandering_job_may_come_back_unless_that_is_forbidden() {
+    for (policy, expected) in [
+        ("inter-rr", Some(Target::Peer(DomainId(0)))),
+        ("inter-rr(revisit=false)", None),
+    ] {
+        let mut rig = Rig::of(1, &[&[8], &[8]], &[(1, 0)], policy);
+        rig.settings(|broker| broker.ttl = 3);
+        rig.info(C1, &[sample(1, 8).busy(8)]);
+        rig.arrive_from(secs(1), &job(7, 1), Some(0), 1);
+        let sent = rig.cycle(secs(5));
+        assert_eq!(sent.first().map(|(_, to)| *to), expected, "{policy}");
+    }
+}
+
+#[test]
+fn a_job_that_has_wandered_enough_rests_where_it_entered_and_is_decided_again() {
+    let mut rig = Rig::new(&[&[4], &[8]], "inter-rr(reschedule_interval=30s)");
+    rig.info(C0, &[sample(0, 4).busy(4).queued_processors(3)]);
+    assert_eq!(rig.decide(5, &[job(0, 4)]), [(0, PEER_1)]);
+    // It is back at 6 s.
+    rig.refuse_as(JobId(0), PEER_1, Reason::HopsExhausted);
+    assert_eq!(rig.broker.queued(), 1);
+    assert_eq!(rig.broker.poll_timeout(secs(6)), Some(secs(40)));
+    // Others are decided meanwhile.
+    assert_eq!(rig.decide(35, &[job(1, 4)]), [(1, PEER_1)]);
+    assert_eq!(rig.cycle(secs(40)), [(0, PEER_1)]);
+    rig.refuse_as(JobId(0), PEER_1, Reason::HopsExhausted);
+    rig.info(C0, &[sample(0, 4)]);
+    assert_eq!(rig.cycle(secs(45)), [(0, C0)]);
+}
+
+#[test]
+fn a_resting_job_is_removed_like_any_other() {
+    let mut rig = Rig::new(&[&[4], &[8]], "inter-rr");
+    rig.info(C0, &[sample(0, 4).busy(4)]);
+    assert_eq!(rig.decide(5, &[job(0, 4)]), [(0, PEER_1)]);
+    rig.refuse_as(JobId(0), PEER_1, Reason::HopsExhausted);
+    assert!(rig.handle(secs(7), Cancel(JobId(0))));
+    assert_eq!((rig.broker.queued(), rig.broker.held()), (0, 0));
+    assert_eq!(rig.broker.poll_timeout(secs(7)), None);
+}
+
+#[test]
 fn a_job_that_has_wandered_enough_waits_where_it_entered_in_the_shortest_queue() {
-    let mut rig = Rig::new(&[&[4, 8], &[8]], "inter-rr");
+    let mut rig = Rig::new(&[&[4, 8], &[8]], "inter-rr(ttl_end=settle)");
     rig.info(C0, &[sample(0, 4).busy(4).queued_processors(3)]);
     rig.info(C1, &[sample(1, 8).busy(8).queued_processors(5)]);
     assert_eq!(rig.decide(5, &[job(0, 4)]), [(0, PEER_1)]);

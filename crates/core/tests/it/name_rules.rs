@@ -99,6 +99,10 @@ fn a_policy_is_written_with_what_is_given_of_its_parameters() {
         ),
         ("utilization(window=0s)", "utilization(window=0s)"),
         ("inter-rr(ttl=0)", "inter-rr(ttl=0)"),
+        (
+            "inter-rr(revisit=false,reschedule_interval=0.25h)",
+            "inter-rr(reschedule_interval=900s,revisit=false)",
+        ),
     ] {
         assert_eq!(written(text).as_deref(), Ok(name));
     }
@@ -114,8 +118,9 @@ fn a_parameter_that_cannot_be_is_told_with_those_that_can() {
     let refused = |text: &str| written(text).unwrap_err();
     assert!(refused("fastest").starts_with("a policy, one of round-robin, random, queue-length,"));
     assert!(refused("free-node(tie=first").starts_with("a policy, one of"));
-    let alphas = "a parameter of best-broker-rank: alpha (a number above 0 and up to 1000); tie \
-                  (one of rotate, local, first, random); commit (one of early, late)";
+    let alphas = "a parameter of best-broker-rank: alpha (a number above 0 and up to 1000); \
+                  local_first (one of false, true); tie (one of rotate, local, first, random); \
+                  commit (one of early, late)";
     for alpha in ["0", "1000.1", "-1", "x", ""] {
         assert_eq!(
             refused(&format!("best-broker-rank(alpha={alpha})")),
@@ -126,8 +131,9 @@ fn a_parameter_that_cannot_be_is_told_with_those_that_can() {
     assert_eq!(twice, "`alpha` to be given once");
     assert_eq!(
         refused("inter-rr(ttl=1.5)"),
-        "`ttl=1.5` to be a parameter of inter-rr: ttl (a whole number from 0 to 4294967295); tie (one \
-         of rotate, local, first, random)"
+        "`ttl=1.5` to be a parameter of inter-rr: ttl (a whole number from 0 to 4294967295); \
+         ttl_end (one of reschedule, settle); reschedule_interval (a time above 0 such as 15min); \
+         revisit (one of false, true); tie (one of rotate, local, first, random)"
     );
     assert_eq!(
         refused("free-node(window=30s)"),

@@ -10,11 +10,12 @@ use gridrig_core::event::{Event, EventSink};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
-use gridrig_core::load::{LoadSample, Mean};
+use gridrig_core::load::{FreeSpace, LoadSample, Mean};
 use gridrig_core::message::{EndState, JobEnd, News, Route, Target};
 use gridrig_core::resource::Resources;
 use gridrig_core::rng;
 use gridrig_core::time::{SimDuration, SimTime, WallTime};
+use std::sync::Arc;
 
 pub fn secs(secs: u64) -> SimTime {
     SimTime::from_secs(secs)
@@ -61,6 +62,16 @@ impl Load {
 
     pub fn queued_processors(mut self, wanted: u64) -> Self {
         self.0.queued_processors = wanted;
+        self
+    }
+
+    /// Free memory in MiB: of all nodes, and the most on one.
+    pub fn memory_mib(mut self, all: u64, most: u64) -> Self {
+        self.0.space = Arc::new(FreeSpace {
+            memory_kib: Some(all * 1024),
+            node_memory_kib: Some(most * 1024),
+            ..FreeSpace::default()
+        });
         self
     }
 

@@ -62,7 +62,9 @@ fn table(entry: &PolicyEntry) -> Value {
                 json!({ "type": "number", "exclusiveMinimum": 0, "maximum": most })
             }
             Values::Whole(most) => json!({ "type": "integer", "minimum": 0, "maximum": most }),
+            Values::Word(words) if words() == ["false", "true"] => json!({ "type": "boolean" }),
             Values::Word(words) => json!({ "type": "string", "enum": words() }),
+            Values::Time => json!({ "type": "string" }),
         };
     }
     json!({

@@ -32,6 +32,8 @@ struct Visit {
     unwanted: bool,
     followed: bool,
     refused_by: Vec<Target>,
+    /// It has come back where it entered and is not looked at before this.
+    rests_until: Option<SimTime>,
 }
 
 /// The way a job has come.
@@ -74,8 +76,9 @@ pub struct RefBroker<'a> {
     grid: &'a Grid,
     domain: DomainId,
     settings: BrokerSettings,
-    /// Its policy, as it is written.
+    /// Its policy by name, and as it is written.
     policy: String,
+    written: String,
     views: Vec<RefView>,
     /// In order of arrival, those already sent on included: a job that comes
     /// back keeps its place.
@@ -129,7 +132,8 @@ impl<'a> RefBroker<'a> {
             grid,
             domain,
             settings: this.broker.clone(),
-            policy: this.broker.policy.to_string(),
+            policy: this.broker.policy.entry().name.to_owned(),
+            written: this.broker.policy.to_string(),
             views,
             visits: Vec::new(),
             turn: 0,
@@ -151,13 +155,20 @@ impl<'a> RefBroker<'a> {
             unwanted: false,
             followed: false,
             refused_by: Vec::new(),
+            rests_until: None,
         });
     }
 
     /// A candidate sends the job back: decided again, without that candidate.
-    /// A job that has wandered enough stays where it entered, and elsewhere is
-    /// passed on: to whom, is the answer.
-    pub fn refused(&mut self, job: JobId, by: Target, reason: Reason) -> Option<DomainId> {
+    /// A job that has wandered enough rests or stays where it entered, and elsewhere
+    /// is passed on: to whom, is the answer.
+    pub fn refused(
+        &mut self,
+        now: SimTime,
+        job: JobId,
+        by: Target,
+        reason: Reason,
+    ) -> Option<DomainId> {
         let index = self.latest(job)?;
         let returns = reason == Reason::HopsExhausted && self.wanders();
         let visit = &mut self.visits[index];
@@ -172,7 +183,7 @@ impl<'a> RefBroker<'a> {
         if visit.from.is_some() {
             return self.visits.remove(index).from;
         }
-        visit.settled = true;
+        self.comes_to_rest(now, index);
         None
     }
 
@@ -267,7 +278,8 @@ impl<'a> RefBroker<'a> {
         let mut decisions = Vec::new();
         let mut index = 0;
         while index < self.visits.len() {
-            if self.visits[index].sent_to.is_some() {
+            let visit = &self.visits[index];
+            if visit.sent_to.is_some() || visit.rests_until.is_some_and(|until| now < until) {
                 index += 1;
                 continue;
             }

@@ -20,6 +20,17 @@ pub(crate) fn draws(seed: u64) -> impl Iterator<Item = u64> {
     std::iter::repeat_with(move || stream.next_u64() >> (64 - BITS))
 }
 
+/// So many of a number of jobs by their position, in order: those that a share of
+/// this seed keeps which is met exactly.
+#[must_use]
+pub fn lowest_draws(jobs: usize, keep: usize, seed: u64) -> Vec<usize> {
+    let mut drawn: Vec<(u64, usize)> = draws(seed).zip(0..jobs).collect();
+    drawn.sort_unstable();
+    let mut kept: Vec<usize> = drawn.into_iter().take(keep).map(|(_, at)| at).collect();
+    kept.sort_unstable();
+    kept
+}
+
 /// Draws below this are kept.
 pub(crate) fn bound(share: Decimal) -> f64 {
     share.as_f64() * (1u64 << BITS) as f64

@@ -180,7 +180,7 @@ fn the_shipped_weeks_are_as_their_page_says() {
     assert_eq!((ctc.jobs, ctc.max_processors), (480, Some(450)));
     assert_eq!(ctc.demand.peak_processors, Some(1_392));
     let grid5000 = shipped("grid5000-like.swf.gz");
-    assert_eq!(grid5000.demand.peak_processors, Some(721));
+    assert_eq!(grid5000.demand.peak_processors, Some(751));
     assert_eq!(grid5000.processors.max, Some(204.0));
     for trace in [ctc, grid5000] {
         assert_eq!(trace.arrivals.hourly.iter().sum::<u64>(), trace.jobs);

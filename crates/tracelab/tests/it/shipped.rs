@@ -148,8 +148,9 @@ fn the_grid5000_like_week_is_easy_on_450_processors_and_hard_on_225() {
     let easy = mean(&delays(&prepared.jobs, 450));
     let hard = mean(&delays(&prepared.jobs, 225));
     println!("mean delays {easy:.2} and {hard:.2}");
-    assert!((650..=750).contains(&peak), "{peak}");
+    // The paper's is "around 700".
+    assert!((650..=760).contains(&peak), "{peak}");
     assert!(bursts(&prepared).len() >= 3);
-    assert!((4.0..=16.0).contains(&easy), "{easy}");
-    assert!((210.0..=840.0).contains(&hard), "{hard}");
+    assert!((7.0..=10.0).contains(&easy), "{easy}");
+    assert!((360.0..=480.0).contains(&hard), "{hard}");
 }

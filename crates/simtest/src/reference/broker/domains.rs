@@ -7,6 +7,7 @@ use gridrig_core::job::Requirements;
 use gridrig_core::message::Target;
 use gridrig_core::policy::Tie;
 use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::time::{SimDuration, SimTime};
 
 /// Where a job goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,7 @@ impl Rank {
 /// A cluster with the load that is believed.
 struct Seen<'a> {
     resources: &'a Resources,
+    memory_kib: Option<(u64, u64)>,
     processors: u128,
     busy: u128,
     queued: u128,
@@ -69,6 +71,16 @@ impl Seen<'_> {
 
     fn unclaimed(&self, visit: &Visit) -> u128 {
         self.free(visit).saturating_sub(self.queued)
+    }
+
+    /// Unclaimed processors whose memory is free too.
+    fn startable(&self, visit: &Visit) -> u128 {
+        let memory = wanted(visit).memory_kib;
+        match self.memory_kib {
+            Some((_, most)) if most < memory => 0,
+            Some((all, _)) if memory > 0 => self.unclaimed(visit).min((all / memory).into()),
+            _ => self.unclaimed(visit),
+        }
     }
 
     /// Mean speed of the processors the job could have, in billionths.
@@ -120,6 +132,7 @@ impl RefBroker<'_> {
                 busy: u128::from(load.busy)
                     + u128::from(u64::from(resources.processors()) - load.processors),
                 queued: u128::from(load.queued_processors),
+                memory_kib: load.memory_kib,
             });
         }
         if self.is_debited() && !all.is_empty() {
@@ -156,7 +169,31 @@ impl RefBroker<'_> {
         seen.remove(0)
     }
 
+    /// The own clusters where the job could start now, with the processors for it.
+    fn room(&self, visit: &Visit) -> Vec<(usize, u128)> {
+        let mut room = Vec::new();
+        for view in self.own_views() {
+            let target = self.views[view].target;
+            if visit.refused_by.contains(&target) || !self.could_ever_run(visit, target) {
+                continue;
+            }
+            let startable = self.own_seen(view).startable(visit);
+            if startable >= u128::from(visit.spec.processors()) {
+                room.push((view, startable));
+            }
+        }
+        let most = room.iter().map(|(_, startable)| *startable).max();
+        room.retain(|(_, startable)| Some(*startable) == most);
+        room
+    }
+
     pub(super) fn choose_domain(&mut self, index: usize, rank: &Rank) -> Chosen {
+        let visit = &self.visits[index];
+        let room = self.room(visit);
+        if self.written.contains("local_first=true") && !room.is_empty() {
+            let tied = room.into_iter().map(|(view, _)| view).collect();
+            return self.choose_among(index, self.settings.tie, tied);
+        }
         let visit = &self.visits[index];
         let mut candidates: Vec<(usize, u128, u128)> = Vec::new();
         // The own domain stands for its best cluster.
@@ -253,7 +290,7 @@ impl RefBroker<'_> {
     /// Room here, or on to another broker, or back.
     pub(super) fn wander(&mut self, index: usize) -> Chosen {
         let visit = &self.visits[index];
-        let mut room: Vec<(usize, u128)> = Vec::new();
+        let room = self.room(visit);
         let mut waits: Vec<(usize, u128)> = Vec::new();
         for view in self.own_views() {
             let seen = self.own_seen(view);
@@ -261,22 +298,17 @@ impl RefBroker<'_> {
             if visit.refused_by.contains(&target) || !self.could_ever_run(visit, target) {
                 continue;
             }
-            if seen.free(visit) >= u128::from(visit.spec.processors()) {
-                room.push((view, seen.free(visit)));
-            }
             waits.push((view, seen.queued));
         }
         if !visit.settled && !room.is_empty() {
-            let most = room.iter().map(|(_, free)| *free).max();
-            room.retain(|(_, free)| Some(*free) == most);
             return self.take(room, self.settings.tie);
         }
         let mut others = Vec::new();
         if !visit.settled {
             for (view, peer) in self.peer_views() {
                 let target = self.views[view].target;
-                let been =
-                    visit.from == Some(peer) || (visit.from.is_some() && visit.origin == peer);
+                let been = self.written.contains("revisit=false")
+                    && (visit.from == Some(peer) || (visit.from.is_some() && visit.origin == peer));
                 if !been
                     && !self.is_closed(target)
                     && !visit.refused_by.contains(&target)
@@ -322,6 +354,30 @@ impl RefBroker<'_> {
             return Chosen::Nobody;
         }
         self.take(waits, self.settings.tie)
+    }
+
+    /// A job that has wandered enough is where it entered: it rests and is decided
+    /// again, or it is to stay.
+    pub(super) fn comes_to_rest(&mut self, now: SimTime, index: usize) {
+        let could_run_here = self.own_views().into_iter().any(|view| {
+            let (visit, target) = (&self.visits[index], self.views[view].target);
+            !visit.refused_by.contains(&target) && self.could_ever_run(visit, target)
+        });
+        let rest = self.rest();
+        let visit = &mut self.visits[index];
+        if could_run_here && !self.written.contains("ttl_end=settle") {
+            visit.rests_until = Some(SimTime::from_nanos(now.as_nanos() + rest.as_nanos()));
+        } else {
+            visit.settled = true;
+        }
+    }
+
+    /// How long a job rests that is decided again.
+    fn rest(&self) -> SimDuration {
+        let given = self.written.split_once("reschedule_interval=");
+        let given = given.map(|(_, rest)| rest.split([',', ')']).next().unwrap_or_default());
+        let given = given.and_then(|text| SimDuration::parse(text).ok());
+        given.unwrap_or(self.settings.exchange)
     }
 
     fn take(&mut self, from: Vec<(usize, u128)>, rule: Tie) -> Chosen {

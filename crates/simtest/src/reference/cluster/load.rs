@@ -24,6 +24,9 @@ pub struct RefLoad {
     pub processors: u64,
     /// Busy processors.
     pub busy: u64,
+    /// Memory that nobody has, in KiB: of all nodes, and the most on one; `None`
+    /// where a node has no bound of it.
+    pub memory_kib: Option<(u64, u64)>,
     /// Generic resources that nobody has, of all nodes.
     pub generic: Counts,
     /// Jobs that wait.
@@ -47,6 +50,7 @@ impl RefLoad {
             at: SimTime::ZERO,
             processors: u64::from(processors),
             busy: 0,
+            memory_kib: None,
             generic: Counts::default(),
             queued: 0,
             queued_processors: 0,
@@ -77,6 +81,7 @@ impl RefCluster {
             at: now,
             processors: self.processors_up(),
             busy: self.busy(),
+            memory_kib: self.free_memory(),
             generic: self.free_generic(),
             queued: self.queue.len() as u64,
             queued_processors: self.queue.iter().map(|j| u64::from(j.processors())).sum(),
@@ -84,6 +89,18 @@ impl RefCluster {
             queued_means: means(|change| change.1),
             busy_means: means(|change| change.2),
         }
+    }
+
+    fn free_memory(&self) -> Option<(u64, u64)> {
+        let (mut all, mut most) = (0, 0);
+        for node in &self.nodes {
+            let left = node.memory_left_kib?;
+            if node.down == 0 {
+                all += left;
+                most = most.max(left);
+            }
+        }
+        Some((all, most))
     }
 
     fn free_generic(&self) -> Counts {
