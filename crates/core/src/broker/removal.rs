@@ -16,8 +16,11 @@ impl Broker {
     /// back. One that comes again is not sent on again: over a cycle of links, where
     /// the job never arrived at the last of them, it would go round for ever.
     pub(crate) fn cancel(&mut self, cx: &mut impl Cx<BrokerSends>, job: JobId) -> bool {
+        // What was asked for it is not asked any more.
+        let ours = self.matched(cx, |own, broker, cx| own.withdraw(broker, cx, job));
         // A request would overtake data that is on its way: that is stopped.
-        let stopped = self.is_leaving(cx.now(), job) && cx.recall(job);
+        let leaves = ours != Some(true) && self.is_leaving(cx.now(), job);
+        let stopped = ours == Some(true) || leaves && cx.recall(job);
         let Some(held) = self.jobs.get_mut(&job) else {
             return false;
         };

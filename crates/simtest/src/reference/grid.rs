@@ -2,10 +2,12 @@
 //! design 5.
 
 mod endings;
+mod leases;
 
 use super::broker::{Decision, RefBroker, RefWay};
 use super::cluster::{RefCluster, RefLoad, RefLoss};
 use crate::trail::{Step, Trails};
+use gridrig_core::agent::Deal;
 use gridrig_core::broker::LocalInfo;
 use gridrig_core::event::Party;
 use gridrig_core::grid::{Domain, Grid};
@@ -62,6 +64,7 @@ struct Item {
 enum Kind {
     Cancellation,
     Arrival,
+    Lease,
     Information,
 }
 
@@ -73,6 +76,8 @@ enum What {
     ToCluster(ClusterId, JobId, DomainId),
     Back(DomainId, JobId, Target, Reason),
     News(DomainId, JobId),
+    Ask(DomainId, JobId, DomainId, RefWay),
+    Say(DomainId, DomainId, Deal),
     Information(DomainId, Target, Vec<(ClusterId, RefLoad)>),
 }
 
@@ -85,6 +90,7 @@ struct Simulation<'a> {
     /// When each cluster has its next pass, if it has changed.
     passes: Vec<Option<SimTime>>,
     cycles: Vec<SimTime>,
+    delegations: Vec<SimTime>,
     samplings: Vec<SimTime>,
     /// The broker that handed a job to a cluster.
     handed_by: Vec<Option<DomainId>>,
@@ -112,6 +118,7 @@ impl<'a> Simulation<'a> {
             agenda: Vec::new(),
             passes: vec![None; grid.clusters.len()],
             cycles: grid.domains.iter().map(phase).collect(),
+            delegations: grid.domains.iter().map(phase).collect(),
             samplings: vec![SimTime::ZERO; grid.domains.len()],
             handed_by: vec![None; submissions.len()],
             unseen: submissions.len(),
@@ -168,6 +175,7 @@ impl<'a> Simulation<'a> {
             .chain(self.agenda.iter().map(|item| item.at))
             .chain(passes)
             .chain(self.cycles.iter().copied())
+            .chain(self.delegations.iter().copied())
             .chain(self.samplings.iter().copied())
             .min()
     }
@@ -181,11 +189,17 @@ impl<'a> Simulation<'a> {
             self.node_changes(now);
             self.messages(now, Kind::Cancellation);
             self.messages(now, Kind::Arrival);
+            self.messages(now, Kind::Lease);
             self.messages(now, Kind::Information);
             for index in 0..self.brokers.len() {
                 if self.cycles[index] == now {
                     self.cycle(now, index);
-                    self.cycles[index] = after(now, self.grid.domains[index].broker.interval);
+                    self.cycles[index] = after(now, self.brokers[index].interval());
+                }
+                if self.delegations[index] == now {
+                    self.delegation_cycle(now, index);
+                    let interval = self.grid.domains[index].broker.delegation_interval;
+                    self.delegations[index] = after(now, interval);
                 }
             }
             for index in 0..self.clusters.len() {
@@ -242,11 +256,21 @@ impl<'a> Simulation<'a> {
                 if let Err(reason) = self.arrive_at_cluster(now, cluster, job) {
                     let (by, to) = (Party::Lrms(cluster), Party::Broker(from));
                     self.trails.note(now, job, Step::Refused(by, to, reason));
-                    let at = after(now, self.lrms_latency(from));
+                    let at = after(now, self.latency_from(cluster));
                     self.back(at, from, job, Target::Cluster(cluster), reason);
                 }
             }
+            What::Ask(domain, job, from, way) => {
+                let spec = &self.submissions[job.index()].spec;
+                let said = self.brokers[domain.index()].request(now, spec, from, way);
+                self.carry_out_all(now, domain, said);
+            }
+            What::Say(domain, from, deal) => {
+                let said = self.brokers[domain.index()].told(from, deal);
+                self.carry_out_all(now, domain, said);
+            }
             What::Back(domain, job, by, reason) => {
+                self.give_up(now, domain, job);
                 let back_to = self.brokers[domain.index()].refused(job, by, reason);
                 if self.brokers[domain.index()].is_unwanted(job) {
                     self.cancel_at_broker(now, domain, job);
@@ -330,7 +354,14 @@ impl<'a> Simulation<'a> {
             }
         }
         let domain = self.brokers[index].domain();
-        for decision in self.brokers[index].cycle(now) {
+        let mut decisions = self.brokers[index].cycle(now);
+        let pulled = self.brokers[index].pull();
+        decisions.extend(pulled.map(|(to, deal)| Decision::Say(to, deal)));
+        self.carry_out_all(now, domain, decisions);
+    }
+
+    fn carry_out_all(&mut self, now: SimTime, domain: DomainId, decisions: Vec<Decision>) {
+        for decision in decisions {
             self.carry_out(now, domain, decision);
         }
     }
@@ -360,6 +391,8 @@ impl<'a> Simulation<'a> {
                 let at = after(now, self.link_latency(to, domain));
                 self.back(at, to, job, Target::Peer(domain), reason);
             }
+            Decision::Ask(job, to, way) => self.ask(now, domain, (job, to), way),
+            Decision::Say(to, deal) => self.say(now, domain, to, deal),
             Decision::Reject(job, reason) => {
                 let by = Party::Broker(domain);
                 self.trails.note(now, job, Step::Rejected(by, reason));
@@ -436,20 +469,6 @@ impl<'a> Simulation<'a> {
             .iter()
             .find(|link| (link.consumer, link.provider) == (consumer, provider));
         link.map_or(SimDuration::ZERO, |link| link.latency)
-    }
-
-    /// How long the data of a job takes over the link: KiB * 1e9 / 1024
-    /// nanoseconds at one MiB a second.
-    fn carrying(&self, consumer: DomainId, provider: DomainId, job: JobId) -> SimDuration {
-        let nanos = self.submissions[job.index()].spec.data_kib * 1_000_000_000 / 1024;
-        let links = &self.grid.links;
-        let link = links
-            .iter()
-            .find(|link| (link.consumer, link.provider) == (consumer, provider));
-        let bandwidth = link.and_then(|link| link.bandwidth);
-        bandwidth.map_or(SimDuration::ZERO, |bandwidth| {
-            SimDuration::from_nanos(bandwidth.divide(nanos))
-        })
     }
 
     fn key_of(&self, entry: Entry, job: JobId) -> (u16, u16, u32) {
