@@ -226,6 +226,7 @@ fn federation(domains: u16, processors: u32) -> Grid {
             name,
             broker: broker.clone(),
             clusters: vec![ClusterId(id)],
+            topology: Default::default(),
         });
         let config = cluster(id, processors);
         grid.clusters.push(GridCluster {

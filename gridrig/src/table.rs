@@ -4,7 +4,7 @@ use crate::check::{FaultReport, how_nodes_fail};
 use crate::runner::{PolicyRun, ReplicationRuns};
 use crate::scenario::Scenario;
 use crate::words::{counts, list, many};
-use gridrig_core::broker::{Blocking, Commit, LocalInfo, OwnDispatch};
+use gridrig_core::broker::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
 use gridrig_core::grid::Grid;
 use gridrig_core::time::Decimal;
 use gridrig_results::compare::{self, CompareError, OnCommonJobs};
@@ -59,6 +59,9 @@ fn settings(text: &mut String, scenario: &Scenario) {
         }
         if broker.commit == Commit::Late {
             unusual.push_str(", commit late");
+        }
+        if broker.matchmaking != MatchmakingKind::Route {
+            let _ = write!(unusual, ", matchmaking {}", broker.matchmaking.name());
         }
         if broker.blocking == Blocking::Skip {
             unusual.push_str(", blocking skip");
@@ -273,6 +276,25 @@ fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
         if let Some(faults) = &run.summary.faults {
             let faults = faults.iter().map(|(kind, count)| format!("{kind} {count}"));
             let _ = write!(wrong, "; faults: {}", list(faults));
+        }
+        if let Some(lent) = &run.summary.lending {
+            let hours = |seconds: f64| seconds / 3600.0;
+            let (local, site) = (lent.local_processor_s, lent.intra_site_processor_s);
+            let (grid, other) = (lent.intra_grid_processor_s, lent.inter_grid_processor_s);
+            let _ = writeln!(
+                text,
+                "{}: goodput {:.1} processor-hours where jobs entered, {:.1} elsewhere on the \
+                 same site, {:.1} on other sites of the grid, {:.1} on other grids; requests {}, \
+                 rejected {}, delegations {}",
+                run.name(),
+                hours(local),
+                hours(site),
+                hours(grid),
+                hours(other),
+                lent.requests,
+                lent.rejections,
+                lent.delegations,
+            );
         }
         if !wrong.is_empty() {
             let finished = 100.0 * jobs.completed as f64 / jobs.submitted.max(1) as f64;

@@ -97,6 +97,7 @@ fn grid(brokers: u16, star: bool) -> Grid {
         clusters: (index * CLUSTERS..(index + 1) * CLUSTERS)
             .map(ClusterId)
             .collect(),
+        topology: Default::default(),
     };
     let cluster = |index: u16| GridCluster {
         name: format!("c{index}"),

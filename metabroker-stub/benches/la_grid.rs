@@ -126,6 +126,7 @@ fn config() -> Config {
         clusters: (index * CLUSTERS..(index + 1) * CLUSTERS)
             .map(ClusterId)
             .collect(),
+        topology: Default::default(),
     };
     let cluster = |index: u16| GridCluster {
         name: format!("c{index}"),

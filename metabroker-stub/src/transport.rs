@@ -94,6 +94,11 @@ impl HttpTransport {
                     (status, why) => Err(TransportError::declined(&url, status, why)),
                 }
             }
+            // A broker that would say these is not set up as a service.
+            (ToPeer::Request(_) | ToPeer::Deal(_), _) => {
+                let why = "processors are delegated on the virtual clock only";
+                Err(TransportError::declined(self.base(to)?, 501, why))
+            }
             (ToPeer::Info(push), None) => {
                 inform(&self.client, envelope, &push.samples, self.base(to)?).await
             }

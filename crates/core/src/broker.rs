@@ -4,13 +4,14 @@
 mod access;
 mod config;
 mod decide;
+mod matchmaking;
 mod removal;
 mod survey;
 mod view;
 
-pub use crate::policy::{Blocking, Commit, LocalInfo, OwnDispatch};
+pub use crate::policy::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
 pub use access::Access;
-pub use config::{BrokerConfig, Neighbour, PeerConfig};
+pub use config::{BrokerConfig, Neighbour, PeerConfig, Relation};
 pub use view::Pending;
 
 use crate::agent::{BrokerSends, Cx, Envelope, EnvelopeId, FromBroker, ToPeer};
@@ -21,6 +22,7 @@ use crate::load::LoadSample;
 use crate::message::{EndState, JobEnd, News, Route, Target};
 use crate::policy::{InformationNeed, Policy};
 use crate::time::{SimDuration, SimTime};
+use matchmaking::Matchmaking;
 use rand::rngs::ChaCha8Rng;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,6 +44,9 @@ use view::Known;
 pub struct Broker {
     config: BrokerConfig,
     policy: Box<dyn Policy>,
+    /// How jobs and processors are brought together; `None`: as the policy says, by
+    /// the broker itself.
+    matchmaking: Option<Box<dyn Matchmaking>>,
     known: Vec<Known>,
     /// What the policy looks at.
     survey: Survey,
@@ -69,6 +74,8 @@ pub struct Broker {
     peer_turn: u64,
     rng: ChaCha8Rng,
     last_cycle: Option<SimTime>,
+    /// Time between cycles.
+    interval: SimDuration,
     /// Until when it is drained by hand, once it has been.
     drained: Option<SimTime>,
     /// The instant of the latest input.
@@ -100,10 +107,15 @@ impl Broker {
         let own = own.map(|own| Known::cluster(own, latency));
         let peers = config.peers.iter().map(Known::peer);
         let known = own.chain(peers).collect();
+        let matchmaking = matchmaking::build(&config);
+        let interval = matchmaking.as_ref().map(|it| it.interval(&config.settings));
+        let interval = interval.unwrap_or(config.settings.interval);
+        let counts_own = matchmaking.as_ref().is_some_and(|it| it.counts_own());
         Broker {
             known,
+            matchmaking,
             policy: (config.settings.policy.entry().build)(&config.settings),
-            survey: Survey::new(&config),
+            survey: Survey::new(&config, counts_own),
             informed: true,
             queue: BTreeMap::new(),
             parked: BTreeMap::new(),
@@ -116,6 +128,7 @@ impl Broker {
             peer_turn: 0,
             rng,
             last_cycle: None,
+            interval,
             drained: None,
             now: SimTime::ZERO,
             config,
@@ -303,6 +316,10 @@ impl Broker {
             return;
         };
         held.sent = None;
+        self.matched(cx, |own, broker, cx| own.is_back(broker, cx, job));
+        let Some(held) = self.jobs.get_mut(&job) else {
+            return;
+        };
         if held.unwanted {
             return self.end_unwanted(cx, job);
         }
@@ -340,6 +357,7 @@ impl Broker {
     /// job came from. It changes nothing if the job is not there.
     pub(crate) fn handle_end(&mut self, cx: &mut impl Cx<BrokerSends>, by: Target, end: JobEnd) {
         if let Some(held) = self.let_go(end.job, by) {
+            self.matched(cx, |own, broker, cx| own.is_back(broker, cx, end.job));
             self.pass_back(cx, held.route.from, end);
         }
     }
@@ -391,16 +409,26 @@ impl Broker {
     /// When the next cycle with something to decide is due.
     #[must_use]
     pub fn poll_timeout(&self, now: SimTime) -> Option<SimTime> {
+        let own = self.matchmaking.as_ref();
+        let own = own.and_then(|own| own.next_due(self, now));
+        self.next_cycle(now).into_iter().chain(own).min()
+    }
+
+    fn next_cycle(&self, now: SimTime) -> Option<SimTime> {
         let parked = (!self.parked.is_empty()).then_some(self.reopening);
         let rests = self.resting.keys().next().map(|(until, _)| *until);
         let waits = [(!self.queue.is_empty()).then_some(now), parked, rests];
         let waits = waits.into_iter().flatten();
         let from = now.max(waits.min().filter(|from| *from < SimTime::MAX)?);
-        let settings = &self.config.settings;
-        let next = from.next_on_grid(settings.phase, settings.interval);
-        match self.last_cycle {
-            Some(last) if last >= next => Some(last + settings.interval),
-            _ => Some(next),
+        Some(self.next_after(from, self.interval, self.last_cycle))
+    }
+
+    /// The next of instants so far apart, after the last one.
+    fn next_after(&self, from: SimTime, apart: SimDuration, last: Option<SimTime>) -> SimTime {
+        let next = from.next_on_grid(self.config.settings.phase, apart);
+        match last {
+            Some(last) if last >= next => last + apart,
+            _ => next,
         }
     }
 

@@ -154,6 +154,35 @@ pub enum ToPeer<J = Box<Arrival>, I = Push> {
     Cancel(JobId),
     /// The sender is drained: it takes no new jobs before this instant.
     Drain(SimTime),
+    /// The sender asks for the processors that a job needs.
+    Request(J),
+    /// How jobs and processors come together.
+    Deal(Deal),
+}
+
+/// What brokers say to bring jobs and processors together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Deal {
+    /// The sender has no processors for this job, and will have none.
+    Reject(JobId),
+    /// The processors of this cluster that were asked for are the receiver's, until it
+    /// releases them.
+    Delegate {
+        /// The job that they were asked for.
+        job: JobId,
+        /// Where they are.
+        cluster: ClusterId,
+    },
+    /// The sender needs no processors for this job, or no more.
+    Release(JobId),
+    /// The sender has room.
+    Room {
+        /// For a job of so many processors.
+        processors: u32,
+        /// With so many jobs of the receiver's there already.
+        jobs: u32,
+    },
 }
 
 /// All that a broker sends.
@@ -192,6 +221,8 @@ pub enum Order {
     Refusal,
     /// Ends of jobs become known.
     Notice,
+    /// Processors are asked for, delegated and released.
+    Lease,
     /// Senders learn what has become of their messages.
     Fate,
     /// Information is received.
@@ -224,6 +255,8 @@ impl<J, I> ToPeer<J, I> {
             ToPeer::News(news) => (news.order(), to.0, 0, news.job().0),
             ToPeer::Info(_) => (Order::Information, to.0, 1, u32::from(from.0)),
             ToPeer::Drain(_) => (Order::Information, to.0, 2, u32::from(from.0)),
+            ToPeer::Request(passed) => (Order::Lease, to.0, from.0, job(passed).0),
+            ToPeer::Deal(deal) => (Order::Lease, to.0, from.0, deal.job().0),
         }
     }
 
@@ -236,7 +269,19 @@ impl<J, I> ToPeer<J, I> {
             ToPeer::News(news) => ToPeer::News(news),
             ToPeer::Info(info) => ToPeer::Info(info.into()),
             ToPeer::Drain(until) => ToPeer::Drain(until),
+            ToPeer::Request(passed) => ToPeer::Request(job(passed)?),
+            ToPeer::Deal(deal) => ToPeer::Deal(deal),
         })
+    }
+}
+
+impl Deal {
+    /// The job; 0 for what is about none.
+    fn job(self) -> JobId {
+        match self {
+            Deal::Reject(job) | Deal::Release(job) | Deal::Delegate { job, .. } => job,
+            Deal::Room { .. } => JobId(0),
+        }
     }
 }
 
@@ -339,7 +384,10 @@ impl Message for FromBroker {
                 Some(MessageKind::Forward).filter(|_| !job.sought)
             }
             FromBroker::Lrms(_, ToLrms::Cancel(_))
-            | FromBroker::Peer(_, ToPeer::Cancel(_) | ToPeer::Drain(_)) => None,
+            | FromBroker::Peer(
+                _,
+                ToPeer::Cancel(_) | ToPeer::Drain(_) | ToPeer::Request(_) | ToPeer::Deal(_),
+            ) => None,
             FromBroker::Peer(_, ToPeer::News(news)) => Some(news.kind()),
             FromBroker::Peer(_, ToPeer::Info(_)) => Some(MessageKind::Info),
             FromBroker::Client(_) => Some(MessageKind::Notify),

@@ -87,6 +87,24 @@ pub trait Cx<M>: EventSink {
     }
 }
 
+impl<M, C: Cx<M> + ?Sized> Cx<M> for &mut C {
+    fn now(&self) -> SimTime {
+        (**self).now()
+    }
+
+    fn wall(&self) -> WallTime {
+        (**self).wall()
+    }
+
+    fn send(&mut self, envelope: Envelope<M>) {
+        (**self).send(envelope);
+    }
+
+    fn recall(&mut self, job: JobId) -> bool {
+        (**self).recall(job)
+    }
+}
+
 /// A message as it reaches a broker from a cluster of its own or from a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

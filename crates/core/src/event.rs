@@ -367,6 +367,18 @@ event_kinds! {
     CancelRequested "cancel-requested" "A broker or an LRMS that has the job, or a broker that has sent it on, is asked to cancel it."
         "{by} is asked to cancel it"
         { by: Parties::ENTRY }
+    LeaseRequested "lease-requested" "A broker asks a neighbour for the processors that the job needs; the value is how often they have been asked for on this way, this time included."
+        "{by} asks {to} for its processors ({value} times on this way)"
+        { by: Parties::BROKER, to: Parties::BROKER, value: Value::Forwards }
+    LeaseRejected "lease-rejected" "A broker has no processors for the job of a neighbour that has asked for them."
+        "{by} has no processors for {to}"
+        { by: Parties::BROKER, to: Parties::BROKER }
+    Delegated "delegated" "A broker delegates to a neighbour the processors that it has asked for, its own or some that were delegated to it."
+        "{by} delegates processors to {to}"
+        { by: Parties::BROKER, to: Parties::BROKER }
+    Released "released" "A broker needs the processors no more, or does not want them any more, that it has asked a neighbour for."
+        "{by} releases processors of {to}"
+        { by: Parties::BROKER, to: Parties::BROKER }
     Finished "finished" "The job ended by itself."
         "finished at {by}"
         { by: Parties::LRMS, is_terminal: true }

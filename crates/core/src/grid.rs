@@ -1,9 +1,10 @@
 //! The whole grid as both drivers and all services are told of it: domains
 //! with their brokers and clusters, and the links between them.
 
-use crate::broker::{BrokerConfig, Neighbour, PeerConfig};
+use crate::broker::{BrokerConfig, Neighbour, PeerConfig, Relation};
 use crate::cluster::ClusterConfig;
 use crate::ids::{ClusterId, DomainId};
+use crate::policy::MatchmakingKind;
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
 use crate::timetable::Timetable;
@@ -46,6 +47,26 @@ pub struct Domain {
     pub broker: BrokerSettings,
     /// Its clusters in file order.
     pub clusters: Vec<ClusterId>,
+    /// Where it stands among the others.
+    pub topology: Topology,
+}
+
+/// Where a domain stands among the others: in a tree, or in one of several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Topology {
+    /// The domain above it.
+    pub parent: Option<DomainId>,
+    /// Domains of the same level with the same parent that it is linked with; each
+    /// names the other.
+    pub siblings: Vec<DomainId>,
+    /// The site that it is part of, by which what is delegated is told apart.
+    pub site: Option<Arc<str>>,
+    /// The grid that it is part of, likewise.
+    pub grid: Option<Arc<str>>,
+    /// Nothing runs there and no jobs enter there.
+    pub administrative: bool,
+    /// It has the queue of all domains, where matchmaking has one.
+    pub central: bool,
 }
 
 /// A cluster and where it belongs.
@@ -185,6 +206,7 @@ impl Grid {
                 .collect()
         };
         let settings = self.domains[domain.index()].broker.clone();
+        let asks = settings.matchmaking() == MatchmakingKind::Delegate;
         let peers = self.providers_of(domain).map(|link| PeerConfig {
             domain: link.provider,
             latency: link.latency,
@@ -193,7 +215,10 @@ impl Grid {
             timetable: self.timetable(domain, link.provider).cloned(),
             reach: (0..settings.hops().min(self.domains.len() as u32))
                 .map(|hops| {
-                    let reachable = self.reachable(link.provider, hops);
+                    // Requests for processors go along the tree only.
+                    let reachable = self.reach(link.provider, hops, |link| {
+                        !asks || self.around(link.consumer).contains_key(&link.provider)
+                    });
                     reachable
                         .iter()
                         .map(|id| Arc::clone(&resources[id.index()]))
@@ -207,9 +232,32 @@ impl Grid {
             settings,
             queue_limit: None,
             clusters: own(domain),
+            around: self.around(domain),
+            central: self.central(),
             peers,
             neighbours: self.neighbours(domain),
         }
+    }
+
+    /// The domain with the queue of all, if there is one.
+    #[must_use]
+    pub fn central(&self) -> Option<DomainId> {
+        let mut domains = (0..).map(DomainId).zip(&self.domains);
+        domains
+            .find(|(_, domain)| domain.topology.central)
+            .map(|(id, _)| id)
+    }
+
+    /// The neighbours of a domain in the tree.
+    #[must_use]
+    pub fn around(&self, domain: DomainId) -> BTreeMap<DomainId, Relation> {
+        let own = &self.domains[domain.index()].topology;
+        let below = (0..).map(DomainId).zip(&self.domains);
+        let below = below.filter(|(_, other)| other.topology.parent == Some(domain));
+        let below = below.map(|(id, _)| (id, Relation::Child));
+        let beside = own.siblings.iter().map(|id| (*id, Relation::Sibling));
+        let above = own.parent.map(|id| (id, Relation::Parent));
+        below.chain(beside).chain(above).collect()
     }
 
     /// Every broker that this one has a link with, in order of their domains. A

@@ -18,7 +18,7 @@ mod view;
 
 pub use domains::{Aggregate, Kinds, Machine, Offer, Site, Wanted};
 pub use registry::{BrokerSettings, InformationNeed, Parameter, PolicyEntry, PolicySpec, Values};
-pub use settings::{Blocking, Commit, LocalInfo, OwnDispatch};
+pub use settings::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
 pub use view::{Candidate, Truth, View};
 
 use crate::job::{JobRequest, Reason};

@@ -202,6 +202,7 @@ fn grid() -> Grid {
         name: format!("d{id}"),
         broker: BrokerSettings::default(),
         clusters: vec![ClusterId(id)],
+        topology: Default::default(),
     };
     Grid {
         domains: vec![domain(0), domain(1)],

@@ -134,6 +134,10 @@ pub enum Rule {
     Ends,
     /// The news of an end is sent after it, and is seen, once.
     News,
+    /// Processors are delegated from one neighbour to the next, a job runs on those of
+    /// another domain only while they are delegated to its own, and they are released
+    /// when it has ended.
+    Leases,
 }
 
 impl Rule {

@@ -6,7 +6,8 @@ mod series;
 pub use series::{MAX_POINTS, SeriesRow};
 
 use crate::names::Names;
-use gridrig_core::event::MessageKind;
+use gridrig_core::event::{EventKind, MessageKind};
+use gridrig_core::grid::Topology;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobLabel, Reason};
 use gridrig_core::time::{SimDuration, SimTime};
@@ -222,6 +223,14 @@ pub struct HopRow {
     pub reason: Option<Reason>,
 }
 
+/// What brokers say about processors that are delegated.
+pub(crate) const SAID: [EventKind; 4] = [
+    EventKind::LeaseRequested,
+    EventKind::LeaseRejected,
+    EventKind::Delegated,
+    EventKind::Released,
+];
+
 /// What the table knows of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterInfo {
@@ -248,6 +257,8 @@ pub struct JobTable {
     workloads: Vec<String>,
     clusters: Vec<ClusterInfo>,
     messages: [u64; MessageKind::ALL.len()],
+    topology: Vec<Topology>,
+    said: [u64; SAID.len()],
     end: SimTime,
     last_finish: Option<SimTime>,
 }
@@ -303,6 +314,23 @@ impl JobTable {
     #[must_use]
     pub fn messages(&self, kind: MessageKind) -> u64 {
         self.messages[kind as usize]
+    }
+
+    /// Where each domain stands among the others, by id.
+    #[must_use]
+    pub fn topology(&self) -> &[Topology] {
+        &self.topology
+    }
+
+    /// Whether domains are part of sites or grids.
+    pub(crate) fn is_divided(&self) -> bool {
+        let mut all = self.topology.iter();
+        all.any(|it| it.site.is_some() || it.grid.is_some())
+    }
+
+    /// What brokers have said about processors, in the order of [`SAID`].
+    pub(crate) fn said(&self) -> [u64; SAID.len()] {
+        self.said
     }
 
     /// The instant of the run's last event.

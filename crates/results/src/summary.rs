@@ -1,9 +1,11 @@
 //! The figures of a run, as `--json` prints them.
 
 mod further;
+mod lending;
 mod load;
 mod tally;
 
+pub use lending::Lending;
 pub use load::{ClusterLoad, DomainLoad};
 
 use crate::jobs::{JobRow, JobState, JobTable};
@@ -205,6 +207,10 @@ pub struct RunSummary {
     /// What was lost to nodes that failed; only there if some did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_failures: Option<NodeFailures>,
+    /// Whose processors jobs have used; only there in a grid that is divided into sites
+    /// or grids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lending: Option<Lending>,
     /// Processor-seconds of the measured jobs that completed, without runs that
     /// were lost to nodes that failed.
     pub goodput_processor_s: f64,
@@ -242,9 +248,15 @@ impl RunSummary {
         let mut load = load::Load::new(table, measure);
         let mut tally = tally::Tally::new(table, measure, tolerance);
         // One pass over the rows: they do not fit a cache.
+        let mut lending = table.is_divided().then(|| Lending::new(table));
         for row in table.rows() {
             load.add(row);
             tally.add(row);
+            if let Some(lending) = lending.as_mut()
+                && row.submit.is_some_and(|submit| measure.covers(submit))
+            {
+                lending.add(table, row);
+            }
         }
         let tally::Tally { jobs, measured, .. } = tally;
         let makespan_s = tally.makespan().map(SimDuration::as_secs_f64);
@@ -277,6 +289,7 @@ impl RunSummary {
             forwards_per_job: share(tally.forwards, measured.submitted),
             away_share: share(tally.away, tally.started),
             node_failures,
+            lending,
             goodput_processor_s: tally.goodput_nanos as f64 / 1e9,
             throughput_per_s: makespan_s
                 .filter(|makespan| *makespan > 0.0)

@@ -38,10 +38,15 @@ const HARMLESS: [(&str, &str); 23] = [
         "cluster.slurm",
         "bf_interval bf_resolution bf_window bf_max_job_test",
     ),
-    ("domain", "name provides"),
+    (
+        "domain",
+        "name provides parent siblings site grid administrative central",
+    ),
     (
         "domain.broker",
-        "interval exchange phase max_hops ttl origin_promotion own_dispatch commit blocking local_info \
+        "interval exchange phase max_hops ttl origin_promotion own_dispatch commit blocking \
+         matchmaking matchmaking_interval delegation_interval delegation_threshold \
+         delegation_memory local_info \
          lrms_latency queue_window utilization_window drain",
     ),
     ("link", "between provides latency protocol bandwidth_mib_s"),

@@ -2,6 +2,7 @@
 //! that a scenario can set, in the types of [`crate::document`].
 
 mod read;
+mod topology;
 
 use crate::POOLED;
 use crate::document::{Broker, Cluster, Document};
@@ -17,6 +18,7 @@ use gridrig_core::timetable::{Hours, Timetable};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use topology::TopologyDoc;
 
 /// Domains, clusters and links by name.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -40,6 +42,8 @@ pub struct DomainDoc {
     /// Whether its broker was somebody else's program.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     external: bool,
+    #[serde(flatten)]
+    topology: TopologyDoc,
 }
 
 /// A cluster and its nodes.
@@ -260,6 +264,7 @@ impl GridDoc {
                         tie: Written::of(domain.broker.tie),
                         policy: Str(domain.broker.policy.clone()),
                         external: domain.broker.external,
+                        topology: TopologyDoc::of(&domain.topology, &domain_name),
                     }
                 })
                 .collect(),
@@ -310,12 +315,14 @@ impl GridDoc {
             clusters.push(doc.read(id, domain, &path)?);
         }
         let mut domains = Vec::with_capacity(self.domains.len());
-        for (doc, id) in self.domains.iter().zip(&domain_ids) {
+        for (index, (doc, id)) in self.domains.iter().zip(&domain_ids).enumerate() {
+            let path = format!("grid.domains[{index}]");
             let own = clusters.iter().filter(|c| c.domain == Some(*id));
             domains.push(Domain {
                 name: doc.name.clone(),
                 broker: doc.settings(),
                 clusters: own.map(|cluster| cluster.config.id).collect(),
+                topology: doc.topology.read(find_domain, &path)?,
             });
         }
         let mut links = Vec::with_capacity(self.links.len());

@@ -5,6 +5,7 @@ mod faults;
 mod grid;
 mod lrms;
 mod provides;
+mod topology;
 mod workload;
 
 use super::document::{self, Cluster, Document, PolicyText, Run};
@@ -66,6 +67,7 @@ pub(super) fn resolve(
     let faults = context.faults(&document, &grid, is_external)?;
     // Services know no truth, whatever their clock.
     let services = clock == ClockName::Real || faults.is_some();
+    context.check_matchmaking(&document, &run, &policies, &grid, services)?;
     if faults.is_some() {
         context.refuse_oracles(&run, &policies)?;
     }

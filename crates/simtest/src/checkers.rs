@@ -83,8 +83,9 @@ fn one_end_per_job(_: &Grid, submissions: &[Submission], trails: &Trails) -> Res
             .iter()
             .filter(|(_, step)| matches!(step, Step::Seen(_)));
         let seen = seen.count();
-        let last = steps
-            .last()
+        let mut others = steps.iter().rev();
+        let last = others
+            .find(|(_, step)| !matches!(step, Step::Lease(..)))
             .is_some_and(|(_, step)| matches!(step, Step::Seen(_)));
         if (ends, seen, last) != (1, 1, true) {
             return Err(format!(

@@ -8,12 +8,14 @@
 mod drains;
 mod failures;
 mod late;
+mod matchmaking;
 mod parameters;
 mod tight;
 
 pub use drains::with_drains;
 pub use failures::{with_failures, with_long_failures};
 pub use late::committing_late;
+pub use matchmaking::matched;
 
 use crate::reference::RefCancellation;
 use gridrig_core::broker::{Blocking, Commit, LocalInfo, OwnDispatch};
@@ -249,6 +251,7 @@ fn grid(rng: &mut ChaCha8Rng) -> Grid {
             name: format!("d{domain}"),
             broker,
             clusters: own,
+            topology: Default::default(),
         });
     }
     links(rng, &mut grid, domains);
@@ -304,7 +307,7 @@ fn broker(rng: &mut ChaCha8Rng) -> BrokerSettings {
         utilization_window: pick(rng, &Window::ALL),
         lrms_latency: millis(pick(rng, &[1, 1, 50, 500, 1_000])),
         drain: Vec::new(),
-        external: false,
+        ..BrokerSettings::default()
     }
 }
 

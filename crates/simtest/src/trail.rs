@@ -56,6 +56,8 @@ pub enum Step {
     Cancelled(Party),
     /// Lost to a fault.
     Failed(Party, Reason),
+    /// About its processors the first says this to the second.
+    Lease(EventKind, DomainId, DomainId),
 }
 
 /// The steps of every job with their instants, and the information messages.
@@ -144,6 +146,7 @@ impl Trails {
                 | Step::Forwarded(..)
                 | Step::Refused(..)
                 | Step::Found(..)
+                | Step::Lease(..)
                 | Step::Notified(..) => {}
             }
         }
@@ -248,6 +251,10 @@ impl EventSink for Trails {
                 return self.nodes.push(nodes);
             }
             EventKind::Requeued => Step::Requeued(lrms(), event.value),
+            EventKind::LeaseRequested
+            | EventKind::LeaseRejected
+            | EventKind::Delegated
+            | EventKind::Released => Step::Lease(event.kind, broker(), peer()),
             EventKind::Finished => Step::Finished(lrms()),
             EventKind::Notified => Step::Notified(by, to()),
             EventKind::FinishSeen => Step::Seen(by),

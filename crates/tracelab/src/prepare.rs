@@ -33,10 +33,18 @@ pub fn prepare(spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> 
     let file = spec.trace.display().to_string();
     reduce::check(spec, &file)?;
     let loaded = match spec.is_model {
-        true => synth::generate(&spec.trace, spec.size, spec.seed)?,
+        true => synth::generate(&spec.trace, spec.size, seed_of(spec.seed, index))?,
         false => load(&spec.trace, spec.size)?,
     };
     loaded.into_prepared(spec, index)
+}
+
+/// The seed of the model at this position of a scenario: two of one model are not alike.
+fn seed_of(seed: u64, index: u16) -> u64 {
+    match index {
+        0 => seed,
+        _ => rng::stream(seed, &format!("model-{index}")).random(),
+    }
 }
 
 /// Puts the jobs of several workloads in one order and numbers them: by submit

@@ -31,6 +31,7 @@ fn two_sites(policy: &str) -> Grid {
         name: name.to_owned(),
         broker: broker.clone(),
         clusters: vec![ClusterId(index)],
+        topology: Default::default(),
     };
     let cluster = |index: u16| GridCluster {
         name: format!("c{index}"),

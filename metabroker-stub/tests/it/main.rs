@@ -48,6 +48,7 @@ fn grid(interval: SimDuration) -> Grid {
         name: name.to_owned(),
         broker: broker.clone(),
         clusters: vec![ClusterId(index)],
+        topology: Default::default(),
     };
     let cluster = |index: u16, processors: u32| GridCluster {
         name: format!("c{index}"),

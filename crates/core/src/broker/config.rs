@@ -6,6 +6,7 @@ use crate::policy::BrokerSettings;
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration};
 use crate::timetable::Timetable;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A peer that provides for this broker.
@@ -39,6 +40,18 @@ pub struct Neighbour {
     pub consumer: bool,
 }
 
+/// What a neighbour in the tree is to a domain, in the order in which it is asked for
+/// processors: what can stay below does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Relation {
+    /// It is below.
+    Child,
+    /// It is beside.
+    Sibling,
+    /// It is above.
+    Parent,
+}
+
 /// How a broker is set up. All of these can reverse a ranking of policies, so
 /// all are reported.
 #[derive(Clone, Debug)]
@@ -51,6 +64,10 @@ pub struct BrokerConfig {
     pub queue_limit: Option<usize>,
     /// Own clusters in file order.
     pub clusters: Vec<(ClusterId, Arc<Resources>)>,
+    /// The neighbours in the tree, which are among the peers.
+    pub around: BTreeMap<DomainId, Relation>,
+    /// The domain with the queue of all, if there is one.
+    pub central: Option<DomainId>,
     /// Providing peers in link order.
     pub peers: Vec<PeerConfig>,
     /// Every broker it has a link with, in order of their domains.

@@ -1,5 +1,6 @@
 //! A cycle of a broker: who gets each waiting job.
 
+use super::matchmaking::Fit;
 use super::{Access, Broker};
 use crate::agent::{BrokerSends, Cx, FromBroker, Passed, ToLrms, ToPeer};
 use crate::event::{Event, EventKind};
@@ -39,6 +40,7 @@ impl Broker {
         }
         let informed = std::mem::take(&mut self.informed);
         self.survey.refresh(&self.known, informed);
+        self.matched(cx, |own, broker, _| own.begin(broker));
         let mut held = BTreeMap::new();
         while let Some((arrival, job)) = self.queue.pop_first() {
             match self.choose(now, job) {
@@ -49,7 +51,10 @@ impl Broker {
                         self.known[chosen].note_sent(now, spec);
                     }
                     let target = self.known[chosen].target;
-                    self.send_to(cx, job, target);
+                    let own = self.matched(cx, |own, it, cx| own.take(it, cx, job, chosen));
+                    if own != Some(true) {
+                        self.send_to(cx, job, target);
+                    }
                 }
                 Verdict::Hold => {
                     held.insert(arrival, job);
@@ -67,6 +72,12 @@ impl Broker {
     fn choose(&mut self, now: SimTime, job: JobId) -> Verdict {
         let (choice, closed) = self.ask(job, Some(now));
         match choice {
+            // None has room.
+            Choice::Among(none, _) | Choice::InTurn(none)
+                if none.is_empty() && self.survey.lacks_room =>
+            {
+                Verdict::Hold
+            }
             Choice::Among(all, tie) if !all.is_empty() => match self.with_room(job, all) {
                 none if none.is_empty() => Verdict::Hold,
                 some => Verdict::Send(self.break_tie(some, tie)),
@@ -79,6 +90,7 @@ impl Broker {
             Choice::Reject(reason) => Verdict::TurnAway(reason),
             Choice::Among(..) | Choice::InTurn(_) if closed => match self.ask(job, None).0 {
                 Choice::Among(all, _) | Choice::InTurn(all) if !all.is_empty() => Verdict::Park,
+                _ if self.survey.lacks_room => Verdict::Park,
                 _ => Verdict::TurnAway(self.no_candidate(job)),
             },
             _ => Verdict::TurnAway(self.no_candidate(job)),
@@ -112,13 +124,18 @@ impl Broker {
         };
         self.survey.turn_to(&request, route);
         let mut closed = false;
+        self.survey.lacks_room = false;
         for (index, known) in self.known.iter().enumerate() {
             let able = self.survey.suits(index, known, &request, hops_left);
             if !able || known.access == Access::Gone || held.refused_by.contains(&known.target) {
                 continue;
             }
             match at.is_none_or(|at| known.is_open(at)) {
-                true => self.survey.view.possible.push(index),
+                true => match self.fit(index, held) {
+                    Fit::Now => self.survey.view.possible.push(index),
+                    Fit::Later => self.survey.lacks_room = true,
+                    Fit::Never => {}
+                },
                 false => closed = true,
             }
         }
@@ -160,7 +177,7 @@ impl Broker {
         }
     }
 
-    fn send_to(&mut self, cx: &mut impl Cx<BrokerSends>, job: JobId, target: Target) {
+    pub(super) fn send_to(&mut self, cx: &mut impl Cx<BrokerSends>, job: JobId, target: Target) {
         let (now, here) = (cx.now(), self.config.domain);
         let kind = match target {
             Target::Cluster(_) => EventKind::Dispatched,

@@ -21,13 +21,15 @@ pub(super) struct Survey {
     pub counts_own: bool,
     /// Whether jobs wait until there is room for them.
     pub late: bool,
+    /// Whether somebody could run the job it has turned to, though not now.
+    pub lacks_room: bool,
 }
 
 /// Clusters by name with what they are made of.
 type Clusters = [(ClusterId, Arc<Resources>)];
 
 impl Survey {
-    pub fn new(config: &BrokerConfig) -> Self {
+    pub fn new(config: &BrokerConfig, counts_own: bool) -> Self {
         let need = config.settings.policy.entry().need;
         let mut kinds = Kinds::default();
         let mut site = |domain: DomainId, clusters: &Clusters| {
@@ -42,7 +44,7 @@ impl Survey {
             domains.extend(peers.map(|peer| site(peer.domain, &peer.clusters)));
         }
         let late = config.settings.commits_late(&config.settings.policy);
-        let debited = late || config.settings.own_dispatch == OwnDispatch::Debited;
+        let debited = late || counts_own || config.settings.own_dispatch == OwnDispatch::Debited;
         Survey {
             view: View {
                 own: config.clusters.len(),
@@ -58,6 +60,7 @@ impl Survey {
             hops: config.settings.hops(),
             counts_own: debited || need == InformationNeed::Truth,
             late,
+            lacks_room: false,
         }
     }
 

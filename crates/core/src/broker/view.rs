@@ -198,10 +198,15 @@ impl Known {
         self.sent.iter().map(|sent| sent.processors)
     }
 
+    /// The most processors that are free in one of its clusters.
+    pub fn free(&self) -> i64 {
+        self.most(|s| i64::from(s.free()))
+    }
+
     /// Whether one of its clusters has so many processors free, less what was sent.
     pub fn has_room(&self, processors: u32) -> bool {
         let sent: i64 = self.sent().map(i64::from).sum();
-        self.most(|s| i64::from(s.free())) - sent >= i64::from(processors)
+        self.free() - sent >= i64::from(processors)
     }
 
     /// The samples in use.
@@ -249,7 +254,7 @@ impl Known {
             processors,
             queued: Window::ALL.map(|w| sum(samples().map(|s| s.queued_over(w)), 1)),
             utilization: Window::ALL.map(utilization),
-            free: self.most(|s| i64::from(s.free())),
+            free: self.free(),
             space: spaces.reduce(both).unwrap_or_default(),
         };
         if debited {

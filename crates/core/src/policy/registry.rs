@@ -1,7 +1,7 @@
 //! What is known of a policy beforehand, how a scenario names one, and the
 //! settings of the broker that it is built for.
 
-use super::{Blocking, Commit, LocalInfo, OwnDispatch, POLICIES, Policy, Tie};
+use super::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch, POLICIES, Policy, Tie};
 use crate::load::Window;
 use crate::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
@@ -92,9 +92,16 @@ impl PolicyEntry {
         self.parameters.iter().any(|p| p.name == parameter.name)
     }
 
+    /// What may be given: its own parameters, and if it is no bound what all take.
+    pub fn all_parameters(&self) -> impl Iterator<Item = &'static Parameter> {
+        let common = [&BrokerSettings::MATCHMAKING].into_iter();
+        let common = common.filter(|_| !self.is_bound);
+        self.parameters.iter().chain(common)
+    }
+
     /// What may be given, for messages.
     fn takes(&self) -> String {
-        let known = self.parameters.iter();
+        let known = self.all_parameters();
         let known = known.map(|known| format!("{} ({})", known.name, known.values));
         match known.collect::<Vec<_>>().join("; ") {
             none if none.is_empty() => format!("left out: {} has no parameters", self.name),
@@ -243,7 +250,7 @@ impl FromStr for PolicySpec {
         let entry = policy.entry();
         for pair in given {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let parameter = entry.parameters.iter().find(|p| p.name == key.trim());
+            let parameter = entry.all_parameters().find(|p| p.name == key.trim());
             let read = parameter.and_then(|p| Some((p.name, p.values.read(value.trim())?)));
             let expected = || format!("`{}` to be {}", pair.trim(), entry.takes());
             let (key, value) = read.ok_or_else(expected)?;
@@ -282,6 +289,18 @@ pub struct BrokerSettings {
     pub commit: Commit,
     /// What is behind a job that has no room yet.
     pub blocking: Blocking,
+    /// How jobs and processors are brought together, unless the policy says it.
+    pub matchmaking: MatchmakingKind,
+    /// Time between cycles in which waiting jobs are matched with processors that are
+    /// free.
+    pub matchmaking_interval: SimDuration,
+    /// Time between cycles in which processors of others are asked for.
+    pub delegation_interval: SimDuration,
+    /// They are asked for while what runs and waits here is more than so many times
+    /// the processors that are here.
+    pub delegation_threshold: Decimal,
+    /// For so long a request that was here is refused if it comes again.
+    pub delegation_memory: SimDuration,
     /// How equals are told apart.
     pub tie: Tie,
     /// The forwarding policy.
@@ -312,6 +331,11 @@ impl Default for BrokerSettings {
             local_info: LocalInfo::default(),
             commit: Commit::default(),
             blocking: Blocking::default(),
+            matchmaking: MatchmakingKind::default(),
+            matchmaking_interval: SimDuration::from_secs(300),
+            delegation_interval: SimDuration::from_secs(60),
+            delegation_threshold: Decimal::ONE,
+            delegation_memory: SimDuration::from_secs(3600),
             tie: Tie::default(),
             policy: PolicySpec::default(),
             queue_window: Window::Seconds30,
@@ -352,6 +376,24 @@ impl BrokerSettings {
         values: Values::Word(|| Commit::ALL.map(Commit::name).to_vec()),
         default: |settings| settings.commit.name().to_owned(),
     };
+
+    /// What every policy takes: it chooses, whatever brings jobs and processors
+    /// together.
+    const MATCHMAKING: Parameter = Parameter {
+        name: "matchmaking",
+        values: Values::Word(|| MatchmakingKind::ALL.map(MatchmakingKind::name).to_vec()),
+        default: |settings| settings.matchmaking.name().to_owned(),
+    };
+
+    /// How jobs and processors are brought together under the policy in force. A bound
+    /// is one of routing.
+    #[must_use]
+    pub fn matchmaking(&self) -> MatchmakingKind {
+        match self.policy.entry().is_bound {
+            true => MatchmakingKind::Route,
+            false => Self::MATCHMAKING.of(self).parse().expect("a matchmaking"),
+        }
+    }
 
     /// Forwards a job may make under the policy in force.
     #[must_use]

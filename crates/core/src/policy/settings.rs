@@ -54,3 +54,54 @@ pub enum Blocking {
     /// They may pass it.
     Skip,
 }
+
+/// How jobs and processors are brought together, beside the policy.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum MatchmakingKind {
+    /// Each broker sends its jobs to the candidate that the policy chooses.
+    #[default]
+    Route,
+    /// Each domain for itself: jobs stay where they enter.
+    Independent,
+    /// One queue at the central domain, which sends a job to a domain that has room
+    /// by what it was last told.
+    Push,
+    /// One queue at the central domain, of which domains ask for jobs when they have
+    /// room.
+    Pull,
+    /// Jobs stay where they enter, and processors are delegated to them over the
+    /// links of the tree (DMM).
+    Delegate,
+}
+
+impl MatchmakingKind {
+    /// All of them.
+    pub const ALL: [MatchmakingKind; 5] = [
+        MatchmakingKind::Route,
+        MatchmakingKind::Independent,
+        MatchmakingKind::Push,
+        MatchmakingKind::Pull,
+        MatchmakingKind::Delegate,
+    ];
+
+    /// The name used in scenarios and results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Whether brokers say more to each other for it than services can carry.
+    #[must_use]
+    pub fn is_virtual(self) -> bool {
+        matches!(self, MatchmakingKind::Pull | MatchmakingKind::Delegate)
+    }
+
+    /// Whether all jobs wait at one domain.
+    #[must_use]
+    pub fn is_central(self) -> bool {
+        matches!(self, MatchmakingKind::Push | MatchmakingKind::Pull)
+    }
+}

@@ -188,6 +188,7 @@ impl Rig {
                     ..BrokerSettings::default()
                 },
                 clusters: own,
+                topology: Default::default(),
             });
         }
         for (consumer, provider) in links {

@@ -72,10 +72,17 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             let to = submissions[job.index()].entry;
             around.agenda.push(at, Message::Cancel { to, job });
         }
+        let brokers: Vec<Broker> = brokers.collect();
+        let mut timers = Timers::of(grid);
+        for (index, broker) in brokers.iter().enumerate() {
+            timers
+                .cycles
+                .set(index, broker.next_due().unwrap_or(SimTime::MAX));
+        }
         Simulation {
-            brokers: brokers.collect(),
+            brokers,
             lrms: lrms.collect(),
-            timers: Timers::of(grid),
+            timers,
             grid,
             submitter: Submitter::new(submissions),
             submissions,

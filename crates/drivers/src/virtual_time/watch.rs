@@ -47,6 +47,8 @@ pub enum Step {
     PeerLoad,
     /// A broker tells a peer that it is drained.
     Drain,
+    /// Brokers bring jobs and processors together.
+    Matchmaking,
     /// A broker asks a peer for a session.
     OpenSession,
     /// A broker asks whether a peer lives.
@@ -150,6 +152,7 @@ impl Says for FromBroker {
             FromBroker::Peer(_, ToPeer::News(News::Ended(end))) => (Step::PeerEnd, Some(end.job)),
             FromBroker::Peer(_, ToPeer::Info(_)) => (Step::PeerLoad, None),
             FromBroker::Peer(_, ToPeer::Drain(_)) => (Step::Drain, None),
+            FromBroker::Peer(_, ToPeer::Request(_) | ToPeer::Deal(_)) => (Step::Matchmaking, None),
             FromBroker::Client(end) => (Step::Ends, Some(end.job)),
         }
     }

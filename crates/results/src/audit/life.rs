@@ -1,5 +1,6 @@
 //! The life of each job: what may follow what, and where.
 
+mod leases;
 mod lost;
 mod nodes;
 
@@ -16,6 +17,7 @@ use gridrig_core::grid::GridCluster;
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
+use std::collections::BTreeMap;
 
 /// Goes through the log with one life per job.
 pub(super) struct Auditor<'a> {
@@ -28,6 +30,8 @@ pub(super) struct Auditor<'a> {
     /// The cluster where nodes failed last, and when, if it is to be seen yet
     /// whether all jobs have left them.
     failed: Option<(SimTime, Party)>,
+    /// Processors that are delegated for a job: by whom and to whom, from the lender on.
+    chains: BTreeMap<JobId, Vec<(Party, Party)>>,
 }
 
 impl<'a> Auditor<'a> {
@@ -42,6 +46,7 @@ impl<'a> Auditor<'a> {
             clusters: clusters.collect(),
             findings,
             failed: None,
+            chains: BTreeMap::new(),
         };
         for job in auditor.index.doubles() {
             let message = "more than one job of the workload has this id";
@@ -90,6 +95,8 @@ impl<'a> Auditor<'a> {
             EventKind::Rejected => self.rejected(life, by),
             EventKind::Cancelled => self.removed(life, by, JobState::Cancelled),
             EventKind::Failed => self.removed(life, by, JobState::Failed),
+            EventKind::Delegated => self.delegated(life, by, to),
+            EventKind::Released => self.released(life, by, to),
             EventKind::Notified => self.news(life, "sent", life.lost),
             EventKind::FinishSeen => self.seen(life, by),
             _ => {}
@@ -106,6 +113,7 @@ impl<'a> Auditor<'a> {
             ..AuditReport::default()
         };
         for life in std::mem::take(&mut self.lives) {
+            self.look_at_leases(&life);
             report.jobs.submitted += u64::from(life.submitted);
             report.lost_touch += u64::from(life.lost);
             match life.place {
@@ -237,7 +245,9 @@ impl<'a> Auditor<'a> {
 
     fn dispatched(&mut self, life: &mut Life<'a>, by: Party, lrms: Party) {
         let cluster = self.cluster(lrms);
-        let is_own = cluster.is_some_and(|own| own.domain == by.domain());
+        let is_own = cluster.is_some_and(|it| {
+            it.domain == by.domain() || self.is_delegated(life.job.spec.id, it.domain, by)
+        });
         if life.place != Place::Broker(by) || !is_own {
             let (by, lrms) = (self.names.party(by), self.names.party(lrms));
             self.find_misplaced(life, &format!("is dispatched by {by} to {lrms}"));

@@ -1,6 +1,6 @@
 //! The job table out of the event log, in one pass.
 
-use super::{ClusterInfo, EarlierRun, HopRow, JobRow, JobState, JobTable};
+use super::{ClusterInfo, EarlierRun, HopRow, JobRow, JobState, JobTable, SAID};
 use crate::index::JobIndex;
 use crate::log::EventLog;
 use crate::names::Names;
@@ -49,6 +49,8 @@ impl JobTable {
                 workloads: workloads.to_vec(),
                 clusters,
                 messages: MessageKind::ALL.map(|kind| log.messages(kind)),
+                topology: grid.domains.iter().map(|it| it.topology.clone()).collect(),
+                said: [0; SAID.len()],
                 end: log.end(),
                 last_finish: None,
             },
@@ -117,6 +119,10 @@ impl Builder {
             (EventKind::Dispatched, Some(visit)) => table.hops[visit].dispatched = Some(at),
             (EventKind::Queued, _) => {
                 row.exec_domain = row.cluster.and_then(|id| domain_of(&table.clusters, id));
+            }
+            (kind, _) if SAID.contains(&kind) => {
+                let place = SAID.iter().position(|said| *said == kind);
+                table.said[place.unwrap_or(0)] += 1;
             }
             (EventKind::Finished, _) => table.last_finish = table.last_finish.max(row.finish),
             _ => {}

@@ -77,6 +77,7 @@ pub fn grid() -> Grid {
         name: name.to_owned(),
         broker: BrokerSettings::default(),
         clusters: vec![cluster],
+        topology: Default::default(),
     };
     Grid {
         domains: vec![domain("a", A1), domain("b", B1)],

@@ -77,6 +77,7 @@ pub fn two_sites(processors: u32) -> Grid {
         name: name.to_owned(),
         broker: BrokerSettings::default(),
         clusters: vec![ClusterId(id)],
+        topology: Default::default(),
     };
     Grid {
         domains: vec![domain(0, "a"), domain(1, "b")],

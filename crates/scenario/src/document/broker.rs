@@ -4,7 +4,7 @@ use crate::BrokerKind;
 use crate::value::{
     AboveZero, Count, Duration, Name, Positive, Str, Whole, Written, inline_schema, or,
 };
-use gridrig_core::broker::{Blocking, Commit, LocalInfo, OwnDispatch};
+use gridrig_core::broker::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
 use gridrig_core::grid::BrokerSettings;
 use gridrig_core::load::Window;
 use gridrig_core::time::SimDuration;
@@ -42,6 +42,21 @@ pub struct Broker {
     /// Whether the jobs behind one that waits for room wait too ("head") or may
     /// pass it ("skip"). Default "head".
     pub blocking: Option<Str<Name<Blocking>>>,
+    /// How jobs and processors are brought together, for all brokers alike: "route",
+    /// "independent", "push", "pull" or "delegate". Default "route".
+    pub matchmaking: Option<Str<Name<MatchmakingKind>>>,
+    /// Time between cycles in which waiting jobs are matched with free processors:
+    /// under delegate, and under independent with late commitment. Default "300s".
+    pub matchmaking_interval: Option<Str<AboveZero>>,
+    /// Under delegate, time between cycles in which neighbours are asked for
+    /// processors. Default "60s".
+    pub delegation_interval: Option<Str<AboveZero>>,
+    /// Under delegate, they are asked while what runs and waits here is more than so
+    /// many times the processors that are here. Default 1.
+    pub delegation_threshold: Option<Positive>,
+    /// Under delegate, for so long a request that was here is rejected if it comes
+    /// again. Default "1h".
+    pub delegation_memory: Option<Duration>,
     /// How it gets information about its own clusters. Default "exchange".
     pub local_info: Option<Str<Name<LocalInfo>>>,
     /// One-way latency between the broker and its clusters. Default "1ms".
@@ -185,7 +200,15 @@ fn unusual<W: Written>(setting: W::Value) -> Option<W>
 where
     W::Value: Default + PartialEq,
 {
-    (setting != W::Value::default()).then(|| W::of(setting))
+    other(setting, W::Value::default())
+}
+
+/// The same with another default.
+fn other<W: Written>(setting: W::Value, default: W::Value) -> Option<W>
+where
+    W::Value: PartialEq,
+{
+    (setting != default).then(|| W::of(setting))
 }
 
 impl Broker {
@@ -202,6 +225,11 @@ impl Broker {
             own_dispatch,
             commit,
             blocking,
+            matchmaking,
+            matchmaking_interval,
+            delegation_interval,
+            delegation_threshold,
+            delegation_memory,
             local_info,
             tie: _,
             policy: _,
@@ -211,6 +239,7 @@ impl Broker {
             ref drain,
             external: _,
         } = *settings;
+        let default = BrokerSettings::default();
         Broker {
             interval: Some(Written::of(interval)),
             exchange: Some(Written::of(exchange)),
@@ -221,6 +250,11 @@ impl Broker {
             own_dispatch: Some(Written::of(own_dispatch)),
             commit: unusual(commit),
             blocking: unusual(blocking),
+            matchmaking: unusual(matchmaking),
+            matchmaking_interval: other(matchmaking_interval, default.matchmaking_interval),
+            delegation_interval: other(delegation_interval, default.delegation_interval),
+            delegation_threshold: other(delegation_threshold, default.delegation_threshold),
+            delegation_memory: other(delegation_memory, default.delegation_memory),
             local_info: Some(Written::of(local_info)),
             lrms_latency: Some(Written::of(lrms_latency)),
             queue_window: Some(Written::of(queue_window)),
@@ -246,6 +280,11 @@ impl Broker {
             own_dispatch: or(&self.own_dispatch, default.own_dispatch),
             commit: or(&self.commit, default.commit),
             blocking: or(&self.blocking, default.blocking),
+            matchmaking: or(&self.matchmaking, default.matchmaking),
+            matchmaking_interval: or(&self.matchmaking_interval, default.matchmaking_interval),
+            delegation_interval: or(&self.delegation_interval, default.delegation_interval),
+            delegation_threshold: or(&self.delegation_threshold, default.delegation_threshold),
+            delegation_memory: or(&self.delegation_memory, default.delegation_memory),
             local_info: or(&self.local_info, default.local_info),
             queue_window: or(&self.queue_window, default.queue_window),
             utilization_window: or(&self.utilization_window, default.utilization_window),

@@ -140,6 +140,20 @@ pub struct Domain {
     /// Hours of the trace's day in which it takes jobs of others, such as
     /// "18:00-08:00". Default: always.
     pub provides: Option<At<List<Str<DayHours>>>>,
+    /// The domain above it in the tree; the two are linked. Default: none.
+    pub parent: Option<At<Str<Identifier>>>,
+    /// Domains with the same parent, or like this one without any, that it is linked
+    /// with; one of the two need say so. Default: none.
+    pub siblings: Option<At<List<Str<Identifier>>>>,
+    /// The site that it is part of, by which results tell apart what is delegated.
+    pub site: Option<Str<Identifier>>,
+    /// The grid that it is part of, likewise.
+    pub grid: Option<Str<Identifier>>,
+    /// Whether it has neither clusters nor jobs that enter there. Default false.
+    pub administrative: Option<At<bool>>,
+    /// Whether it has the queue of all domains, with which it is linked, under the
+    /// matchmakings push and pull. Default false.
+    pub central: Option<At<bool>>,
     /// Its clusters. Default: none, all its jobs are forwarded.
     pub clusters: Option<List<Cluster>>,
     /// How its broker behaves.

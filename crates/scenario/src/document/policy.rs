@@ -56,7 +56,7 @@ inline_schema!([] PolicyText, "Policy", |_| {
 
 fn table(entry: &PolicyEntry) -> Value {
     let mut properties = json!({ "name": { "const": entry.name } });
-    for parameter in entry.parameters {
+    for parameter in entry.all_parameters() {
         properties[parameter.name] = match parameter.values {
             Values::Number(most) => {
                 json!({ "type": "number", "exclusiveMinimum": 0, "maximum": most })

@@ -8,7 +8,7 @@ use crate::failure_table::FailureTable;
 use crate::interface::LinkProtocol;
 use crate::value::{At, Identifier, PathText, Positive, Str, Written, fill};
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::grid::{self, Grid, GridCluster};
+use gridrig_core::grid::{self, Grid, GridCluster, Topology};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::policy::{Commit, POLICIES, PolicySpec};
 use gridrig_core::resource::Resources;
@@ -63,6 +63,7 @@ impl Context<'_> {
                 for (index, domain) in list.iter_mut().enumerate() {
                     self.add_domain(&mut built, domain, (index, count), run, policy)?;
                 }
+                self.topology(&mut built.grid, list)?;
                 let some = !built.grid.clusters.is_empty();
                 self.check(some, &span, "at least one domain with a cluster")?;
             }
@@ -71,11 +72,11 @@ impl Context<'_> {
         for link in links.flat_map(At::get_mut) {
             self.add_link(&mut built, link)?;
         }
-        if let Some(mesh) = raw.mesh.take() {
-            let links = raw.link.get_or_insert_with(|| At::new(Default::default()));
-            let written = add_mesh(&mut built.grid, mesh.get());
-            links.get_mut().extend(written.into_iter().map(At::new));
-        }
+        let mesh = raw.mesh.take();
+        let mesh = mesh.as_ref().map(At::get);
+        let written = add_mesh(&mut built.grid, mesh);
+        let links = raw.link.get_or_insert_with(|| At::new(Default::default()));
+        links.get_mut().extend(written.into_iter().map(At::new));
         raw.link = raw.link.take().filter(|links| !links.get().is_empty());
         Ok(built)
     }
@@ -127,6 +128,11 @@ impl Context<'_> {
             name: name.get().0.0.clone(),
             broker: settings,
             clusters,
+            topology: Topology {
+                site: raw.site.as_ref().map(|site| site.0.0.as_str().into()),
+                grid: raw.grid.as_ref().map(|grid| grid.0.0.as_str().into()),
+                ..Topology::default()
+            },
         });
         Ok(())
     }
@@ -354,18 +360,25 @@ impl Context<'_> {
     }
 }
 
-/// Links every two domains that are not linked yet, in file order; answers the
-/// links as somebody could have written them.
-fn add_mesh(grid: &mut Grid, mesh: &Mesh) -> Vec<Link> {
+/// Links every two domains that are not linked yet, in file order: with a mesh all, else
+/// neighbours in the tree, and all with the central domain. Answers the links as somebody
+/// could have written them.
+fn add_mesh(grid: &mut Grid, mesh: Option<&Mesh>) -> Vec<Link> {
     let count = u16::try_from(grid.domains.len()).unwrap_or(u16::MAX);
-    let latency = mesh.latency.map_or(LINK_LATENCY, |latency| latency.value());
-    let bandwidth = mesh.bandwidth_mib_s.map(|bandwidth| bandwidth.0);
+    let latency = mesh.and_then(|mesh| mesh.latency);
+    let latency = latency.map_or(LINK_LATENCY, |latency| latency.value());
+    let bandwidth = mesh.and_then(|mesh| mesh.bandwidth_mib_s);
+    let bandwidth = bandwidth.map(|bandwidth| bandwidth.0);
+    let central = grid.central();
     let ends = |link: &grid::Link| (link.consumer, link.provider);
     let written: BTreeSet<(DomainId, DomainId)> = grid.links.iter().map(ends).collect();
     let mut links = Vec::new();
     for a in (0..count).map(DomainId) {
+        let around = grid.around(a);
         for b in (a.0 + 1..count).map(DomainId) {
-            if written.contains(&(a, b)) || written.contains(&(b, a)) {
+            let near = around.contains_key(&b) || [Some(a), Some(b)].contains(&central);
+            let wanted = mesh.is_some() || near;
+            if !wanted || written.contains(&(a, b)) || written.contains(&(b, a)) {
                 continue;
             }
             for (consumer, provider) in [(a, b), (b, a)] {

@@ -10,7 +10,7 @@ use crate::workload::{
     Keep, SizeFrom, Spread, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime,
 };
 use gridrig_core::generic::Generics;
-use gridrig_core::grid::Grid;
+use gridrig_core::grid::{Domain, Grid};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, MOST_COMPONENTS};
 use gridrig_core::time::{Decimal, SimDuration};
@@ -239,9 +239,14 @@ impl Context<'_> {
         self.check(anywhere, &spread.span(), expected)?;
         let expected = "no spread in a run without brokers ([[domain]])";
         self.check(!grid.domains.is_empty(), &spread.span(), expected)?;
+        let has_jobs = |domain: &&Domain| !domain.topology.administrative;
+        let first = grid.domains.iter().take_while(has_jobs).count();
+        let all = grid.domains.iter().filter(has_jobs).count();
+        let expected = "administrative domains after all others in the file, for a spread";
+        self.check(first > 0 && first == all, &spread.span(), expected)?;
         let spread = Spread {
             by: spread.value(),
-            domains: u16::try_from(grid.domains.len()).unwrap_or(u16::MAX),
+            domains: u16::try_from(first).unwrap_or(u16::MAX),
         };
         Ok((Entry::Domain(DomainId(0)), Some(spread)))
     }
@@ -343,6 +348,9 @@ impl Context<'_> {
                 self.check(!domains.is_empty(), &domain.span(), expected)?;
                 let index =
                     self.position((&domain.get().0.0, &domain.span()), &domains, "a domain")?;
+                let administrative = grid.domains[usize::from(index)].topology.administrative;
+                let expected = "a domain where jobs enter, none that is administrative";
+                self.check(!administrative, &domain.span(), expected)?;
                 Ok(Entry::Domain(DomainId(index)))
             }
             (None, Some(cluster)) => {

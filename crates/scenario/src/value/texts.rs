@@ -5,7 +5,7 @@ use crate::Over;
 use crate::interface::{FaceKind, LinkProtocol};
 use crate::threshold::{Figure, Threshold};
 use crate::workload::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
-use gridrig_core::broker::{Blocking, Commit, LocalInfo, OwnDispatch};
+use gridrig_core::broker::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
 use gridrig_core::cluster::OnNodeFailure;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
@@ -83,6 +83,7 @@ listed! {
     FaceKind, "a face";
     LinkProtocol, "a protocol between brokers";
     Commit, "a time to commit a job";
+    MatchmakingKind, "a matchmaking";
     Over, "something that varies";
     Window, "a window";
     Tie, "a tie rule";

@@ -1,9 +1,9 @@
 //! The grid of a manifest: nothing that can be set is lost in it.
 
-use gridrig_core::broker::{Blocking, Commit, LocalInfo, OwnDispatch};
+use gridrig_core::broker::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
-use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours, Topology};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::Window;
 use gridrig_core::policy::Tie;
@@ -30,6 +30,11 @@ fn unusual_broker() -> BrokerSettings {
         own_dispatch: OwnDispatch::Debited,
         commit: Commit::Late,
         blocking: Blocking::Skip,
+        matchmaking: MatchmakingKind::Delegate,
+        matchmaking_interval: seconds(301),
+        delegation_interval: seconds(61),
+        delegation_threshold: Decimal::parse("0.75").unwrap(),
+        delegation_memory: seconds(0),
         local_info: LocalInfo::Fresh,
         tie: Tie::ALL[1],
         policy: "free-node".parse().unwrap(),
@@ -74,6 +79,14 @@ fn unusual() -> Grid {
         name: name.to_owned(),
         broker: unusual_broker(),
         clusters,
+        topology: Topology {
+            parent: (name == "a").then_some(B),
+            siblings: vec![A],
+            site: Some("s".into()),
+            grid: Some("g".into()),
+            administrative: true,
+            central: true,
+        },
     };
     let night = Hours {
         from: seconds(18),

@@ -1,14 +1,20 @@
 //! The reference broker (design 5).
 
+mod delegate;
 mod domains;
 mod late;
+mod matchmaking;
+mod removal;
 mod view;
 
 pub use view::RefView;
 
+pub(super) use removal::Removal;
+
 use super::cluster::RefLoad;
 use domains::{Chosen, Rank};
-use gridrig_core::broker::Blocking;
+use gridrig_core::agent::Deal;
+use gridrig_core::broker::{Blocking, MatchmakingKind};
 use gridrig_core::grid::{BrokerSettings, Grid};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
@@ -16,7 +22,6 @@ use gridrig_core::message::Target;
 use gridrig_core::policy::Tie;
 use gridrig_core::rng;
 use gridrig_core::time::SimTime;
-use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
 use std::cmp::Ordering;
 
@@ -34,6 +39,12 @@ struct Visit {
     refused_by: Vec<Target>,
     /// It has come back where it entered and is not looked at before this.
     rests_until: Option<SimTime>,
+    /// Processors that were delegated for it: where, and by whom.
+    lease: Option<(ClusterId, DomainId)>,
+    /// Whether it is to start on them in the next delegation cycle.
+    served: bool,
+    /// Neighbours that have no processors for it.
+    rejected_by: Vec<DomainId>,
 }
 
 /// The way a job has come.
@@ -58,17 +69,10 @@ pub(super) enum Decision {
     Refuse(JobId, DomainId, Reason),
     /// Turned away for good.
     Reject(JobId, Reason),
-}
-
-/// Where a request to remove a job has to go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Removal {
-    /// Nobody here knows the job.
-    Unknown,
-    /// It waited here and is gone.
-    Done,
-    /// It was sent there, and whether that was the last that was done with it here.
-    Follow(Target, bool),
+    /// A neighbour is asked for its processors.
+    Ask(JobId, DomainId, RefWay),
+    /// A neighbour is told something about them.
+    Say(DomainId, Deal),
 }
 
 /// A broker kept as plain lists.
@@ -90,6 +94,13 @@ pub struct RefBroker<'a> {
     /// The instant of the cycle, by which peers are open or closed; `None`:
     /// all are taken to be open.
     at: Option<SimTime>,
+    /// Under pull: for how many processors others ask here, what was asked for last, and
+    /// whether something has changed since.
+    asked: Vec<(DomainId, u32)>,
+    told: Option<Deal>,
+    has_changed: bool,
+    /// Under delegate: requests that were here, and when.
+    seen: Vec<(SimTime, JobId)>,
 }
 
 impl<'a> RefBroker<'a> {
@@ -140,6 +151,10 @@ impl<'a> RefBroker<'a> {
             forwards: 0,
             rng: rng::stream(seed, &format!("broker.{}", this.name)),
             at: None,
+            asked: Vec::new(),
+            told: None,
+            has_changed: true,
+            seen: Vec::new(),
         }
     }
 
@@ -156,6 +171,9 @@ impl<'a> RefBroker<'a> {
             followed: false,
             refused_by: Vec::new(),
             rests_until: None,
+            lease: None,
+            served: false,
+            rejected_by: Vec::new(),
         });
     }
 
@@ -171,6 +189,7 @@ impl<'a> RefBroker<'a> {
     ) -> Option<DomainId> {
         let index = self.latest(job)?;
         let returns = reason == Reason::HopsExhausted && self.wanders();
+        self.has_changed = true;
         let visit = &mut self.visits[index];
         visit.sent_to = None;
         if visit.unwanted {
@@ -202,36 +221,8 @@ impl<'a> RefBroker<'a> {
     /// told, `Some(None)` being its submitter.
     pub fn ended(&mut self, job: JobId) -> Option<Option<DomainId>> {
         let index = self.latest(job)?;
+        self.has_changed = true;
         Some(self.visits.remove(index).from)
-    }
-
-    /// A request to remove the job, of whoever brought it: it goes on to where the
-    /// first of its visits from there was sent that it has not followed yet. One that
-    /// waits here is forgotten only by [`RefBroker::ended`].
-    pub(super) fn remove(&mut self, job: JobId, by: Option<DomainId>) -> Removal {
-        let latest = self.latest(job);
-        let is_meant = |visit: &Visit| {
-            let is_its = visit.spec.id == job && visit.from == by;
-            is_its && !(visit.followed && visit.sent_to.is_some())
-        };
-        let Some(index) = self.visits.iter().position(is_meant) else {
-            return Removal::Unknown;
-        };
-        let visit = &mut self.visits[index];
-        visit.unwanted = true;
-        match visit.sent_to {
-            None => Removal::Done,
-            Some(target) => {
-                visit.followed = true;
-                Removal::Follow(target, latest == Some(index))
-            }
-        }
-    }
-
-    /// Whoever brought the job, if it has come back to be removed.
-    pub fn unwanted_by(&self, job: JobId) -> Option<Option<DomainId>> {
-        let latest = &self.visits[self.latest(job)?];
-        latest.unwanted.then_some(latest.from)
     }
 
     /// Loads of one candidate's clusters, all of one instant.
@@ -336,26 +327,6 @@ impl<'a> RefBroker<'a> {
         matches!(chosen, Chosen::View(_) | Chosen::NoRoom)
     }
 
-    /// Whether a peer takes no jobs at the instant of the cycle.
-    fn is_closed(&self, target: Target) -> bool {
-        let (Target::Peer(peer), Some(now)) = (target, self.at) else {
-            return false;
-        };
-        for hours in &self.grid.hours {
-            if hours.consumer == self.domain && hours.provider == peer {
-                let table = &hours.timetable;
-                let day = u128::from(table.day().as_nanos());
-                let begun = u128::from(table.starts_at().as_nanos());
-                let time = (u128::from(now.as_nanos()) + begun) % day;
-                return !table.open().iter().any(|part| {
-                    let from = u128::from(part.from.as_nanos());
-                    (from..u128::from(part.until.as_nanos())).contains(&time)
-                });
-            }
-        }
-        false
-    }
-
     fn send(&mut self, now: SimTime, index: usize, view: usize) -> Decision {
         let view = &mut self.views[view];
         let visit = &mut self.visits[index];
@@ -369,6 +340,18 @@ impl<'a> RefBroker<'a> {
         let arrives = SimTime::from_nanos(arrives);
         view.sent.push((arrives, visit.spec.clone()));
         visit.sent_to = Some(view.target);
+        self.has_changed = true;
+        for (peer, asked) in &mut self.asked {
+            if view.target == Target::Peer(*peer) {
+                *asked -= visit.spec.processors();
+            }
+        }
+        if let (MatchmakingKind::Delegate, Some(to), Target::Cluster(cluster)) =
+            (self.settings.matchmaking(), visit.from, view.target)
+        {
+            let job = visit.spec.id;
+            return Decision::Say(to, Deal::Delegate { job, cluster });
+        }
         match view.target {
             Target::Cluster(cluster) => Decision::Dispatch(visit.spec.id, cluster),
             Target::Peer(peer) => {
@@ -386,12 +369,17 @@ impl<'a> RefBroker<'a> {
     fn choose(&mut self, index: usize) -> Chosen {
         let visit = &self.visits[index];
         let mut candidates = Vec::new();
+        let mut lacks_room = false;
         for (position, view) in self.views.iter().enumerate() {
             if self.could_ever_run(visit, view.target)
                 && !visit.refused_by.contains(&view.target)
                 && !self.is_closed(view.target)
             {
-                candidates.push(position);
+                match self.may_have(visit, view) {
+                    Some(true) => candidates.push(position),
+                    Some(false) => lacks_room = true,
+                    None => {}
+                }
             }
         }
         let mut tied: Vec<usize> = Vec::new();
@@ -407,7 +395,10 @@ impl<'a> RefBroker<'a> {
             }
         }
         if tied.is_empty() {
-            return Chosen::Nobody;
+            return match lacks_room {
+                true => Chosen::NoRoom,
+                false => Chosen::Nobody,
+            };
         }
         let rule = match self.policy.as_str() {
             "round-robin" => Tie::Rotate,
@@ -415,28 +406,6 @@ impl<'a> RefBroker<'a> {
             _ => self.settings.tie,
         };
         self.choose_among(index, rule, tied)
-    }
-
-    pub(super) fn break_tie_by(&mut self, rule: Tie, mut tied: Vec<usize>) -> usize {
-        let turn = self.turn;
-        self.turn += 1;
-        if rule == Tie::Local {
-            let mut own = tied.clone();
-            own.retain(|position| matches!(self.views[*position].target, Target::Cluster(_)));
-            if !own.is_empty() {
-                tied = own;
-            }
-        }
-        match rule {
-            Tie::First => tied[0],
-            // Only asking: nothing is drawn.
-            Tie::Random if self.at.is_none() => tied[0],
-            Tie::Random => tied[self.rng.random_range(0..tied.len())],
-            Tie::Rotate | Tie::Local => {
-                let position = turn % (tied.len() as u64);
-                tied.into_iter().nth(position as usize).unwrap_or_default()
-            }
-        }
     }
 
     /// An own cluster that could hold the job when empty; a peer from which
@@ -460,8 +429,10 @@ impl<'a> RefBroker<'a> {
     fn clusters_within(&self, domain: DomainId, hops: u32) -> Vec<ClusterId> {
         let mut clusters = self.grid.domains[domain.index()].clusters.clone();
         if hops > 0 {
+            let asks = self.settings.matchmaking() == MatchmakingKind::Delegate;
             for link in &self.grid.links {
-                if link.consumer == domain {
+                let may = !asks || self.is_near(domain, link.provider);
+                if link.consumer == domain && may {
                     clusters.extend(self.clusters_within(link.provider, hops - 1));
                 }
             }

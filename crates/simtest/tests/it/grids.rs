@@ -1,5 +1,6 @@
 //! The virtual driver with core's machines, against the reference simulation.
 
+use gridrig_core::broker::MatchmakingKind;
 use gridrig_core::discipline::DisciplineKind::ShortestJobFirst;
 use gridrig_core::event::Party;
 use gridrig_core::time::SimTime;
@@ -7,7 +8,7 @@ use gridrig_drivers::virtual_time::{Cancellation, Options, run};
 use gridrig_simtest::checkers;
 use gridrig_simtest::reference::simulate;
 use gridrig_simtest::scenarios::{
-    Scenario, committing_late, exact_scenario, grid_scenario, under, with_components,
+    Scenario, committing_late, exact_scenario, grid_scenario, matched, under, with_components,
     with_failures, with_generics,
 };
 use gridrig_simtest::trail::{Step, Trails};
@@ -47,6 +48,29 @@ fn with_nodes_that_fail_too() {
     compare_all(SCENARIOS, |seed| with_failures(grid_scenario(seed)));
     let exact = |seed| with_failures(with_generics(exact_scenario(seed)));
     compare_all(SCENARIOS / 2, exact);
+}
+
+#[test]
+fn under_every_matchmaking_too() {
+    let mut said = BTreeMap::new();
+    for kind in MatchmakingKind::ALL {
+        compare_all(SCENARIOS / 16, |seed| matched(kind, grid_scenario(seed)));
+        compare_all(SCENARIOS / 32, |seed| {
+            with_failures(matched(kind, grid_scenario(seed)))
+        });
+        for seed in 0..SCENARIOS / 32 {
+            let trails = by_driver(&matched(kind, grid_scenario(seed)));
+            for (_, step) in trails.jobs.iter().flatten() {
+                if let Step::Lease(what, ..) = step {
+                    *said.entry(*what).or_insert(0) += 1;
+                }
+            }
+        }
+    }
+    assert!(
+        said.len() == 4 && said.values().all(|times| *times > 20),
+        "{said:?}"
+    );
 }
 
 #[test]

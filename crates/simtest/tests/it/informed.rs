@@ -38,6 +38,7 @@ fn grid() -> Grid {
             ..BrokerSettings::default()
         },
         clusters: vec![ClusterId(id)],
+        topology: Default::default(),
     };
     let cluster = |id: u16, processors: u32| {
         let resources = Resources::homogeneous(processors);

@@ -7,6 +7,7 @@ mod drained;
 mod given_up;
 mod grids;
 mod informed;
+mod leases;
 mod plans;
 mod promises;
 mod rules;

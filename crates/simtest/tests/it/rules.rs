@@ -19,13 +19,13 @@ use gridrig_simtest::trail::{JobRecord, Trails};
 const A: Entry = Entry::Domain(DomainId(0));
 const B: Entry = Entry::Domain(DomainId(1));
 
-fn ms(millis: u64) -> SimTime {
+pub fn ms(millis: u64) -> SimTime {
     SimTime::from_nanos(millis * 1_000_000)
 }
 
 /// Domains of these cluster sizes; every two in a row forward to each other
 /// over 50 ms; cycles every 5 s from 0, information every 15 s, LRMSs at 1 ms.
-fn grid(policy: &str, domains: &[&[u32]]) -> Scenario {
+pub fn grid(policy: &str, domains: &[&[u32]]) -> Scenario {
     let mut grid = Grid::default();
     for (index, sizes) in (0u16..).zip(domains) {
         let mut own = Vec::new();
@@ -46,6 +46,7 @@ fn grid(policy: &str, domains: &[&[u32]]) -> Scenario {
                 ..BrokerSettings::default()
             },
             clusters: own,
+            topology: Default::default(),
         });
         if let Some(before) = index.checked_sub(1) {
             for (consumer, provider) in [(before, index), (index, before)] {
@@ -79,7 +80,7 @@ fn lone_cluster(processors: u32) -> Scenario {
 }
 
 /// Adds a job: entry, milliseconds of submission, processors, run time in ms.
-fn with(mut scenario: Scenario, entry: Entry, at: u64, processors: u32, run: u64) -> Scenario {
+pub fn with(mut scenario: Scenario, entry: Entry, at: u64, processors: u32, run: u64) -> Scenario {
     let id = JobId(scenario.submissions.len() as u32);
     scenario.submissions.push(Submission {
         spec: JobSpec::rigid(id, processors, SimDuration::from_millis(run)),
@@ -91,14 +92,14 @@ fn with(mut scenario: Scenario, entry: Entry, at: u64, processors: u32, run: u64
 }
 
 /// The trails of the scenario, which driver and reference agree on.
-fn play(scenario: &Scenario) -> Trails {
+pub fn play(scenario: &Scenario) -> Trails {
     let (driver, reference) = (by_driver(scenario), by_reference(scenario));
     let difference = reference.first_difference("reference", &driver, "driver");
     assert_eq!(difference, None);
     driver
 }
 
-fn record(trails: &Trails, job: u32) -> JobRecord {
+pub fn record(trails: &Trails, job: u32) -> JobRecord {
     trails.record(JobId(job))
 }
 

@@ -137,6 +137,7 @@ fn ask_clusters(
             ..BrokerSettings::default()
         },
         clusters: grid.clusters.iter().map(|it| it.config.id).collect(),
+        topology: Default::default(),
     });
     Ok(grid)
 }
@@ -172,6 +173,7 @@ fn add_clients(grid: &mut Grid, provider: DomainId, clients: &[String]) -> anyho
             name: name.clone(),
             broker: BrokerSettings::default(),
             clusters: Vec::new(),
+            topology: Default::default(),
         });
         grid.links.push(Link {
             consumer,

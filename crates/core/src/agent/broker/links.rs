@@ -71,6 +71,8 @@ impl Handle<Heard<'_>> for Broker {
             ToPeer::News(said) => self.handle(cx, Told { from, said }),
             ToPeer::Info(never) => match never {},
             ToPeer::Drain(until) => self.close_until(from, until),
+            ToPeer::Request(job) => self.handle_request(cx, from, job.spec, job.route),
+            ToPeer::Deal(deal) => self.handle_deal(cx, from, deal),
         }
     }
 }
@@ -102,6 +104,8 @@ impl Handle<Received<ToPeer>> for BrokerAgent {
                 self.broker.close_until(envelope.from, until);
                 self.settle();
             }
+            // No service is set up for these.
+            ToPeer::Request(_) | ToPeer::Deal(_) => return Err(Undelivered::Declined(None)),
         }
         Ok(())
     }
@@ -131,7 +135,7 @@ impl Handle<Due> for Broker {
         self.now = cx.now();
         if let Due::Model { loads } = due {
             self.handle_loads(&loads);
-            self.handle_cycle(cx);
+            self.handle_due(cx);
         }
     }
 }

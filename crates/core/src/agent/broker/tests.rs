@@ -28,6 +28,7 @@ fn grid(policy: &str) -> Grid {
         name: name.to_owned(),
         broker: broker.clone(),
         clusters: clusters.iter().map(|id| ClusterId(*id)).collect(),
+        topology: Default::default(),
     };
     let cluster = |id: u16, domain: u16| GridCluster {
         name: format!("c{id}"),

@@ -1,9 +1,12 @@
-//! The reference of brokers that keep jobs until there is room for them.
+//! The reference of choices among candidates: which are closed, which of equals gets the
+//! job, and brokers that keep jobs until there is room for them.
 
 use super::RefBroker;
 use super::domains::Chosen;
-use gridrig_core::broker::{Commit, OwnDispatch};
+use gridrig_core::broker::{MatchmakingKind, OwnDispatch};
+use gridrig_core::message::Target;
 use gridrig_core::policy::Tie;
+use rand::RngExt as _;
 
 impl RefBroker<'_> {
     /// One of these, if the job need not wait for room.
@@ -26,16 +29,51 @@ impl RefBroker<'_> {
         Chosen::View(self.break_tie_by(rule, tied))
     }
 
-    /// Whether jobs wait for room.
-    fn is_late(&self) -> bool {
-        let looks = ["free-node", "utilization", "best-broker-rank"]
-            .contains(&self.policy.as_str())
-            || self.policy.starts_with("best-broker-rank-1");
-        looks && self.settings.commit == Commit::Late
-    }
-
     /// Whether what was sent counts.
     pub(super) fn is_debited(&self) -> bool {
-        self.is_late() || self.settings.own_dispatch == OwnDispatch::Debited
+        let pushes = self.settings.matchmaking() == MatchmakingKind::Push;
+        pushes || self.is_late() || self.settings.own_dispatch == OwnDispatch::Debited
+    }
+
+    pub(super) fn break_tie_by(&mut self, rule: Tie, mut tied: Vec<usize>) -> usize {
+        let turn = self.turn;
+        self.turn += 1;
+        if rule == Tie::Local {
+            let mut own = tied.clone();
+            own.retain(|position| matches!(self.views[*position].target, Target::Cluster(_)));
+            if !own.is_empty() {
+                tied = own;
+            }
+        }
+        match rule {
+            Tie::First => tied[0],
+            // Only asking: nothing is drawn.
+            Tie::Random if self.at.is_none() => tied[0],
+            Tie::Random => tied[self.rng.random_range(0..tied.len())],
+            Tie::Rotate | Tie::Local => {
+                let position = turn % (tied.len() as u64);
+                tied.into_iter().nth(position as usize).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Whether a peer takes no jobs at the instant of the cycle.
+    pub(super) fn is_closed(&self, target: Target) -> bool {
+        let (Target::Peer(peer), Some(now)) = (target, self.at) else {
+            return false;
+        };
+        for hours in &self.grid.hours {
+            if hours.consumer == self.domain && hours.provider == peer {
+                let table = &hours.timetable;
+                let day = u128::from(table.day().as_nanos());
+                let begun = u128::from(table.starts_at().as_nanos());
+                let time = (u128::from(now.as_nanos()) + begun) % day;
+                return !table.open().iter().any(|part| {
+                    let from = u128::from(part.from.as_nanos());
+                    (from..u128::from(part.until.as_nanos())).contains(&time)
+                });
+            }
+        }
+        false
     }
 }

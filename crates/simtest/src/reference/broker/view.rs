@@ -100,7 +100,8 @@ impl RefView {
     pub(super) fn utilization(&self, window: Window, debited: bool) -> Ratio {
         let means = self.loads.iter();
         if !self.loads.is_empty() && self.processors() == 0 {
-            return Ratio::whole(1);
+            let sent = if debited { self.processors_sent() } else { 0 };
+            return Ratio::whole(1 + sent);
         }
         let means = means.map(|(_, load)| Ratio::of(load.busy_means[window as usize]));
         let mut busy = means.reduce(Ratio::plus).unwrap_or(Ratio::whole(0));

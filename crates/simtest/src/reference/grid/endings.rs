@@ -17,6 +17,12 @@ impl Simulation<'_> {
         job: JobId,
         by: Option<DomainId>,
     ) {
+        if self.brokers[domain.index()].is_asking(job) {
+            self.give_up(now, domain, job);
+            self.trails
+                .note(now, job, Step::Cancelled(Party::Broker(domain)));
+            return self.news_at_broker(now, domain, job);
+        }
         match self.brokers[domain.index()].remove(job, by) {
             Removal::Unknown => {}
             Removal::Done => {
@@ -75,7 +81,7 @@ impl Simulation<'_> {
             Some(domain) => {
                 let to = Party::Broker(domain);
                 self.trails.note(now, job, Step::Notified(from, to));
-                let at = after(now, self.lrms_latency(domain));
+                let at = after(now, self.latency_from(cluster));
                 self.news(at, domain, job);
             }
         }
@@ -83,6 +89,7 @@ impl Simulation<'_> {
 
     pub(super) fn news_at_broker(&mut self, now: SimTime, domain: DomainId, job: JobId) {
         let here = Party::Broker(domain);
+        self.give_up(now, domain, job);
         match self.brokers[domain.index()].ended(job) {
             None => {}
             Some(None) => self.seen(now, job, here),
@@ -115,5 +122,30 @@ impl Simulation<'_> {
     ) {
         let key = self.key_of(Entry::Domain(to), job);
         self.add(at, Kind::Arrival, key, What::Back(to, job, by, reason));
+    }
+
+    /// How long the data of a job takes over the link: KiB * 1e9 / 1024
+    /// nanoseconds at one MiB a second.
+    pub(super) fn carrying(
+        &self,
+        consumer: DomainId,
+        provider: DomainId,
+        job: JobId,
+    ) -> SimDuration {
+        let nanos = self.submissions[job.index()].spec.data_kib * 1_000_000_000 / 1024;
+        let links = &self.grid.links;
+        let link = links
+            .iter()
+            .find(|link| (link.consumer, link.provider) == (consumer, provider));
+        let bandwidth = link.and_then(|link| link.bandwidth);
+        bandwidth.map_or(SimDuration::ZERO, |bandwidth| {
+            SimDuration::from_nanos(bandwidth.divide(nanos))
+        })
+    }
+
+    /// The latency between an LRMS and its broker, of all that it says.
+    pub(super) fn latency_from(&self, cluster: ClusterId) -> SimDuration {
+        let domain = self.grid.clusters[cluster.index()].domain;
+        domain.map_or(SimDuration::ZERO, |domain| self.lrms_latency(domain))
     }
 }

@@ -21,6 +21,7 @@ fn tap(jobs: usize) -> Tap {
             name: name.to_owned(),
             broker: gridrig_core::grid::BrokerSettings::default(),
             clusters,
+            topology: Default::default(),
         });
     }
     grid.clusters.push(GridCluster {

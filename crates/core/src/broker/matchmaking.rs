@@ -1,0 +1,185 @@
+//! How jobs and processors are brought together, beside the policy: a module each,
+//! over the same queue, the same cycle and the same messages. Where there is none the
+//! broker routes: each job goes to the candidate that its policy chooses.
+
+mod delegate;
+mod independent;
+mod pull;
+mod push;
+
+use super::{Broker, BrokerConfig, Held, MatchmakingKind};
+use crate::agent::{BrokerSends, Cx, Deal};
+use crate::ids::{DomainId, JobId};
+use crate::job::JobSpec;
+use crate::message::{Route, Target};
+use crate::policy::BrokerSettings;
+use crate::time::{SimDuration, SimTime};
+
+/// What a module is given while it acts.
+type Around<'a> = dyn Cx<BrokerSends> + 'a;
+
+/// Whether a waiting job may go to a candidate that could run it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// In this cycle.
+    Now,
+    /// Not yet: it waits, unless another candidate takes it.
+    Later,
+    /// Not from here.
+    Never,
+}
+
+/// A way to bring jobs and processors together. In each cycle a broker goes through its
+/// queue, and the policy chooses for each job among the candidates that this one lets
+/// it have.
+pub(super) trait Matchmaking: Send + Sync {
+    /// Time between cycles.
+    fn interval(&self, settings: &BrokerSettings) -> SimDuration {
+        settings.interval
+    }
+
+    /// Whether what was sent since the last information counts.
+    fn counts_own(&self) -> bool {
+        false
+    }
+
+    /// A cycle begins.
+    fn begin(&mut self, _broker: &Broker) {}
+
+    /// Whether this job may go to the candidate in this place, own clusters first.
+    fn fit(&self, broker: &Broker, index: usize, job: &Held) -> Fit;
+
+    /// A waiting job is to go to this candidate; `true` if that has been seen to.
+    fn take(&mut self, _: &mut Broker, _: &mut Around<'_>, _job: JobId, _index: usize) -> bool {
+        false
+    }
+
+    /// When it acts beside the cycles.
+    fn next_due(&self, _broker: &Broker, _now: SimTime) -> Option<SimTime> {
+        None
+    }
+
+    /// It acts.
+    fn act(&mut self, _: &mut Broker, _: &mut Around<'_>) {}
+
+    /// A neighbour asks for the processors of a job.
+    fn request(&mut self, _: &mut Broker, _: &mut Around<'_>, _: DomainId, _: (&JobSpec, Route)) {}
+
+    /// A neighbour says something else.
+    fn deal(&mut self, _: &mut Broker, _: &mut Around<'_>, _from: DomainId, _deal: Deal) {}
+
+    /// A job is not where it was sent any more: it has ended, or was refused.
+    fn is_back(&mut self, _: &mut Broker, _: &mut Around<'_>, _job: JobId) {}
+
+    /// A job is to be removed; `true` if it waits here although something was sent for it,
+    /// which is taken back.
+    fn withdraw(&mut self, _: &mut Broker, _: &mut Around<'_>, _job: JobId) -> bool {
+        false
+    }
+}
+
+/// The one of these settings; `None` where the broker routes.
+pub(super) fn build(config: &BrokerConfig) -> Option<Box<dyn Matchmaking>> {
+    let settings = &config.settings;
+    Some(match settings.matchmaking() {
+        MatchmakingKind::Route => return None,
+        MatchmakingKind::Independent => {
+            let late = settings.commits_late(&settings.policy);
+            Box::new(independent::Independent { late })
+        }
+        MatchmakingKind::Push => Box::new(push::Push),
+        MatchmakingKind::Pull => Box::new(pull::Pull::default()),
+        MatchmakingKind::Delegate => Box::new(delegate::Delegate::default()),
+    })
+}
+
+impl Broker {
+    /// The module does something with the broker; nothing where there is none.
+    pub(super) fn matched<T>(
+        &mut self,
+        cx: &mut impl Cx<BrokerSends>,
+        what: impl FnOnce(&mut dyn Matchmaking, &mut Broker, &mut Around<'_>) -> T,
+    ) -> Option<T> {
+        let mut own = self.matchmaking.take()?;
+        let answer = what(&mut *own, self, cx);
+        self.matchmaking = Some(own);
+        Some(answer)
+    }
+
+    /// Whether a job may go to a candidate that could run it.
+    pub(super) fn fit(&self, index: usize, job: &Held) -> Fit {
+        let own = self.matchmaking.as_ref();
+        own.map_or(Fit::Now, |own| own.fit(self, index, job))
+    }
+
+    /// Timers are due: that of the cycles, or that of the module.
+    pub(crate) fn handle_due(&mut self, cx: &mut impl Cx<BrokerSends>) {
+        let now = cx.now();
+        let acts = |broker: &Broker| {
+            let own = broker.matchmaking.as_ref();
+            own.is_some_and(|own| own.next_due(broker, now) == Some(now))
+        };
+        if !acts(self) || self.next_cycle(now) == Some(now) {
+            self.handle_cycle(cx);
+        }
+        if acts(self) {
+            self.matched(cx, |own, broker, cx| own.act(broker, cx));
+        }
+    }
+
+    /// A neighbour asks for the processors of a job, that has come this way.
+    pub(crate) fn handle_request(
+        &mut self,
+        cx: &mut impl Cx<BrokerSends>,
+        from: Target,
+        spec: &JobSpec,
+        route: Option<Route>,
+    ) {
+        self.now = cx.now();
+        let job = (spec, self.way(route));
+        if let Target::Peer(from) = from {
+            self.matched(cx, |own, broker, cx| own.request(broker, cx, from, job));
+        }
+    }
+
+    /// A neighbour says something else about processors.
+    pub(crate) fn handle_deal(&mut self, cx: &mut impl Cx<BrokerSends>, from: Target, deal: Deal) {
+        self.now = cx.now();
+        if let Target::Peer(from) = from {
+            self.matched(cx, |own, broker, cx| own.deal(broker, cx, from, deal));
+        }
+    }
+
+    /// Whether this is the central domain.
+    fn is_central(&self) -> bool {
+        self.config.central == Some(self.config.domain)
+    }
+
+    /// Processors of each own cluster that no job holds which was sent there, nor a
+    /// neighbour that they are delegated to.
+    fn room(&self) -> Vec<i64> {
+        let clusters = self.config.clusters.iter();
+        let mut room: Vec<i64> = clusters
+            .map(|(_, all)| i64::from(all.processors()))
+            .collect();
+        // Sums do not depend on the order.
+        for held in self.jobs.values() {
+            if let Some(Target::Cluster(to)) = held.sent
+                && let Some(at) = self.config.clusters.iter().position(|(id, _)| *id == to)
+            {
+                room[at] -= i64::from(held.spec.processors());
+            }
+        }
+        room
+    }
+}
+
+/// Whether a job of this size has room in one of the own clusters, which come first among
+/// the candidates.
+fn fits_here(room: &[i64], index: usize, job: &Held) -> Option<Fit> {
+    let room = room.get(index)?;
+    Some(match *room >= i64::from(job.spec.processors()) {
+        true => Fit::Now,
+        false => Fit::Later,
+    })
+}

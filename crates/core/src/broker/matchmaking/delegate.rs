@@ -1,0 +1,341 @@
+//! Delegated matchmaking (DMM): jobs stay where they enter, and processors of others are
+//! added to their domain for them, through a chain of leases over the links of the tree.
+//!
+//! A request for the processors of one job waits in the queue of the broker that was asked,
+//! among the jobs that entered there. In a *matchmaking cycle* the queue is served from the
+//! own processors that nobody holds: a job starts, a request is answered with a delegation.
+//! In a *delegation cycle*, while what runs and waits here is above the threshold, what
+//! cannot be served now is asked for at a neighbour, one after the other. Processors that
+//! were delegated are the borrower's until it releases them, back along the chain.
+
+use super::{Around, Fit, Matchmaking, fits_here};
+use crate::agent::{Deal, FromBroker, Passed, ToPeer};
+use crate::broker::{Broker, Held};
+use crate::event::{Event, EventKind};
+use crate::ids::{ClusterId, DomainId, IdMap, JobId};
+use crate::job::{JobRequest, JobSpec};
+use crate::message::{Route, Target};
+use crate::policy::{Blocking, BrokerSettings};
+use crate::time::{SimDuration, SimTime};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Processors that a neighbour has delegated for a job.
+#[derive(Clone, Copy)]
+struct Lease {
+    cluster: ClusterId,
+    from: DomainId,
+}
+
+/// A site manager's part.
+#[derive(Default)]
+pub struct Delegate {
+    /// Processors of the own clusters that nobody holds.
+    room: Vec<i64>,
+    /// By the job they are for.
+    leases: IdMap<Lease>,
+    /// Jobs of this domain whose processors have been delegated: they start in the next
+    /// delegation cycle.
+    served: BTreeMap<u64, JobId>,
+    /// Neighbours that have rejected the request for a job.
+    rejected_by: IdMap<Vec<DomainId>>,
+    /// Requests that were here, and when, in that order.
+    seen: VecDeque<(SimTime, JobId)>,
+    /// The same by job.
+    known: IdMap<()>,
+    /// The instant of the last delegation cycle.
+    last: Option<SimTime>,
+}
+
+/// What runs and waits at a domain, and the processors that are there.
+struct Load {
+    wanted: i64,
+    processors: i64,
+}
+
+impl Load {
+    /// Lent processors are not there, and borrowed ones are.
+    fn of(broker: &Broker, leases: &IdMap<Lease>) -> Self {
+        let clusters = broker.config.clusters.iter();
+        let own: i64 = clusters.map(|(_, all)| i64::from(all.processors())).sum();
+        let mut load = Load {
+            wanted: 0,
+            processors: own,
+        };
+        for (job, held) in &broker.jobs {
+            let processors = i64::from(held.spec.processors());
+            match (held.sent, held.route.from) {
+                (Some(Target::Cluster(_)), Some(_)) => load.processors -= processors,
+                (Some(_), None) if leases.contains_key(job) => {
+                    load.wanted += processors;
+                    load.processors += processors;
+                }
+                (Some(Target::Peer(_)), _) => {}
+                (Some(Target::Cluster(_)), None) | (None, _) => load.wanted += processors,
+            }
+        }
+        load
+    }
+
+    /// Without processors there is always too much.
+    fn is_above(&self, settings: &BrokerSettings) -> bool {
+        let there = u64::try_from(self.processors).unwrap_or(0);
+        let wanted = u64::try_from(self.wanted).unwrap_or(0);
+        there == 0 || wanted > settings.delegation_threshold.multiply(there)
+    }
+}
+
+impl Delegate {
+    /// The neighbour to ask for the processors of a job: the nearest by the tree, among those
+    /// the one with the most free processors, and of these the first.
+    fn target(&self, broker: &Broker, job: JobId, now: SimTime) -> Option<DomainId> {
+        let held = &broker.jobs[&job];
+        let left = broker.survey.hops.checked_sub(held.route.hop + 1)?;
+        let request = JobRequest::from(&held.spec);
+        let rejected_by = self.rejected_by.get(&job);
+        let asked = |peer: &DomainId| rejected_by.is_some_and(|all| all.contains(peer));
+        let known = broker.known.iter().filter_map(|known| match known.target {
+            Target::Peer(peer) => Some((broker.config.around.get(&peer)?, peer, known)),
+            Target::Cluster(_) => None,
+        });
+        let able = known.filter(|(_, peer, known)| {
+            let new = held.route.from != Some(*peer) && held.route.origin != *peer;
+            new && !asked(peer) && known.is_open(now) && known.could_run(&request, left)
+        });
+        let order = able.map(|(relation, peer, known)| (relation, Reverse(known.free()), peer));
+        order.min().map(|(.., peer)| peer)
+    }
+
+    /// Asks a neighbour.
+    fn ask(&mut self, broker: &mut Broker, mut cx: &mut Around<'_>, job: JobId, to: DomainId) {
+        let here = broker.config.domain;
+        let Some(held) = broker.jobs.get_mut(&job) else {
+            return;
+        };
+        (held.sent, held.sent_at) = (Some(Target::Peer(to)), cx.now());
+        broker.queue.remove(&held.arrival);
+        let route = Route {
+            from: Some(here),
+            hop: held.route.hop + 1,
+            ..held.route
+        };
+        let passed = Passed {
+            job,
+            route,
+            has_data: false,
+        };
+        let asked = Event::new(EventKind::LeaseRequested, job, here);
+        cx.emit(cx.now(), asked.to(to).with(route.hop));
+        let due = cx.now() + broker.config.latency(Target::Peer(to));
+        broker.post(&mut cx, due, FromBroker::Peer(to, ToPeer::Request(passed)));
+    }
+
+    /// Says something to a neighbour.
+    fn say(broker: &Broker, mut cx: &mut Around<'_>, to: DomainId, deal: Deal) {
+        let (kind, job) = match deal {
+            Deal::Reject(job) => (EventKind::LeaseRejected, job),
+            Deal::Delegate { job, .. } => (EventKind::Delegated, job),
+            Deal::Release(job) => (EventKind::Released, job),
+            Deal::Room { .. } => return,
+        };
+        let said = Event::new(kind, job, broker.config.domain);
+        cx.emit(cx.now(), said.to(to));
+        let due = cx.now() + broker.config.latency(Target::Peer(to));
+        broker.post(&mut cx, due, FromBroker::Peer(to, ToPeer::Deal(deal)));
+    }
+
+    /// Whether a request has been here within the memory; from now on it has.
+    fn remember(&mut self, now: SimTime, job: JobId, memory: SimDuration) -> bool {
+        while let Some((_, old)) = self.seen.pop_front_if(|(at, _)| *at + memory <= now) {
+            self.known.remove(&old);
+        }
+        let known = self.known.contains_key(&job);
+        if !known {
+            self.known.insert(job, ());
+            self.seen.push_back((now, job));
+        }
+        known
+    }
+
+    /// A job or a request is not here any more.
+    fn forget(&mut self, broker: &mut Broker, job: JobId) {
+        self.leases.remove(&job);
+        self.rejected_by.remove(&job);
+        if let Some(held) = broker.jobs.remove(&job) {
+            broker.queue.remove(&held.arrival);
+            broker.parked.remove(&held.arrival);
+            self.served.remove(&held.arrival);
+        }
+    }
+}
+
+impl Matchmaking for Delegate {
+    fn interval(&self, settings: &BrokerSettings) -> SimDuration {
+        settings.matchmaking_interval
+    }
+
+    fn begin(&mut self, broker: &Broker) {
+        self.room = broker.room();
+    }
+
+    fn fit(&self, broker: &Broker, index: usize, job: &Held) -> Fit {
+        let known = &broker.known[index];
+        let peer = match known.target {
+            Target::Peer(peer) if broker.config.around.contains_key(&peer) => Fit::Later,
+            _ => Fit::Never,
+        };
+        fits_here(&self.room, index, job).unwrap_or(peer)
+    }
+
+    fn take(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId, index: usize) -> bool {
+        let Some(held) = broker.jobs.get_mut(&job) else {
+            return false;
+        };
+        self.room[index] -= i64::from(held.spec.processors());
+        let (Some(to), Target::Cluster(cluster)) = (held.route.from, broker.known[index].target)
+        else {
+            return false;
+        };
+        (held.sent, held.sent_at) = (Some(Target::Cluster(cluster)), cx.now());
+        Self::say(broker, cx, to, Deal::Delegate { job, cluster });
+        true
+    }
+
+    fn next_due(&self, broker: &Broker, now: SimTime) -> Option<SimTime> {
+        let interval = broker.config.settings.delegation_interval;
+        let waits = !broker.queue.is_empty() || !self.served.is_empty();
+        waits.then(|| broker.next_after(now, interval, self.last))
+    }
+
+    /// A delegation cycle.
+    fn act(&mut self, broker: &mut Broker, mut cx: &mut Around<'_>) {
+        let now = cx.now();
+        self.last = Some(now);
+        for job in std::mem::take(&mut self.served).into_values() {
+            let to = Target::Cluster(self.leases[&job].cluster);
+            broker.send_to(&mut cx, job, to);
+        }
+        let mut load = Load::of(broker, &self.leases);
+        self.room = broker.room();
+        let mut blocked = false;
+        let waiting: Vec<JobId> = broker.queue.values().copied().collect();
+        for job in waiting {
+            let held = &broker.jobs[&job];
+            let (from, processors) = (held.route.from, i64::from(held.spec.processors()));
+            let request = JobRequest::from(&held.spec);
+            let own = broker.known.iter().enumerate().take(self.room.len());
+            let mut own = own
+                .filter(|(_, known)| known.could_run(&request, 0))
+                .peekable();
+            let never = own.peek().is_none();
+            let room = own.find(|(index, _)| self.room[*index] >= processors);
+            if let (Some((index, _)), false) = (room, blocked) {
+                // The next matchmaking cycle serves it.
+                self.room[index] -= processors;
+                continue;
+            }
+            let blocks = broker.config.settings.blocking == Blocking::Head;
+            if !never && !load.is_above(&broker.config.settings) {
+                blocked |= blocks;
+                continue;
+            }
+            match (self.target(broker, job, now), from) {
+                (Some(to), _) => self.ask(broker, cx, job, to),
+                (None, Some(from)) => {
+                    self.forget(broker, job);
+                    Self::say(broker, cx, from, Deal::Reject(job));
+                }
+                // All are asked again in the next cycle.
+                (None, None) => {
+                    self.rejected_by.remove(&job);
+                    blocked |= blocks;
+                    continue;
+                }
+            }
+            load.wanted -= processors;
+        }
+    }
+
+    fn request(
+        &mut self,
+        broker: &mut Broker,
+        cx: &mut Around<'_>,
+        from: DomainId,
+        (spec, route): (&JobSpec, Route),
+    ) {
+        let now = cx.now();
+        let memory = broker.config.settings.delegation_memory;
+        let is_here = broker.jobs.contains_key(&spec.id);
+        let known = self.remember(now, spec.id, memory);
+        let request = JobRequest::from(spec);
+        let left = broker.survey.hops.checked_sub(route.hop + 1);
+        let able = broker.known.iter().any(|known| match known.target {
+            Target::Cluster(_) => known.could_run(&request, 0),
+            Target::Peer(peer) => {
+                let near = broker.config.around.contains_key(&peer);
+                near && left.is_some_and(|left| known.could_run(&request, left))
+            }
+        });
+        if is_here || known || !able || broker.is_drained(now) {
+            return Self::say(broker, cx, from, Deal::Reject(spec.id));
+        }
+        broker.restore(spec.clone(), route, None);
+    }
+
+    fn deal(&mut self, broker: &mut Broker, cx: &mut Around<'_>, from: DomainId, deal: Deal) {
+        match deal {
+            Deal::Reject(job) => {
+                let asked = broker.jobs.get_mut(&job);
+                if let Some(held) = asked.filter(|held| held.sent == Some(Target::Peer(from))) {
+                    held.sent = None;
+                    broker.queue.insert(held.arrival, job);
+                    self.rejected_by.entry(job).or_default().push(from);
+                }
+            }
+            Deal::Delegate { job, cluster } => {
+                let asked = broker.jobs.get(&job);
+                let Some(held) = asked.filter(|held| held.sent == Some(Target::Peer(from))) else {
+                    return Self::say(broker, cx, from, Deal::Release(job));
+                };
+                let (arrival, to) = (held.arrival, held.route.from);
+                self.leases.insert(job, Lease { cluster, from });
+                match to {
+                    Some(to) => Self::say(broker, cx, to, deal),
+                    None => drop(self.served.insert(arrival, job)),
+                }
+            }
+            Deal::Release(job) => {
+                let asked = broker.jobs.get(&job);
+                let Some(held) = asked.filter(|held| held.route.from == Some(from)) else {
+                    return;
+                };
+                let sent = held.sent;
+                self.forget(broker, job);
+                if let Some(Target::Peer(to)) = sent {
+                    Self::say(broker, cx, to, deal);
+                }
+            }
+            Deal::Room { .. } => {}
+        }
+    }
+
+    fn is_back(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
+        self.rejected_by.remove(&job);
+        if let Some(lease) = self.leases.remove(&job) {
+            Self::say(broker, cx, lease.from, Deal::Release(job));
+        }
+    }
+
+    fn withdraw(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) -> bool {
+        let Some((arrival, Some(Target::Peer(to)))) =
+            broker.jobs.get(&job).map(|held| (held.arrival, held.sent))
+        else {
+            return false;
+        };
+        self.leases.remove(&job);
+        self.rejected_by.remove(&job);
+        self.served.remove(&arrival);
+        Self::say(broker, cx, to, Deal::Release(job));
+        true
+    }
+}

@@ -1,0 +1,126 @@
+//! The tree of domains, and how jobs and processors are brought together in it.
+
+use super::Context;
+use crate::ScenarioError;
+use crate::document::{Document, Domain, Run};
+use crate::value::{At, Written};
+use gridrig_core::grid::{BrokerSettings, Grid};
+use gridrig_core::ids::DomainId;
+use gridrig_core::policy::{MatchmakingKind, PolicySpec};
+use std::ops::Range;
+
+impl Context<'_> {
+    /// Where each domain stands among the others, once all are there.
+    pub(super) fn topology(
+        &self,
+        grid: &mut Grid,
+        list: &[At<Domain>],
+    ) -> Result<(), ScenarioError> {
+        for (id, raw) in (0..).map(DomainId).zip(list) {
+            let raw = raw.get();
+            if let Some(parent) = &raw.parent {
+                let found = self.domain(grid, parent)?;
+                // The last link of a circle closes it.
+                let mut above = Some(found);
+                while let Some(next) = above.filter(|above| *above != id) {
+                    above = grid.domains[next.index()].topology.parent;
+                }
+                let expected = "a domain that is neither this one nor below it";
+                self.check(above.is_none(), &parent.span(), expected)?;
+                grid.domains[id.index()].topology.parent = Some(found);
+            }
+            let has_clusters = !grid.domains[id.index()].clusters.is_empty();
+            if let Some(administrative) = &raw.administrative {
+                let expected = "false for a domain with clusters: an administrative one has neither \
+                                clusters nor jobs";
+                let is_so = administrative.value();
+                self.check(!(is_so && has_clusters), &administrative.span(), expected)?;
+                grid.domains[id.index()].topology.administrative = is_so;
+            }
+            if let Some(central) = &raw.central {
+                let is_so = central.value();
+                let expected = "one central domain at most";
+                self.check(
+                    !is_so || grid.central().is_none(),
+                    &central.span(),
+                    expected,
+                )?;
+                grid.domains[id.index()].topology.central = is_so;
+            }
+        }
+        for (id, raw) in (0..).map(DomainId).zip(list) {
+            for name in raw.get().siblings.iter().flat_map(At::get) {
+                let sibling = self.domain(grid, name)?;
+                let parent = |id: DomainId| grid.domains[id.index()].topology.parent;
+                let alike = sibling != id && parent(sibling) == parent(id);
+                let expected = "another domain with the same parent, or without one like this one";
+                self.check(alike, &name.span(), expected)?;
+                for (one, other) in [(id, sibling), (sibling, id)] {
+                    let siblings = &mut grid.domains[one.index()].topology.siblings;
+                    if !siblings.contains(&other) {
+                        siblings.push(other);
+                        siblings.sort_unstable();
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Brokers can bring jobs and processors together in one way at a time, and in some
+    /// ways only where no service has to.
+    pub(super) fn check_matchmaking(
+        &self,
+        raw: &Document,
+        run: &Run,
+        policies: &[Option<PolicySpec>],
+        grid: &Grid,
+        services: bool,
+    ) -> Result<(), ScenarioError> {
+        let written = run.policies.iter().flat_map(At::get).map(At::span);
+        let mut written = written.chain(std::iter::repeat(0..0));
+        for policy in policies.iter().flatten() {
+            let by_policy = written.next().unwrap_or_default();
+            let under = |settings: &BrokerSettings| {
+                let policy = policy.clone();
+                BrokerSettings {
+                    policy,
+                    ..settings.clone()
+                }
+                .matchmaking()
+            };
+            let mut first = None;
+            for (raw, domain) in raw.domains().zip(&grid.domains) {
+                let kind = under(&domain.broker);
+                let key = raw
+                    .broker
+                    .as_ref()
+                    .map(|it| self.tables.key(&it.span(), "matchmaking"));
+                let at = key.filter(|_| kind == domain.broker.matchmaking);
+                let at = at.unwrap_or_else(|| by_policy.clone());
+                let alike = *first.get_or_insert(kind) == kind;
+                self.check(alike, &at, "the same matchmaking in every domain")?;
+                self.check_one(kind, &at, grid, services)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_one(
+        &self,
+        kind: MatchmakingKind,
+        at: &Range<usize>,
+        grid: &Grid,
+        services: bool,
+    ) -> Result<(), ScenarioError> {
+        let name = kind.name();
+        let has_queue = !kind.is_central() || grid.central().is_some();
+        let expected = format!("a domain with central = true, whose queue {name} needs");
+        self.check(has_queue, at, expected)?;
+        let expected = format!(
+            "clock = \"virtual\" without [faults] with matchmaking {name}, of which services \
+             cannot tell each other"
+        );
+        self.check(!(services && kind.is_virtual()), at, expected)
+    }
+}

@@ -1,0 +1,225 @@
+//! The reference of delegated matchmaking: requests are visits, like jobs, and everything
+//! that is held is found by looking at all visits.
+
+use super::{Decision, RefBroker, RefWay, Visit};
+use gridrig_core::agent::Deal;
+use gridrig_core::broker::{Blocking, MatchmakingKind};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::JobSpec;
+use gridrig_core::message::Target;
+use gridrig_core::time::SimTime;
+
+impl RefBroker<'_> {
+    /// A neighbour asks for the processors of a job.
+    pub(in crate::reference) fn request(
+        &mut self,
+        now: SimTime,
+        spec: &JobSpec,
+        from: DomainId,
+        way: RefWay,
+    ) -> Vec<Decision> {
+        let memory = self.settings.delegation_memory.as_nanos();
+        self.seen
+            .retain(|(at, _)| at.as_nanos() + memory > now.as_nanos());
+        let known = self.seen.iter().any(|(_, job)| *job == spec.id);
+        if !known {
+            self.seen.push((now, spec.id));
+        }
+        let is_here = self.visits.iter().any(|visit| visit.spec.id == spec.id);
+        self.arrive(spec, Some(from), way);
+        let visit = self.visits.last().expect("it has just come");
+        let able = self.targets().iter().any(|to| {
+            let near = match to {
+                Target::Cluster(_) => true,
+                Target::Peer(peer) => self.is_near(self.domain, *peer),
+            };
+            near && self.could_ever_run(visit, *to)
+        });
+        if known || is_here || !able {
+            self.visits.pop();
+            return vec![Decision::Say(from, Deal::Reject(spec.id))];
+        }
+        Vec::new()
+    }
+
+    /// A neighbour says something about processors.
+    pub(in crate::reference) fn told(&mut self, from: DomainId, deal: Deal) -> Vec<Decision> {
+        let asked =
+            |visit: &Visit, job| visit.spec.id == job && visit.sent_to == Some(Target::Peer(from));
+        match deal {
+            Deal::Room { processors, jobs } => self.asked_for(from, processors, jobs),
+            Deal::Reject(job) => {
+                for visit in self.visits.iter_mut().filter(|visit| asked(visit, job)) {
+                    visit.sent_to = None;
+                    visit.rejected_by.push(from);
+                }
+            }
+            Deal::Delegate { job, cluster } => {
+                let Some(visit) = self.visits.iter_mut().find(|visit| asked(visit, job)) else {
+                    return vec![Decision::Say(from, Deal::Release(job))];
+                };
+                visit.lease = Some((cluster, from));
+                visit.served = visit.from.is_none();
+                let back = visit.from.map(|to| Decision::Say(to, deal));
+                return back.into_iter().collect();
+            }
+            Deal::Release(job) => {
+                let its = |visit: &Visit| visit.spec.id == job && visit.from == Some(from);
+                let Some(index) = self.visits.iter().position(its) else {
+                    return Vec::new();
+                };
+                if let Some(Target::Peer(to)) = self.visits.remove(index).sent_to {
+                    return vec![Decision::Say(to, deal)];
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    /// A job has ended or was refused, or is to be removed: what was delegated or asked for
+    /// is released.
+    pub(in crate::reference) fn give_up(&mut self, job: JobId) -> Option<Decision> {
+        let index = self.visits.iter().position(|visit| visit.spec.id == job)?;
+        let visit = &mut self.visits[index];
+        visit.rejected_by.clear();
+        visit.served = false;
+        let mut asked = None;
+        if let Some(Target::Peer(to)) = visit.sent_to {
+            asked = Some(to);
+            visit.sent_to = None;
+        }
+        let lender = visit.lease.take().map(|(_, lender)| lender);
+        lender
+            .or(asked)
+            .map(|to| Decision::Say(to, Deal::Release(job)))
+    }
+
+    /// Whether the job waits here for what a neighbour was asked for.
+    pub fn is_asking(&self, job: JobId) -> bool {
+        let asks =
+            |visit: &Visit| visit.spec.id == job && matches!(visit.sent_to, Some(Target::Peer(_)));
+        self.settings.matchmaking() == MatchmakingKind::Delegate && self.visits.iter().any(asks)
+    }
+
+    /// A delegation cycle.
+    pub(in crate::reference) fn delegation_cycle(&mut self, now: SimTime) -> Vec<Decision> {
+        self.at = Some(now);
+        let mut decisions = Vec::new();
+        for visit in &mut self.visits {
+            if let (true, Some((cluster, _))) = (visit.served, visit.lease) {
+                visit.served = false;
+                visit.sent_to = Some(Target::Cluster(cluster));
+                decisions.push(Decision::Dispatch(visit.spec.id, cluster));
+            }
+        }
+        let own = &self.grid.domains[self.domain.index()].clusters;
+        let mut room: Vec<(ClusterId, i128)> = own.iter().map(|id| (*id, self.room(*id))).collect();
+        let (mut wanted, processors) = self.load();
+        let blocks = self.settings.blocking == Blocking::Head;
+        let mut blocked = false;
+        let waiting = self.visits.iter().filter(|visit| visit.sent_to.is_none());
+        for job in waiting.map(|visit| visit.spec.id).collect::<Vec<_>>() {
+            let index = self.latest(job).expect("it waits");
+            let visit = &self.visits[index];
+            let size = i128::from(visit.spec.processors());
+            let able = |id: &ClusterId| self.could_ever_run(visit, Target::Cluster(*id));
+            let never = !own.iter().any(able);
+            let served = room.iter_mut().find(|(id, room)| able(id) && *room >= size);
+            if let (Some((_, room)), false) = (served, blocked) {
+                *room -= size;
+                continue;
+            }
+            let (over, under) = self.settings.delegation_threshold.ratio();
+            let above =
+                processors <= 0 || wanted * i128::from(under) > processors * i128::from(over);
+            if !never && !above {
+                blocked |= blocks;
+                continue;
+            }
+            match (self.neighbour(visit), visit.from) {
+                (Some(to), _) => {
+                    let way = RefWay {
+                        hop: visit.hop + 1,
+                        origin: visit.origin,
+                        settled: visit.settled,
+                    };
+                    self.visits[index].sent_to = Some(Target::Peer(to));
+                    decisions.push(Decision::Ask(job, to, way));
+                }
+                (None, Some(from)) => {
+                    self.visits.remove(index);
+                    decisions.push(Decision::Say(from, Deal::Reject(job)));
+                }
+                (None, None) => {
+                    self.visits[index].rejected_by.clear();
+                    blocked |= blocks;
+                    continue;
+                }
+            }
+            wanted -= size;
+        }
+        decisions
+    }
+
+    /// Processors that are wanted here, and those that are here: own ones that are not lent,
+    /// and borrowed ones.
+    fn load(&self) -> (i128, i128) {
+        let own = &self.grid.domains[self.domain.index()].clusters;
+        let (mut wanted, mut there) = (0, 0);
+        for id in own {
+            there += i128::from(self.grid.clusters[id.index()].config.resources.processors());
+        }
+        for visit in &self.visits {
+            let size = i128::from(visit.spec.processors());
+            let is_job = visit.from.is_none();
+            let borrows = is_job && visit.lease.is_some();
+            let lent = !is_job && matches!(visit.sent_to, Some(Target::Cluster(_)));
+            let asked = matches!(visit.sent_to, Some(Target::Peer(_))) && !borrows;
+            if borrows {
+                there += size;
+            }
+            if lent {
+                there -= size;
+            }
+            if !lent && !asked {
+                wanted += size;
+            }
+        }
+        (wanted, there)
+    }
+
+    /// Whom to ask: those below, then those beside, then the one above.
+    fn neighbour(&self, visit: &Visit) -> Option<DomainId> {
+        let own = &self.grid.domains[self.domain.index()].topology;
+        let mut below = Vec::new();
+        for (id, other) in (0u16..).map(DomainId).zip(&self.grid.domains) {
+            if other.topology.parent == Some(self.domain) {
+                below.push(id);
+            }
+        }
+        let above = own.parent.into_iter().collect();
+        for group in [below, own.siblings.clone(), above] {
+            let mut best: Option<(i128, DomainId)> = None;
+            for view in &self.views {
+                let Target::Peer(peer) = view.target else {
+                    continue;
+                };
+                let may = group.contains(&peer)
+                    && visit.from != Some(peer)
+                    && visit.origin != peer
+                    && !visit.rejected_by.contains(&peer)
+                    && self.could_ever_run(visit, view.target);
+                let free = view.free(false);
+                let better =
+                    |(most, first): (i128, DomainId)| free > most || (free == most && peer < first);
+                if may && best.is_none_or(better) {
+                    best = Some((free, peer));
+                }
+            }
+            if let Some((_, peer)) = best {
+                return Some(peer);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,58 @@
+//! What brokers say to each other about processors.
+
+use super::{Kind, RefWay, Simulation, What, after};
+use crate::trail::Step;
+use gridrig_core::agent::Deal;
+use gridrig_core::broker::MatchmakingKind;
+use gridrig_core::event::EventKind;
+use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::time::SimTime;
+
+impl Simulation<'_> {
+    pub(super) fn delegation_cycle(&mut self, now: SimTime, index: usize) {
+        if self.grid.domains[index].broker.matchmaking() == MatchmakingKind::Delegate {
+            let domain = self.brokers[index].domain();
+            let decisions = self.brokers[index].delegation_cycle(now);
+            self.carry_out_all(now, domain, decisions);
+        }
+    }
+
+    /// What was delegated or asked for at a broker for this job is released.
+    pub(super) fn give_up(&mut self, now: SimTime, domain: DomainId, job: JobId) {
+        if self.grid.domains[domain.index()].broker.matchmaking() == MatchmakingKind::Delegate {
+            let release = self.brokers[domain.index()].give_up(job);
+            self.carry_out_all(now, domain, release.into_iter().collect());
+        }
+    }
+
+    /// A broker asks a neighbour for the processors of a job.
+    pub(super) fn ask(
+        &mut self,
+        now: SimTime,
+        domain: DomainId,
+        (job, to): (JobId, DomainId),
+        way: RefWay,
+    ) {
+        let step = Step::Lease(EventKind::LeaseRequested, domain, to);
+        self.trails.note(now, job, step);
+        let at = after(now, self.link_latency(domain, to));
+        let what = What::Ask(to, job, domain, way);
+        self.add(at, Kind::Lease, (to.0, domain.0, job.0), what);
+    }
+
+    /// A broker says something else to a neighbour.
+    pub(super) fn say(&mut self, now: SimTime, domain: DomainId, to: DomainId, deal: Deal) {
+        let (kind, job) = match deal {
+            Deal::Reject(job) => (Some(EventKind::LeaseRejected), job),
+            Deal::Delegate { job, .. } => (Some(EventKind::Delegated), job),
+            Deal::Release(job) => (Some(EventKind::Released), job),
+            Deal::Room { .. } => (None, JobId(0)),
+        };
+        if let Some(kind) = kind {
+            self.trails.note(now, job, Step::Lease(kind, domain, to));
+        }
+        let at = after(now, self.link_latency(domain, to));
+        let what = What::Say(to, domain, deal);
+        self.add(at, Kind::Lease, (to.0, domain.0, job.0), what);
+    }
+}

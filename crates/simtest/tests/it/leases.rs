@@ -1,0 +1,187 @@
+//! Delegated matchmaking step by step, after the figures of its paper (Iosup et al., SC'07).
+
+use crate::rules::{grid, ms, play, record, with};
+use gridrig_core::broker::MatchmakingKind;
+use gridrig_core::event::EventKind::{self, Delegated, LeaseRejected, LeaseRequested, Released};
+use gridrig_core::event::Party;
+use gridrig_core::grid::BrokerSettings;
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::Entry;
+use gridrig_core::message::EndState;
+use gridrig_core::time::SimTime;
+use gridrig_simtest::reference::RefCancellation;
+use gridrig_simtest::scenarios::Scenario;
+use gridrig_simtest::trail::{Step, Trails};
+
+/// Domains of these cluster sizes under delegate, each the parent of the next: matchmaking
+/// cycles every 300 s, delegation cycles every 60 s, links of 50 ms, LRMSs at 1 ms.
+fn chain(domains: &[&[u32]]) -> Scenario {
+    let mut scenario = grid("free-node", domains);
+    for (index, domain) in (0u16..).zip(&mut scenario.grid.domains) {
+        domain.broker = BrokerSettings {
+            matchmaking: MatchmakingKind::Delegate,
+            max_hops: 4,
+            ..domain.broker.clone()
+        };
+        domain.topology.parent = index.checked_sub(1).map(DomainId);
+    }
+    scenario
+}
+
+const fn entry(domain: u16) -> Entry {
+    Entry::Domain(DomainId(domain))
+}
+
+/// What was said about processors for this job: when in ms, what, by whom and to whom.
+fn said(trails: &Trails, job: usize) -> Vec<(u64, EventKind, u16, u16)> {
+    let steps = trails.jobs[job].iter();
+    let leases = steps.filter_map(|(at, step)| match step {
+        Step::Lease(what, by, to) => Some((at.as_nanos() / 1_000_000, *what, by.0, to.0)),
+        _ => None,
+    });
+    leases.collect()
+}
+
+#[test]
+fn the_seven_steps_of_figure_4() {
+    const SM_1: DomainId = DomainId(0);
+    const SM_2: DomainId = DomainId(1);
+    const RM_1: ClusterId = ClusterId(1);
+    let scenario = chain(&[&[2], &[4]]);
+    // The own processors are taken by another job.
+    let scenario = with(scenario, entry(0), 10_000, 2, 10_000_000);
+    let trails = play(&with(scenario, entry(0), 20_000, 2, 100_000));
+    let at = |ms_of_run: u64, step: Step| (ms(ms_of_run), step);
+    let job = &trails.jobs[1];
+    let node = |node| gridrig_simtest::trail::Share {
+        resource: 0,
+        node,
+        processors: 1,
+    };
+    let expected = [
+        // 1: the job manager informs its SM.
+        at(20_000, Step::Submitted(entry(0), ms(20_000))),
+        at(20_000, Step::Arrived(SM_1, 0)),
+        // 2: in its next delegation cycle SM-1 asks SM-2.
+        at(60_000, Step::Lease(LeaseRequested, SM_1, SM_2)),
+        // 3: in its next matchmaking cycle SM-2 delegates free processors.
+        at(300_000, Step::Lease(Delegated, SM_2, SM_1)),
+        // 4: SM-1 has them 50 ms later. 5: in its next delegation cycle they are matched.
+        at(360_000, Step::Dispatched(SM_1, RM_1)),
+        // 6: the job starts there.
+        at(360_001, Step::Queued(RM_1)),
+        at(360_001, Step::Started(RM_1, vec![node(0), node(1)])),
+        at(460_001, Step::Finished(RM_1)),
+        at(460_001, Step::Notified(RM_1.into(), SM_1.into())),
+        // 7: they are released.
+        at(460_002, Step::Lease(Released, SM_1, SM_2)),
+        at(460_002, Step::Seen(Party::Broker(SM_1))),
+    ];
+    assert_eq!(*job, expected);
+}
+
+#[test]
+fn a_chain_of_leases_is_built_and_released_over_an_administrative_domain() {
+    let scenario = chain(&[&[1], &[], &[4]]);
+    let scenario = with(scenario, entry(0), 1_000, 2, 100_000);
+    // It keeps the run going.
+    let trails = play(&with(scenario, entry(2), 1_000, 1, 1_000_000));
+    let expected = [
+        (60_000, LeaseRequested, 0, 1),
+        (120_000, LeaseRequested, 1, 2),
+        (300_000, Delegated, 2, 1),
+        (300_050, Delegated, 1, 0),
+        (460_002, Released, 0, 1),
+        (460_052, Released, 1, 2),
+    ];
+    assert_eq!(said(&trails, 0), expected);
+    assert_eq!(record(&trails, 0).cluster, Some(ClusterId(1)));
+}
+
+#[test]
+fn lent_processors_are_not_the_lenders_until_they_are_released() {
+    let scenario = chain(&[&[1], &[2]]);
+    let scenario = with(scenario, entry(0), 1_000, 2, 500_000);
+    // It waits for both processors while they are idle, and while the borrower uses them.
+    let trails = play(&with(scenario, entry(1), 310_000, 2, 1_000));
+    assert_eq!(record(&trails, 0).start, Some(ms(360_001)));
+    assert_eq!(record(&trails, 0).finish, Some(ms(860_001)));
+    assert_eq!(record(&trails, 1).start, Some(ms(900_001)));
+}
+
+#[test]
+fn who_has_no_processors_left_rejects_and_the_next_neighbour_is_asked() {
+    // In the middle the job enters; above it all is taken, below there is room.
+    let scenario = chain(&[&[2], &[1], &[2]]);
+    let scenario = with(scenario, entry(0), 1_000, 2, 10_000_000);
+    let scenario = with(scenario, entry(2), 1_000, 2, 10_000_000);
+    let scenario = with(scenario, entry(1), 301_000, 2, 1_000);
+    let trails = play(&scenario);
+    let said = said(&trails, 2);
+    // Those below are asked first; both are above their threshold.
+    let expected = [
+        (360_000, LeaseRequested, 1, 2),
+        (420_000, LeaseRejected, 2, 1),
+        (480_000, LeaseRequested, 1, 0),
+        (540_000, LeaseRejected, 0, 1),
+    ];
+    assert_eq!(said[..4], expected);
+    // It has been there within the hour.
+    assert_eq!(said[4], (660_000, LeaseRequested, 1, 2));
+    assert_eq!(said[5], (660_050, LeaseRejected, 2, 1));
+}
+
+#[test]
+fn a_request_goes_no_further_than_its_time_to_live() {
+    let mut scenario = chain(&[&[1], &[1], &[4]]);
+    for domain in &mut scenario.grid.domains {
+        domain.broker.max_hops = 1;
+    }
+    let trails = play(&with(scenario, entry(0), 1_000, 2, 1_000));
+    assert_eq!(said(&trails, 0), []);
+    let end = record(&trails, 0).end;
+    assert!(matches!(end, Some(EndState::Rejected(_))), "{end:?}");
+}
+
+#[test]
+fn what_was_delegated_to_a_job_that_is_removed_goes_back() {
+    // While it is asked for, while it is delegated, and while the job runs.
+    for at in [100, 310, 400] {
+        let scenario = chain(&[&[1], &[2]]);
+        let scenario = with(scenario, entry(0), 1_000, 2, 500_000);
+        let mut scenario = with(scenario, entry(1), 610_000, 2, 1_000);
+        scenario.cancellations.push(RefCancellation {
+            at: SimTime::from_secs(at),
+            job: JobId(0),
+        });
+        let trails = play(&scenario);
+        let last = said(&trails, 0).last().copied();
+        let released = last.map(|(at, what, by, to)| (at / 1_000, what, by, to));
+        assert_eq!(released, Some((at, Released, 0, 1)));
+        assert_eq!(record(&trails, 0).end, Some(EndState::Cancelled));
+        assert_eq!(record(&trails, 1).start, Some(ms(900_001)));
+    }
+}
+
+#[test]
+fn under_pull_a_domain_gets_the_head_of_the_central_queue_as_soon_as_it_has_room() {
+    let mut scenario = grid("free-node", &[&[], &[2]]);
+    scenario.grid.domains[0].topology.central = true;
+    for domain in &mut scenario.grid.domains {
+        domain.broker.matchmaking = MatchmakingKind::Pull;
+        domain.broker.max_hops = 2;
+    }
+    // The head wants both processors: the short one behind it waits with it.
+    let scenario = with(scenario, entry(1), 1_000, 1, 20_000);
+    let scenario = with(scenario, entry(1), 2_000, 2, 1_000);
+    let trails = play(&with(scenario, entry(1), 3_000, 1, 1_000));
+    let starts = (0..3).map(|job| {
+        record(&trails, job)
+            .start
+            .map(|at| at.as_nanos() / 1_000_000)
+    });
+    // To the central queue at 5 s, back at 10 s, dispatched at 15 s. It ends at 35.001 s; at 40 s
+    // both processors are asked for.
+    let starts: Vec<Option<u64>> = starts.collect();
+    assert_eq!(starts, [Some(15_001), Some(50_001), Some(65_001)]);
+}
