@@ -3,10 +3,12 @@
 
 mod entering;
 mod faults;
+mod repeats;
 mod text;
 mod warnings;
 
 pub(crate) use faults::how_nodes_fail;
+pub use repeats::Repeats;
 pub(crate) use text::{human, steps};
 
 use crate::scenario::{Clock, Scenario, Warning};
@@ -56,6 +58,9 @@ pub struct CheckReport {
     pub compression: f64,
     /// Predicted wall time of all runs.
     pub wall_time_s: f64,
+    /// How many repeats it takes; absent without a pilot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<Repeats>,
     /// What goes wrong by plan; absent where nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub faults: Option<FaultReport>,
@@ -272,6 +277,7 @@ pub fn check(scenario: &Scenario, prepared: &[Prepared]) -> CheckReport {
         node_failures: facts.node_failures(),
         compression: scenario.compression().as_f64(),
         wall_time_s: facts.wall_time_s(),
+        repeats: None,
         faults: FaultReport::of(scenario.fault_plan()),
         workloads: facts.workloads(),
         domains,

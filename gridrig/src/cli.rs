@@ -67,11 +67,18 @@ pub struct InitArgs {
 
 /// `gridrig check`
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  gridrig check resources/scenarios/two-sites.toml")]
+#[command(
+    after_help = "Examples:\n  gridrig check resources/scenarios/two-sites.toml\n  \
+        gridrig check resources/scenarios/two-sites.toml --pilot runs/two-sites-1"
+)]
 pub struct CheckArgs {
     /// What to check.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
+    /// Runs of the same policies, at least two of each: say how many repeats it takes to
+    /// tell differences that matter (run.relevant) if they vary as there; may be repeated
+    #[arg(long, value_name = "RUN")]
+    pub pilot: Vec<PathBuf>,
 }
 
 /// `gridrig run`
@@ -152,12 +159,23 @@ pub struct ComparisonArgs {
     /// repeated
     #[arg(long, value_name = "BOUND", value_parser = values::text::<Threshold>)]
     pub require: Vec<Threshold>,
-    /// Seed of the bootstrap
-    #[arg(long, default_value = "1")]
-    pub seed: u64,
+    /// The smallest difference of a figure that matters, as in delay_s.mean=0.5; may be
+    /// repeated [default: run.relevant of the scenario, else a tenth of the broker
+    /// interval for figures in seconds]
+    #[arg(long, value_name = "METRIC.STATISTIC=NUMBER", value_parser = relevant)]
+    pub relevant: Vec<(Figure, f64)>,
     /// Leave damaged and half-written runs out, and list them
     #[arg(long)]
     pub skip_damaged: bool,
+}
+
+/// `delay_s.mean=0.5`
+pub(crate) fn relevant(text: &str) -> Result<(Figure, f64), String> {
+    let (figure, least) = text.split_once('=').unwrap_or((text, ""));
+    let least: Option<f64> = least.trim().parse().ok();
+    let least = least.filter(|least| *least > 0.0 && least.is_finite());
+    let least = least.ok_or("expected a figure and a number above 0, as in delay_s.mean=0.5")?;
+    Ok((Figure::parse(figure)?, least))
 }
 
 /// `gridrig compare`

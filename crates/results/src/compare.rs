@@ -28,15 +28,15 @@ pub use common::{OnCommonJobs, on_common_jobs};
 pub use document::{
     Breakdown, Cell, ClusterShare, Comparison, Estimate, Forwarded, Group, Guard, InformationAge,
     Load, Measured, Method, Objection, Outcome, Pairs, Policy, Role, RunDoc, RunMetric, Starved,
-    ThresholdDoc, Verdict,
+    ThresholdDoc, Unfinished, Verdict, Versus,
 };
 pub use error::CompareError;
 pub(crate) use find::is_file_of_a_run;
+pub(crate) use present::further;
 pub use present::{Report, Table, report};
 
 pub use find::{find_runs, said};
 
-use crate::stats::Resamples;
 use crate::threshold::{Figure, Threshold};
 use std::path::PathBuf;
 
@@ -50,10 +50,10 @@ pub struct Options {
     pub primary: Vec<Figure>,
     /// Bounds besides those that the runs declare.
     pub require: Vec<Threshold>,
+    /// The smallest differences that matter, before what the runs declare.
+    pub relevant: Vec<(Figure, f64)>,
     /// How many users are shown, by processor time.
     pub users: usize,
-    /// Seed of the resamples.
-    pub seed: u64,
     /// Whether damaged runs are left out, and named, instead of refused.
     pub skip_damaged: bool,
     /// Whether runs that are not comparable are shown all the same.
@@ -66,8 +66,8 @@ impl Default for Options {
             baseline: None,
             primary: Vec::new(),
             require: Vec::new(),
+            relevant: Vec::new(),
             users: 5,
-            seed: 1,
             skip_damaged: false,
             anyway: false,
         }
@@ -123,11 +123,10 @@ fn document(
     study.refuse_unpaired(&guard)?;
     let primary = study.primary(options)?;
     let replications = figures::measure(&study, primary[0], delays)?;
-    let mut resamples = Resamples::new(options.seed);
     let tables = estimate::Tables {
         study: &study,
         primary: &primary,
         replications: &replications,
     };
-    Ok(tables.document(options, guard, found.skipped, &mut resamples))
+    Ok(tables.document(options, guard, found.skipped))
 }

@@ -1,12 +1,15 @@
 //! Summaries of a sample: exact, and null where a figure is undefined.
 
-mod holm;
 mod imbalance;
 mod paired;
+mod survival;
 
-pub use holm::holm;
 pub use imbalance::{cv, gini};
-pub use paired::{Interval, IntervalMethod, LEVEL, Paired, Range, Resamples};
+pub use paired::{
+    ENOUGH, Interval, Judgement, LEVEL, METHOD, Paired, Range, coverage, fewest_for_a_claim,
+    pairs_needed,
+};
+pub use survival::Survival;
 
 use serde::Serialize;
 
@@ -183,7 +186,7 @@ const SUMS: usize = 4;
 
 /// A sum of what `of` makes of the values, with Neumaier's compensation: a
 /// million small values beside a few large ones lose nothing.
-fn sum(values: &[f64], of: impl Fn(f64) -> f64) -> f64 {
+fn sum<T: Copy>(values: &[T], of: impl Fn(T) -> f64) -> f64 {
     let mut sums = [(0.0, 0.0); SUMS];
     let chunks = values.chunks_exact(SUMS);
     let rest = chunks.remainder();

@@ -287,6 +287,10 @@ pub struct Run {
     /// The figures by which `gridrig compare` judges policies; the first gives
     /// the verdict. Default ["delay_s.mean"].
     pub primary: Option<Vec<Str<Figure>>>,
+    /// The smallest differences of these figures that matter, such as
+    /// { delay_s.mean = 0.5 }. Default for figures in seconds: a tenth of the longest
+    /// broker interval; for others any difference matters.
+    pub relevant: Option<At<BTreeMap<String, BTreeMap<String, Positive>>>>,
     /// A run in real time is valid if its submission lag times compression
     /// (time of the trace) is at most this. Default "30s".
     pub lag_tolerance: Option<Duration>,

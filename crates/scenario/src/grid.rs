@@ -181,6 +181,13 @@ impl GridDoc {
         Some(doc.settings())
     }
 
+    /// The longest interval between two cycles of a broker; `None` without brokers.
+    #[must_use]
+    pub fn longest_interval(&self) -> Option<SimDuration> {
+        let domains = self.domains.iter();
+        domains.map(|doc| doc.settings().interval).max()
+    }
+
     /// One way between two domains; `None` without a link.
     #[must_use]
     pub fn link_latency(&self, consumer: &str, provider: &str) -> Option<SimDuration> {

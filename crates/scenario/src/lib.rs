@@ -95,6 +95,8 @@ pub struct Scenario {
     /// What policies are compared by, the first of them before all; at least
     /// one.
     pub primary: Vec<Figure>,
+    /// The smallest differences that matter, where the file says them.
+    pub relevant: BTreeMap<Figure, f64>,
     /// Submission lag times compression beyond which a run in real time is
     /// not valid, in trace time.
     pub lag_tolerance: SimDuration,

@@ -24,6 +24,7 @@ use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
 use gridrig_core::policy::{InformationNeed, PolicySpec};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 pub(super) use workload::capacity_in_reach;
@@ -91,6 +92,7 @@ pub(super) fn resolve(
     context.provides(&document, &mut run, &mut grid, &workloads, replicate)?;
     let speed = fill(&mut run.speed, Decimal::ONE);
     let primary = primary(&run);
+    let relevant = context.relevant(&run)?;
     let require = run.require.get_or_insert_default().iter();
     let require = require.map(|bound| bound.0.clone()).collect();
     let scenario = Scenario {
@@ -110,6 +112,7 @@ pub(super) fn resolve(
         replicate,
         require,
         primary,
+        relevant,
         lag_tolerance: fill(&mut run.lag_tolerance, LAG_TOLERANCE),
         measure,
         regret,
@@ -272,6 +275,21 @@ impl Context<'_> {
             self.check(raw.domain.is_some(), &bounds.span(), expected)?;
         }
         Ok(run.bounds.as_ref().map(Written::value))
+    }
+
+    fn relevant(&self, run: &Run) -> Result<BTreeMap<Figure, f64>, ScenarioError> {
+        let mut relevant = BTreeMap::new();
+        if let Some(written) = &run.relevant {
+            for (metric, statistics) in written.get() {
+                for (statistic, least) in statistics {
+                    let name = format!("{metric}.{statistic}");
+                    let figure = Figure::parse(&name);
+                    let refused = |why| self.refuse(&written.span(), format!("{name}: {why}"));
+                    relevant.insert(figure.map_err(refused)?, least.0.as_f64());
+                }
+            }
+        }
+        Ok(relevant)
     }
 
     fn measure(

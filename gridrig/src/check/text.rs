@@ -24,6 +24,9 @@ impl fmt::Display for CheckReport {
         }
         writeln!(f, "runs          {}", self.runs)?;
         writeln!(f, "wall time     about {}", human(self.wall_time_s))?;
+        if let Some(repeats) = &self.repeats {
+            writeln!(f, "repeats       {repeats}")?;
+        }
         if let Some(faults) = &self.faults {
             writeln!(f, "faults        {faults}")?;
         }

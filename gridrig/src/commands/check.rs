@@ -1,6 +1,7 @@
 //! `gridrig check`
 
 use super::{answer, load_scenario};
+use crate::check::Repeats;
 use crate::cli::CheckArgs;
 use crate::exit::Failure;
 use crate::runner;
@@ -9,7 +10,10 @@ use crate::runner;
 pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
     let scenario = load_scenario(&args.scenario)?;
     let prepared = runner::prepare_workloads(&scenario)?;
-    let report = crate::check::check(&scenario, &prepared);
+    let mut report = crate::check::check(&scenario, &prepared);
+    if !args.pilot.is_empty() {
+        report.repeats = Some(Repeats::of(&scenario, &args.pilot).map_err(Failure::Input)?);
+    }
     answer(args.scenario.json, &report, ToString::to_string)?;
     // As a run says it.
     if report.jobs == 0 {

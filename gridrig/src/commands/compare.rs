@@ -29,7 +29,7 @@ pub(super) fn options(args: &ComparisonArgs, users: usize, anyway: bool) -> Opti
         primary: args.primary.clone(),
         require: args.require.clone(),
         users,
-        seed: args.seed,
+        relevant: args.relevant.clone(),
         skip_damaged: args.skip_damaged,
         anyway,
     }

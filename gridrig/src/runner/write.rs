@@ -227,6 +227,11 @@ fn study(replication: &Replication) -> StudyDoc {
         }),
         primary: scenario.primary.iter().map(ToString::to_string).collect(),
         require: scenario.require.iter().map(ToString::to_string).collect(),
+        relevant: scenario
+            .relevant
+            .iter()
+            .map(|(figure, least)| (figure.to_string(), *least))
+            .collect(),
         bounds: scenario.bounds,
     }
 }

@@ -317,7 +317,8 @@ fn a_comparison_shows_so_many_users_and_draws_with_its_seed() {
         let groups: Vec<String> = groups.map(|count| count.to_string()).collect();
         assert_eq!(groups, [users], "{document:#}");
     }
-    assert_eq!(compare("--seed", "7")["method"]["seed"], 7);
+    let told = &compare("--relevant", "delay_s.mean=0.7")["verdict"]["relevant"];
+    assert_eq!(told.as_f64(), Some(0.7));
 }
 
 #[test]

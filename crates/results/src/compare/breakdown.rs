@@ -3,18 +3,13 @@
 use super::document::{Breakdown, Cell, Group, WorseOff};
 use super::estimate::{Tables, estimate, mean_of};
 use super::figures::{By, GroupSum, Replication, RunFigures};
-use crate::stats::Resamples;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A group's name with its place in the order.
 type GroupId = (u64, String);
 
 impl Tables<'_> {
-    pub(super) fn breakdown(
-        &self,
-        users: usize,
-        mut resamples: Option<&mut Resamples>,
-    ) -> Vec<Breakdown> {
+    pub(super) fn breakdown(&self, users: usize, level: Option<f64>) -> Vec<Breakdown> {
         let mut breakdowns = Vec::new();
         for by in By::all() {
             let same_jobs = by != By::ExecDomain;
@@ -24,7 +19,7 @@ impl Tables<'_> {
             }
             let groups = ids.iter().map(|id| Group {
                 group: id.1.clone(),
-                cells: self.cells(by, id, same_jobs, resamples.as_deref_mut()),
+                cells: self.cells(by, id, same_jobs, level),
             });
             let groups: Vec<Group> = groups.collect();
             if !groups.is_empty() {
@@ -100,13 +95,7 @@ impl Tables<'_> {
         runs.map(move |run| run.and_then(|run| run.groups.get(&key)).copied())
     }
 
-    fn cells(
-        &self,
-        by: By,
-        id: &GroupId,
-        same_jobs: bool,
-        mut resamples: Option<&mut Resamples>,
-    ) -> Vec<Cell> {
+    fn cells(&self, by: By, id: &GroupId, same_jobs: bool, level: Option<f64>) -> Vec<Cell> {
         let mean = |sum: Option<GroupSum>| sum.and_then(|sum| sum.mean());
         let mut cells = Vec::new();
         for (index, variant) in self.study.variants.iter().enumerate() {
@@ -122,7 +111,7 @@ impl Tables<'_> {
                 policy: variant.name.clone(),
                 jobs: sums.iter().map(|sum| sum.jobs).sum(),
                 processor_s: sums.iter().map(|sum| sum.processor_s).sum(),
-                estimate: estimate(own, baseline, resamples.as_deref_mut()),
+                estimate: estimate(own, baseline, level),
             });
         }
         cells

@@ -2,7 +2,7 @@
 //! Markdown and pages are made from.
 
 use crate::regret::Regret;
-use crate::stats::{IntervalMethod, Paired, Range};
+use crate::stats::{Judgement, Paired, Range};
 use crate::threshold::Figure;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -42,13 +42,15 @@ pub struct Comparison {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// A policy is better than the baseline.
+    /// One policy is better than all others.
     Winner,
-    /// The baseline is better than every other policy.
-    BaselineWins,
-    /// No difference that can be told from chance.
+    /// Some policies are better than the rest, and not told apart.
+    Several,
+    /// All policies are equivalent.
+    Equivalent,
+    /// Which is better cannot be told.
     #[default]
-    None,
+    Open,
     /// Too few repeats to tell.
     TooFewRepeats,
     /// The repeats share jobs, so that chance cannot be told.
@@ -57,16 +59,21 @@ pub enum Outcome {
     NotComparable,
 }
 
-/// The sentence and its numbers. They are about `policy`: the winner, or the
-/// policy with the best figure where nobody wins.
+/// The sentence and its numbers. They are about `policy`: of those that are not the
+/// baseline, the one with the best figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Verdict {
     /// The sentence.
     pub text: String,
     /// What was found.
     pub outcome: Outcome,
-    /// Who won; null if nobody did.
+    /// Who is better than all others; null if nobody is.
     pub winner: Option<String>,
+    /// The policies that no other is better than; empty without intervals.
+    pub best: Vec<String>,
+    /// What the difference of `policy` to the baseline comes to; null without
+    /// intervals.
+    pub judgement: Option<Judgement>,
     /// The policy that the numbers are of.
     pub policy: Option<String>,
     /// The policy that it is held against.
@@ -81,20 +88,42 @@ pub struct Verdict {
     pub difference: Option<f64>,
     /// value / baseline_value.
     pub ratio: Option<f64>,
-    /// Lower end of the interval of the difference; null if there is none.
+    /// The smallest difference that matters; 0 where any does.
+    pub relevant: f64,
+    /// Lower end of the simultaneous interval of the difference; null without one.
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// p-value with Holm's correction.
-    pub p_holm: Option<f64>,
+    /// Corrected p-value of no difference.
+    pub p_corrected: Option<f64>,
     /// Pairs.
     pub n: u64,
     /// Pairs whose difference has the other sign.
     pub disagree: u64,
     /// Pairs without difference.
     pub tied: u64,
-    /// What else was found of the other policies; part of the text.
-    pub others: Vec<String>,
+    /// Figures that go the other way by more than what matters; part of the text.
+    pub against: Vec<String>,
+    /// Every two policies that compete.
+    pub pairs: Vec<Versus>,
+}
+
+/// A policy against another, by the first primary figure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Versus {
+    /// The policy.
+    pub policy: String,
+    /// The policy that it is held against.
+    pub against: String,
+    /// The difference, with its simultaneous interval.
+    #[serde(flatten)]
+    pub paired: Paired,
+    /// Corrected p-value of no difference; null without intervals.
+    pub p_corrected: Option<f64>,
+    /// What the difference comes to; null without intervals.
+    pub judgement: Option<Judgement>,
+    /// Pairs that it takes to tell a difference that matters; null where any does.
+    pub pairs_needed: Option<u64>,
 }
 
 /// What the figures are over.
@@ -141,20 +170,26 @@ pub struct Pairs {
 /// How intervals and p-values are made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Method {
-    /// Confidence level.
+    /// Confidence level of an interval by itself, and of all simultaneous ones
+    /// together.
     pub level: f64,
     /// How the intervals were made; null if there are none.
-    pub interval: Option<IntervalMethod>,
+    pub interval: Option<&'static str>,
     /// Why there are none.
     pub why_none: Option<String>,
-    /// Resamples of a bootstrap; null without one.
-    pub resamples: Option<u64>,
-    /// Their seed.
-    pub seed: u64,
-    /// How p-values are corrected.
+    /// How often a 95 % interval from so many pairs held the mean of skewed
+    /// populations; null without intervals.
+    pub coverage: Option<f64>,
+    /// Why nothing but "open" is said of intervals; null if more may be.
+    pub why_open: Option<String>,
+    /// How primary figures are corrected.
     pub correction: &'static str,
-    /// For so many comparisons: policies times primary figures.
+    /// For so many comparisons: pairs of policies that compete, times primary figures.
     pub comparisons: u64,
+    /// Level of each simultaneous interval: 1 - (1 - level) / comparisons.
+    pub simultaneous_level: f64,
+    /// The smallest difference that matters, by primary figure; 0 where any does.
+    pub relevant: BTreeMap<String, f64>,
 }
 
 /// Whether runs may be compared, and what differs besides the policy.
@@ -208,6 +243,9 @@ pub struct Policy {
     pub metrics: BTreeMap<&'static str, BTreeMap<&'static str, Estimate>>,
     /// How its clusters were loaded.
     pub load: Load,
+    /// All its measured jobs, unfinished ones too; null where every job finished
+    /// under every policy.
+    pub unfinished: Option<Unfinished>,
     /// Who would be better off without a federation; null without `local-only`,
     /// for itself, and where it or this policy lacks common jobs.
     pub worse_off: Option<WorseOff>,
@@ -246,8 +284,11 @@ pub struct Estimate {
     /// Difference to the baseline.
     #[serde(flatten)]
     pub paired: Option<Paired>,
-    /// The p-value with Holm's correction; of primary figures of contenders.
-    pub p_holm: Option<f64>,
+    /// The corrected p-value; of primary figures of contenders, whose intervals of
+    /// the difference are simultaneous.
+    pub p_corrected: Option<f64>,
+    /// What the difference comes to; of the same.
+    pub judgement: Option<Judgement>,
 }
 
 /// How the clusters of a policy were loaded: means over the replications.
@@ -278,6 +319,18 @@ pub struct Load {
     pub regret: Option<Regret>,
     /// By cluster.
     pub clusters: Vec<ClusterShare>,
+}
+
+/// Figures of a policy over all its measured jobs, where some did not finish.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Unfinished {
+    /// Completed jobs / submitted jobs.
+    pub finished_share: Estimate,
+    /// Median wait by Kaplan and Meier; a job that did not start has waited until it
+    /// ended or the run did. Null in runs where fewer than half have started by any wait.
+    pub wait_s_p50: Estimate,
+    /// The 95 % quantile of the same.
+    pub wait_s_p95: Estimate,
 }
 
 /// Shares of those whose mean of the primary metric is larger than under

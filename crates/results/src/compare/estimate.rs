@@ -3,14 +3,14 @@
 use super::Options;
 use super::document::{
     ClusterShare, Comparison, Estimate, Forwarded, Guard, InformationAge, Load, Measured, Method,
-    Pairs, Policy, Role, RunDoc, RunMetric, ThresholdDoc, Verdict,
+    Pairs, Policy, Role, RunDoc, RunMetric, ThresholdDoc, Unfinished, Verdict, Versus,
 };
 use super::figures::{Replication, RunFigures};
 use super::find::FoundRun;
 use super::group::{Study, Variant, traces};
 use super::{starvation, verdict};
 use crate::regret::Regret;
-use crate::stats::{self, IntervalMethod, LEVEL, Paired, Range, Resamples, holm};
+use crate::stats::{self, ENOUGH, Judgement, LEVEL, METHOD, Paired, Range};
 use crate::threshold::{Figure, METRICS, Threshold};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub(super) struct Tables<'a> {
 pub(super) fn estimate(
     own: Vec<Option<f64>>,
     baseline: Option<Vec<Option<f64>>>,
-    mut resamples: Option<&mut Resamples>,
+    level: Option<f64>,
 ) -> Estimate {
     let pairs = baseline.map(|baseline| {
         let pairs = baseline.into_iter().zip(&own);
@@ -36,12 +36,11 @@ pub(super) fn estimate(
             .collect::<Vec<_>>()
     });
     let values: Vec<f64> = own.into_iter().flatten().collect();
-    let interval = resamples.as_deref_mut();
     Estimate {
         value: stats::mean(&values),
-        value_interval: interval.and_then(|resamples| Range::of_mean(&values, resamples)),
-        paired: pairs.and_then(|pairs| Paired::of(&pairs, resamples)),
-        p_holm: None,
+        value_interval: level.and_then(|_| Range::of_mean(&values)),
+        paired: pairs.and_then(|pairs| Paired::of(&pairs, level)),
+        ..Estimate::default()
     }
 }
 
@@ -56,17 +55,14 @@ impl Tables<'_> {
         options: &Options,
         guard: Guard,
         skipped: Vec<String>,
-        resamples: &mut Resamples,
     ) -> Comparison {
         let pairs = self.pairs();
-        let method = self.method(&pairs, &guard, options.seed);
-        // Without a method no interval is made at all.
-        let mut resamples = method.interval.map(|_| resamples);
-        let mut policies: Vec<Policy> = (0..self.study.variants.len())
-            .map(|index| self.policy(index, resamples.as_deref_mut()))
+        let method = self.method(&pairs, &guard, options);
+        let policies: Vec<Policy> = (0..self.study.variants.len())
+            .map(|index| self.policy(index, &method))
             .collect();
-        self.correct(&mut policies);
-        let breakdown = self.breakdown(options.users, resamples);
+        let breakdown = self.breakdown(options.users, method.interval.map(|_| LEVEL));
+        let versus = self.versus(&method);
         let mut document = Comparison {
             verdict: Verdict::default(),
             baseline: policies.first().map_or(String::new(), |p| p.name.clone()),
@@ -82,7 +78,7 @@ impl Tables<'_> {
             skipped,
             warnings: self.warnings(),
         };
-        document.verdict = verdict::of(&document);
+        document.verdict = verdict::of(&document, versus);
         document
     }
 
@@ -118,8 +114,8 @@ impl Tables<'_> {
         }
     }
 
-    fn method(&self, pairs: &Pairs, guard: &Guard, seed: u64) -> Method {
-        let usual = IntervalMethod::for_pairs(self.study.keys.len());
+    fn method(&self, pairs: &Pairs, guard: &Guard, options: &Options) -> Method {
+        let coverage = stats::coverage(self.study.keys.len());
         let why_none = if !guard.comparable {
             Some("the runs are not comparable".to_owned())
         } else if let Some(overlap) = &pairs.overlap {
@@ -128,7 +124,7 @@ impl Tables<'_> {
             Some("all replications gave the same run, which counts once".to_owned())
         } else if pairs.n == 1 {
             Some("there is one run of each policy, and no repeat".to_owned())
-        } else if usual.is_none() {
+        } else if coverage.is_none() {
             Some(format!(
                 "too few repeats: {} pairs, five are needed",
                 pairs.n
@@ -136,26 +132,37 @@ impl Tables<'_> {
         } else {
             None
         };
-        let interval = usual.filter(|_| why_none.is_none());
-        let bootstrap = interval == Some(IntervalMethod::BcaBootstrap);
-        let contenders = self.study.variants.iter();
-        let contenders = contenders.filter(|v| v.role == Role::Contender).count();
+        let coverage = coverage.filter(|_| why_none.is_none());
+        let too_low = coverage.filter(|share| *share < ENOUGH);
+        let variants = self.study.variants.iter();
+        let competing = variants.filter(|v| v.role != Role::Bound).count();
+        let comparisons = competing * competing.saturating_sub(1) / 2 * self.primary.len();
         Method {
             level: LEVEL,
-            interval,
+            interval: coverage.map(|_| METHOD),
             why_none,
-            resamples: bootstrap.then_some(Resamples::COUNT as u64),
-            seed,
-            correction: "holm",
-            comparisons: (contenders * self.primary.len()) as u64,
+            coverage,
+            why_open: too_low.map(|share| {
+                format!(
+                    "intervals from {} pairs held the mean of skewed populations in {:.0} % of \
+                     samples; {} pairs are needed",
+                    pairs.n,
+                    100.0 * share,
+                    stats::fewest_for_a_claim()
+                )
+            }),
+            correction: "bonferroni",
+            comparisons: comparisons as u64,
+            simultaneous_level: 1.0 - (1.0 - LEVEL) / comparisons.max(1) as f64,
+            relevant: self.study.relevant(self.primary, options),
         }
     }
 
-    fn policy(&self, index: usize, mut resamples: Option<&mut Resamples>) -> Policy {
+    fn policy(&self, index: usize, method: &Method) -> Policy {
         let variant = &self.study.variants[index];
         let mut metrics: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         for figure in Figure::all() {
-            let estimate = self.estimate(index, figure, resamples.as_deref_mut());
+            let estimate = self.estimate(index, figure, method);
             let own = metrics.entry(figure.metric()).or_default();
             own.insert(figure.statistic(), estimate);
         }
@@ -173,6 +180,7 @@ impl Tables<'_> {
             missing_jobs: figures().map(|run| run.missing).sum(),
             metrics,
             load: self.load(variant, figures().filter_map(|run| run.age)),
+            unfinished: self.unfinished(index, method),
             worse_off: self.worse_off(index),
             forwarding: forwarding
                 .into_iter()
@@ -182,38 +190,87 @@ impl Tables<'_> {
         }
     }
 
-    fn estimate(
-        &self,
-        variant: usize,
+    /// A figure of each run of a variant, replication by replication.
+    fn values<'a>(
+        &'a self,
         figure: Figure,
-        resamples: Option<&mut Resamples>,
-    ) -> Estimate {
-        let value =
-            |run: &RunFigures| run_metric(run, figure.metric_index()).statistic(figure.statistic());
-        let runs = || self.replications.iter();
-        let own = runs().map(|r| value(r.runs.get(variant)?)).collect();
-        let base = runs().map(|r| value(r.beside(variant)?)).collect();
-        estimate(own, (variant > 0).then_some(base), resamples)
+        run: impl Fn(&'a Replication) -> Option<&'a RunFigures> + 'a,
+    ) -> Vec<Option<f64>> {
+        let metric = move |run| run_metric(run, figure.metric_index());
+        let runs = self.replications.iter();
+        runs.map(|one| metric(run(one)?).statistic(figure.statistic()))
+            .collect()
     }
 
-    /// Holm's correction over the contenders times the primary figures.
-    fn correct(&self, policies: &mut [Policy]) {
-        let contenders = policies.iter().enumerate();
-        let contenders = contenders.filter(|(_, p)| p.role == Role::Contender);
-        let places: Vec<(usize, Figure)> = contenders
-            .flat_map(|(index, _)| self.primary.iter().map(move |figure| (index, *figure)))
-            .collect();
-        let p = |&(index, figure): &(usize, Figure)| {
-            let estimate = policies[index].estimate(figure)?;
-            Some(estimate.paired?.interval?.p)
+    fn estimate(&self, variant: usize, figure: Figure, method: &Method) -> Estimate {
+        let competes = self.study.variants[variant].role == Role::Contender;
+        let judged = competes && self.primary.contains(&figure);
+        let level = match judged {
+            true => method.simultaneous_level,
+            false => LEVEL,
         };
-        let adjusted = holm(&places.iter().map(p).collect::<Vec<_>>());
-        for ((index, figure), p_holm) in places.into_iter().zip(adjusted) {
-            let own = policies[index].metrics.get_mut(figure.metric());
-            if let Some(estimate) = own.and_then(|own| own.get_mut(figure.statistic())) {
-                estimate.p_holm = p_holm;
-            }
+        let own = self.values(figure, |one| one.runs.get(variant));
+        let base = self.values(figure, |one| one.beside(variant));
+        let base = (variant > 0).then_some(base);
+        let mut estimate = estimate(own, base, method.interval.map(|_| level));
+        if let (true, Some(paired)) = (judged, &estimate.paired) {
+            estimate.p_corrected = method.corrected(paired);
+            estimate.judgement = method.judgement(paired, figure);
         }
+        estimate
+    }
+
+    /// Every two policies that compete.
+    fn versus(&self, method: &Method) -> Vec<Versus> {
+        let (figure, variants) = (self.primary[0], &self.study.variants);
+        let competing = variants.iter().filter(|v| v.role != Role::Bound).count();
+        let level = method.interval.map(|_| method.simultaneous_level);
+        let values = |variant: usize| self.values(figure, move |one| one.runs.get(variant));
+        let mut all = Vec::new();
+        for (one, other) in (0..competing).flat_map(|one| (0..one).map(move |other| (one, other))) {
+            let pairs = values(other).into_iter().zip(values(one));
+            let pairs: Vec<(f64, f64)> = pairs.filter_map(|(a, b)| a.zip(b)).collect();
+            let Some(paired) = Paired::of(&pairs, level) else {
+                continue;
+            };
+            let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
+            let relevant = method.relevant_to(figure);
+            all.push(Versus {
+                policy: variants[one].name.clone(),
+                against: variants[other].name.clone(),
+                p_corrected: method.corrected(&paired),
+                judgement: method.judgement(&paired, figure),
+                pairs_needed: stats::pairs_needed(
+                    &differences,
+                    relevant,
+                    method.simultaneous_level,
+                ),
+                paired,
+            });
+        }
+        all
+    }
+
+    /// Of all measured jobs, where some did not finish.
+    fn unfinished(&self, index: usize, method: &Method) -> Option<Unfinished> {
+        let runs = || self.replications.iter();
+        let variants = self.study.variants.iter().enumerate();
+        let looked_at = variants.filter(|(at, v)| *at == index || v.role != Role::Bound);
+        let mut all = looked_at.flat_map(|(at, _)| runs().filter_map(move |one| one.runs.get(at)));
+        if all.all(|run| run.survival.finished_share == Some(1.0)) {
+            return None;
+        }
+        let level = method.interval.map(|_| LEVEL);
+        let of = |figure: fn(&RunFigures) -> Option<f64>| {
+            let own = runs().map(|one| figure(one.runs.get(index)?)).collect();
+            let base = runs().map(|one| figure(one.runs.first()?)).collect();
+            estimate(own, (index > 0).then_some(base), level)
+        };
+        Some(Unfinished {
+            finished_share: of(|run| run.survival.finished_share),
+            wait_s_p50: of(|run| run.survival.wait_s_p50),
+            wait_s_p95: of(|run| run.survival.wait_s_p95),
+        })
     }
 
     /// From the summaries of the runs; null where a run has none.
@@ -350,6 +407,22 @@ impl Tables<'_> {
                 false => format!("{warning} (the same or similar in {count} of {all} runs)"),
             });
         told.collect()
+    }
+}
+
+impl Method {
+    pub(super) fn relevant_to(&self, figure: Figure) -> f64 {
+        let relevant = self.relevant.get(&figure.to_string());
+        relevant.copied().unwrap_or_default()
+    }
+
+    fn corrected(&self, paired: &Paired) -> Option<f64> {
+        Some((paired.interval?.p * self.comparisons as f64).min(1.0))
+    }
+
+    fn judgement(&self, paired: &Paired, figure: Figure) -> Option<Judgement> {
+        paired.interval?;
+        Some(paired.judge(self.relevant_to(figure)))
     }
 }
 

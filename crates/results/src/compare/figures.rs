@@ -10,9 +10,11 @@ use super::find::FoundRun;
 use super::group::Study;
 use super::parallel::try_each;
 use super::{age, starvation};
+use crate::jobs::JobState;
 use crate::rundir::{Codes, OWNERS, RunDirError};
-use crate::stats::Distribution;
+use crate::stats::{Distribution, Survival};
 use crate::threshold::{Figure, METRICS};
+use gridrig_core::time::SimTime;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What jobs are grouped by.
@@ -83,8 +85,17 @@ pub(super) struct RunFigures {
     pub(super) groups: Groups,
     pub(super) forwarding: BTreeMap<(String, String), u64>,
     pub(super) starving: Vec<Starved>,
+    pub(super) survival: RunSurvival,
     /// `None` where nothing was looked at, or nobody knows when.
     pub(super) age: Option<InformationAge>,
+}
+
+/// One run over all its measured jobs, whatever became of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RunSurvival {
+    pub(super) finished_share: Option<f64>,
+    pub(super) wait_s_p50: Option<f64>,
+    pub(super) wait_s_p95: Option<f64>,
 }
 
 /// One replication.
@@ -239,6 +250,7 @@ impl Opened<'_> {
         let exec = self.columns.codes("exec_domain")?;
         sums.by_code(groups, By::ExecDomain, &exec);
         figures.age = age::of(self.run)?;
+        figures.survival = self.survival(&wait_s)?;
         figures.forwarding = forwarding(common, &origin, &exec);
         figures.starving = starvation::find(&starvation::Rows {
             columns: &self.columns,
@@ -251,6 +263,37 @@ impl Opened<'_> {
             wait_s: &wait_s,
         })?;
         Ok(figures)
+    }
+
+    /// A job that is unfinished and has not started has waited until the end of the
+    /// run; one that was rejected or cancelled before it started never had a wait.
+    fn survival(&self, wait_s: &[f64]) -> Result<RunSurvival, RunDirError> {
+        let (submit, states) = (
+            self.columns.i64s("submit_ns")?,
+            self.columns.codes("state")?,
+        );
+        let end_ns = self.run.manifest.end_ns;
+        let (mut submitted, mut waits) = (0_u64, Vec::new());
+        for (row, submit) in submit.into_iter().enumerate() {
+            let at = u64::try_from(submit).ok();
+            let Some(at) = at.filter(|at| self.measure.covers(SimTime::from_nanos(*at))) else {
+                continue;
+            };
+            submitted += 1;
+            let state = states.names.get(usize::from(states.rows[row]));
+            if wait_s[row].is_finite() {
+                waits.push((wait_s[row], true));
+            } else if state.is_some_and(|state| state == JobState::Unfinished.name()) {
+                waits.push((end_ns.saturating_sub(at) as f64 / 1e9, false));
+            }
+        }
+        let survival = Survival::of(waits);
+        Ok(RunSurvival {
+            finished_share: (submitted > 0)
+                .then(|| count(&self.completed) as f64 / submitted as f64),
+            wait_s_p50: survival.quantile(0.5),
+            wait_s_p95: survival.quantile(0.95),
+        })
     }
 
     /// Owners of different workloads may share a number and are told apart.

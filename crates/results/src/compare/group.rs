@@ -179,6 +179,25 @@ impl<'a> Study<'a> {
         Ok(primary)
     }
 
+    /// The smallest difference of each figure that matters: what was asked for, else
+    /// what the runs declare, else a tenth of the longest broker interval for figures
+    /// in seconds, and none for others.
+    pub(super) fn relevant(&self, primary: &[Figure], options: &Options) -> BTreeMap<String, f64> {
+        let runs = || self.all_runs().map(|run| &run.manifest);
+        let interval = runs().filter_map(|manifest| manifest.grid.longest_interval());
+        let usual = interval.max().map_or(0.0, |it| it.as_secs_f64() / 10.0);
+        let one = |figure: &Figure| {
+            let name = figure.to_string();
+            let asked = options.relevant.iter().find(|(asked, _)| asked == figure);
+            let asked = asked.map(|(_, relevant)| *relevant);
+            let declared = || runs().find_map(|it| it.study.relevant.get(&name).copied());
+            let usual = if figure.unit() == "s" { usual } else { 0.0 };
+            let relevant = asked.or_else(declared).unwrap_or(usual);
+            (name, relevant)
+        };
+        primary.iter().map(one).collect()
+    }
+
     /// The bounds that the runs declare and those that were asked for.
     pub(super) fn thresholds(&self, options: &Options) -> Vec<Threshold> {
         let texts = self.all_runs().flat_map(|run| &run.manifest.study.require);

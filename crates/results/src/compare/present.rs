@@ -3,8 +3,9 @@
 mod tables;
 
 use super::document::{Comparison, Role};
-use super::text::noun;
+use super::text::{noun, number};
 use crate::plot::integer;
+pub(crate) use tables::further;
 
 /// Everything that a report shows, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,6 +85,8 @@ fn facts(document: &Comparison) -> Vec<(String, String)> {
     paired.push_str(", runs paired by workload, replication and seed");
     if pairs.n > 1 && pairs.workloads == 1 {
         paired.push_str("; all of one workload, so that nothing here is said of other workloads");
+    } else if pairs.n > 1 {
+        paired.push_str("; each counts alike, and nothing here is said of other logs or systems");
     }
     if !pairs.identical.is_empty() {
         let listed = listed(&pairs.identical);
@@ -141,22 +144,32 @@ fn bounds_text(document: &Comparison) -> Option<String> {
 
 fn interval_text(document: &Comparison) -> String {
     let method = &document.method;
-    let (Some(interval), None) = (method.interval, &method.why_none) else {
+    let (Some(interval), Some(coverage)) = (method.interval, method.coverage) else {
         let why = method.why_none.as_deref().unwrap_or("no repeats");
         return format!("none: {why}");
     };
-    let resamples = match method.resamples {
-        Some(count) => format!(" ({count} resamples, seed {})", method.seed),
-        None => String::new(),
-    };
-    let primary: Vec<String> = document.primary.iter().map(ToString::to_string).collect();
+    let relevant = method.relevant.iter().map(|(figure, least)| match *least {
+        0.0 => format!("any difference of {figure} matters"),
+        least => format!(
+            "differences of {figure} below {} do not matter",
+            number(least)
+        ),
+    });
+    let relevant: Vec<String> = relevant.collect();
     format!(
-        "95 % {}{resamples} of the paired differences to the baseline, and {} of each value by \
-         itself; p of {} corrected by Holm for {} comparisons",
-        interval.name(),
-        interval.name_alone(),
-        primary.join(", "),
-        method.comparisons
+        "95 % {interval} of each value and of the paired differences to the baseline; those of {} \
+         corrected by Bonferroni for {} comparisons, {}. Measured: {:.0} % of such intervals from \
+         {} pairs held the mean of skewed populations",
+        method
+            .relevant
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(", "),
+        method.comparisons,
+        relevant.join(", "),
+        100.0 * coverage,
+        document.pairs.n
     )
 }
 

@@ -1,184 +1,226 @@
-//! One sentence: which policy is better, by how much, and how sure that is.
+//! One sentence: which policies are best, by how much, and how sure that is.
 //! Table, Markdown, JSON and pages show this text and no other.
 
-use super::document::{Comparison, Estimate, Outcome, Policy, Role, Verdict};
-use super::text::{noun, number, p_value};
-use crate::stats::{Interval, Paired};
+use super::document::{Comparison, Estimate, Outcome, Policy, Role, Verdict, Versus};
+use super::text::{noun, number};
+use crate::stats::{Judgement, Paired};
 use crate::threshold::Figure;
 use crate::words::{self, unit};
 
-/// A claim needs a corrected p-value below this.
-const LEVEL: f64 = 0.05;
+/// So many of all jobs may be left out before the sentence says so.
+const FEW_LEFT_OUT: f64 = 0.01;
 
-/// A contender with all that a verdict needs.
-#[derive(Clone, Copy)]
-struct Entry<'a> {
-    policy: &'a Policy,
-    estimate: &'a Estimate,
-    paired: &'a Paired,
-}
-
-impl Entry<'_> {
-    fn claims(&self) -> bool {
-        self.estimate.p_holm.is_some_and(|p| p < LEVEL)
-    }
-
-    fn is_better(&self) -> bool {
-        self.claims() && self.paired.difference < 0.0
-    }
-
-    fn is_worse(&self) -> bool {
-        self.claims() && self.paired.difference > 0.0
-    }
-}
-
-/// The verdict on the first primary figure.
-pub(super) fn of(document: &Comparison) -> Verdict {
+/// The verdict on the first primary figure, by every two policies that compete.
+pub(super) fn of(document: &Comparison, pairs: Vec<Versus>) -> Verdict {
     let Some(&figure) = document.primary.first() else {
         return Verdict::default();
     };
-    let policies = document.policies.iter();
-    let contenders = policies.filter(|p| p.role == Role::Contender);
-    let entries: Vec<Entry<'_>> = contenders
-        .filter_map(|policy| {
-            let estimate = policy.estimate(figure)?;
-            let paired = estimate.paired.as_ref()?;
-            Some(Entry {
-                policy,
-                estimate,
-                paired,
-            })
-        })
-        .collect();
-    let outcome = outcome(document, &entries);
-    let shown = shown(&entries, outcome);
+    let best = best(document, &pairs);
+    let outcome = outcome(document, &best, &pairs);
     let mut verdict = Verdict {
         outcome,
+        winner: best.first().filter(|_| outcome == Outcome::Winner).cloned(),
         baseline: document.baseline.clone(),
         figure: figure.to_string(),
+        relevant: document.method.relevant_to(figure),
         n: document.pairs.n,
+        best,
         ..Verdict::default()
     };
-    let Some(entry) = shown else {
+    let contenders = document.policies.iter();
+    let contenders = contenders.filter(|p| p.role == Role::Contender);
+    let with_pairs = contenders.filter_map(|policy| {
+        let estimate = policy.estimate(figure)?;
+        Some((policy, estimate, estimate.paired.as_ref()?))
+    });
+    let closest = with_pairs.min_by(|a, b| a.2.difference.total_cmp(&b.2.difference));
+    let Some((policy, estimate, paired)) = closest else {
         verdict.text = format!(
             "No verdict: no replication has a {} under every policy.",
             words::figure(figure)
         );
         return verdict;
     };
-    verdict.fill(document, figure, entry);
-    verdict.others = others(&entries, entry, outcome, &document.baseline);
-    verdict.text = sentence(document, figure, &verdict, entry.paired.interval);
+    verdict.fill(document, figure, policy, estimate, paired);
+    verdict.against = against(document, policy, paired.difference);
+    verdict.pairs = pairs;
+    verdict.text = sentence(document, figure, &verdict);
     verdict
 }
 
-fn outcome(document: &Comparison, entries: &[Entry<'_>]) -> Outcome {
+/// The policies that compete and that no other is better than.
+fn best(document: &Comparison, pairs: &[Versus]) -> Vec<String> {
+    if document.method.interval.is_none() {
+        return Vec::new();
+    }
+    let beaten = |name: &str| {
+        pairs.iter().any(|pair| match pair.judgement {
+            Some(Judgement::Better) => pair.against == name,
+            Some(Judgement::Worse) => pair.policy == name,
+            _ => false,
+        })
+    };
+    let competing = document.policies.iter().filter(|p| p.role != Role::Bound);
+    let names = competing.map(|policy| policy.name.clone());
+    names.filter(|name| !beaten(name)).collect()
+}
+
+fn outcome(document: &Comparison, best: &[String], pairs: &[Versus]) -> Outcome {
+    let competing = document.policies.iter().filter(|p| p.role != Role::Bound);
+    let all = competing.count();
+    let equivalent = |pair: &Versus| pair.judgement == Some(Judgement::Equivalent);
     if !document.guard.comparable {
         Outcome::NotComparable
     } else if document.pairs.overlap.is_some() && document.pairs.n > 1 {
         Outcome::Descriptive
     } else if document.method.interval.is_none() {
         Outcome::TooFewRepeats
-    } else if entries.iter().any(Entry::is_better) {
+    } else if best.len() == 1 && all > 1 {
         Outcome::Winner
-    } else if !entries.is_empty() && entries.iter().all(Entry::is_worse) {
-        Outcome::BaselineWins
+    } else if best.len() < all {
+        Outcome::Several
+    } else if !pairs.is_empty() && pairs.iter().all(equivalent) {
+        Outcome::Equivalent
     } else {
-        Outcome::None
+        Outcome::Open
     }
-}
-
-/// The winner where one is; else the best figure, or against a winning
-/// baseline the closest one, which is the same.
-fn shown<'a>(entries: &[Entry<'a>], outcome: Outcome) -> Option<Entry<'a>> {
-    let may = entries
-        .iter()
-        .filter(|entry| outcome != Outcome::Winner || entry.is_better());
-    may.copied()
-        .min_by(|a, b| a.paired.difference.total_cmp(&b.paired.difference))
 }
 
 impl Verdict {
-    fn fill(&mut self, document: &Comparison, figure: Figure, entry: Entry<'_>) {
-        let name = entry.policy.name.clone();
-        self.winner = match self.outcome {
-            Outcome::Winner => Some(name.clone()),
-            Outcome::BaselineWins => Some(document.baseline.clone()),
-            _ => None,
-        };
-        self.policy = Some(name);
-        self.value = entry.estimate.value;
+    fn fill(
+        &mut self,
+        document: &Comparison,
+        figure: Figure,
+        policy: &Policy,
+        estimate: &Estimate,
+        paired: &Paired,
+    ) {
+        self.policy = Some(policy.name.clone());
+        self.judgement = estimate.judgement;
+        self.value = estimate.value;
         let baseline = document.policies.first().and_then(|p| p.estimate(figure));
         self.baseline_value = baseline.and_then(|estimate| estimate.value);
-        self.difference = Some(entry.paired.difference);
-        self.ratio = entry.paired.ratio;
-        self.low = entry.paired.interval.map(|interval| interval.low);
-        self.high = entry.paired.interval.map(|interval| interval.high);
-        self.p_holm = entry.estimate.p_holm;
-        self.n = entry.paired.n;
-        self.disagree = entry.paired.disagree;
-        self.tied = entry.paired.tied;
+        self.difference = Some(paired.difference);
+        self.ratio = paired.ratio;
+        self.low = paired.interval.map(|interval| interval.low);
+        self.high = paired.interval.map(|interval| interval.high);
+        self.p_corrected = estimate.p_corrected;
+        self.n = paired.n;
+        self.disagree = paired.disagree;
+        self.tied = paired.tied;
     }
 }
 
-/// What the claims about the other policies are.
-fn others(
-    entries: &[Entry<'_>],
-    shown: Entry<'_>,
-    outcome: Outcome,
-    baseline: &str,
-) -> Vec<String> {
-    if !matches!(outcome, Outcome::Winner | Outcome::None) {
-        return Vec::new();
-    }
-    let rest = entries
-        .iter()
-        .filter(|e| e.policy.name != shown.policy.name);
-    let rest: Vec<&Entry<'_>> = rest.collect();
-    let names = |which: &dyn Fn(&Entry<'_>) -> bool| {
-        let names = rest.iter().filter(|entry| which(entry));
-        names
-            .map(|entry| entry.policy.name.as_str())
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let kinds = [
-        (
-            names(&|e| e.is_better()),
-            format!(
-                "also better than {baseline}, but not compared with {}",
-                shown.policy.name
-            ),
-        ),
-        (
-            names(&|e| !e.claims()),
-            format!("not told apart from {baseline}"),
-        ),
-        (names(&|e| e.is_worse()), format!("worse than {baseline}")),
-    ];
-    let told = kinds.into_iter().filter(|(names, _)| !names.is_empty());
-    told.map(|(names, what)| format!("{what}: {names}"))
-        .collect()
+/// Figures that go the other way than the first primary one: the other primary
+/// ones, and the other statistics of the same metric.
+fn against(document: &Comparison, policy: &Policy, difference: f64) -> Vec<String> {
+    let first = document.primary[0];
+    let usual = document.method.relevant_to(first);
+    let looked_at = Figure::all().filter(|figure| {
+        *figure != first && (figure.metric() == first.metric() || document.primary.contains(figure))
+    });
+    let told = looked_at.filter_map(|figure| {
+        let by = policy.estimate(figure)?.paired?.difference;
+        let primary = document.primary.contains(&figure);
+        let relevant = match primary {
+            true => document.method.relevant_to(figure),
+            false => usual,
+        };
+        let other_way = by * difference < 0.0 && by.abs() > relevant;
+        other_way.then(|| {
+            let word = if by < 0.0 { "lower" } else { "higher" };
+            let (what, by) = (words::figure(figure), number(by.abs()));
+            format!("its {what} is {by}{} {word}", unit(figure))
+        })
+    });
+    told.collect()
 }
 
-fn sentence(
-    document: &Comparison,
-    figure: Figure,
-    verdict: &Verdict,
-    interval: Option<Interval>,
-) -> String {
+fn sentence(document: &Comparison, figure: Figure, verdict: &Verdict) -> String {
+    let mut text = format!(
+        "{} {} {}",
+        head(document, verdict),
+        words::figure(figure),
+        difference(figure, verdict)
+    );
+    let over = noun(&document.pairs.over, verdict.n);
+    if let (Some(low), Some(high)) = (verdict.low, verdict.high) {
+        let unit = unit(figure);
+        let simultaneous = match document.method.comparisons {
+            0 | 1 => String::new(),
+            n => format!(", one of {n} simultaneous ones"),
+        };
+        text.push_str(&format!(
+            ", 95 % interval {} to {}{unit} (n = {} {over}{simultaneous})",
+            number(low),
+            number(high),
+            verdict.n,
+        ));
+        if verdict.relevant > 0.0 {
+            let least = number(verdict.relevant);
+            text.push_str(&format!("; differences below {least}{unit} do not matter"));
+        }
+    } else if verdict.n > 1 {
+        text.push_str(&format!(" (n = {} {over}, no interval)", verdict.n));
+    }
+    text.push_str(&signs(document, verdict));
+    for against in &verdict.against {
+        text.push_str(&format!("; but {against}"));
+    }
+    let measured = &document.measured;
+    let some = measured.left_out as f64 / (measured.jobs + measured.left_out).max(1) as f64;
+    if some > FEW_LEFT_OUT {
+        text.push_str(&format!(
+            "; {:.0} % of the jobs finished under some policies only and are left out, see the \
+             finished shares",
+            100.0 * some
+        ));
+    }
+    text.push('.');
+    text
+}
+
+/// What was found, before the difference of the shown policy to the baseline.
+fn head(document: &Comparison, verdict: &Verdict) -> String {
     let policy = verdict.policy.as_deref().unwrap_or_default();
     let baseline = &verdict.baseline;
-    let head = match verdict.outcome {
-        Outcome::Winner => format!("{policy} wins against {baseline}: its"),
-        Outcome::BaselineWins => {
-            format!("{baseline} wins: even with {policy}, the closest to it, the")
+    let competing = document.policies.iter().filter(|p| p.role != Role::Bound);
+    let all = competing.count();
+    let two = all == 2;
+    let method = &document.method;
+    match verdict.outcome {
+        Outcome::Winner => {
+            let winner = verdict.winner.as_deref().unwrap_or_default();
+            let than = if winner == policy { baseline } else { policy };
+            let found = match two {
+                true => format!("{winner} is better than {than}"),
+                false => format!("{winner} is the best of {all} policies"),
+            };
+            match (winner == policy, winner == *baseline) {
+                (true, _) => format!("{found}: its"),
+                (_, true) => format!("{found}: with {policy}, the closest to it, the"),
+                _ => format!("{found}; with {policy} the"),
+            }
         }
-        Outcome::None => {
-            format!("No policy wins against {baseline}: with {policy}, the best of the others, the")
+        Outcome::Several => format!(
+            "The best of {all} policies are not told apart: {}; with {policy} the",
+            verdict.best.join(", ")
+        ),
+        Outcome::Equivalent if two => {
+            format!("{policy} and {baseline} are equivalent: with {policy} the")
+        }
+        Outcome::Equivalent => format!("All {all} policies are equivalent: with {policy} the"),
+        Outcome::Open => {
+            let why = method.why_open.as_ref();
+            let why = why.map_or(String::new(), |why| format!(" ({why})"));
+            let which = match two {
+                true => format!("Open whether {policy} is better than {baseline}"),
+                false => "Open which policy is better".to_owned(),
+            };
+            format!("{which}{why}: with {policy} the")
         }
         Outcome::TooFewRepeats => {
-            let why = document.method.why_none.as_deref().unwrap_or_default();
+            let why = method.why_none.as_deref().unwrap_or_default();
             format!("No verdict ({why}): with {policy} the")
         }
         Outcome::Descriptive => {
@@ -188,45 +230,6 @@ fn sentence(
         Outcome::NotComparable => {
             format!("Not comparable, see below; as they are, with {policy} the")
         }
-    };
-    let mut text = format!(
-        "{head} {} {}",
-        words::figure(figure),
-        difference(figure, verdict)
-    );
-    if let Some(interval) = interval {
-        let method = document.method.interval.map_or("", |method| method.name());
-        text.push_str(&format!(
-            ", 95 % interval {} to {}{} ({method}, n = {} {}, p {})",
-            number(interval.low),
-            number(interval.high),
-            unit(figure),
-            verdict.n,
-            noun(&document.pairs.over, verdict.n),
-            p_text(verdict.p_holm)
-        ));
-    } else {
-        let over = noun(&document.pairs.over, verdict.n);
-        match verdict.n {
-            1 => {}
-            n => text.push_str(&format!(" (n = {n} {over}, no interval)")),
-        }
-    }
-    text.push_str(&signs(document, verdict));
-    for other in &verdict.others {
-        text.push_str("; ");
-        text.push_str(other);
-    }
-    text.push('.');
-    text
-}
-
-/// `= 0.049 after Holm` or `< 0.001 after Holm`.
-fn p_text(p: Option<f64>) -> String {
-    let text = p_value(p);
-    match text.strip_prefix('<') {
-        Some(bound) => format!("< {bound} after Holm"),
-        None => format!("= {text} after Holm"),
     }
 }
 
@@ -242,17 +245,14 @@ fn difference(figure: Figure, verdict: &Verdict) -> String {
     let ratio = verdict
         .ratio
         .map_or(String::new(), |r| format!(", ratio {}", number(r)));
-    let against = match verdict.outcome {
-        Outcome::Winner | Outcome::None => String::new(),
-        _ => format!(" than with {}", verdict.baseline),
-    };
     if by == 0.0 {
         return format!("is the same ({values})");
     }
     let word = if by < 0.0 { "lower" } else { "higher" };
     format!(
-        "is {}{unit} {word}{against} ({values}{ratio})",
-        number(by.abs())
+        "is {}{unit} {word} than with {} ({values}{ratio})",
+        number(by.abs()),
+        verdict.baseline
     )
 }
 

@@ -155,8 +155,8 @@ fn page_again(material: &Material, options: &Options) -> String {
     if compare.users != 10 {
         option("users", &compare.users.to_string());
     }
-    if compare.seed != 1 {
-        option("seed", &compare.seed.to_string());
+    for (figure, least) in &compare.relevant {
+        option("relevant", &format!("{figure}={least}"));
     }
     let skip = if compare.skip_damaged {
         " --skip-damaged"

@@ -22,9 +22,10 @@ pub(super) fn open(page: &mut Page, material: &Material) {
         return;
     };
     let (badge, word) = match comparison.verdict.outcome {
-        Outcome::Winner => (Verdict::Pass, "\u{2713} Winner"),
-        Outcome::BaselineWins => (Verdict::Pass, "\u{2713} Baseline wins"),
-        Outcome::None => (Verdict::Info, "No winner"),
+        Outcome::Winner => (Verdict::Pass, "\u{2713} Better"),
+        Outcome::Several => (Verdict::Pass, "\u{2713} Several are best"),
+        Outcome::Equivalent => (Verdict::Pass, "\u{2713} Equivalent"),
+        Outcome::Open => (Verdict::Info, "Open"),
         Outcome::TooFewRepeats => (Verdict::Warning, "Too few repeats"),
         Outcome::Descriptive => (Verdict::Warning, "Descriptive only"),
         Outcome::NotComparable => (Verdict::Fail, "\u{2717} Not comparable"),
@@ -56,9 +57,10 @@ pub(super) fn policies(page: &mut Page, comparison: &Comparison) {
     page.paragraph(
         "Less is better. Every figure is the mean over the replications of that statistic of a \
          run, and differences are to the baseline, pair by pair, which is why they can be sure where the \
-         intervals of two values overlap. Where the interval of a difference crosses 0, it \
-         may be chance; p is corrected for how many comparisons were made (Holm), and only the \
-         primary figures of policies that compete have one.",
+         intervals of two values overlap. Better and worse: the whole interval of the \
+         difference lies beyond the smallest difference that matters; equivalent: within it. Only \
+         primary figures of policies that compete are judged, their intervals and p corrected for \
+         how many comparisons were made.",
     );
     let mut metrics: Vec<&str> = Vec::new();
     for figure in &comparison.primary {
@@ -69,6 +71,16 @@ pub(super) fn policies(page: &mut Page, comparison: &Comparison) {
     for metric in metrics {
         page.table(&table(comparison, metric));
         page.paragraph(meaning(metric));
+    }
+    for further in compare::further(comparison) {
+        let mut table = Table::new(further.header).caption(further.title);
+        for row in further.rows {
+            table.push(row.into_iter().map(Cell::Text));
+        }
+        page.table(&table);
+        if let Some(note) = &further.note {
+            page.paragraph(note);
+        }
     }
     if comparison.policies.iter().any(|p| p.role == Role::Bound) {
         page.paragraph(
@@ -125,7 +137,7 @@ fn meaning(metric: &str) -> &'static str {
 fn table(comparison: &Comparison, metric: &str) -> Table {
     let unit = words::unit_of(metric);
     let one = words::noun(&comparison.pairs.over);
-    let mut table = Table::new("statistic | policy | value | 95 % interval | difference | its 95 % interval | ratio | p (Holm) | other sign | n".split(" | "))
+    let mut table = Table::new("statistic | policy | value | 95 % interval | difference | its 95 % interval | ratio | verdict | p | other sign | n".split(" | "))
     .caption(format!(
         "{}{unit}; n: {one}s; other sign: {one}s whose difference has another sign than the mean",
         words::metric(metric)
@@ -164,7 +176,8 @@ fn row(statistic: String, policy: &Policy, estimate: &Estimate, n: u64) -> Vec<C
     ];
     let Some(paired) = &estimate.paired else {
         let empty = || Cell::Number(String::new());
-        cells.extend([empty(), empty(), empty(), empty(), empty(), Cell::from(n)]);
+        cells.extend(std::iter::repeat_with(empty).take(6));
+        cells.push(Cell::from(n));
         return cells;
     };
     let interval = paired.interval.map_or(Cell::Missing, |interval| {
@@ -174,10 +187,8 @@ fn row(statistic: String, policy: &Policy, estimate: &Estimate, n: u64) -> Vec<C
             signed(interval.high)
         ))
     });
-    let p = match estimate.p_holm {
-        None => Cell::Number(String::new()),
-        Some(p) => Cell::Number(words::p_value(p)),
-    };
+    let p = estimate.p_corrected.map_or(String::new(), words::p_value);
+    let verdict: &str = estimate.judgement.map_or("", Into::into);
     let sign = match paired.tied {
         0 => paired.disagree.to_string(),
         tied => format!("{}, {tied} tied", paired.disagree),
@@ -188,7 +199,8 @@ fn row(statistic: String, policy: &Policy, estimate: &Estimate, n: u64) -> Vec<C
         paired
             .ratio
             .map_or(Cell::Missing, |r| Cell::Number(short(r))),
-        p,
+        Cell::Text(verdict.to_owned()),
+        Cell::Number(p),
         Cell::Number(sign),
         Cell::from(paired.n),
     ]);

@@ -71,6 +71,9 @@ pub struct StudyDoc {
     pub primary: Vec<String>,
     /// Bounds that the run has to keep, such as `delay_s.p95 < 60`.
     pub require: Vec<String>,
+    /// The smallest differences that matter, by figure; absent where nobody said.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub relevant: BTreeMap<String, f64>,
     /// Whether its scenario makes the bounds too: `local-only`,
     /// `full-information` and a pooled cluster.
     pub bounds: bool,

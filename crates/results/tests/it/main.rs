@@ -14,6 +14,7 @@ mod catalogue;
 mod cluster_runs;
 mod compare_guard;
 mod compare_study;
+mod compare_verdict;
 mod comparing;
 mod coverage;
 mod events_writer;

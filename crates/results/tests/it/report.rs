@@ -34,16 +34,16 @@ fn sections(html: &str) -> Vec<&str> {
 
 #[test]
 fn the_page_opens_with_the_sentence_of_the_comparison() {
-    let study = Study::of(&[TWO[0], TWO[1], "queue-length"], 6, usual);
+    let study = Study::of(&[TWO[0], TWO[1], "queue-length"], 12, usual);
     let comparison = study.compare();
     let found = page(&study);
     assert_eq!(found.verdict.as_ref(), Some(&comparison.verdict));
     assert_eq!(comparison.verdict.outcome, Outcome::Winner);
-    assert_eq!(found.runs, 18);
+    assert_eq!(found.runs, 36);
     let opening = found.html.split("<h2").next().unwrap();
     let sentence = escaped(&comparison.verdict.text);
     assert!(
-        opening.contains(&format!("<b>\u{2713} Winner</b>{sentence}</p>")),
+        opening.contains(&format!("<b>\u{2713} Better</b>{sentence}</p>")),
         "{opening}"
     );
     assert_eq!(
@@ -193,7 +193,7 @@ fn runs_of_different_traces_stand_side_by_side_without_a_winner() {
         opening.contains("<b>Warning</b>Not comparable"),
         "{opening}"
     );
-    assert!(!found.html.contains("Winner</b>"));
+    assert!(!found.html.contains("Better</b>"));
     for name in TWO {
         assert!(
             found

@@ -2,52 +2,42 @@
 
 use crate::need;
 use gridrig_core::rng;
-use gridrig_results::stats::{Distribution, Paired, Range, Resamples, cv, gini, holm};
+use gridrig_results::stats::{Distribution, Interval, Survival, cv, gini};
 use rand::RngExt;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What scipy says of the same pairs. The BCa interval is computed by scipy
-/// from our resamples, so that only the formula is compared; and once from its
-/// own, so that ours are known to be drawn well.
+/// What scipy says of the same values: t, and t through Hall's transformation, whose
+/// inverse is searched for instead of written down; and of waits that were cut off.
 const SCRIPT: &str = r#"
-import json, sys, types
+import json, sys
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 
-def bca(values, means, level):
-    given = types.SimpleNamespace(bootstrap_distribution=np.asarray(means))
-    got = stats.bootstrap((values,), np.mean, n_resamples=0, vectorized=True, axis=-1,
-                          confidence_level=level, method="BCa", bootstrap_result=given)
-    return got.confidence_interval
+def interval(values, level):
+    n, skew = len(values), stats.skew(values, bias=False)
+    error, k = stats.sem(values), skew / np.sqrt(n)
+    bent = lambda t: t + k / 3 * t**2 + k**2 / 27 * t**3 + k / 6
+    t = stats.t(n - 1)
+    plain = t.interval(1 - 0.75 * (1 - level))
+    ends = [optimize.brentq(lambda x: bent(x) - q, -1e4, 1e4, xtol=1e-14) for q in plain]
+    mean = np.mean(values)
+    p = lambda t_: min(1.0, 2 * t.sf(abs(t_)) / 0.75)
+    return [mean - error * max(ends[1], plain[1]), mean - error * min(ends[0], plain[0]),
+            max(p(mean / error), p(bent(mean / error)))]
 
-answers = []
-for case in json.load(sys.stdin):
-    base, other = np.array(case["base"]), np.array(case["other"])
-    test = stats.ttest_rel(other, base)
-    interval = test.confidence_interval(0.95)
-    answer = {"t": [interval.low, interval.high, test.pvalue]}
-    values = other - base
-    if case["means"]:
-        own = bca(values, case["means"], 0.95)
-        free = stats.bootstrap((values,), np.mean, n_resamples=9999, method="BCa",
-                               rng=np.random.default_rng(7)).confidence_interval
-        # The interval at 1 - p ends at zero, to within one resample.
-        at_p = bca(values, case["means"], 1 - case["p"])
-        gap = np.diff(np.sort(case["means"])).max()
-        answer["bca"] = [own.low, own.high]
-        answer["free"] = [free.low, free.high]
-        answer["zero"] = [min(abs(at_p.low), abs(at_p.high)), gap]
-    # And the interval of the mean of one side by itself.
-    alone = stats.ttest_1samp(other, 0).confidence_interval(0.95)
-    answer["alone"] = [alone.low, alone.high]
-    if case["own"]:
-        own = bca(other, case["own"], 0.95)
-        answer["alone"] = [own.low, own.high]
-    answers.append(answer)
-json.dump(answers, sys.stdout)
+def survival(case):
+    over = [t for t, o in case if o]
+    cut = [t for t, o in case if not o]
+    sf = stats.ecdf(stats.CensoredData(uncensored=over, right=cut)).sf
+    kept = [(q, p) for q, p in zip(sf.quantiles, sf.probabilities) if q in set(over)]
+    return [list(step) for step in kept]
+
+asked = json.load(sys.stdin)
+json.dump({"intervals": [interval(np.array(c["values"]), c["level"]) for c in asked["intervals"]],
+           "survival": [survival(c) for c in asked["survival"]]}, sys.stdout)
 "#;
 
 fn ask(python: &Path, script: &str, cases: &Value) -> Value {
@@ -65,82 +55,78 @@ fn ask(python: &Path, script: &str, cases: &Value) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Pairs with skewed differences: most windows alike, some with a burst.
-fn pairs(n: usize, shift: f64) -> Vec<(f64, f64)> {
+/// Skewed differences: most windows alike, some with a burst.
+fn differences(n: usize, shift: f64) -> Vec<f64> {
     let mut stream = rng::stream(n as u64, "pairs");
-    let pair = |_| {
-        let base = stream.random_range(2.0..40.0);
+    let one = |_| {
         let burst = stream.random_range(0.0_f64..1.0).powi(6) * 30.0;
-        (base, base + shift - burst + stream.random_range(-1.0..1.0))
+        shift - burst + stream.random_range(-1.0..1.0)
     };
-    (0..n).map(pair).collect()
+    (0..n).map(one).collect()
 }
 
 #[test]
-fn intervals_and_p_values_are_those_of_scipy() {
-    let Some(python) = need::python("intervals_and_p_values_are_those_of_scipy") else {
+fn intervals_p_values_and_survival_are_those_of_scipy() {
+    let Some(python) = need::python("intervals_p_values_and_survival_are_those_of_scipy") else {
         return;
     };
-    let sizes = [5, 6, 11, 19, 20, 24, 40];
-    let samples: Vec<Vec<(f64, f64)>> = sizes.map(|n| pairs(n, 3.0)).into();
-    let mut ours = Vec::new();
-    let mut alone = Vec::new();
     let mut cases = Vec::new();
-    for sample in &samples {
-        let mut resamples = Resamples::new(1);
-        let paired = Paired::of(sample, Some(&mut resamples)).unwrap();
-        let interval = paired.interval.unwrap();
-        let differences: Vec<f64> = sample.iter().map(|(a, b)| b - a).collect();
-        let bootstrap = sample.len() >= 20;
-        let means = bootstrap.then(|| resamples.means(&differences));
-        let (base, other): (Vec<f64>, Vec<f64>) = sample.iter().copied().unzip();
-        let own = bootstrap.then(|| resamples.means(&other));
-        alone.push(Range::of_mean(&other, &mut resamples).unwrap());
-        cases.push(json!({
-            "base": base, "other": other, "means": means.unwrap_or_default(), "p": interval.p,
-            "own": own.unwrap_or_default(),
-        }));
-        ours.push(interval);
-    }
-    let answers = ask(&python, SCRIPT, &Value::Array(cases));
-    let mut bootstraps = 0;
-    let ours = ours.iter().zip(&alone);
-    for ((sample, (interval, range)), answer) in
-        samples.iter().zip(ours).zip(answers.as_array().unwrap())
-    {
-        let n = sample.len();
-        let of = |name: &str, index: usize| answer[name][index].as_f64().unwrap();
-        let close = |got: f64, expected: f64, tolerance: f64| {
-            let error = (got - expected).abs();
-            assert!(
-                error <= tolerance * expected.abs().max(1.0),
-                "n = {n}: {got}, {expected}"
-            );
-        };
-        close(range.low, of("alone", 0), 1e-9);
-        close(range.high, of("alone", 1), 1e-9);
-        if n < 20 {
-            close(interval.low, of("t", 0), 1e-9);
-            close(interval.high, of("t", 1), 1e-9);
-            close(interval.p, of("t", 2), 1e-9);
-            continue;
+    for n in [5, 6, 11, 20, 47] {
+        for level in [0.95, 1.0 - 0.05 / 6.0] {
+            cases.push((differences(n, 3.0), level));
         }
-        bootstraps += 1;
-        close(interval.low, of("bca", 0), 1e-9);
-        close(interval.high, of("bca", 1), 1e-9);
-        // Two sets of 9,999 resamples: their ends differ by a few hundredths
-        // of the interval's length.
-        let length = interval.high - interval.low;
-        close(interval.low, of("free", 0), 0.06 * length);
-        close(interval.high, of("free", 1), 0.06 * length);
-        assert!(of("zero", 0) <= of("zero", 1), "n = {n}: {answer}");
     }
-    assert_eq!(bootstraps, 3);
+    let mut stream = rng::stream(1, "survival");
+    let mut waits = |n: usize| -> Vec<(f64, bool)> {
+        let mut one = || {
+            (
+                stream.random_range(0..40_u32),
+                stream.random_range(0..3_u32) > 0,
+            )
+        };
+        (0..n)
+            .map(|_| one())
+            .map(|(time, over)| (f64::from(time), over))
+            .collect()
+    };
+    let survivals = [waits(7), waits(60), waits(300)];
+    let asked = json!({
+        "intervals": cases.iter().map(|(values, level)| json!({"values": values, "level": level}))
+            .collect::<Vec<_>>(),
+        "survival": survivals,
+    });
+    let answers = ask(&python, SCRIPT, &asked);
+    let close = |what: &str, got: f64, expected: &Value| {
+        let expected = expected.as_f64().unwrap();
+        let error = (got - expected).abs();
+        assert!(
+            error <= 1e-8 * expected.abs().max(1.0),
+            "{what}: {got}, {expected}"
+        );
+    };
+    for ((values, level), answer) in cases.iter().zip(answers["intervals"].as_array().unwrap()) {
+        let Interval { low, high, p } = Interval::of_mean(values, *level).unwrap();
+        let what = format!("{} values at {level}", values.len());
+        [low, high, p]
+            .iter()
+            .zip(0..)
+            .for_each(|(got, at)| close(&what, *got, &answer[at]));
+    }
+    for (times, answer) in survivals
+        .into_iter()
+        .zip(answers["survival"].as_array().unwrap())
+    {
+        let steps = Survival::of(times).steps;
+        assert_eq!(steps.len(), answer.as_array().unwrap().len());
+        for ((time, share), answer) in steps.iter().zip(answer.as_array().unwrap()) {
+            close("time", *time, &answer[0]);
+            close("share", *share, &answer[1]);
+        }
+    }
 }
 
 /// Each figure from the definition, by other means than ours: quantiles of type
-/// 7 are scipy's `alphap = betap = 1`, the Gini coefficient goes over all pairs,
-/// and Holm's correction takes the largest product up to each rank.
+/// 7 are scipy's `alphap = betap = 1`, and the Gini coefficient goes over all pairs.
 const FIGURES: &str = r#"
 import json, sys
 import numpy as np
@@ -148,12 +134,6 @@ from scipy import stats
 
 def gini(values):
     return np.abs(np.subtract.outer(values, values)).mean() / (2 * values.mean())
-
-def holm(p):
-    m = len(p)
-    rank = {i: r for r, i in enumerate(sorted(range(m), key=lambda i: (p[i], i)))}
-    up_to = lambda i: [(m - rank[j]) * p[j] for j in range(m) if rank[j] <= rank[i]]
-    return [min(1.0, max(up_to(i))) for i in range(m)]
 
 asked = json.load(sys.stdin)
 answers = []
@@ -170,14 +150,12 @@ for sample in asked["samples"]:
         "mean_trimmed": np.sort(values)[:n - n // 100].mean(),
         "cv of clusters": stats.variation(values, ddof=0), "gini": gini(values),
     })
-json.dump({"figures": answers, "holm": [holm(p) for p in asked["p"]]}, sys.stdout)
+json.dump({"figures": answers}, sys.stdout)
 "#;
 
 #[test]
-fn distributions_imbalance_and_holms_correction_are_those_of_scipy() {
-    let Some(python) =
-        need::python("distributions_imbalance_and_holms_correction_are_those_of_scipy")
-    else {
+fn distributions_and_imbalance_are_those_of_scipy() {
+    let Some(python) = need::python("distributions_and_imbalance_are_those_of_scipy") else {
         return;
     };
     let mut stream = rng::stream(1, "figures");
@@ -187,12 +165,7 @@ fn distributions_imbalance_and_holms_correction_are_those_of_scipy() {
         (0..n).map(|_| (value() * 4.0).round() / 4.0).collect()
     };
     let samples: Vec<Vec<f64>> = [2, 3, 10, 99, 101, 4_321].map(&mut sample).into();
-    let p_values: Vec<Vec<f64>> = vec![
-        vec![0.03],
-        vec![0.04, 0.01, 0.03, 0.02],
-        vec![0.2, 0.01, 0.01, 0.9, 0.04, 0.012],
-    ];
-    let asked = json!({ "samples": samples, "p": p_values });
+    let asked = json!({ "samples": samples });
     let answers = ask(&python, FIGURES, &asked);
     let close = |what: &str, got: f64, expected: f64| {
         let error = (got - expected).abs();
@@ -212,13 +185,6 @@ fn distributions_imbalance_and_holms_correction_are_those_of_scipy() {
             };
             let what = format!("{name} of {} values", values.len());
             close(&what, got.unwrap(), expected.as_f64().unwrap());
-        }
-    }
-    for (index, values) in p_values.iter().enumerate() {
-        let given: Vec<Option<f64>> = values.iter().copied().map(Some).collect();
-        for (position, got) in holm(&given).into_iter().enumerate() {
-            let expected = answers["holm"][index][position].as_f64().unwrap();
-            close("Holm", got.unwrap(), expected);
         }
     }
 }

@@ -67,7 +67,7 @@ fn options(pairs: &Pairs) -> Result<Options, Problem> {
         users: pairs
             .number("users", "a number of users")?
             .unwrap_or(plain.users),
-        seed: pairs.number("seed", "a seed")?.unwrap_or(plain.seed),
+        relevant: parsed(pairs, "relevant", crate::cli::relevant)?,
         skip_damaged: pairs.flag("skip_damaged"),
         anyway: pairs.flag("anyway"),
     })
@@ -91,7 +91,7 @@ impl Asked {
             "primary",
             "require",
             "users",
-            "seed",
+            "relevant",
             "skip_damaged",
         ] {
             let mut values = pairs.all(name);

@@ -45,7 +45,11 @@ fn runs_that_cannot_be_compared_are_a_problem_with_a_code() {
     let rig = rig();
     for (target, status, code) in [
         ("/api/compare", 400, "bad-request"),
-        ("/api/compare?run=s-1&seed=x", 400, "bad-request"),
+        (
+            "/api/compare?run=s-1&relevant=delay_s.mean%3D0",
+            400,
+            "bad-request",
+        ),
         ("/api/compare?run=s-1&primary=speed", 400, "bad-request"),
         ("/api/compare?run=nowhere", 404, "no-such-run"),
         ("/api/compare?run=../runs/s-1", 404, "no-such-run"),

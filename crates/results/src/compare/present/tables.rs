@@ -4,9 +4,14 @@ use super::Table;
 use crate::compare::document::{Breakdown, Comparison, Estimate, Policy, Role};
 use crate::compare::text::{maybe, number, p_value, percent, signed};
 use crate::regret::Regret;
+use crate::stats::Judgement;
 use crate::text::{cells, columns};
 use crate::threshold::{Figure, METRICS};
 use crate::words;
+
+/// What intervals of figures that nobody declared can say.
+const UNCORRECTED: &str =
+    "Intervals are not corrected for their number: of twenty, one misses by chance.";
 
 /// All that there is something to show in, in order.
 pub(super) fn all(document: &Comparison) -> Vec<Table> {
@@ -14,6 +19,7 @@ pub(super) fn all(document: &Comparison) -> Vec<Table> {
     let mut tables: Vec<Table> = primary
         .map(|figure| primary_table(document, *figure))
         .collect();
+    tables.extend(further(document));
     tables.extend(thresholds_table(document));
     tables.push(metrics_table(document));
     tables.push(load_table(document));
@@ -28,6 +34,12 @@ pub(super) fn all(document: &Comparison) -> Vec<Table> {
     tables
 }
 
+/// Those that pages show as they are.
+pub(crate) fn further(document: &Comparison) -> impl Iterator<Item = Table> {
+    let tables = [pairs_table(document), unfinished_table(document)];
+    tables.into_iter().flatten()
+}
+
 fn primary_table(document: &Comparison, figure: Figure) -> Table {
     let unit = words::unit_of(figure.metric());
     let mut rows = Vec::new();
@@ -36,7 +48,7 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
             continue;
         };
         let Some(paired) = &estimate.paired else {
-            let mut line = vec![String::new(); 8];
+            let mut line = vec![String::new(); 9];
             line[0] = policy.shown();
             line[1] = maybe(estimate.value);
             line[2] = own_interval(estimate);
@@ -57,8 +69,9 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
             maybe(paired.ratio),
             match policy.role {
                 Role::Bound => "bound".to_owned(),
-                _ => p_value(estimate.p_holm),
+                _ => judgement(estimate.judgement),
             },
+            p_value(estimate.p_corrected),
             match paired.tied {
                 0 => format!("{} of {}", paired.disagree, paired.n),
                 tied => format!("{} of {}, {tied} tied", paired.disagree, paired.n),
@@ -71,11 +84,80 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
             words::figure(figure)
         ),
         header: columns(
-            "policy | value | 95 % interval | difference | 95 % interval | ratio | p Holm | other sign",
+            "policy | value | 95 % interval | difference | 95 % interval | ratio | verdict | p | other sign",
         ),
         rows,
         note: bounds_note(document),
     }
+}
+
+/// `better`, `worse`, `equivalent` or `open`.
+fn judgement(judgement: Option<Judgement>) -> String {
+    judgement.map_or("-", Into::into).to_owned()
+}
+
+/// Every two policies that compete, where they are more than two.
+fn pairs_table(document: &Comparison) -> Option<Table> {
+    let verdict = &document.verdict;
+    let judged = verdict.pairs.len() > 1 && document.method.interval.is_some();
+    let rows = verdict.pairs.iter().filter_map(|pair| {
+        let interval = pair.paired.interval?;
+        let needed = pair.pairs_needed;
+        Some(cells([
+            pair.policy.clone(),
+            pair.against.clone(),
+            signed(pair.paired.difference),
+            format!("{} .. {}", signed(interval.low), signed(interval.high)),
+            judgement(pair.judgement),
+            p_value(pair.p_corrected),
+            needed.map_or("-".to_owned(), |needed| needed.to_string()),
+        ]))
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    judged.then(|| Table {
+        title: format!("{}: every two policies that compete", verdict.figure),
+        header: columns(
+            "policy | against | difference | 95 % interval | verdict | p | repeats needed",
+        ),
+        rows,
+        note: Some(
+            "Intervals hold all together in 95 of 100 studies. Repeats needed: to tell a \
+             difference that matters from none, if repeats vary as these do."
+                .to_owned(),
+        ),
+    })
+}
+
+/// What became of all jobs, where some did not finish.
+fn unfinished_table(document: &Comparison) -> Option<Table> {
+    let rows = document.policies.iter().filter_map(|policy| {
+        let own = policy.unfinished?;
+        let of = |estimate: Estimate, shown: &dyn Fn(f64) -> String| {
+            let value = estimate.value.map_or("-".to_owned(), shown);
+            let by = estimate.paired.and_then(|paired| paired.interval);
+            by.map_or(value.clone(), |by| {
+                format!("{value} ({} .. {})", signed(by.low), signed(by.high))
+            })
+        };
+        Some(cells([
+            policy.shown(),
+            of(own.finished_share, &|share| format!("{share:.4}")),
+            of(own.wait_s_p50, &number),
+            of(own.wait_s_p95, &number),
+        ]))
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    (!rows.is_empty()).then(|| Table {
+        title: "All measured jobs, unfinished ones too (95 % interval of the difference)"
+            .to_owned(),
+        header: columns("policy | finished share | wait s, median | wait s, p95"),
+        rows,
+        note: Some(
+            "Waits by Kaplan and Meier: a job that did not start has waited until the end of the \
+             run. The other tables are over jobs that finished under every policy."
+                .to_owned(),
+        ),
+    })
 }
 
 /// The interval of a value, if it has one.
@@ -99,7 +181,7 @@ fn bounds_note(document: &Comparison) -> Option<String> {
             policy.name, policy.missing_jobs
         )
     });
-    let note = "In parentheses: bounds, which do not compete and have no p.".to_owned();
+    let note = "In parentheses: bounds, which do not compete and have no verdict.".to_owned();
     Some(lacking.fold(note, |note, more| note + &more))
 }
 
@@ -176,7 +258,11 @@ fn metrics_table(document: &Comparison) -> Table {
                 .to_owned(),
         header: cells(["metric", "mean", "p50", "p95", "p99"]),
         rows,
-        note: (!same.is_empty()).then(|| same.join(" ")),
+        note: Some(
+            format!("{UNCORRECTED} {}", same.join(" "))
+                .trim_end()
+                .to_owned(),
+        ),
     }
 }
 
