@@ -249,6 +249,25 @@ fn bounds(text: &mut String, runs: &[PolicyRun]) {
     }
 }
 
+/// Where delegated processors have worked.
+fn lent(run: &PolicyRun) -> Option<String> {
+    let lent = run.summary.lending.as_ref()?;
+    let hours = |seconds: f64| seconds / 3600.0;
+    Some(format!(
+        "{}: goodput {:.1} processor-hours where jobs entered, {:.1} elsewhere on the same site, \
+         {:.1} on other sites of the grid, {:.1} on other grids; requests {}, rejected {}, \
+         delegations {}\n",
+        run.name(),
+        hours(lent.local_processor_s),
+        hours(lent.intra_site_processor_s),
+        hours(lent.intra_grid_processor_s),
+        hours(lent.inter_grid_processor_s),
+        lent.requests,
+        lent.rejections,
+        lent.delegations,
+    ))
+}
+
 /// What the table does not say by itself.
 fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
     for run in runs {
@@ -277,25 +296,7 @@ fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
             let faults = faults.iter().map(|(kind, count)| format!("{kind} {count}"));
             let _ = write!(wrong, "; faults: {}", list(faults));
         }
-        if let Some(lent) = &run.summary.lending {
-            let hours = |seconds: f64| seconds / 3600.0;
-            let (local, site) = (lent.local_processor_s, lent.intra_site_processor_s);
-            let (grid, other) = (lent.intra_grid_processor_s, lent.inter_grid_processor_s);
-            let _ = writeln!(
-                text,
-                "{}: goodput {:.1} processor-hours where jobs entered, {:.1} elsewhere on the \
-                 same site, {:.1} on other sites of the grid, {:.1} on other grids; requests {}, \
-                 rejected {}, delegations {}",
-                run.name(),
-                hours(local),
-                hours(site),
-                hours(grid),
-                hours(other),
-                lent.requests,
-                lent.rejections,
-                lent.delegations,
-            );
-        }
+        text.push_str(&lent(run).unwrap_or_default());
         if !wrong.is_empty() {
             let finished = 100.0 * jobs.completed as f64 / jobs.submitted.max(1) as f64;
             let goodput_h = run.summary.goodput_processor_s / 3600.0;

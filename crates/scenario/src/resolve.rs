@@ -72,13 +72,9 @@ pub(super) fn resolve(
     if faults.is_some() {
         context.refuse_oracles(&run, &policies)?;
     }
-    let bounds = match context.bounds(&document, &run, is_external)? {
-        Some(bounds) => bounds,
-        None => {
-            let virtual_time = clock == ClockName::Virtual && !is_external;
-            virtual_time && are_bounded(&policies, &document)
-        }
-    };
+    let virtual_time = clock == ClockName::Virtual && !is_external;
+    let bounds = context.bounds(&document, &run, is_external)?;
+    let bounds = bounds.unwrap_or_else(|| virtual_time && are_bounded(&policies, &document));
     if bounds {
         add_bounds(&mut policies, services);
     }

@@ -250,7 +250,7 @@ impl Table {
                     true => pairs().map(|(own, first)| own / first).collect(),
                     false => own,
                 };
-                let all = Distribution::of(shown.into_iter());
+                let all = Distribution::of(shown);
                 match line {
                     Line::Ours => all.mean.map(number),
                     _ => Some(format!("{} to {}", number(all.min?), number(all.max?))),

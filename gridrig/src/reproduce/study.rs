@@ -141,18 +141,18 @@ fn run(cell: &Cell, load: &Load) -> anyhow::Result<(String, Value)> {
     let scenario = &cell.replication.scenario;
     let grid = scenario.grid_for(cell.contender.ours.as_ref());
     let jobs = &load.submissions;
-    let mut log = EventLog::with_capacity(jobs.len());
+    let mut log = EventLog::default();
     let options = virtual_time::Options {
         seed: scenario.seed,
         ..virtual_time::Options::default()
     };
     let go_on = |_, _| ControlFlow::Continue(());
     virtual_time::run(&grid, jobs, &options, &mut log, go_on);
-    let executed = Executed {
+    let mut executed = Executed {
         log,
         ..Executed::default()
     };
-    let run = conclude(cell, &grid, load, &executed, &RunOptions::default());
+    let run = conclude(cell, &grid, load, &mut executed, &RunOptions::default());
     let run = run.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
     if let Some(violation) = run.violations.first() {
         bail!("{}: audit: {violation}", run.name());

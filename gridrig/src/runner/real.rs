@@ -44,16 +44,7 @@ pub(super) fn execute(
         real.run_id = running.id().to_owned();
         real.journals = Some(running.begin(start.load)?);
     }
-    // Brokers that are restarted have journals in any case.
-    let scratch = real.planned.restarts() && real.journals.is_none();
-    let scratch = scratch.then(workdir).transpose().map_err(Failure::run)?;
-    if let Some(dir) = &scratch {
-        real.journals = Some(Journals::of_run(dir.path(), &real.run_id));
-    }
-    if let Some(journals) = &real.journals {
-        let noted = journals.note(&real.planned, CLIENT);
-        noted.map_err(Failure::run)?;
-    }
+    let _scratch = note_plan(&mut real).map_err(Failure::run)?;
     let mut now = SimTime::ZERO;
     let observe = |p: gridrig_replayer::player::Progress| {
         now = p.now;
@@ -112,6 +103,20 @@ pub(super) fn execute(
         log: outcome.log,
         timer_tolerance: tolerance(scenario.clock),
     })
+}
+
+/// Notes the planned faults beside the journals. Brokers that are restarted have journals
+/// in any case: in a directory that lasts as long as the answer, where the run keeps none.
+fn note_plan(real: &mut RealOptions) -> io::Result<Option<tempfile::TempDir>> {
+    let scratch = real.planned.restarts() && real.journals.is_none();
+    let scratch = scratch.then(workdir).transpose()?;
+    if let Some(dir) = &scratch {
+        real.journals = Some(Journals::of_run(dir.path(), &real.run_id));
+    }
+    if let Some(journals) = &real.journals {
+        journals.note(&real.planned, CLIENT)?;
+    }
+    Ok(scratch)
 }
 
 /// How often planned faults have struck, in whichever process.

@@ -163,12 +163,13 @@ impl Broker {
             .map(|(_, all)| i64::from(all.processors()))
             .collect();
         // Sums do not depend on the order.
-        for held in self.jobs.values() {
-            if let Some(Target::Cluster(to)) = held.sent
-                && let Some(at) = self.config.clusters.iter().position(|(id, _)| *id == to)
-            {
-                room[at] -= i64::from(held.spec.processors());
-            }
+        let sent = self.jobs.values().filter_map(|held| {
+            let mut own = self.config.clusters.iter();
+            let at = own.position(|(id, _)| held.sent == Some(Target::Cluster(*id)))?;
+            Some((at, i64::from(held.spec.processors())))
+        });
+        for (at, processors) in sent {
+            room[at] -= processors;
         }
         room
     }

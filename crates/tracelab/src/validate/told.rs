@@ -64,7 +64,7 @@ impl Validation {
         let mut failures = self.identity.faults();
         let edge = |edge: Option<f64>| edge.map_or("..".to_owned(), |e| format!("{e:.4}"));
         for statistic in self.statistics.iter().filter(|s| !s.inside) {
-            let mut failure = format!(
+            failures.push(format!(
                 "{} = {:.4}: outside the envelope [{}, {}] of {} samples, {:.1} spreads \
                  from their median {:.4} ({})",
                 statistic.name,
@@ -75,23 +75,23 @@ impl Validation {
                 statistic.deviation,
                 statistic.median,
                 statistic.what,
-            );
-            if let (Some(stretch), STRETCHES) = (&self.stretch, statistic.name) {
-                let kind = match (stretch.found as f64) < stretch.expected {
-                    true => "jobs of a burst are missing",
-                    false => "there are too many",
-                };
-                failure += &format!(
-                    ": from day {:.3} to {:.3}, {} jobs where {:.1} of the original's {} are \
-                     expected: {kind}",
-                    stretch.from_s / DAY,
-                    stretch.to_s / DAY,
-                    stretch.found,
-                    stretch.expected,
-                    stretch.original_jobs
-                );
-            }
-            failures.push(failure);
+            ));
+        }
+        // Whichever statistic has seen it.
+        if let (Some(stretch), false) = (&self.stretch, failures.is_empty()) {
+            let kind = match (stretch.found as f64) < stretch.expected {
+                true => "jobs of a burst are missing",
+                false => "there are too many",
+            };
+            failures.push(format!(
+                "{STRETCHES}: the traces differ most from day {:.3} to {:.3}, with {} jobs where \
+                 {:.1} of the original's {} are expected: {kind}",
+                stretch.from_s / DAY,
+                stretch.to_s / DAY,
+                stretch.found,
+                stretch.expected,
+                stretch.original_jobs
+            ));
         }
         if !self.demand.load_is_known() {
             let load = 100.0 * self.demand.load_ratio.unwrap_or_default();

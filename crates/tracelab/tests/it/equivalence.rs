@@ -47,7 +47,7 @@ fn a_burst_that_is_missing_is_named_as_what_it_is() {
     let failures = outcome.failures();
     let named = failures
         .iter()
-        .find(|it| it.starts_with("stretches.worst = "));
+        .find(|it| it.starts_with("stretches.worst: "));
     let named = named.unwrap_or_else(|| panic!("{failures:?}"));
     assert!(
         named.contains("from day 93.2") && named.contains("0 jobs where"),

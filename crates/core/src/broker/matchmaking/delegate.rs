@@ -62,8 +62,10 @@ impl Load {
             wanted: 0,
             processors: own,
         };
-        for (job, held) in &broker.jobs {
-            let processors = i64::from(held.spec.processors());
+        // Sums do not depend on the order.
+        let all = broker.jobs.iter();
+        let all = all.map(|(job, held)| (job, held, i64::from(held.spec.processors())));
+        for (job, held, processors) in all {
             match (held.sent, held.route.from) {
                 (Some(Target::Cluster(_)), Some(_)) => load.processors -= processors,
                 (Some(_), None) if leases.contains_key(job) => {

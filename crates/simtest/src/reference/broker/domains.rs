@@ -170,7 +170,7 @@ impl RefBroker<'_> {
     }
 
     /// The own clusters where the job could start now, with the processors for it.
-    fn room(&self, visit: &Visit) -> Vec<(usize, u128)> {
+    fn room_for(&self, visit: &Visit) -> Vec<(usize, u128)> {
         let mut room = Vec::new();
         for view in self.own_views() {
             let target = self.views[view].target;
@@ -189,7 +189,7 @@ impl RefBroker<'_> {
 
     pub(super) fn choose_domain(&mut self, index: usize, rank: &Rank) -> Chosen {
         let visit = &self.visits[index];
-        let room = self.room(visit);
+        let room = self.room_for(visit);
         if self.written.contains("local_first=true") && !room.is_empty() {
             let tied = room.into_iter().map(|(view, _)| view).collect();
             return self.choose_among(index, self.settings.tie, tied);
@@ -290,7 +290,7 @@ impl RefBroker<'_> {
     /// Room here, or on to another broker, or back.
     pub(super) fn wander(&mut self, index: usize) -> Chosen {
         let visit = &self.visits[index];
-        let room = self.room(visit);
+        let room = self.room_for(visit);
         let mut waits: Vec<(usize, u128)> = Vec::new();
         for view in self.own_views() {
             let seen = self.own_seen(view);

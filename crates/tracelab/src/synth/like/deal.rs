@@ -223,8 +223,10 @@ impl Crowds {
             own.push(at);
         }
         let mut sums = vec![(0, 0.0); model.users.len()];
-        for ((user, _), jobs) in &crowds.jobs {
-            let sum = &mut sums[*user as usize];
+        // Sums do not depend on the order.
+        let by_day = crowds.jobs.iter().map(|((user, _), jobs)| (*user, *jobs));
+        for (user, jobs) in by_day {
+            let sum = &mut sums[user as usize];
             *sum = (sum.0 + jobs * jobs, sum.1 + 1.0);
         }
         let time = model.days.len() as f64 / days as f64;
