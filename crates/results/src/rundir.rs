@@ -380,13 +380,7 @@ pub fn remove_file(dir: &Path, name: &str) -> Result<(), RunDirError> {
 /// # Errors
 /// As [`write()`].
 pub fn prepare(dir: &Path, force: bool) -> Result<(), RunDirError> {
-    let is_new = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
-    let new: Vec<&Path> = dir.ancestors().take_while(is_new).collect();
-    fs::create_dir_all(dir).map_err(RunDirError::io("make the directory", dir))?;
-    for parent in new.iter().filter_map(|new| new.parent()) {
-        let is_here = parent.as_os_str().is_empty();
-        file::sync_dir(if is_here { Path::new(".") } else { parent })?;
-    }
+    file::make_dir(dir)?;
     if is_vacant(dir)? {
         return Ok(());
     }

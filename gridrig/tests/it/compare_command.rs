@@ -39,14 +39,14 @@ fn a_study_is_compared_as_text_markdown_and_json_with_one_sentence() {
     assert_eq!(document["verdict"]["figure"], "wait_s.p95");
     assert_eq!(document["pairs"]["over"], "broker-phase");
     assert_eq!(document["pairs"]["n"], 5);
-    assert_eq!(document["method"]["interval"], "paired-t");
+    assert_eq!(document["method"]["interval"], "skewness-adjusted t");
     assert_eq!(document["measured"]["jobs"], 30);
     assert_eq!(document["measured"]["tau"], "0.167 s");
     let text = stdout(&compare(&[]));
     assert!(flowing(&text).starts_with(sentence), "{text}\n{sentence}");
     for said in [
         "baseline: round-robin",
-        "paired t",
+        "skewness-adjusted t of each value",
         "5 broker phases",
         "of one workload",
         "tau of the bounded slowdown is 0.167 s",

@@ -93,6 +93,7 @@ pages_that_run! {
     gridway: "docs/gridway.md",
     gwf: "docs/gwf.md",
     la_grid_study: "docs/la-grid-study.md",
+    matchmaking: "docs/matchmaking.md",
     monitoring: "docs/monitoring.md",
     reduction: "docs/reduction.md",
     report: "docs/report.md",

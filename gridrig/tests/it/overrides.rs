@@ -174,13 +174,15 @@ fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
             "{ name = \"best-broker-rank\", alpha = 0 }",
             "best-broker-rank = a table: expected `alpha=0` to be a parameter of \
              best-broker-rank: alpha (a number above 0 and up to 1000); local_first (one of \
-             false, true); tie (one of rotate, local, first, random); commit (one of early, late)",
+             false, true); tie (one of rotate, local, first, random); commit (one of early, late); \
+             matchmaking (one of route, independent, push, pull, delegate)",
         ),
         (
             "{ name = \"best-broker-rank\", alhpa = 1.25 }",
             "best-broker-rank = a table: expected `alhpa=1.25` to be a parameter of \
              best-broker-rank: alpha (a number above 0 and up to 1000); local_first (one of \
-             false, true); tie (one of rotate, local, first, random); commit (one of early, late)",
+             false, true); tie (one of rotate, local, first, random); commit (one of early, late); \
+             matchmaking (one of route, independent, push, pull, delegate)",
         ),
         (
             "{ name = \"inter-rr\", ttl = -1 }",
@@ -196,7 +198,8 @@ fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
         (
             "\"free-node(tie=last)\"",
             "0 = \"free-node(tie=last)\": expected `tie=last` to be a parameter of \
-             free-node: tie (one of rotate, local, first, random); commit (one of early, late)",
+             free-node: tie (one of rotate, local, first, random); commit (one of early, late); \
+             matchmaking (one of route, independent, push, pull, delegate)",
         ),
     ] {
         assert_eq!(refused_policy(policy), told);

@@ -75,6 +75,12 @@ impl Broker {
         earlier.chain(self.jobs.get_mut(&job))
     }
 
+    /// Whether a peer has forwarded a job to this broker that is here still.
+    pub(crate) fn has_come_from(&self, job: JobId, peer: DomainId) -> bool {
+        let mut visits = self.visits(job);
+        visits.any(|held| held.route.from == Some(peer))
+    }
+
     /// Which visit is meant, by its arrival, when a job is to be removed for this
     /// peer, or a client: the first that is from there and was not followed yet. What
     /// never came from a client is removed for it all the same.

@@ -3,7 +3,7 @@
 use super::batch::{Batch, for_each_row};
 use super::columns::Cell::{I64, Placement, Text, Time, U32};
 use super::columns::{Column, GROUPS_AT_ONCE, GroupedFile};
-use super::file::PartialFile;
+use super::file::{PartialFile, make_dir};
 use super::{FileDoc, RunDirError, names};
 use crate::log::{Chunk, EventLog};
 use crate::names::Names;
@@ -99,7 +99,7 @@ impl EventsWriter {
         grid: &Grid,
         chunks: Receiver<Arc<Chunk>>,
     ) -> Result<Self, RunDirError> {
-        fs::create_dir_all(dir).map_err(RunDirError::io("make the directory", dir))?;
+        make_dir(dir)?;
         let own = format!(".{}", std::process::id());
         let file = PartialFile::create(dir, names::EVENTS, &own)?;
         let partial = Some(file.lies_at().to_owned());

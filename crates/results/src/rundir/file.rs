@@ -83,6 +83,18 @@ pub(super) fn sync_dir(dir: &Path) -> Result<(), RunDirError> {
     opened.sync_all().map_err(RunDirError::io("sync", dir))
 }
 
+/// Makes a directory and those above it, and makes their names last.
+pub(super) fn make_dir(dir: &Path) -> Result<(), RunDirError> {
+    let is_new = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
+    let new: Vec<&Path> = dir.ancestors().take_while(is_new).collect();
+    fs::create_dir_all(dir).map_err(RunDirError::io("make the directory", dir))?;
+    for parent in new.iter().filter_map(|new| new.parent()) {
+        let is_here = parent.as_os_str().is_empty();
+        sync_dir(if is_here { Path::new(".") } else { parent })?;
+    }
+    Ok(())
+}
+
 /// SHA-256 of a file as it lies there, in hexadecimal.
 pub(super) fn sha256_of(path: &Path) -> Result<String, RunDirError> {
     let mut file = open_file(path).map_err(RunDirError::io("open", path))?;

@@ -82,7 +82,7 @@ impl Model {
         }
         if head.kind == "look-alike" && head.profiles.is_some() {
             let problem = "field profiles: this look-alike was fitted by an earlier version, which \
-                           did not keep the demand of days: expected a model fitted anew, by \
+                           did not keep the demand of days: expected a model fitted again, by \
                            gridrig trace synthesize like TRACE --model-out FILE";
             return Err(TraceError::line(file, 1, problem.to_owned()).into());
         }

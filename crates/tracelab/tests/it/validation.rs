@@ -328,16 +328,16 @@ fn a_systematic_sample_is_judged_by_systematic_ones() {
 #[test]
 fn the_same_input_and_seed_give_the_same_answer() {
     let case = Case::shipped();
-    let honest = case.random(0.2, 1);
-    let mut turned = honest.clone();
+    let sample = case.random(0.2, 1);
+    let mut turned = sample.clone();
     turned.reverse();
-    let first = case.judge(&honest);
+    let first = case.judge(&sample);
     assert_eq!(first, case.judge(&turned));
     let json = serde_json::to_string(&first).unwrap();
     assert!(json.starts_with("{\"passed\":"));
     let mut other = case;
     other.options.seed = 2;
-    assert_ne!(first.statistics, other.judge(&honest).statistics);
+    assert_ne!(first.statistics, other.judge(&sample).statistics);
 }
 
 #[test]

@@ -90,7 +90,8 @@ impl Handle<Received<ToPeer>> for BrokerAgent {
                 self.notes.now = self.notes.now.max(cx.now());
                 // Repeated, it would be taken for one about another visit.
                 if self.notes.store.hear(envelope.from.into(), envelope.id) {
-                    self.remove(cx, job, envelope.from.peer());
+                    let by = self.on_behalf_of(job, envelope.from);
+                    self.remove(cx, job, by);
                     self.settle();
                 }
             }

@@ -6,6 +6,7 @@ use super::{BrokerAgent, Reminder};
 use crate::agent::Cx;
 use crate::conversation::{Arrival, FromBroker};
 use crate::envelope::Undelivered;
+use crate::event::Party;
 use crate::ids::{DomainId, JobId};
 use crate::message::{EndState, JobEnd, Target};
 
@@ -27,6 +28,16 @@ impl BrokerAgent {
             self.note_removed(job);
         }
         known || (by.is_none() && self.is_sought_for(job, |_| true))
+    }
+
+    /// For whom a peer asks to remove a job. A link may be that of a client, whose jobs
+    /// have entered here: for itself.
+    pub(super) fn on_behalf_of(&self, job: JobId, from: Target) -> Option<DomainId> {
+        let peer = from.peer()?;
+        let record = self.notes.store.get(job);
+        let is_its = record.is_some_and(|record| record.came_from(Party::Broker(peer)));
+        let entered = is_its && !self.broker.has_come_from(job, peer);
+        (!entered).then_some(peer)
     }
 
     /// Whether a job is looked for that somebody of this kind has brought: it is then

@@ -32,7 +32,7 @@ impl Plan {
             (None, jobs) => known as f64 * jobs.unwrap_or(0) as f64 / all,
         };
         let wanted = (days.ceil() as usize).max(1);
-        // Another length begins anew after whole weeks, with any of them.
+        // Another length begins again after whole weeks, with any of them.
         let (cycle, start) = match (wanted == known, known / 7) {
             (true, _) | (_, 0) => (known, 0),
             (false, weeks) => (weeks * 7, below(random, weeks as u64) as usize * 7),

@@ -262,14 +262,7 @@ impl JobStore {
         self.close(end.finish.unwrap_or(at), seq, state, why, exit);
     }
 
-    pub(super) fn close(
-        &mut self,
-        at: SimTime,
-        seq: u32,
-        state: State,
-        why: &'static str,
-        exit: (u8, u8),
-    ) {
+    fn close(&mut self, at: SimTime, seq: u32, state: State, why: &'static str, exit: (u8, u8)) {
         let dropped = self.drops(seq, state);
         if !dropped {
             self.split(seq);
@@ -299,6 +292,11 @@ impl JobStore {
         self.ended.push_back((at, seq));
         self.stir(seq, at);
         self.forget();
+    }
+
+    /// A job that waits is cancelled.
+    pub(super) fn drop_waiting(&mut self, at: SimTime, seq: u32, why: &'static str) {
+        self.close(at, seq, State::Cancelled, why, (0, 0));
     }
 
     /// Whether a task that ends now has never been more than one of several

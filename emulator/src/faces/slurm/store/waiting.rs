@@ -101,8 +101,7 @@ impl JobStore {
         };
         if !fulfilled {
             if job.batch.kill_on_invalid_dep && Wish::can_never(&job.wishes) {
-                let why = "DependencyNeverSatisfied";
-                return self.close(now, seq, State::Cancelled, why, (0, 0));
+                return self.drop_waiting(now, seq, "DependencyNeverSatisfied");
             }
             self.waiting.add_wishes(job);
             return;
