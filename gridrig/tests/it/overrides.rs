@@ -189,7 +189,7 @@ fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
             "inter-rr = a table: expected `ttl=-1` to be a parameter of inter-rr: ttl (a whole number \
              from 0 to 4294967295); ttl_end (one of reschedule, settle); reschedule_interval (a \
              time above 0 such as 15min); revisit (one of false, true); tie (one of rotate, local, \
-             first, random)",
+             first, random); matchmaking (one of route, independent, push, pull, delegate)",
         ),
         (
             "{ name = \"free-nodes\", tie = \"first\" }",

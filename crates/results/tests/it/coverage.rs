@@ -114,7 +114,8 @@ fn intervals_hold_the_mean_as_often_as_the_page_and_comparisons_say() {
             assert!(n < 20 || *written >= 100.0 * LEVEL - 3.0, "{line}");
         }
         let least = written.into_iter().fold(f64::INFINITY, f64::min);
-        assert_eq!(coverage(n), Some(least / 100.0), "{n}");
+        let told = coverage(n).unwrap();
+        assert!((told - least / 100.0).abs() < 1e-9, "{n}: {told}");
         if least >= 100.0 * ENOUGH {
             least_with_enough = least_with_enough.min(n);
         }

@@ -89,18 +89,19 @@ impl Context<'_> {
                 }
                 .matchmaking()
             };
-            let mut first = None;
+            let (mut first, mut said) = (None, by_policy);
             for (raw, domain) in raw.domains().zip(&grid.domains) {
                 let kind = under(&domain.broker);
                 let key = raw
                     .broker
                     .as_ref()
                     .map(|it| self.tables.key(&it.span(), "matchmaking"));
-                let at = key.filter(|_| kind == domain.broker.matchmaking);
-                let at = at.unwrap_or_else(|| by_policy.clone());
+                // Where it is written, for this domain or for one before.
+                let key = key.filter(|_| kind == domain.broker.matchmaking);
+                said = key.unwrap_or(said);
                 let alike = *first.get_or_insert(kind) == kind;
-                self.check(alike, &at, "the same matchmaking in every domain")?;
-                self.check_one(kind, &at, grid, services)?;
+                self.check(alike, &said, "the same matchmaking in every domain")?;
+                self.check_one(kind, &said, grid, services)?;
             }
         }
         Ok(())

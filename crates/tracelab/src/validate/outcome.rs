@@ -1,16 +1,13 @@
 //! The verdict, and everything it rests on.
 
-use super::behaviour::{Behaviour, behaviour};
 use super::curves::{Curves, curves};
-use super::demand::Demand;
 use super::encode::Encoded;
 use super::envelope::{Envelope, envelope};
 use super::identity::Identity;
 use super::job::Pair;
 use super::measure::{GAP_BINS, Measured, Ruler};
-use super::sampling::Design;
+use super::power::{self, Demand, Power};
 use super::statistics::{STATISTICS, Side, Statistic, StatisticReport, Values};
-use super::stretches::Stretch;
 use super::{LEVEL, Options, ValidateError, sampling};
 use crate::linkage::LinkageError;
 use gridrig_core::rng;
@@ -18,19 +15,42 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a reduction is to its original.
+/// How random samples are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
-pub enum Agreement {
-    /// All statistics that have a margin are within it, and delays agree.
-    Equivalent,
-    /// It is a random sample, and it is not known to be equivalent.
-    Open,
-    /// It is no random sample: some statistic is beyond its margin and further off
-    /// than samples are, jobs are not the original's, the load is another one and
-    /// nothing says so, or a bound of the user's is missed.
-    Different,
+pub enum Design {
+    /// Every set of jobs of this size is equally likely.
+    Random,
+    /// Every so many jobs, as `keep = "m/n"` does.
+    Systematic,
+}
+
+impl Design {
+    /// Its name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// How the reduction stands among the samples of one design.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Standing {
+    /// The design.
+    pub design: Design,
+    /// Whether all statistics lie within the common envelope.
+    pub inside: bool,
+    /// (beyond + 1) / (samples + 1).
+    pub p_value: f64,
+    /// Samples whose largest deviation is at least that of the reduction.
+    pub beyond: u32,
+    /// The largest deviation of the reduction.
+    pub deviation: f64,
+    /// The deviation at the edge of the envelope.
+    pub critical: f64,
+    /// The statistic that deviates most.
+    pub worst: &'static str,
 }
 
 /// The clusters of arrivals of both traces.
@@ -79,10 +99,13 @@ pub struct RequirementReport {
 /// The outcome of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Validation {
-    /// Whether the reduction is anything but different.
+    /// The verdict; see [`Validation::passed`].
     pub passed: bool,
-    /// The verdict.
-    pub verdict: Agreement,
+    /// The design in whose envelope the reduction is judged: the one it fits
+    /// better.
+    pub judged_by: Design,
+    /// How it stands in each design.
+    pub standing: Vec<Standing>,
     /// Samples of each design.
     pub samples: u32,
     /// Share of random samples outside the envelope.
@@ -95,11 +118,8 @@ pub struct Validation {
     pub reduced_jobs: u64,
     /// The demand of both, and what share of it random samples keep.
     pub demand: Demand,
-    /// The delays of both on clusters; null where there is no work, or too much.
-    pub behaviour: Option<Behaviour>,
-    /// The stretch of the window furthest from its number of jobs; null for fewer
-    /// than 16 jobs.
-    pub stretch: Option<Stretch>,
+    /// What the verdict could have told.
+    pub power: Power,
     /// Jobs of the original that could not, by reason.
     pub left_out: BTreeMap<String, u64>,
     /// Whether jobs are those of the original.
@@ -120,13 +140,71 @@ pub struct Validation {
 }
 
 impl Validation {
-    /// Whether the reduced trace is equivalent to the original, or open: all its
-    /// jobs are jobs of the original, each statistic lies within its margin or in the
-    /// envelope of one design, the load is the original's or declared, and every bound
-    /// of the user's is met.
+    /// Whether the reduced trace is one that random sampling gives: all its
+    /// jobs are jobs of the original, all its statistics lie within the common
+    /// envelope of one design, and every bound of the user's is met.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.passed
+    }
+
+    /// The verdict in a sentence.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let standing = self.standing.iter().find(|s| s.design == self.judged_by);
+        let (beyond, p_value, inside) =
+            standing.map_or((0, 0.0, false), |s| (s.beyond, s.p_value, s.inside));
+        let statistics = self.statistics.len();
+        let place = format!(
+            "the common 99 % envelope of {} {} samples ({beyond} of them deviate as far, p = \
+             {p_value:.3})",
+            self.samples,
+            self.judged_by.name()
+        );
+        if self.passed {
+            let little = self.power.reservation();
+            return format!("all {statistics} statistics lie within {place}{little}");
+        }
+        let outside = self.statistics.iter().filter(|s| !s.inside).count();
+        let mut reasons = Vec::new();
+        if !inside {
+            reasons.push(format!(
+                "{outside} of {statistics} statistics lie outside {place}"
+            ));
+        }
+        if !self.identity.holds() {
+            reasons.push("jobs are not those of the original".to_owned());
+        }
+        let missed = self.requirements.iter().filter(|r| !r.met).count();
+        if missed > 0 {
+            reasons.push(format!("{missed} requirements are not met"));
+        }
+        reasons.join("; ")
+    }
+
+    /// Why it did not pass, one line for each reason.
+    #[must_use]
+    pub fn failures(&self) -> Vec<String> {
+        let mut failures = self.identity.faults();
+        let edge = |edge: Option<f64>| edge.map_or("..".to_owned(), |e| format!("{e:.4}"));
+        for statistic in self.statistics.iter().filter(|s| !s.inside) {
+            failures.push(format!(
+                "{} = {:.4}: outside the envelope [{}, {}] of {} samples, {:.1} spreads \
+                 from their median {:.4} ({})",
+                statistic.name,
+                statistic.value,
+                edge(statistic.low),
+                edge(statistic.high),
+                self.judged_by.name(),
+                statistic.deviation,
+                statistic.median,
+                statistic.what,
+            ));
+        }
+        for bound in self.requirements.iter().filter(|r| !r.met) {
+            failures.push(format!("{} = {:.4}", bound.requirement, bound.value));
+        }
+        failures
     }
 }
 
@@ -146,42 +224,31 @@ pub(super) fn judge(pair: &Pair, options: &Options) -> Result<Validation, Valida
         let drawn = draw(&ruler, *design, options)?;
         judged.push(Judged::new(*design, &observed, &drawn, options));
     }
-    let mut reports: Vec<Vec<StatisticReport>> =
-        judged.iter().map(|it| it.reports(options)).collect();
-    let statistics = reports.pop().unwrap_or_default();
-    let statistics = statistics.into_iter().map(|own| better(own, &reports));
-    let statistics: Vec<StatisticReport> = statistics.collect();
+    let order = |judged: &&Judged| judged.envelope.largest / judged.envelope.critical.max(1e-12);
+    let best = judged
+        .iter()
+        .min_by(|a, b| order(a).total_cmp(&order(b)))
+        .unwrap_or(&judged[0]);
+    let statistics = best.reports();
     let requirements = requirements(&statistics, &observed.values, options)?;
-    let demand = Demand::of(&encoded, &observed.values, options);
-    let behaviour = match options.thin {
-        Some(_) => None,
-        None => behaviour(pair, options),
-    };
+    let standing: Vec<Standing> = judged.iter().map(Judged::standing).collect();
     let passed = pair.identity.holds()
-        && statistics.iter().all(|s| s.inside)
-        && demand.load_is_known()
+        && best.inside()
         && requirements.iter().all(|requirement| requirement.met);
-    let agrees = behaviour.as_ref().is_some_and(|behaviour| behaviour.agrees);
-    let within = statistics.iter().all(|s| s.within != Some(false));
-    let verdict = match (passed, agrees && within) {
-        (false, _) => Agreement::Different,
-        (true, true) => Agreement::Equivalent,
-        (true, false) => Agreement::Open,
-    };
     let jobs = (encoded.reference.len() as u64, encoded.reduced.len() as u64);
     let measured: Vec<&str> = statistics.iter().map(|s| s.name).collect();
     let not_judged = STATISTICS.iter().map(|s| s.name);
     Ok(Validation {
         passed,
-        verdict,
+        judged_by: best.design,
+        standing,
         samples: options.samples,
         level: LEVEL,
         seed: options.seed,
         original_jobs: jobs.0,
         reduced_jobs: jobs.1,
-        demand,
-        behaviour,
-        stretch: observed.stretch,
+        demand: power::demand(&encoded, &observed.values, &statistics),
+        power: power::power(jobs, &statistics),
         left_out: pair
             .left_out
             .iter()
@@ -202,7 +269,7 @@ fn notes(pair: &Pair) -> Vec<String> {
     if pair.reduced.len() == pair.reference.len() {
         notes.push(
             "the reduced trace has as many jobs as the original's window: every sample is the \
-             window itself"
+             window itself, and only equality passes"
                 .to_owned(),
         );
     }
@@ -261,50 +328,46 @@ impl Judged {
         }
     }
 
-    fn reports(&self, options: &Options) -> Vec<StatisticReport> {
+    fn inside(&self) -> bool {
+        self.envelope.largest <= self.envelope.critical
+    }
+
+    fn standing(&self) -> Standing {
+        let order = |a: &usize, b: &usize| {
+            let bands = &self.envelope.bands;
+            bands[*a].deviation.total_cmp(&bands[*b].deviation)
+        };
+        let worst = (0..self.statistics.len()).max_by(order);
+        Standing {
+            design: self.design,
+            inside: self.inside(),
+            p_value: self.envelope.p_value,
+            beyond: self.envelope.beyond,
+            deviation: self.envelope.largest,
+            critical: self.envelope.critical,
+            worst: worst.map_or("", |at| self.statistics[at].name),
+        }
+    }
+
+    fn reports(&self) -> Vec<StatisticReport> {
         let bands = self.envelope.bands.iter().zip(&self.observed);
         let pairs = self.statistics.iter().zip(bands);
         pairs
-            .map(|(statistic, (band, value))| {
-                // A generated trace is held to its samples alone.
-                let within = statistic
-                    .is_within(*value)
-                    .filter(|_| options.thin.is_none());
-                StatisticReport {
-                    design: self.design,
-                    margin: statistic.margin,
-                    within,
-                    name: statistic.name,
-                    group: statistic.group,
-                    side: statistic.side,
-                    what: statistic.what,
-                    value: *value,
-                    median: band.median,
-                    low: Some(band.low).filter(|edge| edge.is_finite()),
-                    high: Some(band.high).filter(|edge| edge.is_finite()),
-                    deviation: band.deviation,
-                    beyond: band.beyond,
-                    inside: within == Some(true) || band.deviation <= self.envelope.critical,
-                }
+            .map(|(statistic, (band, value))| StatisticReport {
+                name: statistic.name,
+                group: statistic.group,
+                side: statistic.side,
+                what: statistic.what,
+                value: *value,
+                median: band.median,
+                low: Some(band.low).filter(|edge| edge.is_finite()),
+                high: Some(band.high).filter(|edge| edge.is_finite()),
+                deviation: band.deviation,
+                beyond: band.beyond,
+                inside: band.deviation <= self.envelope.critical,
             })
             .collect()
     }
-}
-
-/// A statistic as the design sees it whose samples it fits better.
-fn better(own: StatisticReport, others: &[Vec<StatisticReport>]) -> StatisticReport {
-    let others = others
-        .iter()
-        .flatten()
-        .filter(|other| other.name == own.name);
-    let order = |report: &StatisticReport| (!report.inside, report.deviation);
-    others.fold(own, |best, other| {
-        let (a, b) = (order(&best), order(other));
-        match b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).is_lt() {
-            true => *other,
-            false => best,
-        }
-    })
 }
 
 /// Gaps between the jobs of a sample are longer than those of the original, so

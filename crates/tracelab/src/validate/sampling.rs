@@ -1,26 +1,6 @@
 //! Random samples: the two designs that a reduction may have used.
 
 use rand::{Rng, RngExt};
-use serde::Serialize;
-
-/// How random samples are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum Design {
-    /// Every set of jobs of this size is equally likely.
-    Random,
-    /// Every so many jobs, as `keep = "m/n"` does.
-    Systematic,
-}
-
-impl Design {
-    /// Its name in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
 
 /// A random sample of exactly `wanted` of `count` items, every one of them
 /// equally likely: rising places (Knuth's algorithm S).

@@ -1,6 +1,5 @@
 //! The statistics: their names, what they mean and which way is bad.
 
-use super::sampling::Design;
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantArray};
 
@@ -59,7 +58,7 @@ pub enum Side {
 }
 
 /// A statistic of a reduced trace against its original.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statistic {
     /// Its name in reports and requirements.
     pub name: &'static str,
@@ -69,9 +68,6 @@ pub struct Statistic {
     pub side: Side,
     /// In a few words.
     pub what: &'static str,
-    /// How far off it may be for the traces to be called equivalent: of a distance
-    /// from 0, of a ratio from 1. `None` where only random samples tell.
-    pub margin: Option<f64>,
 }
 
 /// One statistic of the reduction.
@@ -87,12 +83,6 @@ pub struct StatisticReport {
     pub what: &'static str,
     /// Its value for the reduction.
     pub value: f64,
-    /// How far off it may be; null where only random samples tell.
-    pub margin: Option<f64>,
-    /// Whether it is no further off than that; null without a margin.
-    pub within: Option<bool>,
-    /// The design whose samples it fits better; the figures below are of these.
-    pub design: Design,
     /// Median of the samples.
     pub median: f64,
     /// Lower edge of the envelope; null where small values do not count.
@@ -103,7 +93,7 @@ pub struct StatisticReport {
     pub deviation: f64,
     /// Samples that deviate at least as far in this statistic alone.
     pub beyond: u32,
-    /// Whether the value lies within its margin or in the envelope.
+    /// Whether the value lies in the envelope.
     pub inside: bool,
 }
 
@@ -129,52 +119,24 @@ impl Group {
             group: self,
             side,
             what,
-            margin: None,
         }
     }
 }
-
-impl Statistic {
-    const fn within(self, margin: f64) -> Statistic {
-        Statistic {
-            margin: Some(margin),
-            ..self
-        }
-    }
-
-    /// Whether a value is no further off than the margin; `None` without one.
-    pub(super) fn is_within(&self, value: f64) -> Option<bool> {
-        let off = match self.side {
-            Side::Both => (value - 1.0).abs(),
-            Side::Upper | Side::Lower => value,
-        };
-        self.margin.map(|margin| off <= margin)
-    }
-}
-
-/// Distances of distribution functions that do not matter.
-const KS: f64 = 0.05;
 
 /// All statistics, in the order of the report. `docs/validate.md` has the
 /// formulas.
-pub const STATISTICS: [Statistic; 31] = {
+pub const STATISTICS: [Statistic; 30] = {
     use Group::{
         Arrivals, Association, Batches, Classes, Clusters, Hours, Marginals, Order, Shares,
     };
     [
-        Marginals
-            .upper("processors.ks", "distance of processor CDFs")
-            .within(KS),
-        Marginals
-            .upper("run_time.ks", "distance of run-time CDFs")
-            .within(KS),
+        Marginals.upper("processors.ks", "distance of processor CDFs"),
+        Marginals.upper("run_time.ks", "distance of run-time CDFs"),
         Marginals.both("serial.share", "share of single-processor jobs"),
-        Marginals
-            .both(
-                "demand.ratio",
-                "mean run time x processors over the original's",
-            )
-            .within(0.10),
+        Marginals.both(
+            "demand.ratio",
+            "mean run time x processors over the original's",
+        ),
         Classes.upper("classes.tv", "shares of job classes, total variation"),
         Classes.upper("classes.worst", "job class furthest from its share"),
         Classes.upper(
@@ -193,17 +155,9 @@ pub const STATISTICS: [Statistic; 31] = {
         Shares.upper("executables.worst", "executable furthest from its share"),
         Hours.upper("hours.tv", "arrivals by hour of day, total variation"),
         Hours.upper("hours.worst", "hour of day furthest from its share"),
-        Arrivals
-            .upper("arrivals.ks", "distance of submit-time CDFs")
-            .within(KS),
-        Arrivals.upper(
-            "stretches.worst",
-            "stretch of the window furthest from its number of jobs",
-        ),
+        Arrivals.upper("arrivals.ks", "distance of submit-time CDFs"),
         Arrivals.upper("demand.ks", "distance of cumulated demand over submit time"),
-        Batches
-            .upper("interarrival.ks", "distance of inter-arrival CDFs")
-            .within(KS),
+        Batches.upper("interarrival.ks", "distance of inter-arrival CDFs"),
         Batches.both("interarrival.cv", "variation of inter-arrival times"),
         Batches.both("batches.share", "share of jobs in batches"),
         Order.both("processors.lag1", "autocorrelation of processors"),

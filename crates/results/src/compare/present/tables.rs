@@ -74,7 +74,7 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
             p_value(estimate.p_corrected),
             match paired.tied {
                 0 => format!("{} of {}", paired.disagree, paired.n),
-                tied => format!("{} of {}, {tied} tied", paired.disagree, paired.n),
+                tied => format!("{}/{}, {tied} tied", paired.disagree, paired.n),
             },
         ]));
     }
