@@ -315,7 +315,9 @@ fn a_cluster_of_a_scenario_answers_during_a_run_in_real_time() {
     let report = command::json(&output);
     assert_eq!(report["runs"][0]["audit"], "ok");
     assert_eq!(report["runs"][0]["jobs"]["completed"], 2);
-    assert_eq!(report["runs"][0]["node_failures"]["requeues"], 1);
+    // The second job may have run there, too.
+    let requeues = report["runs"][0]["node_failures"]["requeues"].as_u64();
+    assert!(requeues.is_some_and(|n| n >= 1), "{report}");
     assert!(
         stderr(&output).contains("jobs of others"),
         "{}",

@@ -134,7 +134,8 @@ fn a_parameter_that_cannot_be_is_told_with_those_that_can() {
         refused("inter-rr(ttl=1.5)"),
         "`ttl=1.5` to be a parameter of inter-rr: ttl (a whole number from 0 to 4294967295); \
          ttl_end (one of reschedule, settle); reschedule_interval (a time above 0 such as 15min); \
-         revisit (one of false, true); tie (one of rotate, local, first, random)"
+         revisit (one of false, true); tie (one of rotate, local, first, random); \
+         matchmaking (one of route, independent, push, pull, delegate)"
     );
     assert_eq!(
         refused("free-node(window=30s)"),
