@@ -121,7 +121,7 @@ fn a_parameter_that_cannot_be_is_told_with_those_that_can() {
     let alphas = "a parameter of best-broker-rank: alpha (a number above 0 and up to 1000); \
                   local_first (one of false, true); tie (one of rotate, local, first, random); \
                   commit (one of early, late); \
-             matchmaking (one of route, independent, push, pull, delegate)";
+         matchmaking (one of route, independent, push, pull, delegate)";
     for alpha in ["0", "1000.1", "-1", "x", ""] {
         assert_eq!(
             refused(&format!("best-broker-rank(alpha={alpha})")),
@@ -141,10 +141,11 @@ fn a_parameter_that_cannot_be_is_told_with_those_that_can() {
         refused("free-node(window=30s)"),
         "`window=30s` to be a parameter of free-node: tie (one of rotate, local, \
          first, random); commit (one of early, late); \
-             matchmaking (one of route, independent, push, pull, delegate)"
+         matchmaking (one of route, independent, push, pull, delegate)"
     );
     assert_eq!(
         refused("random(tie=first)"),
-        "`tie=first` to be left out: random has no parameters"
+        "`tie=first` to be a parameter of random: \
+         matchmaking (one of route, independent, push, pull, delegate)"
     );
 }

@@ -97,7 +97,8 @@ impl Context<'_> {
                     .as_ref()
                     .map(|it| self.tables.key(&it.span(), "matchmaking"));
                 // Where it is written, for this domain or for one before.
-                let key = key.filter(|_| kind == domain.broker.matchmaking);
+                let is_its = kind == domain.broker.matchmaking;
+                let key = key.filter(|key| is_its && !key.is_empty());
                 said = key.unwrap_or(said);
                 let alike = *first.get_or_insert(kind) == kind;
                 self.check(alike, &said, "the same matchmaking in every domain")?;
