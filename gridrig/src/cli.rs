@@ -272,6 +272,23 @@ pub struct AuditArgs {
     pub json: bool,
 }
 
+/// `gridrig explain`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  gridrig explain runs/two-sites-1/queue-length/r000 17\n\n\
+        Decisions are read from decisions.parquet where the run has recorded them \
+        (run.decisions). A run in virtual time that has not is played again."
+)]
+pub struct ExplainArgs {
+    /// A run directory
+    pub run: PathBuf,
+    /// The job by its number in the run: job_id of jobs.parquet
+    pub job: u32,
+    /// Print one JSON document on stdout and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `gridrig metrics`
 #[derive(Debug, Args)]
 #[command(

@@ -4,6 +4,7 @@ mod audit;
 mod check;
 mod compare;
 mod dashboard;
+mod explain;
 pub(crate) mod export;
 pub(crate) mod gridway;
 mod line;
@@ -53,6 +54,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
     | Command::Report(_)
     | Command::Export(_)
     | Command::Audit(_)
+    | Command::Explain(_)
     | Command::Trace(_) = cli.command
     {
         interrupt::ends_at_once();
@@ -72,6 +74,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Export(args) => export::export(&args),
         Command::Dashboard(args) => dashboard::dashboard(&args),
         Command::Audit(args) => audit::audit(&args),
+        Command::Explain(args) => explain::explain(&args),
         Command::Trace(args) => trace::trace(&args),
         Command::Emulator(args) => services::emulator(&args),
         Command::Broker(args) => services::broker(&args),

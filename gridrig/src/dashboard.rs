@@ -13,6 +13,7 @@ mod security;
 mod serve;
 mod token;
 
+pub use live::life_of;
 pub use pages::Pages;
 pub use security::Access;
 pub use serve::start;

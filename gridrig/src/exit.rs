@@ -33,6 +33,15 @@ impl Failure {
         Failure::Run(error.into())
     }
 
+    /// What went wrong, for who has no stderr.
+    #[must_use]
+    pub fn why(&self) -> String {
+        match self {
+            Failure::Input(error) | Failure::Run(error) => format!("{error:#}"),
+            Failure::Threshold | Failure::Interrupted => String::new(),
+        }
+    }
+
     /// Says on stderr what has not been said, and answers the exit code.
     #[must_use]
     pub fn report(&self) -> ExitCode {

@@ -32,6 +32,7 @@ use external::Supervisor;
 use futures_util::FutureExt as _;
 use gridrig_core::agent::ClientAgent;
 use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::decision::About;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -65,6 +66,8 @@ pub struct RealOptions {
     pub run_id: String,
     /// The run is stopped at this instant; `None` waits for the last job.
     pub stop_at: Option<SimTime>,
+    /// The jobs about which it is kept how brokers decide.
+    pub decisions: About,
     /// What goes wrong on the way.
     pub faults: Vec<Fault>,
     /// What is planned to go wrong with messages.
@@ -116,6 +119,7 @@ impl RealOptions {
             has_faults: !self.faults.is_empty() || self.from() > SimTime::ZERO,
             is_planned: self.planned.counts().is_some(),
             is_external,
+            decisions: self.decisions,
             shift,
         }
     }
@@ -301,7 +305,8 @@ pub fn recall(
     let mut recalled = Configs::of(grid, options, clock, &urls)?.recall();
     let config = play_config(urls.entries(submissions), None, clock, options);
     let machine = |_, _| config.client(submissions);
-    let client = gridrig_service::recall(&journals.of("client"), clock, machine);
+    let client =
+        gridrig_service::recall(&journals.of("client"), clock, Recorder::default(), machine);
     let client = recalled.note(client);
     let Some(until) = recalled.until else {
         return Ok(None);
@@ -309,7 +314,7 @@ pub fn recall(
     let own = client.take().into_iter().filter(|event| event.at < until);
     let mut recorder = Recorder::default();
     gridrig_drivers::real_time::replay(&own.collect::<Vec<_>>(), &mut recorder);
-    let Logs { brokers, lrms } = &mut recalled.logs;
+    let Logs { brokers, lrms, .. } = &mut recalled.logs;
     for log in brokers.iter_mut().chain(lrms.values_mut()) {
         log.retain(|event| event.at < until);
     }

@@ -1,6 +1,7 @@
 //! A scenario becomes runs: every policy on every replication, each audited,
 //! summarized and written.
 
+mod again;
 mod cell;
 mod execute;
 mod observer;
@@ -10,6 +11,7 @@ mod record;
 mod running;
 mod write;
 
+pub use again::decisions;
 use cell::wanted;
 pub use cell::{Cell, CellNumber, cells};
 pub use observer::{Observation, Observer, Start};

@@ -19,6 +19,7 @@
 
 use gridrig_core::agent::{BrokerAgent, BrokerSetup};
 use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::decision::About;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::MessageKind;
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
@@ -218,6 +219,7 @@ fn config(grid: &Grid, domain: DomainId, urls: &[String], talk: &Talk, clock: Ru
         notify: NotifyHosts::default(),
         monitoring: Monitoring::default(),
         keep_events: 1000,
+        decisions: About::None,
         faults: Default::default(),
         liveness: Liveness::default(),
         setup,

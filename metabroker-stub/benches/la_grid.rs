@@ -20,6 +20,7 @@ use axum::extract::Path;
 use axum::routing::post;
 use gridrig_core::agent::BrokerSetup;
 use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::decision::About;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::JobId;
@@ -172,6 +173,7 @@ fn config() -> Config {
         notify: NotifyHosts::default(),
         monitoring: Monitoring::default(),
         keep_events: 1000,
+        decisions: About::None,
         faults: Default::default(),
         liveness: Liveness::default(),
     }

@@ -22,6 +22,7 @@ mod watch;
 pub use gridrig_service::{run, serve, spawn};
 
 use gridrig_core::agent::BrokerSetup;
+use gridrig_core::decision::About;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::RunClock;
@@ -71,6 +72,8 @@ pub struct Config {
     /// Events that are kept; older ones are forgotten, and a run that wants
     /// them has no audit.
     pub keep_events: usize,
+    /// The jobs about which it keeps how it decides.
+    pub decisions: About,
     /// When a service that has jobs of this broker counts as lost.
     pub liveness: Liveness,
     /// What is planned to go wrong with its messages.

@@ -7,6 +7,7 @@ use crate::transport::HttpTransport;
 use crate::watch::watch;
 use axum::Router;
 use gridrig_core::agent::{BrokerAgent, BrokerSetup, Memory};
+use gridrig_core::decision::About;
 use gridrig_core::faults::Restart;
 use gridrig_core::message::Target;
 use gridrig_core::time::SimTime;
@@ -37,6 +38,10 @@ impl Service for Config {
 
     fn keep_events(&self) -> usize {
         self.keep_events
+    }
+
+    fn decisions(&self) -> About {
+        self.decisions
     }
 
     fn routes() -> OpenApiRouter<App<Self>> {

@@ -3,6 +3,7 @@
 
 mod access;
 mod config;
+mod consider;
 mod decide;
 mod matchmaking;
 mod removal;

@@ -1,10 +1,10 @@
 //! What happens in a run. Everything a run reports is computed from these.
 //!
-//! An event is one flat record, the same for every kind. What a kind is called
-//! and what its fields mean stands in one table, [`EventKind::row`], which
-//! core, REST, `events.parquet`, the pages and the docs use: a kind is added
-//! by a row and by whoever emits it.
+//! An event is one flat record, the same for every kind. What a kind is called and what
+//! its fields mean stands in one table, [`EventKind::row`], which core, REST,
+//! `events.parquet`, pages and docs use: a kind is added by a row and by whoever emits it.
 
+use crate::decision::Decision;
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::{Entry, Reason};
 use crate::placement::PlacementRun;
@@ -247,8 +247,7 @@ impl Value {
     /// What was read, for [`Event::check`] to find where it is missing.
     #[must_use]
     pub fn or_missing(self, read: Option<i64>) -> i64 {
-        let missing = if self == Value::None { 0 } else { -1 };
-        read.unwrap_or(missing)
+        read.unwrap_or(if self == Value::None { 0 } else { -1 })
     }
 }
 
@@ -469,6 +468,14 @@ impl MessageKind {
 pub trait EventSink {
     /// Takes note of an event. Times never decrease within one machine.
     fn emit(&mut self, at: SimTime, event: Event<'_>);
+
+    /// Whether it is to be told how brokers decide about this job.
+    fn wants_decision(&self, _job: JobId) -> bool {
+        false
+    }
+
+    /// Takes note of how a broker has decided.
+    fn decided(&mut self, _at: SimTime, _decision: Decision) {}
 }
 
 /// Keeps nothing.
@@ -481,5 +488,13 @@ impl EventSink for NoEvents {
 impl<S: EventSink + ?Sized> EventSink for &mut S {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         (**self).emit(at, event);
+    }
+
+    fn wants_decision(&self, job: JobId) -> bool {
+        (**self).wants_decision(job)
+    }
+
+    fn decided(&mut self, at: SimTime, decision: Decision) {
+        (**self).decided(at, decision);
     }
 }

@@ -41,6 +41,7 @@ pub mod calendar;
 pub mod cluster;
 mod conversation;
 mod decimal;
+pub mod decision;
 pub mod discipline;
 mod envelope;
 pub mod event;

@@ -85,6 +85,12 @@ pub struct Fraction {
 }
 
 impl Fraction {
+    /// The value as a float, for display.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        self.numerator as f64 / self.denominator as f64
+    }
+
     /// Compares without rounding. Numerators and denominators of loads stay
     /// below 2^62 (nanoseconds of a window times processors), so that the
     /// products fit.

@@ -21,6 +21,7 @@ pub use registry::{BrokerSettings, InformationNeed, Parameter, PolicyEntry, Poli
 pub use settings::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
 pub use view::{Candidate, Truth, View};
 
+use crate::decision::Score;
 use crate::job::{JobRequest, Reason};
 
 /// Every policy, in the order of reports; the first is the default. A policy is
@@ -54,6 +55,12 @@ pub trait Policy: Send + Sync {
     /// again with the closed ones among the possible candidates, and the job
     /// waits if somebody would get it then.
     fn choose(&mut self, request: &JobRequest<'_>, view: &View) -> Choice;
+
+    /// What it has compared of a possible candidate, for who wants to know how a
+    /// choice came about; `None` where it compares nothing.
+    fn score(&self, _: &JobRequest<'_>, _: &View, _index: usize) -> Option<Score> {
+        None
+    }
 }
 
 /// What a policy says of a job, by positions of candidates.

@@ -3,6 +3,7 @@
 mod build;
 mod series;
 
+pub(crate) use series::Loads;
 pub use series::{MAX_POINTS, SeriesRow};
 
 use crate::names::Names;
@@ -349,7 +350,12 @@ impl JobTable {
     /// [`SeriesRow`].
     #[must_use]
     pub fn series(&self) -> Vec<SeriesRow> {
-        series::series(self)
+        series::series(&self.loads(), self)
+    }
+
+    /// The exact load of every cluster over time.
+    pub(crate) fn loads(&self) -> Loads {
+        series::loads(self)
     }
 }
 

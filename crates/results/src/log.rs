@@ -11,7 +11,9 @@ mod info;
 mod order;
 mod record;
 
+use gridrig_core::decision::{About, Decision, Decisions};
 use gridrig_core::event::{Event, EventKind, EventSink, MessageKind, Party};
+use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimDuration, SimTime};
 use info::Flow;
 pub use info::InfoAge;
@@ -72,6 +74,7 @@ pub struct EventLog {
     messages: [u64; MessageKind::ALL.len()],
     info: BTreeMap<(Party, Party), Flow>,
     end: SimTime,
+    decisions: Decisions,
 }
 
 impl EventLog {
@@ -86,6 +89,17 @@ impl EventLog {
             ..EventLog::default()
         };
         (log, chunks)
+    }
+
+    /// From now on, how brokers decide about these jobs is kept.
+    pub fn keep_decisions(&mut self, about: About) {
+        self.decisions = Decisions::about(about);
+    }
+
+    /// How brokers have decided, about the jobs of which that is kept.
+    #[must_use]
+    pub fn decisions(&self) -> &Decisions {
+        &self.decisions
     }
 
     /// No event comes any more: the last chunk is what there is of it.
@@ -225,12 +239,21 @@ impl EventSink for EventLog {
             self.turn(CHUNK);
         }
     }
+
+    #[inline]
+    fn wants_decision(&self, job: JobId) -> bool {
+        self.decisions.wants(job)
+    }
+
+    fn decided(&mut self, at: SimTime, decision: Decision) {
+        self.decisions.keep(at, decision);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::ids::{ClusterId, DomainId, JobId};
+    use gridrig_core::ids::{ClusterId, DomainId};
     use gridrig_core::job::{Entry, Reason};
     use gridrig_core::placement::PlacementRun;
 

@@ -9,6 +9,7 @@ mod audited;
 mod batch;
 mod columns;
 mod csv;
+mod decisions;
 mod events;
 mod file;
 mod job;
@@ -25,6 +26,7 @@ mod tables;
 pub use self::csv::{CsvError, write_csv};
 pub use audited::audit_run_dir;
 pub use batch::MOST_ROWS;
+pub use decisions::{CandidateDoc, DecisionDoc, decisions_of, read_decisions};
 pub use events::{EventsWriter, UnreadableRow};
 pub use gridrig_scenario::grid::{ClusterDoc, DomainDoc, GridDoc, LinkDoc, ResourceDoc};
 pub use gridrig_scenario::{POOLED, is_bound};
@@ -46,6 +48,7 @@ use crate::audit::AuditReport;
 use crate::audit::Violation;
 use crate::jobs::JobTable;
 use crate::log::EventLog;
+use gridrig_core::decision::About;
 use gridrig_core::grid::Grid;
 use gridrig_core::job::Submission;
 use std::collections::BTreeMap;
@@ -67,6 +70,8 @@ pub mod names {
     pub const SERIES: &str = "series.parquet";
     /// The event log.
     pub const EVENTS: &str = "events.parquet";
+    /// One row per candidate of a decision of a broker; on request.
+    pub const DECISIONS: &str = "decisions.parquet";
     /// The jobs as Batsim writes them; on request.
     pub const BATSIM: &str = "jobs.csv";
     /// What people say about the run: tags, a note.
@@ -75,8 +80,8 @@ pub mod names {
     pub const RUNNING: &str = "running.json";
     /// Every file that a run directory may hold by us: first the manifest, and
     /// then those that nothing but a run has.
-    pub(crate) const ALL: [&str; 8] = [
-        MANIFEST, JOBS, HOPS, SERIES, EVENTS, SCENARIO, BATSIM, LABELS,
+    pub(crate) const ALL: [&str; 9] = [
+        MANIFEST, JOBS, HOPS, SERIES, EVENTS, DECISIONS, SCENARIO, BATSIM, LABELS,
     ];
 }
 
@@ -258,7 +263,7 @@ pub fn write_tables(
     prepare(dir, force)?;
     let series = run.table.series();
     let scenario = file::write_bytes(dir, names::SCENARIO, run.scenario.as_bytes())?;
-    Ok(BTreeMap::from([
+    let mut files = BTreeMap::from([
         (names::SCENARIO.to_owned(), scenario),
         (names::JOBS.to_owned(), job_columns::table(run).write(dir)?),
         (names::HOPS.to_owned(), tables::hops(run.table).write(dir)?),
@@ -273,7 +278,12 @@ pub fn write_tables(
                 None => events::write(dir, run.log, run.grid)?,
             },
         ),
-    ]))
+    ]);
+    if run.log.decisions().of() != About::None {
+        let table = decisions::Decided::of(run.log, run.table);
+        files.insert(names::DECISIONS.to_owned(), table.table().write(dir)?);
+    }
+    Ok(files)
 }
 
 /// The last part of [`write()`], with which the directory is complete.
@@ -389,8 +399,8 @@ pub fn prepare(dir: &Path, force: bool) -> Result<(), RunDirError> {
         return Err(RunDirError::Exists { path });
     }
     // The manifest goes first: what is half replaced must not look complete.
-    // The CSV is an export of the run before and would outlive it.
-    for name in [names::MANIFEST, names::BATSIM] {
+    // What not every run has would outlive it.
+    for name in [names::MANIFEST, names::BATSIM, names::DECISIONS] {
         remove_file(dir, name)?;
     }
     Ok(())

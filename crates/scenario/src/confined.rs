@@ -66,7 +66,7 @@ const HARMLESS: [(&str, &str); 23] = [
     ("faults.restarts.failures", "mtbf mttr distribution shape"),
     (
         "run",
-        "name clock speed policies bounds tie seed day starts_at require primary relevant lag_tolerance",
+        "name clock speed policies bounds tie seed day starts_at require primary relevant decisions lag_tolerance",
     ),
     ("run.replicate", "over step count"),
     ("measure", "from until stop tau regret"),

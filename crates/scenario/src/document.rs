@@ -17,8 +17,8 @@ pub use policy::PolicyText;
 use crate::provides::TimeOfDay;
 use crate::threshold::{Figure, Threshold};
 use crate::value::{
-    AboveZero, At, Count, Duration, Identifier, KeepText, Name, Named, PathText, Positive, Str,
-    UntilText, Whole, inline_schema, named,
+    AboveZero, At, Count, Duration, Identifier, KeepText, Name, Named, PathText, Positive, Share,
+    Str, UntilText, Whole, inline_schema, named,
 };
 use crate::workload::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
 use crate::{ClockName, Over, Stop};
@@ -291,6 +291,9 @@ pub struct Run {
     /// { delay_s.mean = 0.5 }. Default for figures in seconds: a tenth of the longest
     /// broker interval; for others any difference matters.
     pub relevant: Option<At<BTreeMap<String, BTreeMap<String, Positive>>>>,
+    /// The share of jobs of which it is recorded how brokers decided about them, from 0 to
+    /// 1; which ones, their numbers say. Default: 0 in virtual time, 1 in real time.
+    pub decisions: Option<Share>,
     /// A run in real time is valid if its submission lag times compression
     /// (time of the trace) is at most this. Default "30s".
     pub lag_tolerance: Option<Duration>,

@@ -40,6 +40,7 @@ pub use schema::json_schema;
 use document::{Broker, Cluster, Document};
 use external::External;
 use faults::Faults;
+use gridrig_core::decision::About;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
@@ -84,7 +85,7 @@ pub struct Scenario {
     /// How the rig's time passes.
     pub clock: Clock,
     /// How many times faster than the wall clock the rig runs when its clock
-    /// is real. Kept in virtual time too, where it means nothing.
+    /// is real. About in virtual time too, where it means nothing.
     pub speed: Decimal,
     /// The seed of all random streams.
     pub seed: u64,
@@ -97,6 +98,8 @@ pub struct Scenario {
     pub primary: Vec<Figure>,
     /// The smallest differences that matter, where the file says them.
     pub relevant: BTreeMap<Figure, f64>,
+    /// Of which jobs it is recorded how brokers decided.
+    pub decisions: About,
     /// Submission lag times compression beyond which a run in real time is
     /// not valid, in trace time.
     pub lag_tolerance: SimDuration,

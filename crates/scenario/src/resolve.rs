@@ -19,6 +19,7 @@ use super::{
 use crate::threshold::Figure;
 use crate::workload::{Keep, WorkloadSpec};
 use grid::Built;
+use gridrig_core::decision::About;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
@@ -109,6 +110,7 @@ pub(super) fn resolve(
         require,
         primary,
         relevant,
+        decisions: decisions(&run, clock, is_external),
         lag_tolerance: fill(&mut run.lag_tolerance, LAG_TOLERANCE),
         measure,
         regret,
@@ -117,6 +119,13 @@ pub(super) fn resolve(
         grid,
     };
     Ok(scenario.completed(run))
+}
+
+/// Of which jobs it is recorded how brokers decided: those of others do not tell.
+fn decisions(run: &Run, clock: ClockName, is_external: bool) -> About {
+    let default = if clock == ClockName::Real { 1.0 } else { 0.0 };
+    let share = run.decisions.map_or(default, |share| share.0.as_f64());
+    About::share(if is_external { 0.0 } else { share })
 }
 
 impl Scenario {

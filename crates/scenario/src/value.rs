@@ -360,6 +360,29 @@ inline_schema!([] Positive, "Positive", |_| json_schema!({
     "type": "number", "exclusiveMinimum": 0
 }));
 
+/// A share from 0 to 1, kept exactly as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share(pub(crate) Decimal);
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        plain(deserializer, |value| {
+            let share = decimal(value).filter(|it| *it <= Decimal::ONE).map(Share);
+            share.ok_or_else(|| "a share from 0 to 1, such as 0.01".to_owned())
+        })
+    }
+}
+
+impl Serialize for Share {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        write_decimal(self.0, serializer)
+    }
+}
+
+inline_schema!([] Share, "Share", |_| json_schema!({
+    "type": "number", "minimum": 0, "maximum": 1
+}));
+
 /// A probability below 1, kept exactly as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probability(pub(crate) Decimal, pub(crate) Chance);

@@ -121,7 +121,8 @@ impl Parts {
 }
 
 fn first<S: Service>(config: &S) -> io::Result<Begun<S::Machine>> {
-    begin(config, Recorder::keeping(config.keep_events()))
+    let recorder = Recorder::keeping(config.keep_events());
+    begin(config, recorder.deciding(config.decisions()))
 }
 
 /// Where the present life of a service is told of.

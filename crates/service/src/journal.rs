@@ -154,20 +154,21 @@ pub(crate) fn begin<S: Service>(config: &S, recorder: Recorder) -> io::Result<Be
 #[must_use]
 pub fn recall_service<S: Service>(config: &S) -> (Recorder, Option<io::Error>) {
     let machine = |life, born| config.machine(life, born);
+    let recorder = Recorder::default().deciding(config.decisions());
     config.journal().map_or_else(Default::default, |setup| {
-        recall(setup, config.clock(), machine)
+        recall(setup, config.clock(), recorder, machine)
     })
 }
 
-/// The events that a journal tells, and why it tells no more where it cannot be read to
+/// The events that a journal tells to a recorder, and why it tells no more where it cannot be read to
 /// its end. It is not changed, apart from a last line that was cut short.
 #[must_use]
 pub fn recall<A: Journaled<Input: DeserializeOwned>>(
     setup: &JournalSetup,
     clock: RunClock,
+    recorder: Recorder,
     machine: impl Fn(u64, SimTime) -> A,
 ) -> (Recorder, Option<io::Error>) {
-    let recorder = Recorder::default();
     let read = open(&setup.path).and_then(|file| {
         let this = Life::of(setup, clock, (0, clock.now()));
         read(&file, setup, machine, &this, &recorder)

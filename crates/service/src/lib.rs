@@ -26,6 +26,7 @@ use crate::tls::ServerTls;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use gridrig_core::agent::{JobHolder, Journaled, Memory, Participant};
+use gridrig_core::decision::About;
 use gridrig_core::faults::Restart;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, CallError, Driven, Recorder, RunClock, Transport};
@@ -66,6 +67,11 @@ pub trait Service: Clone + Send + Sync + 'static {
 
     /// How many of its newest events it keeps.
     fn keep_events(&self) -> usize;
+
+    /// The jobs about which it keeps how it decides.
+    fn decisions(&self) -> About {
+        About::None
+    }
 
     /// How it keeps a journal, if it does.
     fn journal(&self) -> Option<&JournalSetup> {

@@ -16,6 +16,32 @@ const exchanges = (list) => list.map((one) =>
     el("p", { class: "small mut" }, "Request"), el("pre", {}, pretty(one.request)),
     el("p", { class: "small mut" }, "Answer"), el("pre", {}, pretty(one.response))));
 
+// How brokers decided: candidate by candidate, what was believed, and what was true.
+const decisions = (list) => list.flatMap((one) => [
+  el("p", {}, el("b", {}, `${one.time_s.toFixed(3)} s, ${one.broker}: `), one.says),
+  table(one.score_of ? `Candidates; score: ${one.score_of}` : "Candidates",
+    [{ name: "Candidate" }, { name: "Standing" }, { name: "Score", num: true }, { name: "Free", num: true },
+      { name: "Queued", num: true }, { name: "Age", num: true }, { name: "Free in truth", num: true },
+      { name: "Queued in truth", num: true }],
+    one.candidates.map((it) => [it.candidate, it.standing, number(it.score), count(it.free), number(it.queued),
+      duration(it.information_age_s), count(it.true_free), count(it.true_queued)]))]);
+
+// A run that has not recorded its decisions is played again, which may take a while.
+const why = (job, of) => {
+  const place = el("div", { "aria-live": "polite" });
+  const look = async () => {
+    place.replaceChildren(el("p", { class: "mut" }, "Looking it up"));
+    try {
+      const found = await ask(`/api/live/jobs/${encodeURIComponent(job)}/decisions${of}`);
+      place.replaceChildren(...(found.length > 0 ? decisions(found) : [el("p", {}, "No broker decided about it.")]));
+    } catch (error) {
+      place.replaceChildren(el("p", { class: "bad", role: "alert" }, error.message));
+    }
+  };
+  place.append(el("button", { type: "button", onclick: look }, "Why did it go there?"));
+  return place;
+};
+
 const show = (life) => {
   const s = (value) => (value === null ? NONE : `${number(value, 6)} s`);
   const parts = [
@@ -57,7 +83,9 @@ export const openJob = async (job, run) => {
   if (!dialog.open) dialog.showModal();
   const of = run ? `?run=${encodeURIComponent(run)}` : "";
   try {
-    body.replaceChildren(...show(await ask(`/api/live/jobs/${encodeURIComponent(job)}${of}`)));
+    const life = await ask(`/api/live/jobs/${encodeURIComponent(job)}${of}`);
+    body.replaceChildren(...show(life));
+    if (life.is_over) body.append(el("h3", {}, "Decisions"), why(job, of));
   } catch (error) {
     body.replaceChildren(el("p", { class: "bad", role: "alert" }, error.message));
   }

@@ -5,8 +5,8 @@ use super::gridway::GridwayArgs;
 use super::reproduce::ReproduceArgs;
 use super::trace::TraceArgs;
 use crate::cli::{
-    AuditArgs, BrokerArgs, CheckArgs, CompareArgs, DashboardArgs, EmulatorArgs, InitArgs,
-    LogFormat, MetricsArgs, ReplayArgs, ReportArgs, ResourcesArgs, RunArgs, SchemaArgs,
+    AuditArgs, BrokerArgs, CheckArgs, CompareArgs, DashboardArgs, EmulatorArgs, ExplainArgs,
+    InitArgs, LogFormat, MetricsArgs, ReplayArgs, ReportArgs, ResourcesArgs, RunArgs, SchemaArgs,
 };
 use clap::{Parser, Subcommand};
 
@@ -51,6 +51,8 @@ pub enum Command {
     Dashboard(DashboardArgs),
     /// Rebuild a finished run from its event log and check every invariant
     Audit(AuditArgs),
+    /// Say why a job of a finished run went where it went
+    Explain(ExplainArgs),
     /// Read, reduce, validate and generate workload traces
     Trace(TraceArgs),
     /// Serve one emulated cluster

@@ -15,6 +15,7 @@ mod watch;
 mod words;
 
 pub use hub::Hub;
+pub use life::finished as life_of;
 pub use watch::Watch;
 
 use super::Shared;
@@ -29,6 +30,7 @@ use axum::{Extension, Router};
 use futures_util::{StreamExt as _, stream};
 use gridrig_core::ids::JobId;
 use gridrig_protocol::rest::Problem;
+use gridrig_results::rundir::DecisionDoc;
 use gridrig_service::http::{Life, ProblemResponse};
 use serde::Deserialize;
 use serde_json::Value;
@@ -56,6 +58,7 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/api/live/events", get(events))
         .route("/api/live/run/{*run}", get(finished_snapshot))
         .route("/api/live/jobs/{job}", get(job))
+        .route("/api/live/jobs/{job}/decisions", get(decisions))
 }
 
 #[derive(Template)]
@@ -160,12 +163,32 @@ async fn job(
     Path(job): Path<String>,
     Query(of): Query<OfRun>,
 ) -> Result<axum::Json<Value>, ProblemResponse> {
-    let number = job.parse();
-    let expected = "the number of a job, as in jobs.parquet";
-    let number = number.map_err(|_| Problem::field("job", &job, expected))?;
-    let life = life(&dashboard, JobId(number), of.run).await?;
-    let life = life.ok_or_else(|| Problem::unknown_job(number))?;
+    let job = number(&job)?;
+    let life = life(&dashboard, job, of.run).await?;
+    let life = life.ok_or_else(|| Problem::unknown_job(job.0))?;
     Ok(axum::Json(life))
+}
+
+fn number(job: &str) -> Result<JobId, Problem> {
+    let expected = "the number of a job, as in jobs.parquet";
+    let number = job.parse().map(JobId);
+    number.map_err(|_| Problem::field("job", job, expected))
+}
+
+/// How brokers decided about a job of a run that is over.
+async fn decisions(
+    State(dashboard): State<Shared>,
+    Path(job): Path<String>,
+    Query(of): Query<OfRun>,
+) -> Result<axum::Json<Vec<DecisionDoc>>, ProblemResponse> {
+    let job = number(&job)?;
+    let last = || dashboard.hub.current().and_then(|current| current.dir);
+    let nothing = || Problem::new(404, "no-run", "no run is over that has a directory");
+    let run = of.run.or_else(last).ok_or_else(nothing)?;
+    let read = read(&dashboard, move |own| {
+        finished::decisions(&own.runs, &run, job)
+    });
+    Ok(axum::Json(read.await?))
 }
 
 async fn life(

@@ -3,6 +3,7 @@
 use super::RealOptions;
 use anyhow::Context as _;
 use gridrig_core::agent::BrokerSetup;
+use gridrig_core::decision::Decision;
 use gridrig_core::grid::{Domain, Grid, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, Submission};
@@ -131,11 +132,13 @@ impl Configs {
     /// What the journals of all services tell.
     pub(super) fn recall(&self) -> Recalled {
         let mut recalled = Recalled::default();
+        let mut decisions = Vec::new();
         let mut told = |name: String, it: (Recorder, Option<io::Error>)| {
             let recorder = recalled.note(it);
             let restarts = recorder.lives() - 1;
             let restarted = (restarts > 0).then_some((name, restarts));
             recalled.restarted.extend(restarted);
+            decisions.extend(recorder.take_decisions());
             recorder.take()
         };
         let brokers = self.brokers.iter().flatten();
@@ -149,7 +152,11 @@ impl Configs {
             )
         });
         let lrms = lrms.collect();
-        recalled.logs = Logs { brokers, lrms };
+        recalled.logs = Logs {
+            brokers,
+            lrms,
+            decisions,
+        };
         recalled
     }
 }
@@ -185,6 +192,8 @@ pub(super) struct Logs {
     /// At one instant they are the cause of what LRMSs do.
     pub brokers: Vec<Vec<Recorded>>,
     pub lrms: BTreeMap<ClusterId, Vec<Recorded>>,
+    /// How brokers have decided.
+    pub decisions: Vec<(SimTime, Decision)>,
 }
 
 /// A bound listener and its address.
@@ -305,6 +314,7 @@ fn broker_config(
         monitoring: monitoring(grid, None, options),
         // The run audits them.
         keep_events: usize::MAX,
+        decisions: options.decisions,
         liveness: options.liveness,
         faults: options.planned.clone(),
     })

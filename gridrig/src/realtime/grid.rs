@@ -191,7 +191,9 @@ impl Services {
     pub(super) fn logs(&self) -> Logs {
         let brokers = self.brokers().map(|broker| broker.recorder().take());
         let lrms = (0..).map(ClusterId).zip(&self.lrms);
+        let decided = self.brokers().map(|it| it.recorder().take_decisions());
         Logs {
+            decisions: decided.flatten().collect(),
             brokers: brokers.collect(),
             lrms: lrms
                 .map(|(id, lrms)| (id, lrms.recorder().take()))

@@ -4,6 +4,7 @@ use super::BrokerLogs;
 use super::configs::Logs;
 use super::grid::Services;
 use crate::words::list;
+use gridrig_core::decision::About;
 use gridrig_core::event::{Event, EventKind, EventSink, MessageKind};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -44,6 +45,8 @@ pub(super) struct Known {
     pub(super) is_planned: bool,
     /// Whether brokers are not ours.
     pub(super) is_external: bool,
+    /// The jobs about which it was kept how brokers decided.
+    pub(super) decisions: About,
     /// When the run began on its clock.
     pub(super) shift: SimDuration,
 }
@@ -85,13 +88,16 @@ pub struct RealOutcome {
 }
 
 pub(super) fn collect(
-    (logs, counted): (Logs, Option<&Services>),
+    (mut logs, counted): (Logs, Option<&Services>),
     recorder: &Recorder,
     played: Played,
     mut faults: Vec<String>,
     known: &Known,
 ) -> RealOutcome {
     let has_faults = known.has_faults;
+    let mut decisions = std::mem::take(&mut logs.decisions);
+    decisions.retain(|(_, decision)| decision.job.index() < known.jobs);
+    decisions.sort_by_key(|(at, _)| *at);
     let Gathered {
         logs,
         foreign,
@@ -101,6 +107,10 @@ pub(super) fn collect(
     let mut log = EventLog::default();
     replay(&merged, &mut log);
     log.sort();
+    log.keep_decisions(known.decisions);
+    for (at, decision) in decisions {
+        log.decided(at, decision);
+    }
     let mut jobs = Jobs::default();
     replay(&merged, &mut jobs);
     let failed = jobs.that_are(Some(EventKind::Failed));

@@ -41,6 +41,7 @@ fn in_virtual_time(
         ..virtual_time::Options::default()
     };
     let (mut log, chunks) = EventLog::followed();
+    log.keep_decisions(start.scenario.decisions);
     let events = dir.map(|dir| EventsWriter::follow(dir, start.grid, chunks));
     let events = events.transpose().map_err(Failure::run)?;
     let observe = |now, ended| {
@@ -68,7 +69,7 @@ fn in_virtual_time(
 
 /// Without faults, brokers and LRMSs by themselves: nothing is paid for links that
 /// may fail.
-fn play(
+pub(super) fn play(
     start: &Start<'_>,
     options: &virtual_time::Options<'_>,
     log: &mut impl EventSink,

@@ -3,8 +3,10 @@
 use super::{Load, PolicyRun};
 use crate::realtime::Listener;
 use crate::scenario::{Replication, Scenario, Stop};
+use gridrig_core::decision::Decision;
 use gridrig_core::event::{Event, EventSink};
 use gridrig_core::grid::Grid;
+use gridrig_core::ids::JobId;
 use gridrig_core::policy::PolicySpec;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::EventLog;
@@ -112,5 +114,13 @@ impl EventSink for Observed<'_, '_> {
         if self.left == 0 {
             self.look();
         }
+    }
+
+    fn wants_decision(&self, job: JobId) -> bool {
+        self.log.wants_decision(job)
+    }
+
+    fn decided(&mut self, at: SimTime, decision: Decision) {
+        self.log.decided(at, decision);
     }
 }

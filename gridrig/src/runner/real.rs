@@ -141,6 +141,7 @@ pub(super) fn real_options(
     let run_id = format!("{}-{}-{}", scenario.name, scenario.seed, std::process::id());
     let mut real = RealOptions::new(speed, scenario.seed, &run_id);
     real.stop_at = start.stop_at();
+    real.decisions = scenario.decisions;
     real.clusters = scenario.clusters().cloned().collect();
     real.protocols.clone_from(&scenario.protocols);
     let kills = options.kill.iter().map(|text| kill(grid, text));

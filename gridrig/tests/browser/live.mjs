@@ -57,6 +57,10 @@ await main(() => withBrowser(async (browser) => {
   await page.locator(".numbers summary").click();
   await page.getByRole("button", { name: "job 0", exact: true }).click();
   await drawer.getByText("Placement").waitFor();
+  await drawer.getByRole("button", { name: "Why did it go there?" }).click();
+  await drawer.getByText("sent to").first().waitFor();
+  await accessible(page, "the drawer with decisions");
+  await page.screenshot({ path: `${out}/drawer-decisions.png` });
   await page.goto(`${origin}/compare?run=${run.path}`);
   check((await page.locator("#report .verdict").innerText()).includes("nothing to compare with"), "one run has no verdict");
   await page.goto(`${origin}/live/${run.path}`);

@@ -22,6 +22,7 @@ mod components;
 mod dashboard;
 mod documents;
 mod doors;
+mod explain;
 mod export_command;
 mod external_broker;
 mod faces;

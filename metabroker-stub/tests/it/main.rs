@@ -24,6 +24,7 @@ use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use gridrig_core::agent::BrokerSetup;
 use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::decision::About;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -98,6 +99,7 @@ fn config(interval: SimDuration, lrms: &str, peer: &str) -> Config {
         notify: NotifyHosts::default(),
         monitoring: Monitoring::default(),
         keep_events: usize::MAX,
+        decisions: About::None,
         faults: Default::default(),
         liveness: Liveness {
             every: Duration::from_millis(100),

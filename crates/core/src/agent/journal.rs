@@ -10,6 +10,7 @@ use super::{
     Observation, Outside, PeerSession, Published, Pull, Received, Stands, ToPeer, Undelivered,
 };
 use crate::cluster::{NodeChange, ProcessorIds};
+use crate::decision::Decision;
 use crate::event::{Event, EventSink};
 use crate::ids::JobId;
 use crate::job::Reason;
@@ -97,6 +98,14 @@ pub struct Again<M, S> {
 impl<M, S: EventSink> EventSink for Again<M, S> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         self.events.emit(at, event);
+    }
+
+    fn wants_decision(&self, job: JobId) -> bool {
+        self.events.wants_decision(job)
+    }
+
+    fn decided(&mut self, at: SimTime, decision: Decision) {
+        self.events.decided(at, decision);
     }
 }
 

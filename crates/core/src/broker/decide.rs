@@ -3,6 +3,7 @@
 use super::matchmaking::Fit;
 use super::{Access, Broker};
 use crate::agent::{BrokerSends, Cx, FromBroker, Passed, ToLrms, ToPeer};
+use crate::decision::{Decision, Outcome, Standing};
 use crate::event::{Event, EventKind};
 use crate::ids::JobId;
 use crate::job::{JobRequest, Reason};
@@ -43,34 +44,70 @@ impl Broker {
         self.matched(cx, |own, broker, _| own.begin(broker));
         let mut held = BTreeMap::new();
         while let Some((arrival, job)) = self.queue.pop_first() {
-            match self.choose(now, job) {
-                Verdict::Send(chosen) => {
-                    if self.survey.counts_own {
-                        let spec = &self.jobs[&job].spec;
-                        self.survey.debit(chosen, spec);
-                        self.known[chosen].note_sent(now, spec);
-                    }
-                    let target = self.known[chosen].target;
-                    let own = self.matched(cx, |own, it, cx| own.take(it, cx, job, chosen));
-                    if own != Some(true) {
-                        self.send_to(cx, job, target);
-                    }
-                }
+            let (verdict, told) = self.choose(cx, job);
+            let outcome = match verdict {
+                Verdict::Send(chosen) => self.send_chosen(cx, job, chosen),
                 Verdict::Hold => {
                     held.insert(arrival, job);
-                    if self.config.settings.blocking == Blocking::Head {
-                        break;
-                    }
+                    Outcome::WaitsForRoom
                 }
-                Verdict::Park => self.park(now, job),
-                Verdict::TurnAway(reason) => self.turn_away(cx, job, reason),
+                Verdict::Park => {
+                    self.park(now, job);
+                    Outcome::WaitsForOpening
+                }
+                Verdict::TurnAway(reason) => {
+                    self.turn_away(cx, job, reason);
+                    Outcome::TurnedAway(reason)
+                }
+            };
+            if let Some(mut decision) = told {
+                decision.outcome = outcome;
+                cx.decided(now, *decision);
+            }
+            if outcome == Outcome::WaitsForRoom && self.config.settings.blocking == Blocking::Head {
+                break;
             }
         }
         self.queue.extend(held);
     }
 
-    fn choose(&mut self, now: SimTime, job: JobId) -> Verdict {
+    /// A job goes to the candidate that was chosen for it, unless the matchmaking sees
+    /// to it.
+    fn send_chosen(&mut self, cx: &mut impl Cx<BrokerSends>, job: JobId, chosen: usize) -> Outcome {
+        if self.survey.counts_own {
+            let spec = &self.jobs[&job].spec;
+            self.survey.debit(chosen, spec);
+            self.known[chosen].note_sent(cx.now(), spec);
+        }
+        let target = self.known[chosen].target;
+        match self.matched(cx, |own, it, cx| own.take(it, cx, job, chosen)) {
+            Some(true) => Outcome::Arranged,
+            _ => {
+                self.send_to(cx, job, target);
+                Outcome::Sent
+            }
+        }
+    }
+
+    /// What becomes of a waiting job, and how that came about if somebody wants to
+    /// know.
+    fn choose(
+        &mut self,
+        cx: &mut impl Cx<BrokerSends>,
+        job: JobId,
+    ) -> (Verdict, Option<Box<Decision>>) {
+        let now = cx.now();
         let (choice, closed) = self.ask(job, Some(now));
+        let wanted = cx.wants_decision(job);
+        let mut told = wanted.then(|| Box::new(self.consider(now, job, &choice)));
+        let verdict = self.settle(job, choice, closed);
+        if let (Some(told), Verdict::Send(chosen)) = (&mut told, &verdict) {
+            told.candidates[*chosen].standing = Standing::Chosen;
+        }
+        (verdict, told)
+    }
+
+    fn settle(&mut self, job: JobId, choice: Choice, closed: bool) -> Verdict {
         match choice {
             // None has room.
             Choice::Among(none, _) | Choice::InTurn(none)
@@ -116,13 +153,8 @@ impl Broker {
     fn ask(&mut self, job: JobId, at: Option<SimTime>) -> (Choice, bool) {
         let held = &self.jobs[&job];
         let request = JobRequest::from(&held.spec);
-        let route = held.route;
-        // One that is to stay goes on only from where it entered.
-        let hops_left = match route.settled && route.from.is_some() {
-            true => 0,
-            false => self.survey.hops.saturating_sub(route.hop),
-        };
-        self.survey.turn_to(&request, route);
+        let hops_left = self.hops_left(held.route);
+        self.survey.turn_to(&request, held.route);
         let mut closed = false;
         self.survey.lacks_room = false;
         for (index, known) in self.known.iter().enumerate() {
@@ -140,6 +172,15 @@ impl Broker {
             }
         }
         (self.policy.choose(&request, &self.survey.view), closed)
+    }
+
+    /// Forwards left to a job that has come this way. One that is to stay goes on only
+    /// from where it entered.
+    pub(super) fn hops_left(&self, route: Route) -> u32 {
+        match route.settled && route.from.is_some() {
+            true => 0,
+            false => self.survey.hops.saturating_sub(route.hop),
+        }
     }
 
     /// Only closed peers can take the job: it waits until one opens.

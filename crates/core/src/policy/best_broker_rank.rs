@@ -6,13 +6,14 @@
 //! speed x processors / (processors + busy + queued). The rank of the domain
 //! where the job entered is multiplied by alpha.
 
-use super::domains::Offer;
+use super::domains::{Offer, SPEED_ONE};
 use super::inter::room;
 use super::view::best;
 use super::{
     BrokerSettings, Choice, InformationNeed, Machine, Parameter, Policy, PolicyEntry, Site, Tie,
     Values, View,
 };
+use crate::decision::Score;
 use crate::job::JobRequest;
 use crate::time::Decimal;
 
@@ -164,6 +165,18 @@ impl BestBrokerRank {
         })
     }
 
+    /// The rank of each domain that may have the job; that of the own one is at the
+    /// cluster that would get it.
+    fn ranked(&self, request: &JobRequest<'_>, view: &View) -> Vec<(usize, Rank)> {
+        let mut ranked: Vec<(usize, Rank)> = Vec::with_capacity(view.domains.len());
+        if let Some(here) = Self::best_here(request, view) {
+            ranked.push((here, self.rank(request, view, &view.domains[0])));
+        }
+        let peers = view.peers();
+        ranked.extend(peers.map(|(index, site)| (index, self.rank(request, view, site))));
+        ranked
+    }
+
     /// The own cluster for the job: where it can start at once before where it
     /// cannot, then by rank, then the first.
     fn best_here(request: &JobRequest<'_>, view: &View) -> Option<usize> {
@@ -190,12 +203,7 @@ impl Policy for BestBrokerRank {
                 return Choice::Among(room, self.tie);
             }
         }
-        let mut ranked: Vec<(usize, Rank)> = Vec::with_capacity(view.domains.len());
-        if let Some(here) = Self::best_here(request, view) {
-            ranked.push((here, self.rank(request, view, &view.domains[0])));
-        }
-        let peers = view.peers();
-        ranked.extend(peers.map(|(index, site)| (index, self.rank(request, view, site))));
+        let ranked = self.ranked(request, view);
         let nothing_free = ranked.iter().all(|(_, rank)| rank.free == 0);
         let merit = |rank: &Rank| match nothing_free {
             true => rank.share,
@@ -203,5 +211,23 @@ impl Policy for BestBrokerRank {
         };
         let best = best(ranked.into_iter(), |a, b| merit(b).cmp(&merit(a)));
         Choice::Among(best, self.tie)
+    }
+
+    fn score(&self, request: &JobRequest<'_>, view: &View, index: usize) -> Option<Score> {
+        let ranked = self.ranked(request, view);
+        let nothing_free = ranked.iter().all(|(_, rank)| rank.free == 0);
+        let (_, rank) = ranked.into_iter().find(|(ranked, _)| *ranked == index)?;
+        let (_, under) = self.promotion;
+        let one = SPEED_ONE as f64 * under as f64;
+        Some(match nothing_free {
+            false => Score {
+                of: "rank of the domain by free processors, the highest",
+                value: rank.free as f64 / one,
+            },
+            true => Score {
+                of: "rank of the domain by load (nothing is free), the highest",
+                value: rank.share as f64 / 2f64.powi(32) / one,
+            },
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! Full information: what perfect knowledge would make of the same choice.
 
 use super::{Choice, InformationNeed, Policy, PolicyEntry, Tie, Truth, View};
+use crate::decision::Score;
 use crate::job::JobRequest;
 
 pub(super) const ENTRY: PolicyEntry = PolicyEntry {
@@ -27,5 +28,17 @@ impl Policy for FullInformation {
             must_wait(a).cmp(&must_wait(b)).then_with(by_work)
         });
         Choice::Among(best, self.0)
+    }
+
+    fn score(&self, request: &JobRequest<'_>, view: &View, index: usize) -> Option<Score> {
+        let truth = view.truth[index];
+        let starts = truth.free_beyond_queue >= i64::from(request.processors);
+        Some(Score {
+            of: "true s of work per processor, the least; 0 where it can start at once",
+            value: match starts {
+                true => 0.0,
+                false => truth.work_per_processor.as_f64() / 1e9,
+            },
+        })
     }
 }

@@ -6,6 +6,7 @@ use super::view::best;
 use super::{
     BrokerSettings, Choice, InformationNeed, Machine, Parameter, Policy, PolicyEntry, Tie, View,
 };
+use crate::decision::Score;
 use crate::job::{JobRequest, Reason};
 
 pub(super) const IN_TURN: PolicyEntry = PolicyEntry::new(
@@ -101,5 +102,14 @@ impl Policy for Inter {
             }
         }
         Choice::Among(settle(request, view), self.tie)
+    }
+
+    fn score(&self, _: &JobRequest<'_>, view: &View, index: usize) -> Option<Score> {
+        let mut own = view.clusters();
+        let (_, machine) = own.find(|(own, _)| *own == index)?;
+        Some(Score {
+            of: "processors of an own cluster on which it could start now, the most",
+            value: machine.startable(&view.wanted) as f64,
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! Queue length (LSAP 4.3.2): the fewest queued jobs, 30 s mean by default.
 
 use super::{Choice, InformationNeed, Parameter, Policy, PolicyEntry, Tie, View};
+use crate::decision::Score;
 use crate::job::JobRequest;
 use crate::load::Window;
 
@@ -33,5 +34,12 @@ impl Policy for QueueLength {
             a.queued[over].compare(b.queued[over])
         });
         Choice::Among(best, self.tie)
+    }
+
+    fn score(&self, _: &JobRequest<'_>, view: &View, index: usize) -> Option<Score> {
+        Some(Score {
+            of: "queued jobs, the fewest",
+            value: view.candidates[index].queued[self.window as usize].as_f64(),
+        })
     }
 }

@@ -5,6 +5,7 @@
 
 use super::view::best;
 use super::{Choice, InformationNeed, Parameter, Policy, PolicyEntry, Tie, Values, View};
+use crate::decision::Score;
 use crate::job::JobRequest;
 use crate::load::{Fraction, Window};
 
@@ -54,5 +55,12 @@ impl Policy for Threshold {
             false => best(view.possible.iter().map(queued), |a, b| a.compare(*b)),
         };
         Choice::Among(shortest, self.tie)
+    }
+
+    fn score(&self, _: &JobRequest<'_>, view: &View, index: usize) -> Option<Score> {
+        Some(Score {
+            of: "queued jobs, few at home or the fewest",
+            value: view.candidates[index].queued[self.window as usize].as_f64(),
+        })
     }
 }

@@ -2,6 +2,7 @@
 //! by default.
 
 use super::{BrokerSettings, Choice, InformationNeed, Parameter, Policy, PolicyEntry, Tie, View};
+use crate::decision::Score;
 use crate::job::JobRequest;
 use crate::load::Window;
 
@@ -36,5 +37,12 @@ impl Policy for Utilization {
             a.utilization[over].compare(b.utilization[over])
         });
         Choice::Among(best, self.tie)
+    }
+
+    fn score(&self, _: &JobRequest<'_>, view: &View, index: usize) -> Option<Score> {
+        Some(Score {
+            of: "share of busy processors, the smallest",
+            value: view.candidates[index].utilization[self.window as usize].as_f64(),
+        })
     }
 }

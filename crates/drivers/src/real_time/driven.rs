@@ -5,6 +5,7 @@ use super::record::Recorder;
 use gridrig_core::agent::{
     Cx, Envelope, EnvelopeId, Follow, Handle, JobNews, Journaled, Message as _, Record,
 };
+use gridrig_core::decision::Decision;
 use gridrig_core::event::{Event, EventSink};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimDuration, SimTime, WallTime};
@@ -59,6 +60,14 @@ impl<A: Journaled> Surroundings<A> {
 impl<A: Journaled> EventSink for Surroundings<A> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         self.recorder.emit(at, event);
+    }
+
+    fn wants_decision(&self, job: JobId) -> bool {
+        self.recorder.wants_decision(job)
+    }
+
+    fn decided(&mut self, at: SimTime, decision: Decision) {
+        self.recorder.decided(at, decision);
     }
 }
 

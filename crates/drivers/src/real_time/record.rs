@@ -1,6 +1,7 @@
 //! The events of a machine, kept until the run collects them.
 
 use super::counts::Counts;
+use gridrig_core::decision::{About, Decision, Decisions};
 use gridrig_core::event::{Event, EventSink, Value};
 use gridrig_core::ids::JobId;
 use gridrig_core::placement::PlacementRun;
@@ -70,6 +71,7 @@ struct Kept {
     counts: Counts,
     /// Lives of the service whose events are here.
     lives: u32,
+    decisions: Decisions,
 }
 
 impl Default for Kept {
@@ -80,6 +82,7 @@ impl Default for Kept {
             most: usize::MAX,
             counts: Counts::default(),
             lives: 1,
+            decisions: Decisions::default(),
         }
     }
 }
@@ -105,6 +108,19 @@ impl Recorder {
             most,
             ..Kept::default()
         })))
+    }
+
+    /// The same, which also keeps how brokers decide about these jobs.
+    #[must_use]
+    pub fn deciding(self, about: About) -> Self {
+        self.0.lock().decisions = Decisions::about(about);
+        self
+    }
+
+    /// Takes out how brokers have decided.
+    #[must_use]
+    pub fn take_decisions(&self) -> Vec<(SimTime, Decision)> {
+        self.0.lock().decisions.take()
     }
 
     /// Its events are from so many lives of the service.
@@ -174,6 +190,14 @@ impl EventSink for Recorder {
             kept.events.pop_front();
             kept.forgotten += 1;
         }
+    }
+
+    fn wants_decision(&self, job: JobId) -> bool {
+        self.0.lock().decisions.wants(job)
+    }
+
+    fn decided(&mut self, at: SimTime, decision: Decision) {
+        self.0.lock().decisions.keep(at, decision);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::agenda::Agenda;
 use super::message::Message;
 use gridrig_core::agent::{BrokerSends, Cx, Envelope, FromBroker, FromLrms, LrmsSends};
+use gridrig_core::decision::Decision;
 use gridrig_core::event::{Event, EventSink, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::{SimTime, WallTime};
@@ -46,6 +47,14 @@ impl<S: EventSink> EventSink for Around<'_, S> {
     #[inline(always)]
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         self.events.emit(at, event);
+    }
+
+    fn wants_decision(&self, job: JobId) -> bool {
+        self.events.wants_decision(job)
+    }
+
+    fn decided(&mut self, at: SimTime, decision: Decision) {
+        self.events.decided(at, decision);
     }
 }
 

@@ -35,14 +35,29 @@ pub struct SeriesRow {
 type Change = (SimTime, i64, i64);
 
 /// The state from an instant on.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Step {
     at: SimTime,
     queued: u64,
     busy: u64,
 }
 
-pub(super) fn series(table: &JobTable) -> Vec<SeriesRow> {
+/// The exact history of every cluster.
+#[derive(Clone, Debug)]
+pub(crate) struct Loads(Vec<Vec<Step>>);
+
+impl Loads {
+    /// Jobs that waited and processors in use, after everything that happened at this
+    /// instant.
+    pub(crate) fn at(&self, cluster: ClusterId, at: SimTime) -> Option<(u64, u64)> {
+        let steps = self.0.get(cluster.index())?;
+        let next = steps.partition_point(|step| step.at <= at);
+        let step = steps.get(next.checked_sub(1)?)?;
+        Some((step.queued, step.busy))
+    }
+}
+
+pub(super) fn loads(table: &JobTable) -> Loads {
     let mut changes: Vec<Vec<Change>> = vec![Vec::new(); table.clusters().len()];
     for row in table.rows() {
         let cluster = row.cluster.and_then(|id| changes.get_mut(id.index()));
@@ -50,11 +65,15 @@ pub(super) fn series(table: &JobTable) -> Vec<SeriesRow> {
             add_changes(row, cluster);
         }
     }
+    let changes = changes.into_iter();
+    Loads(changes.map(|changes| steps(changes, table.end())).collect())
+}
+
+pub(super) fn series(loads: &Loads, table: &JobTable) -> Vec<SeriesRow> {
     let mut rows = Vec::new();
-    for (index, changes) in (0..).zip(changes) {
+    for (index, steps) in (0..).zip(&loads.0) {
         let processors = table.clusters()[usize::from(index)].processors;
-        let steps = steps(changes, table.end());
-        sample(ClusterId(index), processors, &steps, table.end(), &mut rows);
+        sample(ClusterId(index), processors, steps, table.end(), &mut rows);
     }
     rows
 }

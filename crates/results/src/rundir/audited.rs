@@ -2,10 +2,12 @@
 //! numbers those that the events give, and its events such as can be.
 
 use super::{
-    AuditOutcome, Manifest, Run, RunDirError, RunFiles, file, job_columns, names, read, tables,
+    AuditOutcome, Manifest, Run, RunDirError, RunFiles, decisions, file, job_columns, names, read,
+    tables,
 };
 use crate::audit::{AuditFacts, Rule, Violation, audit_with};
 use crate::jobs::JobTable;
+use crate::names::Names;
 use crate::summary::RunSummary;
 use serde_json::Value;
 use std::path::Path;
@@ -24,6 +26,9 @@ pub fn audit_run_dir(dir: &Path) -> Result<AuditOutcome, RunDirError> {
         let message = format!("{}:{}: {}", names::EVENTS, bad.row, bad.message);
         Violation::new(Rule::Readable, bad.job, None, message)
     }));
+    let contradicted = decisions::contradicted(dir, &run.log, &Names::of(&run.grid))?;
+    let contradicted = contradicted.into_iter();
+    findings.extend(contradicted.map(|(job, it)| Violation::new(Rule::Rebuilt, job, None, it)));
     // Without all events there are no numbers to compare.
     if run.unreadable.is_empty() {
         let differences = differences(dir, &run)?.into_iter();

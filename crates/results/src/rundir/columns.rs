@@ -8,10 +8,10 @@ use crate::log::CHUNK;
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array as _, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int32Array, Int64Array,
-    ListArray, StringArray, StructArray, UInt32Array, UInt64Array,
+    ListArray, RecordBatch, StringArray, StructArray, UInt32Array, UInt64Array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
-use arrow_schema::{DataType, Field, Fields, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 use parquet::arrow::ArrowWriter;
@@ -70,6 +70,15 @@ pub(super) struct Table<'a, S, F> {
 }
 
 impl<S: Copy, F: Fn(usize) -> S + Sync> Table<'_, S, F> {
+    /// Its rows in memory.
+    pub(super) fn batch(&self) -> Result<RecordBatch, ArrowError> {
+        let column = |(name, cell): &Column<'_, S>| {
+            let array = cell.array((0..self.rows).map(&self.at));
+            (*name, array)
+        };
+        RecordBatch::try_from_iter(self.columns.iter().map(column))
+    }
+
     /// Writes its file. The bytes depend on nothing but the values.
     pub(super) fn write(&self, dir: &Path) -> Result<FileDoc, RunDirError> {
         let file = PartialFile::create(dir, self.name, "")?;

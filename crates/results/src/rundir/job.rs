@@ -118,7 +118,11 @@ impl TableColumns {
     }
 
     /// The rows of a job, rising; only such whose time can be in this span.
-    fn rows_of(&self, job: JobId, span: Option<(i64, i64)>) -> Result<Vec<u64>, RunDirError> {
+    pub(super) fn rows_of(
+        &self,
+        job: JobId,
+        span: Option<(i64, i64)>,
+    ) -> Result<Vec<u64>, RunDirError> {
         let id = self.leaf("job_id")?;
         let time = span.map(|_| self.leaf("time_ns")).transpose()?;
         let may_hold = |group: &RowGroupMetaData| {
@@ -172,7 +176,7 @@ impl TableColumns {
 
     /// Calls `take` with a batch, the index in it and the number of the row
     /// from 0, for each of these rows, which rise.
-    fn read(
+    pub(super) fn read(
         &self,
         rows: &[u64],
         mut take: impl FnMut(&Batch<'_>, usize, u64) -> Result<(), RunDirError>,

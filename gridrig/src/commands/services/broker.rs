@@ -15,6 +15,7 @@ use crate::words::list;
 use anyhow::{Context as _, anyhow, bail};
 use gridrig_core::agent::BrokerSetup;
 use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::decision::About;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -78,6 +79,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         notify: notify_hosts(&args.service),
         monitoring,
         keep_events: args.service.keep_events,
+        decisions: About::None,
         faults: Default::default(),
         liveness: Liveness::default(),
     };

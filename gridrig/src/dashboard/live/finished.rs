@@ -5,6 +5,7 @@ use super::hub::{Hub, Shown};
 use super::tap::Tap;
 use super::words::{self, Line};
 use crate::dashboard::Dashboard;
+use crate::runner;
 use crate::scenario::{Scenario, ScenarioText};
 use gridrig_core::broker::LocalInfo;
 use gridrig_core::event::Party;
@@ -13,8 +14,8 @@ use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::time::SimTime;
 use gridrig_protocol::rest::Problem;
 use gridrig_results::names::Names;
-use gridrig_results::rundir::{self, InfoDoc, Manifest, RunDirError};
-use serde_json::Value;
+use gridrig_results::rundir::{self, DecisionDoc, InfoDoc, Manifest, RunDirError};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -77,7 +78,23 @@ fn read(dir: &Path, below: &str) -> Result<String, RunDirError> {
 /// A run that is not there or cannot be read.
 pub fn life(runs: &Path, run: &str, job: JobId) -> Result<Option<Value>, Problem> {
     let found = rundir::read_job(&directory(runs, run)?, job).map_err(unreadable)?;
-    Ok(found.as_ref().map(super::life::finished))
+    let life = found.as_ref().map(super::life::finished);
+    Ok(life.map(|mut life| {
+        life["is_over"] = json!(true);
+        life
+    }))
+}
+
+/// How brokers decided about a job of a finished run.
+///
+/// # Errors
+/// As [`life`]; a run that cannot be played again.
+pub fn decisions(runs: &Path, run: &str, job: JobId) -> Result<Vec<DecisionDoc>, Problem> {
+    let dir = directory(runs, run)?;
+    let manifest = rundir::read_manifest(&dir).map_err(unreadable)?;
+    let found = runner::decisions(&dir, &manifest, job);
+    let (found, _) = found.map_err(|it| Problem::new(422, "no-decisions", it.why()))?;
+    Ok(found)
 }
 
 /// What happened in a run.
@@ -231,7 +248,7 @@ fn run_doc(manifest: &Manifest, below: &str) -> RunDoc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::{self, RunOptions};
+    use crate::runner::RunOptions;
     use gridrig_core::event::EventSink as _;
 
     impl Played {

@@ -4,6 +4,7 @@
 use crate::agent::Cx;
 use crate::agent::store::{JobStore, Visit, digest, visit_name};
 use crate::conversation::{Arrival, BrokerSends, FromBroker, Passed, ToLrms, ToPeer};
+use crate::decision::Decision;
 use crate::envelope::{Envelope, EnvelopeId, Tally};
 use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::{DomainId, JobId};
@@ -273,6 +274,14 @@ pub(super) struct Writing<'a, C> {
 impl<C: EventSink> EventSink for Writing<'_, C> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         self.cx.emit(at, event);
+    }
+
+    fn wants_decision(&self, job: JobId) -> bool {
+        self.cx.wants_decision(job)
+    }
+
+    fn decided(&mut self, at: SimTime, decision: Decision) {
+        self.cx.decided(at, decision);
     }
 }
 

@@ -9,6 +9,7 @@ use gridrig_core::agent::{
     Cx, Envelope, Fate, FromBroker, FromClient, FromLrms, Memory, Message, Order, ToEntry, Tries,
     Undelivered,
 };
+use gridrig_core::decision::Decision;
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::faults::FaultPlan;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
@@ -208,6 +209,14 @@ impl<S: EventSink> EventSink for Network<'_, S> {
             }
         }
         self.events.emit(at, event);
+    }
+
+    fn wants_decision(&self, job: JobId) -> bool {
+        self.events.wants_decision(job)
+    }
+
+    fn decided(&mut self, at: SimTime, decision: Decision) {
+        self.events.decided(at, decision);
     }
 }
 

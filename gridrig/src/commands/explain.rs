@@ -1,0 +1,118 @@
+//! `gridrig explain`
+
+use super::{print, print_json};
+use crate::cli::ExplainArgs;
+use crate::dashboard::life_of;
+use crate::exit::Failure;
+use crate::runner;
+use anyhow::anyhow;
+use gridrig_core::ids::JobId;
+use gridrig_results::rundir::{self, DecisionDoc};
+use gridrig_results::text;
+use serde_json::{Value, json};
+
+/// Tells the life of a job of a finished run, with how brokers decided about it.
+pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
+    let (dir, job) = (&args.run, JobId(args.job));
+    let manifest = rundir::read_manifest(dir).map_err(Failure::input)?;
+    let found = rundir::read_job(dir, job).map_err(Failure::input)?;
+    let found = found.ok_or_else(|| {
+        let (dir, jobs) = (dir.display(), jobs(&manifest));
+        let why = anyhow!(
+            "{dir}: job {}: expected a number from 0 and below {jobs}",
+            job.0
+        );
+        Failure::Input(why)
+    })?;
+    let (decisions, is_recorded) = runner::decisions(dir, &manifest, job)?;
+    let mut life = life_of(&found);
+    life["policy"] = json!(manifest.policy_or_bound());
+    life["decisions_recorded"] = json!(is_recorded);
+    life["decisions"] = json!(decisions);
+    match args.json {
+        true => print_json(&life),
+        false => print(&told(&life, &decisions)),
+    }
+}
+
+fn jobs(manifest: &rundir::Manifest) -> u64 {
+    let file = manifest.files.get(rundir::names::JOBS);
+    file.and_then(|file| file.rows).unwrap_or(0)
+}
+
+/// The life in words: each decision stands before what it led to.
+fn told(life: &Value, decisions: &[DecisionDoc]) -> String {
+    let of = |key: &str| life[key].as_str().unwrap_or("").to_owned();
+    let mut said = format!(
+        "job {}, {} processors, entered at {}, policy {}: {}",
+        life["job"],
+        life["processors"],
+        of("entry"),
+        of("policy"),
+        of("state")
+    );
+    if let Some(delay) = life["delay_s"].as_f64() {
+        said += &format!(", delay {delay:.3} s");
+    }
+    said.push('\n');
+    let mut rest = decisions;
+    for step in life["steps"].as_array().into_iter().flatten() {
+        let at = step["t_s"].as_f64().unwrap_or(0.0);
+        let kind = step["kind"].as_str().unwrap_or("");
+        let led = ["dispatched", "forwarded", "refused", "rejected"].contains(&kind);
+        let before = |it: &DecisionDoc| it.time_s < at || (led && it.time_s <= at);
+        let (now, later) = rest.split_at(rest.partition_point(before));
+        now.iter().for_each(|decision| said += &paragraph(decision));
+        rest = later;
+        let text = step["text"].as_str().unwrap_or("");
+        said += &format!("{at:>12.3} s  {kind} {text}\n");
+    }
+    rest.iter()
+        .for_each(|decision| said += &paragraph(decision));
+    said
+}
+
+fn paragraph(decision: &DecisionDoc) -> String {
+    let score = decision.score_of.as_deref();
+    let by = score.map_or(String::new(), |of| format!(" by {of}"));
+    let mut lines = vec![text::cells([
+        "",
+        "candidate",
+        "standing",
+        "score",
+        "free",
+        "queued",
+        "age s",
+        "true free",
+        "true queued",
+    ])];
+    let number = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    lines.extend(decision.candidates.iter().map(|it| {
+        vec![
+            String::new(),
+            it.candidate.clone(),
+            it.standing.clone(),
+            number(it.score.map(short)),
+            it.free.to_string(),
+            short(it.queued),
+            short(it.information_age_s),
+            number(it.true_free.map(|free| free.to_string())),
+            number(it.true_queued.map(|queued| queued.to_string())),
+        ]
+    }));
+    let table = text::aligned(&lines, "  ", &[1, 2]);
+    format!(
+        "{:>12.3} s  {} decides{by}\n             {}\n{:15}-> {}\n",
+        decision.time_s,
+        decision.broker,
+        table.replace('\n', "\n             ").trim_end(),
+        "",
+        decision.says
+    )
+}
+
+/// At most three places.
+fn short(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,94 @@
+//! A finished run in virtual time, played again to see what it has not recorded.
+
+use super::{Load, Start, execute, tolerance};
+use crate::exit::Failure;
+use crate::scenario::{Clock, Scenario, ScenarioText};
+use anyhow::anyhow;
+use gridrig_core::decision::About;
+use gridrig_core::ids::JobId;
+use gridrig_core::policy::PolicySpec;
+use gridrig_drivers::virtual_time;
+use gridrig_results::rundir::{self, DecisionDoc, Manifest};
+use gridrig_results::{EventLog, JobTable};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// How brokers decided about a job of a finished run, and whether the run has recorded
+/// that; one in virtual time that has not is played again.
+///
+/// # Errors
+/// As [`decide_again`], and a table that cannot be read.
+pub fn decisions(
+    dir: &Path,
+    manifest: &Manifest,
+    job: JobId,
+) -> Result<(Vec<DecisionDoc>, bool), Failure> {
+    let recorded = rundir::read_decisions(dir, job).map_err(Failure::input)?;
+    match recorded.is_empty() {
+        false => Ok((recorded, true)),
+        true => Ok((decide_again(dir, manifest, job)?, false)),
+    }
+}
+
+/// How brokers decided about a job of a run: from its scenario and its own list of
+/// jobs, the traces are not read. The answer is about that very run: all events are
+/// compared.
+///
+/// # Errors
+/// Of a run in real time, which cannot be played again; of one that comes out
+/// differently, as by another version of gridrig; of a directory that cannot be read.
+fn decide_again(dir: &Path, manifest: &Manifest, job: JobId) -> Result<Vec<DecisionDoc>, Failure> {
+    let shown = dir.display();
+    let run = rundir::read(dir).map_err(Failure::input)?;
+    let file = dir.join(rundir::names::SCENARIO);
+    let text = std::fs::read_to_string(&file);
+    let text = text.map_err(|error| Failure::Input(anyhow!("{}: {error}", file.display())))?;
+    let scenario = Scenario::parse(&ScenarioText {
+        file: &file,
+        text: &text,
+        sets: &[],
+        directory: Path::new(""),
+        traces_may_be_missing: true,
+    });
+    let scenario = scenario.map_err(Failure::input)?;
+    if scenario.clock != Clock::Virtual {
+        let why = "it ran in real time and has recorded no decision about it (expected a run \
+                   with run.decisions = 1, or a share that has this job)";
+        return Err(Failure::Input(anyhow!("{shown}: job {}: {why}", job.0)));
+    }
+    let policy: Option<PolicySpec> = manifest.policy.as_deref().and_then(|it| it.parse().ok());
+    let policy = policy.as_ref();
+    let mut grid = scenario.grid_for(policy);
+    scenario.fail_nodes(&mut grid, run.submissions.iter());
+    let load = Load {
+        submissions: run.submissions,
+        ..Load::default()
+    };
+    let start = Start {
+        scenario: &scenario,
+        grid: &grid,
+        policy,
+        load: &load,
+        tolerance: tolerance(scenario.clock),
+    };
+    let options = virtual_time::Options {
+        seed: scenario.seed,
+        stop_at: start.stop_at(),
+        ..virtual_time::Options::default()
+    };
+    let mut log = EventLog::default();
+    log.keep_decisions(About::Job(job));
+    let observe = |_, _| ControlFlow::Continue(());
+    execute::play(&start, &options, &mut log, observe)?;
+    // One that was interrupted goes on.
+    if !run.log.records().eq(log.records().take(run.log.len())) {
+        let by = manifest.versions.get("gridrig").map_or("", |it| it);
+        let own = env!("CARGO_PKG_VERSION");
+        return Err(Failure::Input(anyhow!(
+            "{shown}: played again, the run has other events: expected a run of this version of \
+             gridrig ({own}; that one is of {by}), or one with run.decisions = 1"
+        )));
+    }
+    let table = JobTable::build(&log, &load.submissions, &grid, &manifest.workloads);
+    rundir::decisions_of(&log, &table).map_err(Failure::run)
+}
