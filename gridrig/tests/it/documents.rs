@@ -87,6 +87,7 @@ pages_that_run! {
     dashboard: "docs/dashboard.md",
     disciplines: "docs/disciplines.md",
     duckdb: "docs/duckdb.md",
+    explain: "docs/explain.md",
     export: "docs/export.md",
     external_brokers: "docs/external-brokers.md",
     faults: "docs/faults.md",
