@@ -96,6 +96,8 @@ struct Held {
     unwanted: bool,
     /// Whoever it was sent to has been asked so, since touch was last lost with it.
     followed: bool,
+    /// Touch with it has been lost there.
+    lost: bool,
     refused_by: Vec<Target>,
 }
 
@@ -257,6 +259,7 @@ impl Broker {
             sent_at: SimTime::ZERO,
             unwanted: false,
             followed: false,
+            lost: false,
             refused_by: Vec::new(),
         };
         if let Some(mut before) = self.jobs.remove(&job) {
@@ -387,18 +390,24 @@ impl Broker {
 
     /// Touch with a job is lost that is with this target: whoever it came from is
     /// told. It stays as sent there, so that its end is passed on if that comes
-    /// after all. The answer is whether it is so.
+    /// after all. Of several visits it is the one with so many forwards, or the latest
+    /// of which that is not known yet: else the news would go round where each of two
+    /// has the job from the other. The answer is whether it is so.
     pub(crate) fn lose_touch(
         &mut self,
         cx: &mut impl Cx<BrokerSends>,
         job: JobId,
         target: Target,
+        hop: Option<u32>,
     ) -> bool {
-        let mut visits = self.visits_mut(job);
-        let Some(held) = visits.rfind(|held| held.sent == Some(target)) else {
+        let mut visits = self.visits_mut(job).filter(|held| !held.lost);
+        let is_its = |held: &&mut Held| {
+            held.sent == Some(target) && hop.is_none_or(|hop| hop == held.route.hop)
+        };
+        let Some(held) = visits.rfind(is_its) else {
             return false;
         };
-        held.followed = false;
+        (held.followed, held.lost) = (false, true);
         let from = held.route.from;
         drop(visits);
         let lost = Event::new(EventKind::LostTouch, job, self.config.domain);

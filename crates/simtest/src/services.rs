@@ -7,7 +7,6 @@ use crate::trail::{Step, Trails};
 use gridrig_core::agent::Memory;
 use gridrig_core::event::Party;
 use gridrig_core::faults::{FaultPlan, Restart};
-use gridrig_core::grid::Grid;
 use gridrig_core::ids::JobId;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::faults::FaultCounts;
@@ -49,21 +48,6 @@ pub fn scenario(seed: u64) -> Scenario {
     scenario
 }
 
-/// Where a broker forgets, no jobs wander: some of them do not end (a fault that is known
-/// and not mended, docs/faults.md).
-fn for_the_forgetful(grid: &Grid, plan: &FaultPlan) -> Grid {
-    let mut grid = grid.clone();
-    let forgets = |one: &Restart| one.anew == Some(Memory::None);
-    if plan.restarts.iter().any(forgets) {
-        for broker in grid.domains.iter_mut().map(|domain| &mut domain.broker) {
-            if broker.policy.entry().wanders() {
-                broker.policy = "queue-length".parse().expect("a policy of the table");
-            }
-        }
-    }
-    grid
-}
-
 /// Runs a scenario under a plan.
 ///
 /// # Panics
@@ -81,10 +65,7 @@ pub fn run(scenario: &Scenario, plan: &FaultPlan) -> Ran {
         meetings: Some(&meetings),
     };
     let mut trails = Trails::new(scenario.submissions.len());
-    let (grid, jobs) = (
-        &for_the_forgetful(&scenario.grid, plan),
-        &scenario.submissions,
-    );
+    let (grid, jobs) = (&scenario.grid, &scenario.submissions);
     let mut times = 0;
     let go_on = |_, _| {
         times += 1;
@@ -135,9 +116,8 @@ pub fn check(scenario: &Scenario, plan: &FaultPlan, ran: &Ran) {
     }
     // The first rule wants the news of the end to come last, and it may be
     // repeated after it has arrived.
-    let grid = for_the_forgetful(&scenario.grid, plan);
     for checker in &checkers::ALL[1..] {
-        if let Err(what) = (checker.check)(&grid, &scenario.submissions, trails) {
+        if let Err(what) = (checker.check)(&scenario.grid, &scenario.submissions, trails) {
             panic!("seed {seed} under {plan:?}: {}: {what}", checker.rule);
         }
     }

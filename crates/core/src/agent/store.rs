@@ -1,5 +1,10 @@
 //! Which jobs a service has seen, and what it answered.
 
+mod keys;
+
+pub use keys::digest;
+pub(super) use keys::{base_of, visit_name};
+
 use crate::conversation::Arrival;
 use crate::envelope::{EnvelopeId, Undelivered};
 use crate::event::Party;
@@ -163,27 +168,6 @@ impl Visit {
     }
 }
 
-/// A text in short: FNV-1a.
-pub fn digest(text: impl IntoIterator<Item = u8>) -> u64 {
-    text.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
-/// The name of the visit under this key that ends in a refusal. Those after which the
-/// job may come again, since the receiver is drained or the job has wandered enough,
-/// differ in when they were to begin.
-pub(super) fn visit_name(key: &str, meant: Option<SimTime>, reason: Reason) -> u64 {
-    let meant = meant.filter(|_| matches!(reason, Reason::Draining | Reason::HopsExhausted));
-    let meant = meant.map(|meant| meant.as_nanos().to_le_bytes());
-    digest(key.bytes().chain(meant.into_iter().flatten()))
-}
-
-/// A key without its hop.
-pub(super) fn base_of(key: &str, hop: u32) -> Option<&str> {
-    key.strip_suffix(&format!("/{hop}"))
-}
-
 impl Record {
     /// The latest visit with so many forwards.
     pub fn visit(&self, hop: u32) -> Option<&Visit> {
@@ -302,9 +286,16 @@ impl JobStore {
         })
     }
 
-    /// What is told once more to whoever repeats a submission.
-    pub fn told_under(&self, key: Option<&str>) -> Option<News> {
-        self.under(key)?.1.told
+    /// What is told once more to whoever repeats a submission. One that was restarted
+    /// may know another instant at which the job was to arrive: a refusal is named by
+    /// that.
+    pub fn told_under(&self, arrival: &Arrival) -> Option<News> {
+        let key = arrival.key.as_deref();
+        let mut news = self.under(key)?.1.told?;
+        if let News::Refused { reason, visit, .. } = &mut news {
+            *visit = key.map(|key| visit_name(key, arrival.meant, *reason));
+        }
+        Some(news)
     }
 
     fn next_name(&mut self) -> JobId {

@@ -226,7 +226,7 @@ impl Broker {
         };
         cx.emit(now, Event::new(kind, job, here).to(target));
         let held = self.jobs.get_mut(&job).expect("a queued job is held");
-        (held.sent, held.sent_at) = (Some(target), now);
+        (held.sent, held.sent_at, held.lost) = (Some(target), now, false);
         let (data_kib, from) = (held.spec.data_kib, Some(here));
         let route = Route { from, ..held.route };
         let due = now + self.config.latency(target);

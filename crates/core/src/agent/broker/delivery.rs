@@ -41,7 +41,7 @@ impl BrokerAgent {
         let lost: Vec<_> = lost.map(|(visit, sent)| (*visit, sent.target)).collect();
         for &(visit, target) in &lost {
             self.notes.under_way.remove(&visit);
-            self.lose_touch(cx, visit.0, target);
+            self.lose_touch(cx, visit, target);
         }
         lost.len()
     }
@@ -115,8 +115,9 @@ impl BrokerAgent {
             }
             // Anywhere else it could run a second time.
             _ if was_there || error == Undelivered::NoAnswer => {
-                self.notes.under_way.remove(&visit_before(&job, target));
-                return self.lose_touch(cx, job.spec.id, target);
+                let visit = visit_before(&job, target);
+                self.notes.under_way.remove(&visit);
+                return self.lose_touch(cx, visit, target);
             }
             _ => Reason::ServiceLost,
         };

@@ -87,10 +87,14 @@ impl Handle<Received<News>> for BrokerAgent {
                 self.settle();
             }
             News::Refused { job, reason, visit } => {
-                let is_there = self.broker.whereabouts(job) == Some(Some(by));
-                if is_there && self.notes.is_latest(job, by, (visit, reason)) {
-                    self.notes.forget_sent(job, by);
-                    self.refused(cx, job, by, reason);
+                if self.broker.whereabouts(job) == Some(Some(by)) {
+                    match self.notes.missed_by(job, by, (visit, reason)) {
+                        None => {
+                            self.notes.forget_sent(job, by);
+                            self.refused(cx, job, by, reason);
+                        }
+                        Some(latest) => drop(self.send_again(cx, by, vec![latest])),
+                    }
                 }
                 self.settle();
                 self.find_cycle(meant.unwrap_or(self.notes.now));

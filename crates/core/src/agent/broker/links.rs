@@ -121,7 +121,7 @@ impl Handle<Told<News>> for Broker {
         let by = news.from;
         match news.said {
             News::Ended(end) if end.state.is_lost() => {
-                self.lose_touch(cx, end.job, by);
+                self.lose_touch(cx, end.job, by, None);
             }
             News::Ended(end) => self.handle_end(cx, by, end),
             News::Refused { job, reason, .. } => self.handle_refusal(cx, job, by, reason),

@@ -149,17 +149,19 @@ impl Notes {
         self.visits_of(job).find(|sent| sent.target == target)
     }
 
-    /// Whether this is the latest visit of a job that is with this target, as far as
-    /// is known: one that was sent back earlier may be told so again.
-    pub fn is_latest(
+    /// The latest visit of a job that is with this target, unless it is the one that
+    /// is sent back, as far as is known. One that was sent back earlier may be told so
+    /// again, and one that was found there, by a broker that was restarted, is known
+    /// there by another name: it is sent once more, and who has sent it back says so.
+    pub fn missed_by(
         &mut self,
         job: JobId,
         target: Target,
         (visit, reason): (Option<u64>, Reason),
-    ) -> bool {
-        let sent = self.sent_to(job, target).map(|sent| &sent.job);
-        let name = sent.and_then(|job| Some(visit_name(job.key.as_deref()?, job.meant, reason)));
-        visit.is_none_or(|visit| name.is_none_or(|name| name == visit))
+    ) -> Option<(JobId, u32)> {
+        let sent = &self.sent_to(job, target)?.job;
+        let name = visit_name(sent.key.as_deref()?, sent.meant, reason);
+        (visit? != name).then(|| visit_before(sent, target))
     }
 
     /// The visits that are with this target, or on their way there.

@@ -185,7 +185,7 @@ impl BrokerAgent {
             self.notes.store.enter(arrival, job, self.notes.now);
         }
         if let (Some(target), true) = (sent, is_silent) {
-            return self.lose_touch(cx, job, target);
+            return self.lose_touch(cx, (job, way.hop), target);
         }
         let told = Event::new(EventKind::Recovered, job, here);
         let to = sent.map_or(Party::from(here), Party::from);
@@ -221,8 +221,9 @@ impl BrokerAgent {
             }
             // It may have ended there by request, and there is nobody else to ask.
             (None, Err(Undelivered::Declined(_))) => {
-                self.notes.under_way.remove(&visit_before(&job, target));
-                self.lose_touch(cx, job.spec.id, target);
+                let visit = visit_before(&job, target);
+                self.notes.under_way.remove(&visit);
+                self.lose_touch(cx, visit, target);
             }
             (Some(id), Ok(())) => self.end_search(cx, id, Some((target, job)), false),
             (Some(id), Err(Undelivered::Declined(_))) => {
@@ -253,7 +254,7 @@ impl BrokerAgent {
     /// A peer that repeats a submission may have been restarted and have
     /// missed what became of the job: that is told once more.
     pub(super) fn tell_again(&mut self, cx: &mut impl Cx<FromBroker>, repeated: &Arrival) {
-        let news = self.notes.store.told_under(repeated.key.as_deref());
+        let news = self.notes.store.told_under(repeated);
         if let (Some(news), Party::Broker(peer)) = (news, repeated.from()) {
             self.say_again(cx, peer, news);
         }
@@ -269,10 +270,15 @@ impl BrokerAgent {
         self.write_to(cx, Target::Peer(peer), news);
     }
 
-    /// Touch with a job is lost: nobody here knows what became of it.
-    pub(super) fn lose_touch(&mut self, cx: &mut impl Cx<FromBroker>, job: JobId, target: Target) {
+    /// Touch with a visit of a job is lost: nobody here knows what became of it.
+    pub(super) fn lose_touch(
+        &mut self,
+        cx: &mut impl Cx<FromBroker>,
+        (job, hop): (JobId, u32),
+        target: Target,
+    ) {
         let mut writing = self.notes.writing(cx);
-        if self.broker.lose_touch(&mut writing, job, target) {
+        if self.broker.lose_touch(&mut writing, job, target, Some(hop)) {
             self.note_end(JobEnd::without_run(job, EndState::LOST));
         }
     }

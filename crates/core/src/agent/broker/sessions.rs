@@ -267,7 +267,7 @@ impl BrokerAgent {
     /// this target, or may be; answers how many there are. One whose data
     /// is on its way still comes with it. What it may have removed it gets only if
     /// it has the job: where it has forgotten that, nobody knows.
-    fn send_again(
+    pub(super) fn send_again(
         &mut self,
         cx: &mut impl Cx<FromBroker>,
         target: Target,

@@ -24,7 +24,7 @@ impl Handle<Arrival> for LrmsAgent {
         }
         let job = match self.notes.store.open(&arrival, false)? {
             Opened::Repeated(receipt) => {
-                let news = self.notes.store.told_under(arrival.key.as_deref());
+                let news = self.notes.store.told_under(&arrival);
                 self.tell_again(cx, news, from);
                 return Ok(receipt);
             }

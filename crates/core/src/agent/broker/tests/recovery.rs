@@ -1,6 +1,8 @@
 //! A broker that was restarted, and services that stop answering.
 
 use super::*;
+use crate::agent::Drain;
+use crate::agent::store::visit_name;
 
 /// A broker that began its life at 10 s is sent a job that was meant for 1 s;
 /// answers its questions.
@@ -74,4 +76,103 @@ fn what_is_lost_further_on_is_lost_here_and_found_when_its_end_comes() {
     broker.handle(millis(7000), ended(there, EndState::Completed));
     let expected = [EventKind::LostTouch.name(), EventKind::FinishSeen.name()];
     assert_eq!(told(&broker)[before..], expected);
+}
+
+/// A job that this broker had forwarded is found again at the peer, which knows it by
+/// the instant at which it was to arrive there in the earlier life.
+#[test]
+fn a_refusal_by_a_name_of_an_earlier_life_is_asked_for_and_told_by_the_new_one() {
+    let b = Target::Peer(DomainId(1));
+    let (mut broker, questions) = asking();
+    let question = questions
+        .into_iter()
+        .find(|one| one.message.to() == b.into());
+    deliver(&mut broker, question.unwrap(), Ok(()));
+    let found = broker.envelopes().remove(0);
+    let key = |sent: &Sent| match &sent.message {
+        FromBroker::Peer(_, ToPeer::Forward(job)) if !job.sought => {
+            (job.key.clone().unwrap(), job.meant)
+        }
+        other => panic!("{other:?}"),
+    };
+    let known = key(&found);
+    deliver(&mut broker, found, Ok(()));
+    let reason = Reason::HopsExhausted;
+    let refused = |meant| News::Refused {
+        job: JobId(0),
+        reason,
+        visit: Some(visit_name(&known.0, meant, reason)),
+    };
+    broker.handle(
+        millis(11_000),
+        Received::new(b, refused(Some(millis(2050)))),
+    );
+    assert!(matches!(state(&broker), JobState::Sent { to } if to == b));
+    assert_eq!(key(&broker.envelopes().remove(0)), known);
+    broker.handle(millis(11_100), Received::new(b, refused(known.1)));
+    assert!(matches!(state(&broker), JobState::Queued { .. }));
+}
+
+#[test]
+fn whoever_repeats_a_job_hears_its_refusal_by_the_name_that_he_gives_it() {
+    let mut broker = broker();
+    broker.handle(millis(900), Drain(millis(9000)));
+    let mut name_of = |meant| {
+        let job = Arrival {
+            key: Some("run/1/0/1".to_owned()),
+            id: Some(JobId(0)),
+            meant: Some(millis(meant)),
+            route: Some(Route {
+                from: Some(DomainId(1)),
+                hop: 1,
+                ..Route::entering(DomainId(1))
+            }),
+            ..Arrival::of(JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(9)))
+        };
+        broker.handle(millis(1000), job).unwrap();
+        let FromBroker::Peer(_, ToPeer::News(news)) = broker.envelopes().remove(0).message else {
+            panic!("news");
+        };
+        let name = visit_name("run/1/0/1", Some(millis(meant)), Reason::Draining);
+        matches!(news, News::Refused { visit, .. } if visit == Some(name))
+    };
+    assert!(name_of(1000) && name_of(500));
+}
+
+/// Two brokers that each have the job from the other told each other for ever that it
+/// was lost.
+#[test]
+fn each_visit_of_a_job_is_lost_once() {
+    let b = Target::Peer(DomainId(1));
+    let mut grid = grid("free-node");
+    grid.domains[0].broker.max_hops = 3;
+    let setup = BrokerSetup::of(&grid, DomainId(0), 1).unwrap();
+    let mut broker = Tested::new(BrokerAgent::new(setup));
+    for cluster in [0, 1] {
+        let own = Target::Cluster(ClusterId(cluster));
+        broker.agent.broker.set_access(own, Access::Gone);
+    }
+    for (hop, from) in [(0, None), (2, Some(DomainId(1)))] {
+        let route = Route {
+            from,
+            hop,
+            ..Route::entering(DomainId(0))
+        };
+        let job = Arrival {
+            id: Some(JobId(0)),
+            route: Some(route),
+            ..Arrival::of(JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(9)))
+        };
+        broker.handle(millis(1000), job).unwrap();
+        let due = broker.next_due().unwrap();
+        broker.step(due);
+        let sent = broker.envelopes().remove(0);
+        deliver(&mut broker, sent, Ok(()));
+    }
+    // The peer hears of the later visit, the client of the first, nobody of a third.
+    for (published, told) in [(0, 1), (1, 0), (1, 0)] {
+        broker.handle(millis(20_000), ended(b, EndState::LOST));
+        let sent = (broker.published(), broker.envelopes().len());
+        assert_eq!(sent, (published, told));
+    }
 }
