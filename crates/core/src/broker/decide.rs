@@ -40,9 +40,14 @@ impl Broker {
         }
         let informed = std::mem::take(&mut self.informed);
         self.survey.refresh(&self.known, informed);
-        self.matched(cx, |own, broker, _| own.begin(broker));
+        let order = self.matched(cx, |own, broker, _| own.begin(broker, now));
+        let mut order = order.flatten().map(Vec::into_iter);
+        let blocks = order.is_none() && self.config.settings.blocking == Blocking::Head;
         let mut held = BTreeMap::new();
-        while let Some((arrival, job)) = self.queue.pop_first() {
+        while let Some((arrival, job)) = match &mut order {
+            None => self.queue.pop_first(),
+            Some(order) => order.find_map(|next| self.queue.remove_entry(&next)),
+        } {
             match self.choose(now, job) {
                 Verdict::Send(chosen) => {
                     if self.survey.counts_own {
@@ -58,7 +63,7 @@ impl Broker {
                 }
                 Verdict::Hold => {
                     held.insert(arrival, job);
-                    if self.config.settings.blocking == Blocking::Head {
+                    if blocks {
                         break;
                     }
                 }
