@@ -179,7 +179,9 @@ mod tests {
         let gpu = gpu.count() as f64;
         assert!((gpu / 40_000.0 - 0.25).abs() < 0.02, "{gpu}");
         for account in 1..=3 {
-            let its = jobs.iter().map(|job| job.account.map_or(0, NonZeroU32::get));
+            let its = jobs
+                .iter()
+                .map(|job| job.account.map_or(0, NonZeroU32::get));
             let share = its.filter(|its| *its == account).count() as f64 / 40_000.0;
             assert!((share - 1.0 / 3.0).abs() < 0.02, "{account}: {share}");
         }

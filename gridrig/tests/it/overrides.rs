@@ -25,12 +25,12 @@ fn list_elements_are_named_by_name_or_index_and_a_lone_one_needs_neither() {
         interval(&["domain.1.broker.interval=10s"], 0),
         SimDuration::from_secs(5)
     );
-    let all = set(&["domain.*.broker.interval=10s", "domain.a.broker.interval=5s"]);
+    let all = set(&[
+        "domain.*.broker.interval=10s",
+        "domain.a.broker.interval=5s",
+    ]);
     let all = all.grid.domains.iter().map(|it| it.broker.interval);
-    assert_eq!(
-        all.collect::<Vec<_>>(),
-        [SimDuration::from_secs(5), ten]
-    );
+    assert_eq!(all.collect::<Vec<_>>(), [SimDuration::from_secs(5), ten]);
     let processors = set(&["domain.a.clusters.a1.processors=7"]).grid.clusters[0]
         .config
         .resources

@@ -253,5 +253,8 @@ fn a_scenario_may_ask_a_model_for_a_load_if_it_is_one_that_can_have_it() {
         }
     }
     let refused = prepared("egee-3.json", "0.3", 1).unwrap_err().to_string();
-    assert!(refused.contains("egee-3.json") && refused.contains("lublin"), "{refused}");
+    assert!(
+        refused.contains("egee-3.json") && refused.contains("lublin"),
+        "{refused}"
+    );
 }
