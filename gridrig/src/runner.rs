@@ -34,10 +34,10 @@ use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, Submission};
 use gridrig_core::policy::InformationNeed;
 use gridrig_core::resource::Resources;
-use gridrig_core::time::SimDuration;
+use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::faults::FaultCounts;
-use gridrig_results::EventLog;
 use gridrig_results::rundir::{ChoiceDoc, ChosenShare, ChosenWindow, EventsWriter};
+use gridrig_results::{EventLog, Measure, Stop};
 use gridrig_service::http::Monitoring;
 use gridrig_tracelab::prepare::{self, Prepared};
 use gridrig_tracelab::spec::{Keep, WorkloadSpec};
@@ -156,6 +156,15 @@ impl WorkloadInfo {
 }
 
 impl Load {
+    /// When a run of these jobs stops although some still wait or run.
+    #[must_use]
+    pub fn stop_at(&self, measure: &Measure) -> Option<SimTime> {
+        match measure.stop {
+            Stop::Drained => None,
+            Stop::LastArrival => self.submissions.last().map(|last| last.at),
+        }
+    }
+
     /// Reads and reduces the workloads of a scenario.
     ///
     /// # Errors

@@ -114,7 +114,10 @@ fn clusters(grid: &Grid, ids: &[gridrig_core::ids::ClusterId]) -> String {
         let (name, discipline) = (&cluster.name, config.discipline.name());
         format!("{name} ({processors} processors, {discipline}{pass})")
     };
-    list(ids.iter().map(one))
+    match ids.is_empty() {
+        true => "no processors".to_owned(),
+        false => list(ids.iter().map(one)),
+    }
 }
 
 /// When a provider that is not always open takes jobs, as a share of the day.
@@ -256,7 +259,7 @@ fn lent(run: &PolicyRun) -> Option<String> {
     Some(format!(
         "{}: goodput {:.1} processor-hours where jobs entered, {:.1} elsewhere on the same site, \
          {:.1} on other sites of the grid, {:.1} on other grids; requests {}, rejected {}, \
-         delegations {}\n",
+         cancelled {}, delegations {}; {:.1} processor-hours charged\n",
         run.name(),
         hours(lent.local_processor_s),
         hours(lent.intra_site_processor_s),
@@ -264,7 +267,9 @@ fn lent(run: &PolicyRun) -> Option<String> {
         hours(lent.inter_grid_processor_s),
         lent.requests,
         lent.rejections,
+        lent.cancelled_requests,
         lent.delegations,
+        hours(lent.charged_processor_s),
     ))
 }
 

@@ -95,6 +95,8 @@ pub struct JobRow {
     pub run_time_ref: SimDuration,
     /// Its runs that ended with a node that failed, in order.
     pub earlier: Box<[EarlierRun]>,
+    /// Processors that were delegated or asked for on its behalf; `None` where none were.
+    pub lease: Option<Box<Lease>>,
     /// Position in the log of the event that started it.
     pub(crate) started_by: usize,
 }
@@ -110,7 +112,52 @@ pub struct EarlierRun {
     pub is_kept: bool,
 }
 
+/// Processors of others that were delegated to the domain where a job entered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Lease {
+    /// Whose they were the last time, and to whom they were delegated from there, one after
+    /// the other.
+    pub chain: Vec<DomainId>,
+    /// Since when they are delegated, as long as they are.
+    pub since: Option<SimTime>,
+    /// How long they were before.
+    pub before: SimDuration,
+    /// Requests that were taken back before anything was delegated.
+    pub cancelled: u32,
+}
+
+impl Lease {
+    /// How long processors were delegated, until they were released or the run was over.
+    #[must_use]
+    pub fn charged(&self, run_end: SimTime) -> SimDuration {
+        self.since
+            .map_or(self.before, |since| self.before + run_end.since(since))
+    }
+
+    fn delegated(&mut self, at: SimTime, by: DomainId, to: DomainId) {
+        if self.since.is_none() || self.chain.last() != Some(&by) {
+            self.chain = vec![by];
+        }
+        self.chain.push(to);
+        self.since.get_or_insert(at);
+    }
+
+    fn released(&mut self, at: SimTime) {
+        match self.since.take() {
+            Some(since) => self.before = self.before + at.since(since),
+            None => self.cancelled += 1,
+        }
+    }
+}
+
 impl JobRow {
+    /// Whether it ran on delegated processors, and whose they were.
+    #[must_use]
+    pub fn lender(&self) -> Option<DomainId> {
+        let lender = *self.lease.as_ref()?.chain.first()?;
+        (self.exec_domain == Some(lender)).then_some(lender)
+    }
+
     /// Processor-nanoseconds of its earlier runs that count as done, or of those
     /// that do not.
     #[must_use]

@@ -1,11 +1,13 @@
 //! The figures of a run, as `--json` prints them.
 
+mod censored;
 mod further;
 mod lending;
 mod load;
 mod tally;
 
-pub use lending::Lending;
+pub use censored::CensoredWaits;
+pub use lending::{DomainLending, LeaseMessages, Lending, Loan};
 pub use load::{ClusterLoad, DomainLoad};
 
 use crate::jobs::{JobRow, JobState, JobTable};
@@ -211,6 +213,10 @@ pub struct RunSummary {
     /// or grids.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lending: Option<Lending>,
+    /// Waits of the measured jobs, those that had not started included; only there if the
+    /// run ends with the last arrival.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub censored_waits: Option<CensoredWaits>,
     /// Processor-seconds of the measured jobs that completed, without runs that
     /// were lost to nodes that failed.
     pub goodput_processor_s: f64,
@@ -248,14 +254,18 @@ impl RunSummary {
         let mut load = load::Load::new(table, measure);
         let mut tally = tally::Tally::new(table, measure, tolerance);
         // One pass over the rows: they do not fit a cache.
-        let mut lending = table.is_divided().then(|| Lending::new(table));
+        let mut lending = table.is_divided().then(|| lending::Lent::new(table));
+        let is_cut = measure.stop == Stop::LastArrival;
+        let mut waits = Vec::new();
         for row in table.rows() {
             load.add(row);
             tally.add(row);
-            if let Some(lending) = lending.as_mut()
-                && row.submit.is_some_and(|submit| measure.covers(submit))
-            {
-                lending.add(table, row);
+            let is_measured = row.submit.is_some_and(|submit| measure.covers(submit));
+            if let Some(lending) = lending.as_mut() {
+                lending.add(row, is_measured);
+            }
+            if is_cut && is_measured {
+                waits.extend(CensoredWaits::of_job(row, table.end()));
             }
         }
         let tally::Tally { jobs, measured, .. } = tally;
@@ -289,7 +299,8 @@ impl RunSummary {
             forwards_per_job: share(tally.forwards, measured.submitted),
             away_share: share(tally.away, tally.started),
             node_failures,
-            lending,
+            lending: lending.map(lending::Lent::finish),
+            censored_waits: is_cut.then(|| CensoredWaits::of(waits)),
             goodput_processor_s: tally.goodput_nanos as f64 / 1e9,
             throughput_per_s: makespan_s
                 .filter(|makespan| *makespan > 0.0)

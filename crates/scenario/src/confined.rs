@@ -15,12 +15,12 @@ const HARMLESS: [(&str, &str); 23] = [
     (
         "workload",
         "domain spread cluster offset size sanitize max_processors keep phase share zero_run_time \
-         min_run_time requirements",
+         min_run_time requirements model_load",
     ),
     (
         "workload.draw",
         "architecture os burst memory_mib disk_rate_mib disk_most_mib disk_is_data \
-         generic_resources components",
+         generic_resources components accounts",
     ),
     (
         "workload.window",
@@ -46,7 +46,7 @@ const HARMLESS: [(&str, &str); 23] = [
         "domain.broker",
         "interval exchange phase max_hops ttl origin_promotion own_dispatch commit blocking \
          matchmaking matchmaking_interval delegation_interval delegation_threshold \
-         delegation_memory local_info \
+         delegation_memory usage_half_life local_info \
          lrms_latency queue_window utilization_window drain",
     ),
     ("link", "between provides latency protocol bandwidth_mib_s"),

@@ -117,6 +117,9 @@ pub struct Workload {
     /// Instead of a trace, a workload model (JSON): the jobs are generated, with
     /// the seed of the run in place of the model's.
     pub model: Option<At<Str<PathText>>>,
+    /// With a model of Lublin and Feitelson: the offered load that its jobs of this seed
+    /// have, on the processors of the model. Default: what its parameters give.
+    pub model_load: Option<At<Positive>>,
     /// The domain where its jobs enter. Default: the only one there is.
     pub domain: Option<At<Str<Identifier>>>,
     /// Instead of a domain: over all domains, "round-robin" or "random".
@@ -184,6 +187,9 @@ pub struct Draw {
     /// processors: numbers from 1 to 64 with weights. Memory, disk and generic
     /// resources are drawn for each. Default: no job is divided.
     pub components: Option<At<BTreeMap<String, Weight>>>,
+    /// To how many accounts the jobs are charged, each with the same chances: numbers
+    /// from 1. Default: to none.
+    pub accounts: Option<Count>,
 }
 
 /// A weight.

@@ -198,6 +198,9 @@ impl<'a> Tables<'a> {
     }
 }
 
+/// What stands for every element of a list in the path of an override.
+const EVERY: &str = "*";
+
 /// One override while its path is walked.
 struct Slot<'a> {
     /// The whole `KEY=VALUE`, which is the span of tables made on the way.
@@ -280,6 +283,10 @@ impl<'a> Slot<'a> {
         let [segment, deeper @ ..] = rest else {
             return Ok(());
         };
+        if *segment == EVERY && !list.is_empty() {
+            let mut items = list.iter_mut();
+            return items.try_for_each(|item| self.set_in_value(item, key, deeper, value.clone()));
+        }
         let names: Vec<String> = list
             .iter()
             .filter_map(|item| name_of(item.get_ref()))

@@ -5,6 +5,7 @@ use crate::sanitize::{RuleError, Rules};
 use gridrig_core::generic::Generics;
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -49,6 +50,8 @@ pub struct WorkloadSpec {
     /// Whether `trace` is the file of a workload model, which is made anew with
     /// every seed.
     pub is_model: bool,
+    /// The offered load for which the model is made.
+    pub model_load: Option<Decimal>,
     /// Seed of a generated workload, of what is drawn and of the spread.
     pub seed: u64,
 }
@@ -222,6 +225,8 @@ pub struct Draw {
     pub generic: Vec<(Generics, u64)>,
     /// Numbers of components, from 1, with weights; empty: no job is divided.
     pub components: Vec<(u32, u64)>,
+    /// To how many accounts jobs are charged.
+    pub accounts: Option<NonZeroU32>,
 }
 
 impl Draw {
@@ -235,6 +240,7 @@ impl Draw {
             ("disk_rate_mib", self.disk.is_none()),
             ("generic_resources", self.generic.is_empty()),
             ("components", self.components.is_empty()),
+            ("accounts", self.accounts.is_none()),
         ];
         let drawn = all.into_iter().filter(|(_, absent)| !absent);
         drawn.map(|(key, _)| key).collect()
@@ -275,6 +281,7 @@ impl WorkloadSpec {
             entry,
             spread: None,
             is_model: false,
+            model_load: None,
             seed: 1,
         }
     }

@@ -8,6 +8,7 @@ use gridrig_core::rng;
 pub use gridrig_scenario::workload::{Disk, Draw};
 use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
+use std::num::NonZeroU32;
 
 /// Draws for the jobs of a workload, in their order.
 pub fn apply<'a>(
@@ -22,6 +23,7 @@ pub fn apply<'a>(
     let mut disk = stream("disk");
     let mut generic = stream("generic");
     let mut numbers = stream("components");
+    let mut accounts = stream("accounts");
     let (mut left, mut architecture, mut os) = (0, None, None);
     for job in jobs {
         if left == 0 {
@@ -31,6 +33,9 @@ pub fn apply<'a>(
             os = one(&mut kinds, &draw.os);
         }
         left -= 1;
+        if let Some(count) = draw.accounts {
+            job.account = NonZeroU32::new(accounts.random_range(1..=count.get()));
+        }
         let number = one(&mut numbers, &draw.components);
         if let Some(parts) = number.and_then(|number| divided(&job.components.first, number)) {
             job.components = parts;
@@ -109,6 +114,7 @@ mod tests {
             }),
             generic: vec![("gpu:2".parse().unwrap(), 1), (Default::default(), 3)],
             components: Vec::new(),
+            accounts: NonZeroU32::new(3),
         }
     }
 
@@ -172,6 +178,13 @@ mod tests {
             .filter(|job| job.components.first.requirements.generic.count("gpu") == 2);
         let gpu = gpu.count() as f64;
         assert!((gpu / 40_000.0 - 0.25).abs() < 0.02, "{gpu}");
+        for account in 1..=3 {
+            let its = jobs
+                .iter()
+                .map(|job| job.account.map_or(0, NonZeroU32::get));
+            let share = its.filter(|its| *its == account).count() as f64 / 40_000.0;
+            assert!((share - 1.0 / 3.0).abs() < 0.02, "{account}: {share}");
+        }
         // A run of the rare kind is a sum of bursts.
         let mut shortest = usize::MAX;
         for run in jobs[..39_990].chunk_by(|a, b| kind(a) == kind(b)) {

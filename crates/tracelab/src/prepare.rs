@@ -33,7 +33,10 @@ pub fn prepare(spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> 
     let file = spec.trace.display().to_string();
     reduce::check(spec, &file)?;
     let loaded = match spec.is_model {
-        true => synth::generate(&spec.trace, spec.size, seed_of(spec.seed, index))?,
+        true => {
+            let seed = seed_of(spec.seed, index);
+            synth::generate(&spec.trace, spec.size, seed, spec.model_load)?
+        }
         false => load(&spec.trace, spec.size)?,
     };
     loaded.into_prepared(spec, index)

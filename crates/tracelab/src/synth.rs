@@ -46,6 +46,7 @@ use crate::load::{Loaded, load_made};
 use crate::spec::SizeFrom;
 use burst::Week;
 use flate2::Compression;
+use gridrig_core::time::Decimal;
 use sha2::{Digest as _, Sha256};
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -116,7 +117,12 @@ pub fn made(model: &Model, file: &str, size: SizeFrom) -> Result<Loaded, TraceEr
 ///
 /// # Errors
 /// [`TraceError::Model`] where the file is no model or makes no workload.
-pub fn generate(path: &Path, size: SizeFrom, seed: u64) -> Result<Loaded, TraceError> {
+pub fn generate(
+    path: &Path,
+    size: SizeFrom,
+    seed: u64,
+    load: Option<Decimal>,
+) -> Result<Loaded, TraceError> {
     let file = path.display().to_string();
     let about = |source: SynthError| TraceError::Model {
         file: file.clone(),
@@ -128,6 +134,13 @@ pub fn generate(path: &Path, size: SizeFrom, seed: u64) -> Result<Loaded, TraceE
         other => about(other),
     })?;
     model.set_seed(seed);
+    if let Some(load) = load {
+        let Model::Lublin(lublin) = &model else {
+            let expected = "a model of the kind lublin, which can be made for a load";
+            return Err(about(SynthError::parameter("kind", model.kind(), expected)));
+        };
+        model = Model::Lublin(lublin.with_load(load.as_f64()).map_err(about)?.0);
+    }
     let mut loaded = made(&model, &file, size)?;
     let bytes = std::fs::read(path).map_err(|source| TraceError::Open {
         file: file.clone(),

@@ -171,7 +171,11 @@ fn herding(facts: &Facts<'_>, report: &CheckReport, add: Add<'_>) {
     // Where jobs wait for room what was sent counts.
     let brokers = facts.scenario.grid.domains.iter().map(|it| &it.broker);
     let stale = policies.filter(|policy| {
-        policy.entry().need.is_received() && !brokers.clone().all(|it| it.commits_late(policy))
+        let counts = |it: &BrokerSettings| {
+            let kind = it.matchmaking_under(policy);
+            it.commits_late(policy) || kind.is_central() || kind.is_lending()
+        };
+        policy.entry().need.is_received() && !brokers.clone().all(counts)
     });
     let stale: Vec<String> = stale.map(|policy| policy.to_string()).collect();
     if stale.is_empty() {

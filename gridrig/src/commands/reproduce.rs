@@ -12,7 +12,6 @@ use crate::reproduce::slurm_fidelity::{
 use crate::reproduce::study::Study;
 use anyhow::{Context as _, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -33,9 +32,12 @@ enum StudyName {
     Lsap(PageArgs),
     /// Make the tables of docs/la-grid-study.md again, beside those of the LA Grid paper
     LaGrid(PageArgs),
+    /// Make the tables of docs/dmm-study.md again, beside what the paper on delegated
+    /// matchmaking (SC'07) says
+    Dmm(PageArgs),
 }
 
-/// `gridrig reproduce lsap`, `gridrig reproduce la-grid`
+/// `gridrig reproduce lsap`, `gridrig reproduce la-grid`, `gridrig reproduce dmm`
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  gridrig reproduce lsap --archive logs > lsap.md\n\n\
@@ -87,6 +89,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         StudyName::SlurmFidelity(args) => slurm_fidelity(args),
         StudyName::Lsap(args) => page(args, "docs/lsap.md"),
         StudyName::LaGrid(args) => page(args, "docs/la-grid-study.md"),
+        StudyName::Dmm(args) => page(args, "docs/dmm-study.md"),
     }
 }
 
@@ -116,13 +119,7 @@ fn page(args: &PageArgs, name: &str) -> Result<(), Failure> {
     let needs = page.needs(only).into_iter();
     let scenarios = needs.map(|(key, policies)| Ok((study.scenario(&key, &policies)?, key)));
     let scenarios: Vec<_> = scenarios.collect::<anyhow::Result<_>>()?;
-    let (mut runs, all) = (BTreeMap::new(), scenarios.len());
-    for (at, (scenario, key)) in scenarios.iter().enumerate() {
-        let (name, set) = (&key.scenario, key.set.join(" "));
-        eprintln!("{} of {all}: {name} {set}", at + 1);
-        let made = study.run(key, scenario).map_err(Failure::Run)?;
-        runs.insert(key.clone(), made);
-    }
+    let runs = study.run_every(&scenarios).map_err(Failure::Run)?;
     let text = page.write(only, &runs);
     match &args.out {
         None => print(&text),

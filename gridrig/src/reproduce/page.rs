@@ -6,6 +6,7 @@
 
 use super::study::{Figures, Key, Runs};
 use anyhow::{Context as _, anyhow, bail, ensure};
+use gridrig_core::policy::PolicySpec;
 use gridrig_results::stats::Distribution;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,6 +52,21 @@ struct Row {
     /// What the paper has in each column, `nan` where it has nothing.
     #[serde(default)]
     paper: Vec<f64>,
+    /// What the paper's words allow in each column, from the least to the most; `nan`
+    /// where it says nothing.
+    #[serde(default)]
+    words: Vec<[f64; 2]>,
+}
+
+impl Row {
+    /// Whether there is something for this line.
+    fn has(&self, line: Line) -> bool {
+        match line {
+            Line::Paper | Line::Percentile => !self.paper.is_empty(),
+            Line::Words => !self.words.is_empty(),
+            Line::Ours | Line::Range | Line::Samples => true,
+        }
+    }
 }
 
 /// A line of a row.
@@ -67,6 +83,8 @@ enum Line {
     Samples,
     /// The share of the random samples that are below the paper, equal ones half.
     Percentile,
+    /// Whether our mean is what the paper's words allow.
+    Words,
 }
 
 fn ours() -> Vec<Line> {
@@ -162,9 +180,18 @@ impl Table {
     fn check(&self) -> anyhow::Result<()> {
         let (name, columns) = (&self.name, self.columns.len());
         for row in &self.row {
-            let (row, papers) = (&row.name, row.paper.len());
-            if papers != 0 && papers != columns {
-                bail!("table {name}, row {row}: {papers} figures, expected {columns} or none");
+            // Runs are found by what a policy is called there.
+            let written = &row.policy;
+            let policy = written.parse().map(|policy: PolicySpec| policy.to_string());
+            if policy.as_ref() != Ok(written) {
+                let expected = policy.unwrap_or_else(|expected| expected);
+                bail!("table {name}: policy = \"{written}\": expected {expected}");
+            }
+            for figures in [row.paper.len(), row.words.len()] {
+                if figures != 0 && figures != columns {
+                    let row = &row.name;
+                    bail!("table {name}, row {row}: {figures} figures, expected {columns} or none");
+                }
             }
         }
         let sampled = self.lines.iter();
@@ -195,15 +222,12 @@ impl Table {
         }
         let _ = write!(text, "\n|---|---|{}\n", "---:|".repeat(self.columns.len()));
         for row in &self.row {
-            let lines = self.lines.iter();
-            let papers = row.paper.is_empty();
-            let lines =
-                lines.filter(|line| !papers || !matches!(line, Line::Paper | Line::Percentile));
+            let lines = self.lines.iter().filter(|line| row.has(**line));
             for (at, line) in lines.enumerate() {
                 let name = if at == 0 { row.name.as_str() } else { "" };
                 let _ = write!(text, "| {name} | {} |", self.say(*line));
                 for (at, [figure, _]) in self.columns.iter().enumerate() {
-                    let cell = self.cell(*line, row, (figure, row.paper.get(at)), runs);
+                    let cell = self.cell(*line, row, (figure, at), runs);
                     let _ = write!(text, " {} |", cell.unwrap_or_default());
                 }
                 text.push('\n');
@@ -220,6 +244,7 @@ impl Table {
             Line::Range => "least to most".to_owned(),
             Line::Samples => format!("{} samples, 5 to 95 %", self.samples),
             Line::Percentile => "percentile".to_owned(),
+            Line::Words => "paper's words".to_owned(),
         }
     }
 
@@ -227,7 +252,7 @@ impl Table {
         &self,
         line: Line,
         row: &Row,
-        (figure, paper): (&str, Option<&f64>),
+        (figure, at): (&str, usize),
         runs: &BTreeMap<Key, Runs>,
     ) -> Option<String> {
         let of = |row: &Row, pick: fn(&Runs) -> &Vec<Figures>| {
@@ -235,10 +260,10 @@ impl Table {
             Some(values(pick(runs), &row.policy, path(figure)))
         };
         // The paper has nothing there.
-        let paper = paper.filter(|paper| !paper.is_nan());
+        let paper = row.paper.get(at).filter(|paper| !paper.is_nan());
         match line {
             Line::Paper => paper.map(|paper| number(*paper)),
-            Line::Ours | Line::Range => {
+            Line::Ours | Line::Range | Line::Words => {
                 let own = of(row, |runs| &runs.ours)?;
                 let first = of(self.row.first()?, |runs| &runs.ours)?;
                 let pairs = || own.iter().zip(&first);
@@ -253,6 +278,7 @@ impl Table {
                 let all = Distribution::of(shown);
                 match line {
                     Line::Ours => all.mean.map(number),
+                    Line::Words => verdict(all.mean?, *row.words.get(at)?),
                     _ => Some(format!("{} to {}", number(all.min?), number(all.max?))),
                 }
             }
@@ -280,6 +306,19 @@ impl Table {
 fn values(runs: &[Figures], policy: &str, path: &str) -> Vec<f64> {
     let own = runs.iter().filter_map(|run| run.get(policy)?.get(path));
     own.copied().collect()
+}
+
+/// Whether it lies between these, and what these are; nothing if they are no numbers.
+fn verdict(value: f64, [least, most]: [f64; 2]) -> Option<String> {
+    let bound = match (least.is_finite(), most.is_finite()) {
+        (true, true) => format!("{} to {}", number(least), number(most)),
+        (true, false) => format!("at least {}", number(least)),
+        (false, true) => format!("at most {}", number(most)),
+        (false, false) => return None,
+    };
+    let is_inside = (least..=most).contains(&value);
+    let verdict = if is_inside { "inside" } else { "**outside**" };
+    Some(format!("{verdict}: {bound}"))
 }
 
 /// With four digits that count.

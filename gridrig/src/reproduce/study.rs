@@ -3,7 +3,10 @@
 
 use crate::runner::{Cell, Executed, Load, RunOptions, cells, conclude};
 use crate::scenario::{Clock, Replication, Scenario};
-use anyhow::{bail, ensure};
+use anyhow::{anyhow, bail, ensure};
+use gridrig_core::grid::Grid;
+use gridrig_core::ids::DomainId;
+use gridrig_core::job::{Entry, Submission};
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::virtual_time;
 use gridrig_results::EventLog;
@@ -11,11 +14,14 @@ use gridrig_results::stats::Distribution;
 use gridrig_tracelab::characterize::Columns;
 use gridrig_tracelab::characterize::demand::Demand;
 use gridrig_tracelab::reduce::lowest_draws;
-use gridrig_tracelab::spec::Keep;
+use gridrig_tracelab::spec::{Keep, WorkloadSpec};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, available_parallelism};
 
 /// What is run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +45,17 @@ pub struct Runs {
     /// Of every random sample.
     pub samples: Vec<Figures>,
 }
+
+/// What the jobs of a replication are made from.
+#[derive(PartialEq)]
+struct Made {
+    key: String,
+    shake: Option<SimDuration>,
+    workloads: Vec<WorkloadSpec>,
+}
+
+/// The jobs, and what they were made from.
+type Kept = (Made, Arc<Load>);
 
 /// Where things are, and what is wanted of a run.
 pub struct Study<'a> {
@@ -82,14 +99,51 @@ impl Study<'_> {
         Ok(scenario)
     }
 
-    /// Runs all that a key asks for.
+    /// Runs all that these keys ask for, several at a time.
     ///
     /// # Errors
     /// Input errors of the workload; a run that its audit finds fault with.
-    pub fn run(&self, key: &Key, scenario: &Scenario) -> anyhow::Result<Runs> {
+    pub fn run_every(&self, all: &[(Scenario, Key)]) -> anyhow::Result<BTreeMap<Key, Runs>> {
+        let next = Mutex::new(all.iter().enumerate());
+        let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || {
+            let (mut runs, mut kept) = (BTreeMap::new(), Vec::new());
+            while let Some((at, (scenario, key))) = take() {
+                let (name, set) = (&key.scenario, key.set.join(" "));
+                eprintln!("{} of {}: {name} {set}", at + 1, all.len());
+                runs.insert(key.clone(), self.run(key, scenario, &mut kept)?);
+            }
+            anyhow::Ok(runs)
+        };
+        let workers = available_parallelism().map_or(1, NonZero::get);
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+            let mut runs = BTreeMap::new();
+            for worker in workers {
+                let made = worker.join().map_err(|_| anyhow!("a worker failed"))?;
+                runs.extend(made?);
+            }
+            Ok(runs)
+        })
+    }
+
+    /// Runs all that a key asks for. Jobs that the key before had too, and which are
+    /// `kept`, are not made again.
+    fn run(&self, key: &Key, scenario: &Scenario, kept: &mut Vec<Kept>) -> anyhow::Result<Runs> {
         let mut runs = Runs::default();
+        let before = std::mem::take(kept);
         for replication in scenario.replications() {
-            let load = Load::prepare(&replication)?;
+            let made_from = Made {
+                key: replication.key.clone(),
+                shake: replication.shake,
+                workloads: replication.scenario.workloads.clone(),
+            };
+            let known = before.iter().find(|(from, _)| *from == made_from);
+            let load = match known {
+                Some((_, load)) => Arc::clone(load),
+                None => Arc::new(Load::prepare(&replication)?),
+            };
+            kept.push((made_from, Arc::clone(&load)));
             runs.ours.push(self.run_all(&replication, &load)?);
             if key.samples > 0 {
                 let wanted = load.submissions.len();
@@ -121,7 +175,7 @@ impl Study<'_> {
     }
 
     fn run_all(&self, replication: &Replication, load: &Load) -> anyhow::Result<Figures> {
-        let of_workload = workload(load);
+        let of_workload = workload(load, &replication.scenario.grid);
         let cells = cells(&replication.scenario, replication);
         let run = |cell: &Cell| {
             let (name, mut summary) = run(cell, load)?;
@@ -144,6 +198,7 @@ fn run(cell: &Cell, load: &Load) -> anyhow::Result<(String, Value)> {
     let mut log = EventLog::default();
     let options = virtual_time::Options {
         seed: scenario.seed,
+        stop_at: load.stop_at(&scenario.measure),
         ..virtual_time::Options::default()
     };
     let go_on = |_, _| ControlFlow::Continue(());
@@ -160,8 +215,9 @@ fn run(cell: &Cell, load: &Load) -> anyhow::Result<(String, Value)> {
     Ok((run.name().to_owned(), serde_json::to_value(&run.summary)?))
 }
 
-/// Tables 1 and 2 and Figures 7 and 8 of LSAP: what the jobs are like.
-fn workload(load: &Load) -> Value {
+/// Tables 1 and 2 and Figures 7 and 8 of LSAP, and Figure 2 of Iosup et al.: what the
+/// jobs are like.
+fn workload(load: &Load, grid: &Grid) -> Value {
     let jobs = || load.submissions.iter();
     let columns = Columns {
         submits: jobs()
@@ -178,5 +234,42 @@ fn workload(load: &Load) -> Value {
         "processors": Distribution::of(columns.sizes.iter().map(|size| f64::from(*size))),
         "peak": demand.peak_processors,
         "peak_at_s": demand.peak_processors_at_s,
+        "imbalance": imbalance(&load.submissions, grid),
     })
+}
+
+/// How uneven arrivals are between the domains of one grid, where that is most (Iosup et
+/// al., 2.2): over the whole time by jobs a processor, and within an hour by jobs, of
+/// domains that have some in it.
+fn imbalance(submissions: &[Submission], grid: &Grid) -> Value {
+    let mut overall = BTreeMap::new();
+    let mut hourly: BTreeMap<(u64, _), BTreeMap<DomainId, f64>> = BTreeMap::new();
+    for job in submissions {
+        if let Entry::Domain(domain) = job.entry {
+            let its = grid.domains[domain.index()].topology.grid.as_deref();
+            let hour = job.at.as_nanos() / SimDuration::from_secs(3600).as_nanos();
+            let jobs = hourly.entry((hour, its)).or_default();
+            *jobs.entry(domain).or_default() += 1.0;
+            let jobs: &mut BTreeMap<DomainId, f64> = overall.entry(its).or_default();
+            *jobs.entry(domain).or_default() += 1.0 / processors_of(grid, domain);
+        }
+    }
+    let widest = |groups: &mut dyn Iterator<Item = &BTreeMap<DomainId, f64>>| {
+        let ratios = groups.map(|group| {
+            let all = || group.values().copied();
+            all().fold(0.0, f64::max) / all().fold(f64::INFINITY, f64::min)
+        });
+        ratios.fold(1.0, f64::max)
+    };
+    json!({
+        "overall": widest(&mut overall.values()),
+        "temporary": widest(&mut hourly.values()),
+    })
+}
+
+/// Processors of a domain, at least one.
+fn processors_of(grid: &Grid, domain: DomainId) -> f64 {
+    let clusters = grid.domains[domain.index()].clusters.iter();
+    let processors = clusters.map(|id| grid.clusters[id.index()].config.resources.processors());
+    f64::from(processors.sum::<u32>().max(1))
 }

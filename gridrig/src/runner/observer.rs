@@ -2,7 +2,7 @@
 
 use super::{Load, PolicyRun};
 use crate::realtime::Listener;
-use crate::scenario::{Replication, Scenario, Stop};
+use crate::scenario::{Replication, Scenario};
 use gridrig_core::decision::Decision;
 use gridrig_core::event::{Event, EventSink};
 use gridrig_core::grid::Grid;
@@ -46,10 +46,7 @@ pub struct Start<'a> {
 impl Start<'_> {
     /// When it stops although jobs still wait or run.
     pub(super) fn stop_at(&self) -> Option<SimTime> {
-        match self.scenario.measure.stop {
-            Stop::Drained => None,
-            Stop::LastArrival => self.load.submissions.last().map(|last| last.at),
-        }
+        self.load.stop_at(&self.scenario.measure)
     }
 }
 

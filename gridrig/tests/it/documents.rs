@@ -86,6 +86,7 @@ pages_that_run! {
     compare: "docs/compare.md",
     dashboard: "docs/dashboard.md",
     disciplines: "docs/disciplines.md",
+    dmm_study: "docs/dmm-study.md",
     duckdb: "docs/duckdb.md",
     explain: "docs/explain.md",
     export: "docs/export.md",

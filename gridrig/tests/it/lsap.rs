@@ -77,12 +77,10 @@ fn is_as_made(name: &str, archive: &Path) {
         archive,
         figures: &figures,
     };
-    let runs = page.needs(name).into_iter().map(|(key, policies)| {
-        let scenario = study.scenario(&key, &policies).unwrap();
-        let runs = study.run(&key, &scenario).unwrap();
-        (key, runs)
-    });
-    let made = page.write(name, &runs.collect());
+    let needs = page.needs(name).into_iter();
+    let needs = needs.map(|(key, policies)| (study.scenario(&key, &policies).unwrap(), key));
+    let runs = study.run_every(&needs.collect::<Vec<_>>()).unwrap();
+    let made = page.write(name, &runs);
     assert!(!ours(&text, name).is_empty(), "{name}");
     assert_eq!(ours(&made, name), ours(&text, name), "{name}");
 }

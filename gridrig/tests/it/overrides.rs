@@ -25,6 +25,12 @@ fn list_elements_are_named_by_name_or_index_and_a_lone_one_needs_neither() {
         interval(&["domain.1.broker.interval=10s"], 0),
         SimDuration::from_secs(5)
     );
+    let all = set(&[
+        "domain.*.broker.interval=10s",
+        "domain.a.broker.interval=5s",
+    ]);
+    let all = all.grid.domains.iter().map(|it| it.broker.interval);
+    assert_eq!(all.collect::<Vec<_>>(), [SimDuration::from_secs(5), ten]);
     let processors = set(&["domain.a.clusters.a1.processors=7"]).grid.clusters[0]
         .config
         .resources
@@ -175,21 +181,21 @@ fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
             "best-broker-rank = a table: expected `alpha=0` to be a parameter of \
              best-broker-rank: alpha (a number above 0 and up to 1000); local_first (one of \
              false, true); tie (one of rotate, local, first, random); commit (one of early, late); \
-             matchmaking (one of route, independent, push, pull, delegate)",
+             matchmaking (one of route, independent, push, pull, flock, delegate)",
         ),
         (
             "{ name = \"best-broker-rank\", alhpa = 1.25 }",
             "best-broker-rank = a table: expected `alhpa=1.25` to be a parameter of \
              best-broker-rank: alpha (a number above 0 and up to 1000); local_first (one of \
              false, true); tie (one of rotate, local, first, random); commit (one of early, late); \
-             matchmaking (one of route, independent, push, pull, delegate)",
+             matchmaking (one of route, independent, push, pull, flock, delegate)",
         ),
         (
             "{ name = \"inter-rr\", ttl = -1 }",
             "inter-rr = a table: expected `ttl=-1` to be a parameter of inter-rr: ttl (a whole number \
              from 0 to 4294967295); ttl_end (one of reschedule, settle); reschedule_interval (a \
              time above 0 such as 15min); revisit (one of false, true); tie (one of rotate, local, \
-             first, random); matchmaking (one of route, independent, push, pull, delegate)",
+             first, random); matchmaking (one of route, independent, push, pull, flock, delegate)",
         ),
         (
             "{ name = \"free-nodes\", tie = \"first\" }",
@@ -199,7 +205,7 @@ fn a_parameter_of_a_policy_that_cannot_be_is_told_with_those_that_can() {
             "\"free-node(tie=last)\"",
             "0 = \"free-node(tie=last)\": expected `tie=last` to be a parameter of \
              free-node: tie (one of rotate, local, first, random); commit (one of early, late); \
-             matchmaking (one of route, independent, push, pull, delegate)",
+             matchmaking (one of route, independent, push, pull, flock, delegate)",
         ),
     ] {
         assert_eq!(refused_policy(policy), told);

@@ -103,8 +103,11 @@ name = "weeks"
 scenario = "two-sites.toml"
 set = ['run.replicate={ over = "shake", step = "90s", count = 2 }']
 columns = [["jobs.completed", "jobs"], ["ratio delay_s.mean", "/ first"], ["wins delay_s.max", "wins"]]
-lines = ["ours", "range"]
-row = [{ name = "RR", policy = "round-robin" }, { name = "QL", policy = "queue-length" }]
+lines = ["ours", "range", "words"]
+row = [
+    { name = "RR", policy = "round-robin", words = [[480, inf], [nan, nan], [nan, nan]] },
+    { name = "QL", policy = "queue-length", words = [[0, 479], [0.001, inf], [nan, nan]] },
+]
 -->
 to be made
 <!-- end -->
@@ -140,8 +143,14 @@ fn a_page_is_made_again_table_by_table() {
         lines[3],
         "|  | least to most | 480.0 to 480.0 | 1.000 to 1.000 |  |"
     );
-    assert!(lines[4].starts_with("| QL | ours | 480.0 |"), "{table}");
-    assert_eq!(lines.len(), 6);
+    assert_eq!(
+        lines[4],
+        "|  | paper's words | inside: at least 480.0 |  |  |"
+    );
+    assert!(lines[5].starts_with("| QL | ours | 480.0 |"), "{table}");
+    let words = "|  | paper's words | **outside**: 0.000 to 479.0 | inside: at least 0.001 |  |";
+    assert_eq!(lines[7], words);
+    assert_eq!(lines.len(), 8);
     // So are samples, of as many jobs as ours.
     let out = dir.path().join("made.md");
     let file = out.display().to_string();
@@ -198,6 +207,10 @@ fn a_page_that_cannot_be_made_is_refused_by_name() {
         (
             TABLES.replace("[24, 1e9]", "[24]"),
             "1 figures, expected 2 or none",
+        ),
+        (
+            TABLES.replace("[[480, inf], [nan, nan], [nan, nan]]", "[[480, inf]]"),
+            "1 figures, expected 3 or none",
         ),
         (
             TABLES.replace("<!-- end -->\nBehind", ""),

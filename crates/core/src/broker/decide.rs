@@ -41,9 +41,14 @@ impl Broker {
         }
         let informed = std::mem::take(&mut self.informed);
         self.survey.refresh(&self.known, informed);
-        self.matched(cx, |own, broker, _| own.begin(broker));
+        let order = self.matched(cx, |own, broker, _| own.begin(broker, now));
+        let mut order = order.flatten().map(Vec::into_iter);
+        let blocks = order.is_none() && self.config.settings.blocking == Blocking::Head;
         let mut held = BTreeMap::new();
-        while let Some((arrival, job)) = self.queue.pop_first() {
+        while let Some((arrival, job)) = match &mut order {
+            None => self.queue.pop_first(),
+            Some(order) => order.find_map(|next| self.queue.remove_entry(&next)),
+        } {
             let (verdict, told) = self.choose(cx, job);
             let outcome = match verdict {
                 Verdict::Send(chosen) => self.send_chosen(cx, job, chosen),
@@ -64,7 +69,7 @@ impl Broker {
                 decision.outcome = outcome;
                 cx.decided(now, *decision);
             }
-            if outcome == Outcome::WaitsForRoom && self.config.settings.blocking == Blocking::Head {
+            if blocks && outcome == Outcome::WaitsForRoom {
                 break;
             }
         }

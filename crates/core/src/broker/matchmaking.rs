@@ -3,7 +3,9 @@
 //! broker routes: each job goes to the candidate that its policy chooses.
 
 mod delegate;
+mod flock;
 mod independent;
+mod leases;
 mod pull;
 mod push;
 
@@ -43,8 +45,12 @@ pub(super) trait Matchmaking: Send + Sync {
         false
     }
 
-    /// A cycle begins.
-    fn begin(&mut self, _broker: &Broker) {}
+    /// A cycle begins. Answers the arrivals of the waiting jobs that it goes through, in
+    /// their order: one that has no room is passed by those behind it. `None`: all, as they
+    /// came, and who waits with whom is a matter of the settings.
+    fn begin(&mut self, _broker: &Broker, _now: SimTime) -> Option<Vec<u64>> {
+        None
+    }
 
     /// Whether this job may go to the candidate in this place, own clusters first.
     fn fit(&self, broker: &Broker, index: usize, job: &Held) -> Fit;
@@ -68,7 +74,8 @@ pub(super) trait Matchmaking: Send + Sync {
     /// A neighbour says something else.
     fn deal(&mut self, _: &mut Broker, _: &mut Around<'_>, _from: DomainId, _deal: Deal) {}
 
-    /// A job is not where it was sent any more: it has ended, or was refused.
+    /// A job is not where it was sent any more: it has ended, or was refused, or it was
+    /// removed while it waited here.
     fn is_back(&mut self, _: &mut Broker, _: &mut Around<'_>, _job: JobId) {}
 
     /// A job is to be removed; `true` if it waits here although something was sent for it,
@@ -89,6 +96,7 @@ pub(super) fn build(config: &BrokerConfig) -> Option<Box<dyn Matchmaking>> {
         }
         MatchmakingKind::Push => Box::new(push::Push),
         MatchmakingKind::Pull => Box::new(pull::Pull::default()),
+        MatchmakingKind::Flock => Box::new(flock::Flock::default()),
         MatchmakingKind::Delegate => Box::new(delegate::Delegate::default()),
     })
 }
@@ -162,6 +170,9 @@ impl Broker {
         let mut room: Vec<i64> = clusters
             .map(|(_, all)| i64::from(all.processors()))
             .collect();
+        if room.is_empty() {
+            return room;
+        }
         // Sums do not depend on the order.
         let sent = self.jobs.values().filter_map(|held| {
             let mut own = self.config.clusters.iter();

@@ -120,6 +120,7 @@ impl Broker {
     pub(super) fn end_unwanted(&mut self, cx: &mut impl Cx<BrokerSends>, job: JobId) {
         let cancelled = Event::new(EventKind::Cancelled, job, self.config.domain);
         cx.emit(cx.now(), cancelled);
+        self.matched(cx, |own, broker, cx| own.is_back(broker, cx, job));
         if let Some(held) = self.release(job) {
             self.queue.remove(&held.arrival);
             self.parked.remove(&held.arrival);

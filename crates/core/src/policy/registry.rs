@@ -301,6 +301,8 @@ pub struct BrokerSettings {
     pub delegation_threshold: Decimal,
     /// For so long a request that was here is refused if it comes again.
     pub delegation_memory: SimDuration,
+    /// In so long the past usage of a user counts half.
+    pub usage_half_life: SimDuration,
     /// How equals are told apart.
     pub tie: Tie,
     /// The forwarding policy.
@@ -336,6 +338,7 @@ impl Default for BrokerSettings {
             delegation_interval: SimDuration::from_secs(60),
             delegation_threshold: Decimal::ONE,
             delegation_memory: SimDuration::from_secs(3600),
+            usage_half_life: SimDuration::from_secs(86_400),
             tie: Tie::default(),
             policy: PolicySpec::default(),
             queue_window: Window::Seconds30,
@@ -393,6 +396,17 @@ impl BrokerSettings {
             true => MatchmakingKind::Route,
             false => Self::MATCHMAKING.of(self).parse().expect("a matchmaking"),
         }
+    }
+
+    /// The same under this policy.
+    #[must_use]
+    pub fn matchmaking_under(&self, policy: &PolicySpec) -> MatchmakingKind {
+        let policy = policy.clone();
+        let under = BrokerSettings {
+            policy,
+            ..self.clone()
+        };
+        under.matchmaking()
     }
 
     /// Forwards a job may make under the policy in force.

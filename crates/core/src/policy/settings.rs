@@ -72,6 +72,9 @@ pub enum MatchmakingKind {
     /// One queue at the central domain, of which domains ask for jobs when they have
     /// room.
     Pull,
+    /// Jobs stay where they enter, and their job managers ask one domain after the other
+    /// for processors, which serves users by their past usage.
+    Flock,
     /// Jobs stay where they enter, and processors are delegated to them over the
     /// links of the tree (DMM).
     Delegate,
@@ -79,11 +82,12 @@ pub enum MatchmakingKind {
 
 impl MatchmakingKind {
     /// All of them.
-    pub const ALL: [MatchmakingKind; 5] = [
+    pub const ALL: [MatchmakingKind; 6] = [
         MatchmakingKind::Route,
         MatchmakingKind::Independent,
         MatchmakingKind::Push,
         MatchmakingKind::Pull,
+        MatchmakingKind::Flock,
         MatchmakingKind::Delegate,
     ];
 
@@ -96,7 +100,13 @@ impl MatchmakingKind {
     /// Whether brokers say more to each other for it than services can carry.
     #[must_use]
     pub fn is_virtual(self) -> bool {
-        matches!(self, MatchmakingKind::Pull | MatchmakingKind::Delegate)
+        self == MatchmakingKind::Pull || self.is_lending()
+    }
+
+    /// Whether processors are delegated.
+    #[must_use]
+    pub fn is_lending(self) -> bool {
+        matches!(self, MatchmakingKind::Flock | MatchmakingKind::Delegate)
     }
 
     /// Whether all jobs wait at one domain.

@@ -121,7 +121,7 @@ fn a_parameter_that_cannot_be_is_told_with_those_that_can() {
     let alphas = "a parameter of best-broker-rank: alpha (a number above 0 and up to 1000); \
                   local_first (one of false, true); tie (one of rotate, local, first, random); \
                   commit (one of early, late); \
-         matchmaking (one of route, independent, push, pull, delegate)";
+         matchmaking (one of route, independent, push, pull, flock, delegate)";
     for alpha in ["0", "1000.1", "-1", "x", ""] {
         assert_eq!(
             refused(&format!("best-broker-rank(alpha={alpha})")),
@@ -135,17 +135,17 @@ fn a_parameter_that_cannot_be_is_told_with_those_that_can() {
         "`ttl=1.5` to be a parameter of inter-rr: ttl (a whole number from 0 to 4294967295); \
          ttl_end (one of reschedule, settle); reschedule_interval (a time above 0 such as 15min); \
          revisit (one of false, true); tie (one of rotate, local, first, random); \
-         matchmaking (one of route, independent, push, pull, delegate)"
+         matchmaking (one of route, independent, push, pull, flock, delegate)"
     );
     assert_eq!(
         refused("free-node(window=30s)"),
         "`window=30s` to be a parameter of free-node: tie (one of rotate, local, \
          first, random); commit (one of early, late); \
-         matchmaking (one of route, independent, push, pull, delegate)"
+         matchmaking (one of route, independent, push, pull, flock, delegate)"
     );
     assert_eq!(
         refused("random(tie=first)"),
         "`tie=first` to be a parameter of random: \
-         matchmaking (one of route, independent, push, pull, delegate)"
+         matchmaking (one of route, independent, push, pull, flock, delegate)"
     );
 }

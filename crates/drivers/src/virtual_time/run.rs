@@ -10,7 +10,7 @@ use gridrig_core::agent::{
 };
 use gridrig_core::broker::{Broker, LocalInfo};
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
-use gridrig_core::grid::Grid;
+use gridrig_core::grid::{Grid, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, Reason, Submission};
 use gridrig_core::load::LoadSample;
@@ -47,6 +47,8 @@ struct Simulation<'a, S> {
     submitter: Submitter<&'a [Submission]>,
     lrms: Vec<Lrms>,
     brokers: Vec<Broker>,
+    /// By domain the links over which it is told of jobs.
+    consumers: Vec<Vec<Link>>,
     timers: Timers,
     around: Around<'a, S>,
 }
@@ -79,7 +81,10 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 .cycles
                 .set(index, broker.next_due().unwrap_or(SimTime::MAX));
         }
+        let ids = (0..grid.domains.len() as u16).map(DomainId);
+        let consumers = ids.map(|id| grid.consumers_of(id).copied().collect());
         Simulation {
+            consumers: consumers.collect(),
             brokers,
             lrms: lrms.collect(),
             timers,
@@ -280,8 +285,7 @@ impl<S: EventSink> Layer for Simulation<'_, S> {
     /// broker hears of it after the LRMS's latency, the peers hear of that
     /// same sample after the link's.
     fn sample(&mut self, domain: DomainId, now: SimTime) {
-        let grid = self.grid;
-        let broker = &grid.domains[domain.index()].broker;
+        let broker = &self.grid.domains[domain.index()].broker;
         self.timers
             .samples
             .set(domain.index(), now + broker.exchange);
@@ -295,10 +299,12 @@ impl<S: EventSink> Layer for Simulation<'_, S> {
             let info = Message::Info(domain, sampled.clone());
             self.around.agenda.push(now + broker.lrms_latency, info);
         }
-        for link in grid.consumers_of(domain) {
+        let consumers = std::mem::take(&mut self.consumers[domain.index()]);
+        for link in &consumers {
             self.emit(Event::new(EventKind::InfoSent, None, domain).to(link.consumer));
             let info = Message::Info(link.consumer, sampled.clone());
             self.around.agenda.push(now + link.latency, info);
         }
+        self.consumers[domain.index()] = consumers;
     }
 }

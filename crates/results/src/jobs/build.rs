@@ -227,6 +227,16 @@ impl JobRow {
                 (self.state, self.reason) = (JobState::Unfinished, None);
                 (self.end, self.finish_seen) = (None, None);
             }
+            EventKind::Delegated => {
+                if let Some((by, to)) = event.by.domain().zip(event.to.and_then(Party::domain)) {
+                    let lease = self.lease.get_or_insert_default();
+                    lease.delegated(at, by, to);
+                }
+            }
+            // What those between release follows from it.
+            EventKind::Released if self.origin.is_some() && event.by.domain() == self.origin => {
+                self.lease.get_or_insert_default().released(at);
+            }
             EventKind::LostTouch if self.end.is_none() => self.reason = event.reason,
             EventKind::Finished => self.ended(at, JobState::Completed, None),
             EventKind::Rejected => self.ended(at, JobState::Rejected, event.reason),

@@ -73,6 +73,19 @@ impl<'a> Job<'a> {
         (!more.is_empty()).then(|| json!(more).to_string().into())
     }
 
+    /// From whom its processors were delegated to whom.
+    fn chain(self) -> Option<Cow<'a, str>> {
+        let lease = self.row.lease.as_ref().filter(|it| !it.chain.is_empty())?;
+        let names = lease.chain.iter().map(|id| self.domain(Some(*id)));
+        let names: Option<Vec<_>> = names.collect();
+        Some(names?.join(">").into())
+    }
+
+    fn charged(self) -> Option<SimDuration> {
+        let lease = self.row.lease.as_ref().filter(|it| !it.chain.is_empty())?;
+        Some(lease.charged(self.run.table.end()))
+    }
+
     fn wants(&self) -> &'a Requirements {
         &self.spec().components.first.requirements
     }
@@ -92,8 +105,11 @@ pub const OWNERS: [Owner; 3] = [
 /// A column of runs that have it: nodes failed there.
 const REQUEUES: &str = "requeues";
 
+/// The columns of runs in which processors were delegated.
+const LEASE: [&str; 2] = ["lease", "leased_ns"];
+
 /// The columns in their order; `docs/run-directory.md` says what they mean.
-fn columns<'a>() -> [Column<'a, Job<'a>>; 42] {
+fn columns<'a>() -> [Column<'a, Job<'a>>; 44] {
     [
         ("job_id", U32(|of| Some(of.row.job.0))),
         (
@@ -155,6 +171,8 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 42] {
         ),
         ("generic_resources", Text(Job::generic)),
         (REQUEUES, U32(|of| Some(of.row.earlier.len() as u32))),
+        (LEASE[0], Text(Job::chain)),
+        (LEASE[1], Length(Job::charged)),
     ]
 }
 
@@ -173,6 +191,9 @@ fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
     }
     if run.table.clusters().iter().all(|info| info.down.is_empty()) {
         columns.retain(|(name, _)| *name != REQUEUES);
+    }
+    if run.table.rows().iter().all(|row| row.lease.is_none()) {
+        columns.retain(|(name, _)| !LEASE.contains(name));
     }
     columns
 }

@@ -1,4 +1,6 @@
-use crate::story::{A1, events, grid, log_of, measure, ms, submissions, table};
+use crate::story::{A, A1, B, events, grid, log_of, measure, ms, submissions, table};
+use gridrig_core::event::{Event, EventKind};
+use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::time::SimDuration;
 use gridrig_results::stats::Distribution;
 use gridrig_results::summary::JobCounts;
@@ -275,4 +277,62 @@ fn an_empty_run_is_null_all_over() {
     assert!(json["delay_s"]["mean"].is_null());
     assert!(json["forwarding_ratio"].is_null());
     assert!(json["waited_share"].is_null());
+}
+
+#[test]
+fn what_processors_were_lent_and_charged_is_what_was_worked_out_by_hand() {
+    let lease = |kind, job, by: DomainId, to: DomainId| Event::new(kind, JobId(job), by).to(to);
+    let mut told = events();
+    told.push((6_000, lease(EventKind::Delegated, 1, B, A)));
+    told.push((12_000, lease(EventKind::Released, 1, A, B)));
+    // Nothing had been delegated for this one.
+    told.push((7_000, lease(EventKind::Released, 2, A, B)));
+    let mut grid = grid();
+    for domain in &mut grid.domains {
+        domain.topology.grid = Some("g".into());
+    }
+    let table = JobTable::build(&log_of(told), &submissions(), &grid, &[]);
+    let measure = Measure {
+        stop: Stop::LastArrival,
+        ..measure()
+    };
+    let summary = RunSummary::compute(&table, &measure, SimDuration::ZERO, known());
+    let lending = summary.lending.unwrap();
+    assert_eq!(
+        (lending.local_processor_s, lending.intra_grid_processor_s),
+        (38.0, 8.0)
+    );
+    assert_eq!(lending.delegated_processor_s, 8.0);
+    close(lending.inter_grid_share, 0.0);
+    assert_eq!(
+        (lending.charged_processor_s, lending.cancelled_requests),
+        (12.0, 1)
+    );
+    let [loan] = &lending.pairs[..] else {
+        panic!("{:?}", lending.pairs);
+    };
+    assert_eq!((loan.borrower.as_str(), loan.lender.as_str()), ("a", "b"));
+    assert_eq!((loan.jobs, loan.charged_processor_s), (1, 12.0));
+    let [a, b] = &lending.domains[..] else {
+        panic!("{:?}", lending.domains);
+    };
+    assert_eq!((a.submitted, a.goodput_processor_s), (4, 46.0));
+    assert_eq!((a.borrowed_processor_s, b.lent_processor_s), (8.0, 8.0));
+    close(a.finished_share, 0.75);
+    close(a.wait_s_mean, (5.001 + 6.501 + 9.001) / 3.0);
+    let messages = lending.messages;
+    assert_eq!((messages.notify_broker, messages.negotiate), (4, 3));
+    assert_eq!(
+        (messages.job_data_exchange, messages.match_claim_release),
+        (3, 6)
+    );
+    assert_eq!((messages.dmm, messages.keep_alive), (3, 0));
+    close(messages.dmm_overhead, 3.0 / 16.0);
+    // The job that is rejected after 3 s had not started until then: of the other three a
+    // third starts each time.
+    let waits = summary.censored_waits.unwrap();
+    assert_eq!((waits.n, waits.cut), (4, 1));
+    close(waits.mean, 5.001 + 1.5 * 2.0 / 3.0 + 2.5 / 3.0);
+    close(waits.p50, 6.501);
+    assert_eq!(waits, a.waits);
 }

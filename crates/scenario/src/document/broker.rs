@@ -43,10 +43,11 @@ pub struct Broker {
     /// pass it ("skip"). Default "head".
     pub blocking: Option<Str<Name<Blocking>>>,
     /// How jobs and processors are brought together, for all brokers alike: "route",
-    /// "independent", "push", "pull" or "delegate". Default "route".
+    /// "independent", "push", "pull", "flock" or "delegate". Default "route".
     pub matchmaking: Option<Str<Name<MatchmakingKind>>>,
     /// Time between cycles in which waiting jobs are matched with free processors:
-    /// under delegate, and under independent with late commitment. Default "300s".
+    /// under delegate and flock, and under independent with late commitment. Default
+    /// "300s".
     pub matchmaking_interval: Option<Str<AboveZero>>,
     /// Under delegate, time between cycles in which neighbours are asked for
     /// processors. Default "60s".
@@ -57,6 +58,8 @@ pub struct Broker {
     /// Under delegate, for so long a request that was here is rejected if it comes
     /// again. Default "1h".
     pub delegation_memory: Option<Duration>,
+    /// Under flock, in so long the past usage of an account counts half. Default "1d".
+    pub usage_half_life: Option<Str<AboveZero>>,
     /// How it gets information about its own clusters. Default "exchange".
     pub local_info: Option<Str<Name<LocalInfo>>>,
     /// One-way latency between the broker and its clusters. Default "1ms".
@@ -230,6 +233,7 @@ impl Broker {
             delegation_interval,
             delegation_threshold,
             delegation_memory,
+            usage_half_life,
             local_info,
             tie: _,
             policy: _,
@@ -255,6 +259,7 @@ impl Broker {
             delegation_interval: other(delegation_interval, default.delegation_interval),
             delegation_threshold: other(delegation_threshold, default.delegation_threshold),
             delegation_memory: other(delegation_memory, default.delegation_memory),
+            usage_half_life: other(usage_half_life, default.usage_half_life),
             local_info: Some(Written::of(local_info)),
             lrms_latency: Some(Written::of(lrms_latency)),
             queue_window: Some(Written::of(queue_window)),
@@ -285,6 +290,7 @@ impl Broker {
             delegation_interval: or(&self.delegation_interval, default.delegation_interval),
             delegation_threshold: or(&self.delegation_threshold, default.delegation_threshold),
             delegation_memory: or(&self.delegation_memory, default.delegation_memory),
+            usage_half_life: or(&self.usage_half_life, default.usage_half_life),
             local_info: or(&self.local_info, default.local_info),
             queue_window: or(&self.queue_window, default.queue_window),
             utilization_window: or(&self.utilization_window, default.utilization_window),

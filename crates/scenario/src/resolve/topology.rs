@@ -4,7 +4,7 @@ use super::Context;
 use crate::ScenarioError;
 use crate::document::{Document, Domain, Run};
 use crate::value::{At, Written};
-use gridrig_core::grid::{BrokerSettings, Grid};
+use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::policy::{MatchmakingKind, PolicySpec};
 use std::ops::Range;
@@ -81,17 +81,9 @@ impl Context<'_> {
         let mut written = written.chain(std::iter::repeat(0..0));
         for policy in policies.iter().flatten() {
             let by_policy = written.next().unwrap_or_default();
-            let under = |settings: &BrokerSettings| {
-                let policy = policy.clone();
-                BrokerSettings {
-                    policy,
-                    ..settings.clone()
-                }
-                .matchmaking()
-            };
             let (mut first, mut said) = (None, by_policy);
             for (raw, domain) in raw.domains().zip(&grid.domains) {
-                let kind = under(&domain.broker);
+                let kind = domain.broker.matchmaking_under(policy);
                 let key = raw
                     .broker
                     .as_ref()

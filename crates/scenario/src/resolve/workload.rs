@@ -15,6 +15,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Entry, MOST_COMPONENTS};
 use gridrig_core::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -61,6 +62,10 @@ impl Context<'_> {
         requirements.truncate(1);
         let require_memory = requirements.first().map(Written::value) == Some(Requirement::Memory);
         let scale = raw.scale.get_or_insert_with(Scale::default);
+        if let Some(load) = &raw.model_load {
+            let expected = "a model beside it, which is made for that load";
+            self.check(raw.model.is_some(), &load.span(), expected)?;
+        }
         Ok(WorkloadSpec {
             trace,
             size: fill(&mut raw.size, SizeFrom::default()),
@@ -79,6 +84,7 @@ impl Context<'_> {
             entry,
             spread,
             is_model: raw.model.is_some(),
+            model_load: raw.model_load.as_ref().map(|load| load.get().0),
             seed,
         })
     }
@@ -310,6 +316,9 @@ impl Context<'_> {
             disk,
             generic,
             components,
+            accounts: draw
+                .accounts
+                .and_then(|count| NonZeroU32::new(count.as_u32())),
         }))
     }
 

@@ -2,6 +2,7 @@
 
 mod delegate;
 mod domains;
+mod flock;
 mod late;
 mod matchmaking;
 mod removal;
@@ -101,6 +102,7 @@ pub struct RefBroker<'a> {
     has_changed: bool,
     /// Under delegate: requests that were here, and when.
     seen: Vec<(SimTime, JobId)>,
+    flock: flock::Flock,
 }
 
 impl<'a> RefBroker<'a> {
@@ -155,6 +157,7 @@ impl<'a> RefBroker<'a> {
             told: None,
             has_changed: true,
             seen: Vec::new(),
+            flock: flock::Flock::default(),
         }
     }
 
@@ -274,7 +277,6 @@ impl<'a> RefBroker<'a> {
                 index += 1;
                 continue;
             }
-            let job = self.visits[index].spec.id;
             self.at = Some(now);
             match self.decide(index) {
                 Chosen::View(view) => {
@@ -284,29 +286,27 @@ impl<'a> RefBroker<'a> {
                 Chosen::NoRoom if self.settings.blocking == Blocking::Head => break,
                 Chosen::NoRoom => index += 1,
                 Chosen::Nobody if self.could_wait(index) => index += 1,
-                lost => {
-                    let visit = &self.visits[index];
-                    let reason = if lost == Chosen::Back {
-                        Reason::HopsExhausted
-                    } else if visit.refused_by.is_empty() {
-                        Reason::NoCandidate
-                    } else {
-                        Reason::AllRefused
-                    };
-                    match visit.from {
-                        Some(from) => {
-                            decisions.push(Decision::Refuse(job, from, reason));
-                            self.visits.remove(index);
-                        }
-                        None => {
-                            decisions.push(Decision::Reject(job, reason));
-                            self.visits.remove(index);
-                        }
-                    }
-                }
+                lost => decisions.push(self.turn_away(index, &lost)),
             }
         }
         decisions
+    }
+
+    /// Nobody takes a job.
+    fn turn_away(&mut self, index: usize, lost: &Chosen) -> Decision {
+        let visit = self.visits.remove(index);
+        let job = visit.spec.id;
+        let reason = if *lost == Chosen::Back {
+            Reason::HopsExhausted
+        } else if visit.refused_by.is_empty() {
+            Reason::NoCandidate
+        } else {
+            Reason::AllRefused
+        };
+        match visit.from {
+            Some(from) => Decision::Refuse(job, from, reason),
+            None => Decision::Reject(job, reason),
+        }
     }
 
     fn decide(&mut self, index: usize) -> Chosen {
@@ -346,9 +346,8 @@ impl<'a> RefBroker<'a> {
                 *asked -= visit.spec.processors();
             }
         }
-        if let (MatchmakingKind::Delegate, Some(to), Target::Cluster(cluster)) =
-            (self.settings.matchmaking(), visit.from, view.target)
-        {
+        let lends = self.settings.matchmaking().is_lending();
+        if let (true, Some(to), Target::Cluster(cluster)) = (lends, visit.from, view.target) {
             let job = visit.spec.id;
             return Decision::Say(to, Deal::Delegate { job, cluster });
         }

@@ -8,7 +8,7 @@ use super::broker::{Decision, RefBroker, RefWay};
 use super::cluster::{RefCluster, RefLoad, RefLoss};
 use crate::trail::{Step, Trails};
 use gridrig_core::agent::Deal;
-use gridrig_core::broker::LocalInfo;
+use gridrig_core::broker::{LocalInfo, MatchmakingKind};
 use gridrig_core::event::Party;
 use gridrig_core::grid::{Domain, Grid};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
@@ -197,8 +197,7 @@ impl<'a> Simulation<'a> {
                     self.cycles[index] = after(now, self.brokers[index].interval());
                 }
                 if self.delegations[index] == now {
-                    self.delegation_cycle(now, index);
-                    let interval = self.grid.domains[index].broker.delegation_interval;
+                    let interval = self.delegation_cycle(now, index);
                     self.delegations[index] = after(now, interval);
                 }
             }
@@ -266,7 +265,7 @@ impl<'a> Simulation<'a> {
                 self.carry_out_all(now, domain, said);
             }
             What::Say(domain, from, deal) => {
-                let said = self.brokers[domain.index()].told(from, deal);
+                let said = self.brokers[domain.index()].told(now, from, deal);
                 self.carry_out_all(now, domain, said);
             }
             What::Back(domain, job, by, reason) => {
@@ -354,7 +353,10 @@ impl<'a> Simulation<'a> {
             }
         }
         let domain = self.brokers[index].domain();
-        let mut decisions = self.brokers[index].cycle(now);
+        let mut decisions = match settings.matchmaking() {
+            MatchmakingKind::Flock => self.brokers[index].fair_cycle(now),
+            _ => self.brokers[index].cycle(now),
+        };
         let pulled = self.brokers[index].pull();
         decisions.extend(pulled.map(|(to, deal)| Decision::Say(to, deal)));
         self.carry_out_all(now, domain, decisions);

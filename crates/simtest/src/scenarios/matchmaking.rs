@@ -9,6 +9,7 @@ use gridrig_core::rng;
 use gridrig_core::time::Decimal;
 use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
+use std::num::NonZeroU32;
 
 /// Policies that choose among candidates one by one. A list of its own, as that of all.
 const POLICIES: [&str; 5] = [
@@ -25,7 +26,7 @@ pub fn matched(kind: MatchmakingKind, mut scenario: Scenario) -> Scenario {
     let mut rng = rng::stream(scenario.seed, "scenario.matchmaking");
     let grid = &mut scenario.grid;
     add_tree(&mut rng, grid);
-    if kind == MatchmakingKind::Delegate {
+    if kind.is_lending() {
         // The reference does not know when requests may be made. A queue that takes no
         // job at all would refuse each job of a borrower for ever.
         grid.hours.clear();
@@ -48,6 +49,10 @@ pub fn matched(kind: MatchmakingKind, mut scenario: Scenario) -> Scenario {
         let threshold = Decimal::parse(pick(&mut rng, &["0.25", "0.75", "1", "1", "1.25"]));
         broker.delegation_threshold = threshold.unwrap_or(Decimal::ONE);
         broker.delegation_memory = millis(pick(&mut rng, &[0, 2_000, 10_000]));
+        broker.usage_half_life = millis(pick(&mut rng, &[8_000, 60_000, 86_400_000]));
+    }
+    for submission in &mut scenario.submissions {
+        submission.spec.account = NonZeroU32::new(rng.random_range(0..3));
     }
     scenario
 }

@@ -4,7 +4,7 @@ use crate::rules::{grid, ms, play, record, with};
 use gridrig_core::broker::MatchmakingKind;
 use gridrig_core::event::EventKind::{self, Delegated, LeaseRejected, LeaseRequested, Released};
 use gridrig_core::event::Party;
-use gridrig_core::grid::BrokerSettings;
+use gridrig_core::grid::{BrokerSettings, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Entry;
 use gridrig_core::message::EndState;
@@ -12,14 +12,34 @@ use gridrig_core::time::SimTime;
 use gridrig_simtest::reference::RefCancellation;
 use gridrig_simtest::scenarios::Scenario;
 use gridrig_simtest::trail::{Step, Trails};
+use std::num::NonZeroU32;
 
 /// Domains of these cluster sizes under delegate, each the parent of the next: matchmaking
 /// cycles every 300 s, delegation cycles every 60 s, links of 50 ms, LRMSs at 1 ms.
 fn chain(domains: &[&[u32]]) -> Scenario {
+    lending(MatchmakingKind::Delegate, domains)
+}
+
+/// The same under flock, where job managers look after their jobs every 5 s, with links
+/// between all.
+fn pools(domains: &[&[u32]]) -> Scenario {
+    let mut scenario = lending(MatchmakingKind::Flock, domains);
+    let links = &mut scenario.grid.links;
+    if let [first, ..] = links[..] {
+        links.push(Link {
+            provider: DomainId(2),
+            ..first
+        });
+    }
+    scenario
+}
+
+/// Domains under a matchmaking by which processors are delegated.
+fn lending(matchmaking: MatchmakingKind, domains: &[&[u32]]) -> Scenario {
     let mut scenario = grid("free-node", domains);
     for (index, domain) in (0u16..).zip(&mut scenario.grid.domains) {
         domain.broker = BrokerSettings {
-            matchmaking: MatchmakingKind::Delegate,
+            matchmaking,
             max_hops: 4,
             ..domain.broker.clone()
         };
@@ -161,6 +181,49 @@ fn what_was_delegated_to_a_job_that_is_removed_goes_back() {
         assert_eq!(record(&trails, 0).end, Some(EndState::Cancelled));
         assert_eq!(record(&trails, 1).start, Some(ms(900_001)));
     }
+}
+
+#[test]
+fn under_flock_a_job_manager_goes_on_when_it_learns_that_it_was_not_served() {
+    let scenario = pools(&[&[1], &[1], &[1]]);
+    let scenario = with(scenario, entry(0), 10_000, 1, 10_000_000);
+    let scenario = with(scenario, entry(1), 10_000, 1, 10_000_000);
+    let trails = play(&with(scenario, entry(0), 20_000, 1, 100_000));
+    let expected = [
+        // Nothing is left at home in the first cycle there.
+        (300_000, LeaseRequested, 0, 1),
+        // Nor at the next pool, which says so in a cycle of its own.
+        (600_000, LeaseRejected, 1, 0),
+        (605_000, LeaseRequested, 0, 2),
+        (900_000, Delegated, 2, 0),
+        (1_000_052, Released, 0, 2),
+    ];
+    assert_eq!(said(&trails, 2), expected);
+    assert_eq!(record(&trails, 2).start, Some(ms(900_051)));
+}
+
+#[test]
+fn under_flock_who_has_used_least_is_served_first() {
+    let scenario = pools(&[&[1]]);
+    let scenario = with(scenario, entry(0), 1_000, 1, 250_000);
+    let scenario = with(scenario, entry(0), 310_000, 1, 250_000);
+    let mut scenario = with(scenario, entry(0), 320_000, 1, 250_000);
+    for (submission, account) in scenario.submissions.iter_mut().zip([1, 1, 2]) {
+        submission.spec.account = NonZeroU32::new(account);
+    }
+    let trails = play(&scenario);
+    assert_eq!(record(&trails, 2).start, Some(ms(600_001)));
+    assert_eq!(record(&trails, 1).start, Some(ms(900_001)));
+}
+
+#[test]
+fn under_flock_jobs_that_have_no_room_are_passed() {
+    let scenario = pools(&[&[2]]);
+    let scenario = with(scenario, entry(0), 1_000, 1, 1_000_000);
+    let scenario = with(scenario, entry(0), 2_000, 2, 1_000);
+    let trails = play(&with(scenario, entry(0), 3_000, 1, 1_000));
+    assert_eq!(record(&trails, 2).start, Some(ms(300_001)));
+    assert_eq!(record(&trails, 1).start, Some(ms(1_500_001)));
 }
 
 #[test]

@@ -1,11 +1,17 @@
 //! The Lublin-Feitelson generator against the authors' own program, recorded
 //! by `scripts/record-lublin`.
 
+use gridrig_core::ids::DomainId;
+use gridrig_core::job::Entry;
+use gridrig_core::time::Decimal;
 use gridrig_tracelab::format::{Record, field};
-use gridrig_tracelab::synth::Extent;
+use gridrig_tracelab::prepare::prepare;
+use gridrig_tracelab::spec::WorkloadSpec;
 use gridrig_tracelab::synth::lublin::{Lublin, Preset};
+use gridrig_tracelab::synth::{Extent, Model};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// What the issue asks for.
 const GREATEST_DISTANCE: f64 = 0.02;
@@ -221,4 +227,44 @@ fn grids_have_95_percent_serial_jobs_and_the_rest_in_equal_parts() {
     let power2 = share(|size| **size > 1 && size.is_power_of_two());
     // Some of the other sizes are powers of two by chance.
     assert!((0.025..0.04).contains(&power2), "{power2}");
+}
+
+#[test]
+fn a_scenario_may_ask_a_model_for_a_load_if_it_is_one_that_can_have_it() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../resources/workloads");
+    let path = |model: &str| PathBuf::from(folder).join(model);
+    let prepared = |model: &str, load, seed| {
+        let spec = WorkloadSpec {
+            is_model: true,
+            model_load: Decimal::parse(load),
+            seed,
+            ..WorkloadSpec::whole(path(model), Entry::Domain(DomainId(0)))
+        };
+        prepare(&spec, 0)
+    };
+    for (load, wanted) in [("0.3", 0.3), ("0.9", 0.9)] {
+        for seed in 1..4 {
+            let jobs = prepared("dmm-256.json", load, seed).unwrap().jobs;
+            let areas = jobs
+                .iter()
+                .map(|job| f64::from(job.spec.processors()) * job.spec.run_time.as_secs_f64());
+            let offered = areas.sum::<f64>() / (256.0 * 86_400.0);
+            let mut model = Model::read(&path("dmm-256.json")).unwrap();
+            model.set_seed(seed);
+            let Model::Lublin(model) = model else {
+                panic!("{model:?}");
+            };
+            // As near as single jobs allow: the largest has more than the demand of a day.
+            let (_, found) = model.with_load(wanted).unwrap();
+            assert!(
+                (offered / found.achieved_load - 1.0).abs() < 1e-3,
+                "{offered}"
+            );
+        }
+    }
+    let refused = prepared("egee-3.json", "0.3", 1).unwrap_err().to_string();
+    assert!(
+        refused.contains("egee-3.json") && refused.contains("lublin"),
+        "{refused}"
+    );
 }

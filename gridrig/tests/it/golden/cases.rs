@@ -18,29 +18,11 @@ pub struct Case {
     pub full: Vec<String>,
 }
 
-/// The first hours of each cluster, where processors are delegated, and another way.
-const FIRST_HOURS: [&str; 21] = [
-    "run.policies=[\"free-node(matchmaking=pull)\", \"free-node(matchmaking=delegate)\"]",
-    "workload.0.window.length=4h",
-    "workload.1.window.length=4h",
-    "workload.2.window.length=4h",
-    "workload.3.window.length=4h",
-    "workload.4.window.length=4h",
-    "workload.5.window.length=4h",
-    "workload.6.window.length=4h",
-    "workload.7.window.length=4h",
-    "workload.8.window.length=4h",
-    "workload.9.window.length=4h",
-    "workload.10.window.length=4h",
-    "workload.11.window.length=4h",
-    "workload.12.window.length=4h",
-    "workload.13.window.length=4h",
-    "workload.14.window.length=4h",
-    "workload.15.window.length=4h",
-    "workload.16.window.length=4h",
-    "workload.17.window.length=4h",
-    "workload.18.window.length=4h",
-    "workload.19.window.length=4h",
+/// The first hours of each cluster, where processors are delegated in both ways, and another way.
+const FIRST_HOURS: [&str; 2] = [
+    "run.policies=[\"free-node(matchmaking=pull)\", \"free-node(matchmaking=flock)\", \
+     \"free-node(matchmaking=delegate)\"]",
+    "workload.*.window.length=4h",
 ];
 
 /// Shipped scenarios with their cuts; the log of lsap-ctc does not ship.

@@ -8,24 +8,17 @@
 //! cannot be served now is asked for at a neighbour, one after the other. Processors that
 //! were delegated are the borrower's until it releases them, back along the chain.
 
+use super::leases::{Lease, ask, say};
 use super::{Around, Fit, Matchmaking, fits_here};
-use crate::agent::{Deal, FromBroker, Passed, ToPeer};
+use crate::agent::Deal;
 use crate::broker::{Broker, Held};
-use crate::event::{Event, EventKind};
-use crate::ids::{ClusterId, DomainId, IdMap, JobId};
+use crate::ids::{DomainId, IdMap, JobId};
 use crate::job::{JobRequest, JobSpec};
 use crate::message::{Route, Target};
 use crate::policy::{Blocking, BrokerSettings};
 use crate::time::{SimDuration, SimTime};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
-
-/// Processors that a neighbour has delegated for a job.
-#[derive(Clone, Copy)]
-struct Lease {
-    cluster: ClusterId,
-    from: DomainId,
-}
 
 /// A site manager's part.
 #[derive(Default)]
@@ -108,44 +101,6 @@ impl Delegate {
         order.min().map(|(.., peer)| peer)
     }
 
-    /// Asks a neighbour.
-    fn ask(&mut self, broker: &mut Broker, mut cx: &mut Around<'_>, job: JobId, to: DomainId) {
-        let here = broker.config.domain;
-        let Some(held) = broker.jobs.get_mut(&job) else {
-            return;
-        };
-        (held.sent, held.sent_at) = (Some(Target::Peer(to)), cx.now());
-        broker.queue.remove(&held.arrival);
-        let route = Route {
-            from: Some(here),
-            hop: held.route.hop + 1,
-            ..held.route
-        };
-        let passed = Passed {
-            job,
-            route,
-            has_data: false,
-        };
-        let asked = Event::new(EventKind::LeaseRequested, job, here);
-        cx.emit(cx.now(), asked.to(to).with(route.hop));
-        let due = cx.now() + broker.config.latency(Target::Peer(to));
-        broker.post(&mut cx, due, FromBroker::Peer(to, ToPeer::Request(passed)));
-    }
-
-    /// Says something to a neighbour.
-    fn say(broker: &Broker, mut cx: &mut Around<'_>, to: DomainId, deal: Deal) {
-        let (kind, job) = match deal {
-            Deal::Reject(job) => (EventKind::LeaseRejected, job),
-            Deal::Delegate { job, .. } => (EventKind::Delegated, job),
-            Deal::Release(job) => (EventKind::Released, job),
-            Deal::Room { .. } => return,
-        };
-        let said = Event::new(kind, job, broker.config.domain);
-        cx.emit(cx.now(), said.to(to));
-        let due = cx.now() + broker.config.latency(Target::Peer(to));
-        broker.post(&mut cx, due, FromBroker::Peer(to, ToPeer::Deal(deal)));
-    }
-
     /// Whether a request has been here within the memory; from now on it has.
     fn remember(&mut self, now: SimTime, job: JobId, memory: SimDuration) -> bool {
         while let Some((_, old)) = self.seen.pop_front_if(|(at, _)| *at + memory <= now) {
@@ -163,11 +118,10 @@ impl Delegate {
     fn forget(&mut self, broker: &mut Broker, job: JobId) {
         self.leases.remove(&job);
         self.rejected_by.remove(&job);
-        if let Some(held) = broker.jobs.remove(&job) {
-            broker.queue.remove(&held.arrival);
-            broker.parked.remove(&held.arrival);
+        if let Some(held) = broker.jobs.get(&job) {
             self.served.remove(&held.arrival);
         }
+        broker.forget(job);
     }
 }
 
@@ -176,8 +130,9 @@ impl Matchmaking for Delegate {
         settings.matchmaking_interval
     }
 
-    fn begin(&mut self, broker: &Broker) {
+    fn begin(&mut self, broker: &Broker, _: SimTime) -> Option<Vec<u64>> {
         self.room = broker.room();
+        None
     }
 
     fn fit(&self, broker: &Broker, index: usize, job: &Held) -> Fit {
@@ -199,7 +154,7 @@ impl Matchmaking for Delegate {
             return false;
         };
         (held.sent, held.sent_at) = (Some(Target::Cluster(cluster)), cx.now());
-        Self::say(broker, cx, to, Deal::Delegate { job, cluster });
+        say(broker, cx, to, Deal::Delegate { job, cluster });
         true
     }
 
@@ -242,10 +197,10 @@ impl Matchmaking for Delegate {
                 continue;
             }
             match (self.target(broker, job, now), from) {
-                (Some(to), _) => self.ask(broker, cx, job, to),
+                (Some(to), _) => ask(broker, cx, job, to),
                 (None, Some(from)) => {
                     self.forget(broker, job);
-                    Self::say(broker, cx, from, Deal::Reject(job));
+                    say(broker, cx, from, Deal::Reject(job));
                 }
                 // All are asked again in the next cycle.
                 (None, None) => {
@@ -279,7 +234,7 @@ impl Matchmaking for Delegate {
             }
         });
         if is_here || known || !able || broker.is_drained(now) {
-            return Self::say(broker, cx, from, Deal::Reject(spec.id));
+            return say(broker, cx, from, Deal::Reject(spec.id));
         }
         broker.restore(spec.clone(), route, None);
     }
@@ -287,22 +242,19 @@ impl Matchmaking for Delegate {
     fn deal(&mut self, broker: &mut Broker, cx: &mut Around<'_>, from: DomainId, deal: Deal) {
         match deal {
             Deal::Reject(job) => {
-                let asked = broker.jobs.get_mut(&job);
-                if let Some(held) = asked.filter(|held| held.sent == Some(Target::Peer(from))) {
-                    held.sent = None;
-                    broker.queue.insert(held.arrival, job);
+                if broker.take_back_request(job, from) {
                     self.rejected_by.entry(job).or_default().push(from);
                 }
             }
             Deal::Delegate { job, cluster } => {
                 let asked = broker.jobs.get(&job);
                 let Some(held) = asked.filter(|held| held.sent == Some(Target::Peer(from))) else {
-                    return Self::say(broker, cx, from, Deal::Release(job));
+                    return say(broker, cx, from, Deal::Release(job));
                 };
                 let (arrival, to) = (held.arrival, held.route.from);
                 self.leases.insert(job, Lease { cluster, from });
                 match to {
-                    Some(to) => Self::say(broker, cx, to, deal),
+                    Some(to) => say(broker, cx, to, deal),
                     None => drop(self.served.insert(arrival, job)),
                 }
             }
@@ -314,7 +266,7 @@ impl Matchmaking for Delegate {
                 let sent = held.sent;
                 self.forget(broker, job);
                 if let Some(Target::Peer(to)) = sent {
-                    Self::say(broker, cx, to, deal);
+                    say(broker, cx, to, deal);
                 }
             }
             Deal::Room { .. } => {}
@@ -324,7 +276,7 @@ impl Matchmaking for Delegate {
     fn is_back(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
         self.rejected_by.remove(&job);
         if let Some(lease) = self.leases.remove(&job) {
-            Self::say(broker, cx, lease.from, Deal::Release(job));
+            say(broker, cx, lease.from, Deal::Release(job));
         }
     }
 
@@ -337,7 +289,7 @@ impl Matchmaking for Delegate {
         self.leases.remove(&job);
         self.rejected_by.remove(&job);
         self.served.remove(&arrival);
-        Self::say(broker, cx, to, Deal::Release(job));
+        say(broker, cx, to, Deal::Release(job));
         true
     }
 }

@@ -37,8 +37,9 @@ impl Pull {
 }
 
 impl Matchmaking for Pull {
-    fn begin(&mut self, broker: &Broker) {
+    fn begin(&mut self, broker: &Broker, _: SimTime) -> Option<Vec<u64>> {
         self.room = broker.room();
+        None
     }
 
     fn fit(&self, broker: &Broker, index: usize, job: &Held) -> Fit {

@@ -1,6 +1,7 @@
 //! Processors that are delegated for a job, from one broker to the next.
 
 use super::{Auditor, Life, Place, Rule};
+use gridrig_core::broker::MatchmakingKind;
 use gridrig_core::event::Party;
 use gridrig_core::ids::{DomainId, JobId};
 
@@ -8,8 +9,12 @@ impl<'a> Auditor<'a> {
     /// A broker delegates what is its own, or what was delegated to it.
     pub(super) fn delegated(&mut self, life: &Life<'a>, by: Party, to: Party) {
         let around = by.domain().zip(to.domain()).is_some_and(|(by, to)| {
-            let known = by.index() < self.facts.grid.domains.len();
-            known && self.facts.grid.around(by).contains_key(&to)
+            let grid = &self.facts.grid;
+            let known = grid.domains.get(by.index());
+            known.is_some_and(|domain| match domain.broker.matchmaking() {
+                MatchmakingKind::Flock => grid.latency(by, to).is_some(),
+                _ => grid.around(by).contains_key(&to),
+            })
         });
         let chain = self.chains.entry(life.job.spec.id).or_default();
         let follows = chain.last().is_none_or(|(_, last)| *last == by);

@@ -25,13 +25,14 @@ impl RefBroker<'_> {
         if !known {
             self.seen.push((now, spec.id));
         }
+        let known = known && !self.flocks();
         let is_here = self.visits.iter().any(|visit| visit.spec.id == spec.id);
         self.arrive(spec, Some(from), way);
         let visit = self.visits.last().expect("it has just come");
         let able = self.targets().iter().any(|to| {
             let near = match to {
                 Target::Cluster(_) => true,
-                Target::Peer(peer) => self.is_near(self.domain, *peer),
+                Target::Peer(peer) => !self.flocks() && self.is_near(self.domain, *peer),
             };
             near && self.could_ever_run(visit, *to)
         });
@@ -43,7 +44,13 @@ impl RefBroker<'_> {
     }
 
     /// A neighbour says something about processors.
-    pub(in crate::reference) fn told(&mut self, from: DomainId, deal: Deal) -> Vec<Decision> {
+    pub(in crate::reference) fn told(
+        &mut self,
+        now: SimTime,
+        from: DomainId,
+        deal: Deal,
+    ) -> Vec<Decision> {
+        let flocks = self.flocks();
         let asked =
             |visit: &Visit, job| visit.spec.id == job && visit.sent_to == Some(Target::Peer(from));
         match deal {
@@ -51,6 +58,7 @@ impl RefBroker<'_> {
             Deal::Reject(job) => {
                 for visit in self.visits.iter_mut().filter(|visit| asked(visit, job)) {
                     visit.sent_to = None;
+                    self.flock.unserved.push(visit.spec.account);
                     visit.rejected_by.push(from);
                 }
             }
@@ -59,6 +67,10 @@ impl RefBroker<'_> {
                     return vec![Decision::Say(from, Deal::Release(job))];
                 };
                 visit.lease = Some((cluster, from));
+                if flocks {
+                    visit.sent_to = Some(Target::Cluster(cluster));
+                    return vec![Decision::Dispatch(job, cluster)];
+                }
                 visit.served = visit.from.is_none();
                 let back = visit.from.map(|to| Decision::Say(to, deal));
                 return back.into_iter().collect();
@@ -68,6 +80,7 @@ impl RefBroker<'_> {
                 let Some(index) = self.visits.iter().position(its) else {
                     return Vec::new();
                 };
+                self.let_go(now, job);
                 if let Some(Target::Peer(to)) = self.visits.remove(index).sent_to {
                     return vec![Decision::Say(to, deal)];
                 }
@@ -78,7 +91,8 @@ impl RefBroker<'_> {
 
     /// A job has ended or was refused, or is to be removed: what was delegated or asked for
     /// is released.
-    pub(in crate::reference) fn give_up(&mut self, job: JobId) -> Option<Decision> {
+    pub(in crate::reference) fn give_up(&mut self, now: SimTime, job: JobId) -> Option<Decision> {
+        self.let_go(now, job);
         let index = self.visits.iter().position(|visit| visit.spec.id == job)?;
         let visit = &mut self.visits[index];
         visit.rejected_by.clear();
@@ -98,7 +112,12 @@ impl RefBroker<'_> {
     pub fn is_asking(&self, job: JobId) -> bool {
         let asks =
             |visit: &Visit| visit.spec.id == job && matches!(visit.sent_to, Some(Target::Peer(_)));
-        self.settings.matchmaking() == MatchmakingKind::Delegate && self.visits.iter().any(asks)
+        self.settings.matchmaking().is_lending() && self.visits.iter().any(asks)
+    }
+
+    /// Whether it flocks instead.
+    fn flocks(&self) -> bool {
+        self.settings.matchmaking() == MatchmakingKind::Flock
     }
 
     /// A delegation cycle.

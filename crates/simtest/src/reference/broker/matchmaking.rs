@@ -12,7 +12,7 @@ impl RefBroker<'_> {
     #[must_use]
     pub fn interval(&self) -> SimDuration {
         let matched = match self.settings.matchmaking() {
-            MatchmakingKind::Delegate => true,
+            MatchmakingKind::Flock | MatchmakingKind::Delegate => true,
             MatchmakingKind::Independent => self.is_late(),
             _ => false,
         };
@@ -64,6 +64,15 @@ impl RefBroker<'_> {
                 return match view.target {
                     Target::Cluster(own) => Some(self.room(own) >= wanted),
                     Target::Peer(peer) => self.is_near(self.domain, peer).then_some(false),
+                };
+            }
+            MatchmakingKind::Flock => {
+                return match view.target {
+                    Target::Cluster(own) => Some(self.room(own) >= wanted),
+                    Target::Peer(pool) => {
+                        let may = visit.from.is_none() && self.pool_could_run(visit, pool);
+                        may.then_some(false)
+                    }
                 };
             }
             MatchmakingKind::Push | MatchmakingKind::Pull => self.central(),

@@ -6,21 +6,33 @@ use gridrig_core::agent::Deal;
 use gridrig_core::broker::MatchmakingKind;
 use gridrig_core::event::EventKind;
 use gridrig_core::ids::{DomainId, JobId};
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
 
 impl Simulation<'_> {
-    pub(super) fn delegation_cycle(&mut self, now: SimTime, index: usize) {
-        if self.grid.domains[index].broker.matchmaking() == MatchmakingKind::Delegate {
-            let domain = self.brokers[index].domain();
-            let decisions = self.brokers[index].delegation_cycle(now);
-            self.carry_out_all(now, domain, decisions);
-        }
+    /// Answers when the next one is.
+    pub(super) fn delegation_cycle(&mut self, now: SimTime, index: usize) -> SimDuration {
+        let settings = &self.grid.domains[index].broker;
+        let domain = self.brokers[index].domain();
+        let (decisions, next) = match settings.matchmaking() {
+            MatchmakingKind::Delegate => {
+                let decisions = self.brokers[index].delegation_cycle(now);
+                (decisions, settings.delegation_interval)
+            }
+            MatchmakingKind::Flock => (self.brokers[index].look_after_jobs(), settings.interval),
+            _ => (Vec::new(), settings.delegation_interval),
+        };
+        self.carry_out_all(now, domain, decisions);
+        next
     }
 
     /// What was delegated or asked for at a broker for this job is released.
     pub(super) fn give_up(&mut self, now: SimTime, domain: DomainId, job: JobId) {
-        if self.grid.domains[domain.index()].broker.matchmaking() == MatchmakingKind::Delegate {
-            let release = self.brokers[domain.index()].give_up(job);
+        if self.grid.domains[domain.index()]
+            .broker
+            .matchmaking()
+            .is_lending()
+        {
+            let release = self.brokers[domain.index()].give_up(now, job);
             self.carry_out_all(now, domain, release.into_iter().collect());
         }
     }
@@ -51,7 +63,9 @@ impl Simulation<'_> {
         if let Some(kind) = kind {
             self.trails.note(now, job, Step::Lease(kind, domain, to));
         }
-        let at = after(now, self.link_latency(domain, to));
+        // Who lends may forward nothing to who borrows.
+        let (there, back) = (self.link_latency(domain, to), self.link_latency(to, domain));
+        let at = after(now, there.max(back));
         let what = What::Say(to, domain, deal);
         self.add(at, Kind::Lease, (to.0, domain.0, job.0), what);
     }
