@@ -2,8 +2,7 @@
 //! of each, and what its policy made of that.
 
 use crate::ids::{DomainId, JobId};
-use crate::job::Reason;
-use crate::message::Target;
+use crate::job::{Entry, Reason};
 use crate::time::SimTime;
 use std::collections::BTreeSet;
 use strum::IntoStaticStr;
@@ -103,7 +102,7 @@ impl Standing {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Considered {
     /// Which.
-    pub target: Target,
+    pub target: Entry,
     /// How it stood.
     pub standing: Standing,
     /// When the oldest information about it that was in use was sampled.

@@ -6,10 +6,19 @@ use crate::dashboard::life_of;
 use crate::exit::Failure;
 use crate::runner;
 use anyhow::anyhow;
+use gridrig_core::event::EventKind;
 use gridrig_core::ids::JobId;
 use gridrig_results::rundir::{self, DecisionDoc};
 use gridrig_results::text;
 use serde_json::{Value, json};
+
+/// What a decision leads to at its own instant.
+const LED_TO: [EventKind; 4] = [
+    EventKind::Dispatched,
+    EventKind::Forwarded,
+    EventKind::Refused,
+    EventKind::Rejected,
+];
 
 /// Tells the life of a job of a finished run, with how brokers decided about it.
 pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
@@ -59,7 +68,10 @@ fn told(life: &Value, decisions: &[DecisionDoc]) -> String {
     for step in life["steps"].as_array().into_iter().flatten() {
         let at = step["t_s"].as_f64().unwrap_or(0.0);
         let kind = step["kind"].as_str().unwrap_or("");
-        let led = ["dispatched", "forwarded", "refused", "rejected"].contains(&kind);
+        let led = {
+            let kind = EventKind::from_name(kind);
+            kind.is_some_and(|it| LED_TO.contains(&it))
+        };
         let before = |it: &DecisionDoc| it.time_s < at || (led && it.time_s <= at);
         let (now, later) = rest.split_at(rest.partition_point(before));
         now.iter().for_each(|decision| said += &paragraph(decision));

@@ -4,7 +4,7 @@ use super::matchmaking::Fit;
 use super::{Access, Broker, Held};
 use crate::decision::{Considered, Decision, Outcome, Standing};
 use crate::ids::JobId;
-use crate::job::JobRequest;
+use crate::job::{Entry, JobRequest};
 use crate::message::Target;
 use crate::policy::Choice;
 use crate::time::SimTime;
@@ -35,7 +35,10 @@ impl Broker {
             let believed = known.candidate(self.survey.counts_own);
             let [queued, ..] = believed.queued;
             Considered {
-                target: known.target,
+                target: match known.target {
+                    Target::Cluster(own) => Entry::Cluster(own),
+                    Target::Peer(peer) => Entry::Domain(peer),
+                },
                 standing,
                 information_from: known.information_from(),
                 free: believed.free,

@@ -8,9 +8,9 @@ use crate::jobs::{JobTable, Loads};
 use crate::log::EventLog;
 use crate::names::Names;
 use gridrig_core::decision::{Considered, Decision, Outcome, Standing};
-use gridrig_core::event::{EventKind, Party};
+use gridrig_core::event::EventKind;
 use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::message::Target;
+use gridrig_core::job::Entry;
 use gridrig_core::time::SimTime;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -122,8 +122,8 @@ impl<'a> Row<'a> {
     fn truth(&self) -> Option<(i64, u64)> {
         let clusters = (0..).map(ClusterId).zip(self.all.jobs.clusters());
         let its = clusters.filter(|(id, cluster)| match self.candidate.target {
-            Target::Cluster(own) => *id == own,
-            Target::Peer(peer) => cluster.domain == Some(peer),
+            Entry::Cluster(own) => *id == own,
+            Entry::Domain(peer) => cluster.domain == Some(peer),
         });
         let loads = its.filter_map(|(id, cluster)| {
             let (queued, busy) = self.all.loads.at(id, self.at)?;
@@ -185,13 +185,7 @@ impl<'a> Decided<'a> {
             ("score_of", Text(|row| Some(row.decision.score_of?.into()))),
             (
                 "candidate",
-                Text(|row| {
-                    let party = match row.candidate.target {
-                        Target::Cluster(id) => Party::Lrms(id),
-                        Target::Peer(id) => Party::Broker(id),
-                    };
-                    Some(row.names().party(party))
-                }),
+                Text(|row| Some(row.names().entry(row.candidate.target))),
             ),
             (
                 "standing",
