@@ -12,6 +12,7 @@ use crate::time::SimTime;
 impl Broker {
     /// How every candidate stands now that the policy has made its choice about a job;
     /// what becomes of the job is still to be said.
+    #[cold]
     pub(super) fn consider(&self, now: SimTime, job: JobId, choice: &Choice) -> Decision {
         let held = &self.jobs[&job];
         let (best, tie) = match choice {

@@ -49,7 +49,7 @@ impl Broker {
             None => self.queue.pop_first(),
             Some(order) => order.find_map(|next| self.queue.remove_entry(&next)),
         } {
-            let (verdict, told) = self.choose(cx, job);
+            let (verdict, told) = self.choose(now, job, cx.wants_decision(job));
             let outcome = match verdict {
                 Verdict::Send(chosen) => self.send_chosen(cx, job, chosen),
                 Verdict::Hold => {
@@ -94,16 +94,14 @@ impl Broker {
         }
     }
 
-    /// What becomes of a waiting job, and how that came about if somebody wants to
-    /// know.
+    /// What becomes of a waiting job, and how that came about if that is wanted.
     fn choose(
         &mut self,
-        cx: &mut impl Cx<BrokerSends>,
+        now: SimTime,
         job: JobId,
+        wanted: bool,
     ) -> (Verdict, Option<Box<Decision>>) {
-        let now = cx.now();
         let (choice, closed) = self.ask(job, Some(now));
-        let wanted = cx.wants_decision(job);
         let mut told = wanted.then(|| Box::new(self.consider(now, job, &choice)));
         let verdict = self.settle(job, choice, closed);
         if let (Some(told), Verdict::Send(chosen)) = (&mut told, &verdict) {

@@ -45,6 +45,8 @@ impl<M: Timed> Agenda<M> {
         }
     }
 
+    /// Out of line, so that the push of the heap is in line here.
+    #[inline(never)]
     pub fn push(&mut self, at: SimTime, message: M) {
         let place = message.place();
         let key = (at, place, message.which());
