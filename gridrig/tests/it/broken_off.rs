@@ -233,6 +233,21 @@ fn process(bench: &Bench, service: &str) -> Option<u32> {
     pids.find(|pid| is_it(*pid))
 }
 
+/// Bytes in the journal of a service.
+fn written(dir: &Path, service: &str) -> u64 {
+    let journal = dir.join(format!("journals/{service}.journal"));
+    std::fs::metadata(journal).map_or(0, |it| it.len())
+}
+
+/// Waits until a service that was killed with so much in its journal goes on with it:
+/// one that dies before that has not been restarted, and died once.
+fn wait_until_back(dir: &Path, service: &str, known: u64) {
+    let patience = Patience::seconds(60).every(10);
+    while written(dir, service) <= known {
+        patience.wait(format!("the journal of {service} to go on"));
+    }
+}
+
 #[test]
 fn each_process_of_a_run_and_its_runner_are_killed_twice_and_no_job_is_lost_or_run_twice() {
     let _alone = crate::real_time::alone();
@@ -240,13 +255,18 @@ fn each_process_of_a_run_and_its_runner_are_killed_twice_and_no_job_is_lost_or_r
     let (out, dir) = (bench.path("runs"), dir(&bench, "round-robin"));
     let mut random = rng::stream(15, "kill");
     let mut child = begin(&[&bench.path("s.toml"), "--out", &out, "--processes"]);
+    let services = ["broker-a", "broker-b", "lrms-a1", "lrms-b1"];
     for victim in ["broker-a", "lrms-a1", "", "lrms-b1", "broker-b"].repeat(2) {
         let more = random.random_range(8..24);
         wait_for(&dir, lines(&dir) + more, &mut child);
         if victim.is_empty() {
             child.kill().unwrap();
             child.wait().unwrap();
+            let known = services.map(|service| written(&dir, service));
             child = begin(&["--resume", &out]);
+            for (service, known) in services.into_iter().zip(known) {
+                wait_until_back(&dir, service, known);
+            }
             continue;
         }
         let patience = Patience::seconds(60);
@@ -260,6 +280,7 @@ fn each_process_of_a_run_and_its_runner_are_killed_twice_and_no_job_is_lost_or_r
             .args(["-KILL", &pid.to_string()])
             .status();
         assert!(killed.unwrap().success());
+        wait_until_back(&dir, victim, written(&dir, victim));
     }
     let ended = child.wait_with_output().unwrap();
     expect_code(&ended, 0);
@@ -270,7 +291,7 @@ fn each_process_of_a_run_and_its_runner_are_killed_twice_and_no_job_is_lost_or_r
         .iter()
         .find(|it| it.starts_with("restarted:"))
         .unwrap();
-    for service in ["broker-a", "broker-b", "lrms-a1", "lrms-b1"] {
+    for service in services {
         assert!(said.contains(&format!("{service} (4)")), "{said}");
     }
 }
