@@ -10,7 +10,7 @@ use gridrig_core::time::Decimal;
 use gridrig_results::compare::{self, CompareError, OnCommonJobs};
 use gridrig_results::stats::Distribution;
 use gridrig_results::summary::Metrics;
-use gridrig_results::text::{aligned, cells};
+use gridrig_results::text::{aligned, cells, folded};
 use std::fmt::Write as _;
 
 /// The report of a scenario's runs, for people: the policies of each replication
@@ -22,7 +22,7 @@ pub fn report(
     scenario: &Scenario,
     replications: &[ReplicationRuns],
 ) -> Result<String, CompareError> {
-    let mut text = String::new();
+    let mut text = answer(replications);
     settings(&mut text, scenario);
     let several = replications.len() > 1;
     let mut delays = Vec::new();
@@ -36,6 +36,14 @@ pub fn report(
         across(&mut text, &replications[0], &delays);
     }
     Ok(text)
+}
+
+/// What decides; nothing where runs cannot be compared, as a single policy.
+fn answer(replications: &[ReplicationRuns]) -> String {
+    let runs = replications.iter().flat_map(|one| &one.runs);
+    let dirs: Vec<_> = runs.filter_map(|run| run.dir.clone()).collect();
+    let options = compare::Options::default();
+    compare::compare(&dirs, &options).map_or_else(|_| String::new(), |it| it.answer() + "\n")
 }
 
 /// Everything that can reverse a ranking stands above the table.
@@ -239,14 +247,14 @@ fn table(runs: &[PolicyRun], metrics: &[Metrics]) -> String {
     aligned(&lines, " ", &[0, 15])
 }
 
-/// Which of the rows are bounds.
+/// Which of the rows are references, which do not compete.
 fn bounds(text: &mut String, runs: &[PolicyRun]) {
     let bounds = runs.iter().filter(|run| run.is_bound());
     let names: Vec<&str> = bounds.map(PolicyRun::name).collect();
     if !names.is_empty() && runs.len() - names.len() > 1 {
         let _ = writeln!(
             text,
-            "bounds, for comparison only (the jobs compared need not have completed under them): {}",
+            "for reference only (the jobs compared need not have completed under them): {}",
             names.join(", ")
         );
     }
@@ -324,13 +332,7 @@ fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
             );
         }
     }
-    let mut warnings: Vec<&String> = Vec::new();
-    for warning in runs.iter().flat_map(|run| &run.summary.warnings) {
-        if !warnings.contains(&warning) {
-            warnings.push(warning);
-        }
-    }
-    for warning in warnings {
+    for warning in folded(runs.iter().flat_map(|run| &run.summary.warnings)) {
         let _ = writeln!(text, "warning: {warning}");
     }
 }

@@ -7,12 +7,14 @@
 //! Markdown, JSON and pages are all made from one [`Comparison`].
 
 mod age;
+mod answer;
 mod breakdown;
 mod classes;
 pub(crate) mod common;
 mod document;
 mod error;
 mod estimate;
+mod federation;
 pub(crate) mod figures;
 pub(crate) mod find;
 mod group;
@@ -24,11 +26,12 @@ mod starvation;
 mod text;
 mod verdict;
 
+pub use answer::{Domain, Federation, Outcome, Verdict, Versus};
 pub use common::{OnCommonJobs, on_common_jobs};
 pub use document::{
     Breakdown, Cell, ClusterShare, Comparison, Estimate, Forwarded, Group, Guard, InformationAge,
-    Load, Measured, Method, Objection, Outcome, Pairs, Policy, Role, RunDoc, RunMetric, Starved,
-    ThresholdDoc, Unfinished, Verdict, Versus,
+    Load, Measured, Method, Objection, Pairs, Policy, Role, RunDoc, RunMetric, Starved,
+    ThresholdDoc, Unfinished,
 };
 pub use error::CompareError;
 pub(crate) use find::is_file_of_a_run;

@@ -43,9 +43,45 @@ pub fn cells<T: ToString, const N: usize>(cells: [T; N]) -> Vec<String> {
     cells.iter().map(T::to_string).collect()
 }
 
+/// Warnings of a run that are about its setting and turn no conclusion by themselves
+/// (`docs/validity.md`).
+const OF_THE_SETTING: [&str; 8] = [
+    "compressed-intervals",
+    "short-median-run",
+    "short-runs",
+    "herding",
+    "wide-jobs-lost",
+    "cut-edges",
+    "phase-race",
+    "mixed-run-time-scales",
+];
+
+/// Each warning once, those that are about the setting by their names in a single line,
+/// the last.
+#[must_use]
+pub fn folded<'a>(warnings: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let (mut told, mut names) = (Vec::new(), Vec::new());
+    for warning in warnings {
+        let name = warning.split(':').next().unwrap_or_default();
+        let of_setting = OF_THE_SETTING.contains(&name);
+        let all = if of_setting { &mut names } else { &mut told };
+        let said = if of_setting { name } else { warning };
+        if !all.iter().any(|it| it == said) {
+            all.push(said.to_owned());
+        }
+    }
+    if !names.is_empty() {
+        let names = names.join(", ");
+        told.push(format!(
+            "the setting: {names} (in full: gridrig check; docs/validity.md)"
+        ));
+    }
+    told
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{aligned, cells};
+    use super::{aligned, cells, folded};
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
@@ -58,5 +94,14 @@ mod tests {
             aligned(&lines, "  ", &[0, 2]),
             "policy   mean  in\nréseau    1.5\nrr      10.25\n"
         );
+    }
+
+    #[test]
+    fn warnings_about_the_setting_are_one_line_behind_the_others() {
+        let warnings = ["herding: a", "overload: b", "short-runs: c", "herding: a"];
+        let folded = folded(warnings.map(str::to_owned).iter());
+        assert_eq!(folded.len(), 2);
+        assert_eq!(folded[0], "overload: b");
+        assert!(folded[1].starts_with("the setting: herding, short-runs ("));
     }
 }

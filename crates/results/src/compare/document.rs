@@ -1,6 +1,7 @@
 //! The comparison as a document: what `--json` prints, and what tables,
 //! Markdown and pages are made from.
 
+use super::answer::{Federation, Verdict};
 use crate::regret::Regret;
 use crate::stats::{Judgement, Paired, Range};
 use crate::threshold::Figure;
@@ -12,6 +13,8 @@ use std::collections::BTreeMap;
 pub struct Comparison {
     /// Which policy is better, by how much, and how sure that is.
     pub verdict: Verdict,
+    /// What federating comes to; null without `local-only`.
+    pub federation: Option<Federation>,
     /// The policy that the others are held against.
     pub baseline: String,
     /// What policies are judged by, the first before all.
@@ -36,94 +39,6 @@ pub struct Comparison {
     pub skipped: Vec<String>,
     /// What the runs themselves warn of.
     pub warnings: Vec<String>,
-}
-
-/// What the comparison found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// One policy is better than all others.
-    Winner,
-    /// Some policies are better than the rest, and not told apart.
-    Several,
-    /// All policies are equivalent.
-    Equivalent,
-    /// Which is better cannot be told.
-    #[default]
-    Open,
-    /// Too few repeats to tell.
-    TooFewRepeats,
-    /// The repeats share jobs, so that chance cannot be told.
-    Descriptive,
-    /// The runs are not comparable.
-    NotComparable,
-}
-
-/// The sentence and its numbers. They are about `policy`: of those that are not the
-/// baseline, the one with the best figure.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Verdict {
-    /// The sentence.
-    pub text: String,
-    /// What was found.
-    pub outcome: Outcome,
-    /// Who is better than all others; null if nobody is.
-    pub winner: Option<String>,
-    /// The policies that no other is better than; empty without intervals.
-    pub best: Vec<String>,
-    /// What the difference of `policy` to the baseline comes to; null without
-    /// intervals.
-    pub judgement: Option<Judgement>,
-    /// The policy that the numbers are of.
-    pub policy: Option<String>,
-    /// The policy that it is held against.
-    pub baseline: String,
-    /// The figure; less is better.
-    pub figure: String,
-    /// Its mean over the replications.
-    pub value: Option<f64>,
-    /// The baseline's.
-    pub baseline_value: Option<f64>,
-    /// value - baseline_value.
-    pub difference: Option<f64>,
-    /// value / baseline_value.
-    pub ratio: Option<f64>,
-    /// The smallest difference that matters; 0 where any does.
-    pub relevant: f64,
-    /// Lower end of the simultaneous interval of the difference; null without one.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
-    /// Corrected p-value of no difference.
-    pub p_corrected: Option<f64>,
-    /// Pairs.
-    pub n: u64,
-    /// Pairs whose difference has the other sign.
-    pub disagree: u64,
-    /// Pairs without difference.
-    pub tied: u64,
-    /// Figures that go the other way by more than what matters; part of the text.
-    pub against: Vec<String>,
-    /// Every two policies that compete.
-    pub pairs: Vec<Versus>,
-}
-
-/// A policy against another, by the first primary figure.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Versus {
-    /// The policy.
-    pub policy: String,
-    /// The policy that it is held against.
-    pub against: String,
-    /// The difference, with its simultaneous interval.
-    #[serde(flatten)]
-    pub paired: Paired,
-    /// Corrected p-value of no difference; null without intervals.
-    pub p_corrected: Option<f64>,
-    /// What the difference comes to; null without intervals.
-    pub judgement: Option<Judgement>,
-    /// Pairs that it takes to tell a difference that matters; null where any does.
-    pub pairs_needed: Option<u64>,
 }
 
 /// What the figures are over.

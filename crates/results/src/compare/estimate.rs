@@ -1,14 +1,15 @@
 //! Figures over replications, and the document made of them.
 
 use super::Options;
+use super::answer::{Verdict, Versus};
 use super::document::{
     ClusterShare, Comparison, Estimate, Forwarded, Guard, InformationAge, Load, Measured, Method,
-    Pairs, Policy, Role, RunDoc, RunMetric, ThresholdDoc, Unfinished, Verdict, Versus,
+    Pairs, Policy, Role, RunDoc, RunMetric, ThresholdDoc, Unfinished,
 };
 use super::figures::{Replication, RunFigures};
 use super::find::FoundRun;
 use super::group::{Study, Variant, traces};
-use super::{starvation, verdict};
+use super::{federation, starvation, verdict};
 use crate::regret::Regret;
 use crate::stats::{self, ENOUGH, Judgement, LEVEL, METHOD, Paired, Range};
 use crate::threshold::{Figure, METRICS, Threshold};
@@ -65,6 +66,7 @@ impl Tables<'_> {
         let versus = self.versus(&method);
         let mut document = Comparison {
             verdict: Verdict::default(),
+            federation: None,
             baseline: policies.first().map_or(String::new(), |p| p.name.clone()),
             primary: self.primary.to_vec(),
             measured: self.measured(),
@@ -79,6 +81,7 @@ impl Tables<'_> {
             warnings: self.warnings(),
         };
         document.verdict = verdict::of(&document, versus);
+        document.federation = federation::of(&document);
         document
     }
 

@@ -1,11 +1,22 @@
 //! A report laid out as plain text or as Markdown.
 
+use super::document::Comparison;
 use super::present::{Report, Table};
 use crate::text::aligned;
 use std::fmt::Write as _;
 
 /// Widest line of a text.
 const WIDTH: usize = 100;
+
+impl Comparison {
+    /// What decides, in lines of at most 100 columns.
+    #[must_use]
+    pub fn answer(&self) -> String {
+        let mut out = String::new();
+        wrap(&mut out, "", "", &clean(&self.sentence()));
+        out
+    }
+}
 
 impl Report {
     /// Plain text, in lines of at most 100 columns unless a name is longer.

@@ -5,6 +5,7 @@ mod tables;
 use super::document::{Comparison, Role};
 use super::text::{noun, number};
 use crate::plot::integer;
+use crate::text::folded;
 pub(crate) use tables::further;
 
 /// Everything that a report shows, in order.
@@ -47,12 +48,22 @@ pub fn report(document: &Comparison) -> Report {
             .iter()
             .map(|run| format!("left out: {run}")),
     );
-    warnings.extend(document.warnings.iter().cloned());
+    warnings.extend(folded(document.warnings.iter()));
     Report {
-        sentence: document.verdict.text.clone(),
+        sentence: document.sentence(),
         facts: facts(document),
         tables: tables::all(document),
         warnings,
+    }
+}
+
+impl Comparison {
+    /// What decides, first: what federating comes to, and which policy is the best.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let federation = self.federation.iter().map(|it| it.text.as_str());
+        let all = federation.chain([self.verdict.text.as_str()]);
+        all.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -98,7 +109,7 @@ fn facts(document: &Comparison) -> Vec<(String, String)> {
     fact("pairs", paired);
     fact("baseline", document.baseline.clone());
     if let Some(bounds) = bounds_text(document) {
-        fact("bounds", bounds);
+        fact("references", bounds);
     }
     fact("interval", interval_text(document));
     if let Some(scale) = measured.run_time_scale {
@@ -128,7 +139,7 @@ fn in_days(text: &str) -> String {
     }
 }
 
-/// What bounds the policies; `None` without brokers.
+/// What the policies can be held against; `None` without brokers.
 fn bounds_text(document: &Comparison) -> Option<String> {
     let policies = document.policies.iter();
     let bounds = policies.filter(|policy| policy.role == Role::Bound);

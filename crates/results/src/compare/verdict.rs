@@ -1,7 +1,8 @@
 //! One sentence: which policies are best, by how much, and how sure that is.
 //! Table, Markdown, JSON and pages show this text and no other.
 
-use super::document::{Comparison, Estimate, Outcome, Policy, Role, Verdict, Versus};
+use super::answer::{Outcome, Verdict, Versus};
+use super::document::{Comparison, Estimate, Policy, Role};
 use super::text::{noun, number};
 use crate::stats::{Judgement, Paired};
 use crate::threshold::Figure;

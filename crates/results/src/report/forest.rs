@@ -29,7 +29,7 @@ pub(super) fn draw(page: &mut Page, comparison: &Comparison) {
             (&plot.half(), &caption(comparison)),
             (
                 &of_bounds.half(),
-                "The same for the bounds, which show what is possible at best or at worst and do not \
+                "The same for the references, which show what more or less information would give and do not \
                  compete. Mind the axis.",
             ),
         );
@@ -70,7 +70,7 @@ fn caption(comparison: &Comparison) -> String {
 
 fn per_policy(comparison: &Comparison, figure: Figure, bounds: bool) -> Rows {
     let words = match bounds {
-        true => format!("Bounds, {}", words::figure(figure)),
+        true => format!("References, {}", words::figure(figure)),
         false => capital(&words::figure(figure)),
     };
     let title = format!("{words}: difference to {}", comparison.baseline);

@@ -84,7 +84,7 @@ pub(super) fn policies(page: &mut Page, comparison: &Comparison) {
     }
     if comparison.policies.iter().any(|p| p.role == Role::Bound) {
         page.paragraph(
-            "In parentheses: bounds. They show what is possible at best or at worst and do not \
+            "In parentheses: references. They show what more or less information would give and do not \
              compete.",
         );
     }

@@ -115,7 +115,7 @@ impl Material {
     /// The sentence that the page opens with.
     pub(super) fn sentence(&self) -> String {
         match &self.comparison {
-            Some(comparison) => comparison.verdict.text.clone(),
+            Some(comparison) => comparison.sentence(),
             None => self.without.clone(),
         }
     }
@@ -135,8 +135,8 @@ impl Material {
                 let bounds = bounds.filter(|p| p.role == compare::Role::Bound).count();
                 let between = match bounds {
                     0 => String::new(),
-                    1 => ", with a bound".to_owned(),
-                    n => format!(", with {n} bounds"),
+                    1 => ", with a reference".to_owned(),
+                    n => format!(", with {n} references"),
                 };
                 format!(
                     "{scenarios}: {} policies compared{between}",

@@ -235,7 +235,7 @@ fn bounds_and_a_pooled_cluster_have_their_place() {
         study.write(draft);
     }
     let html = page(&study).html;
-    assert!(html.contains("The same for the bounds, "));
+    assert!(html.contains("The same for the references, "));
     assert!(html.contains("(pooled)"));
     elements(&html);
 }

@@ -68,7 +68,7 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
             interval,
             maybe(paired.ratio),
             match policy.role {
-                Role::Bound => "bound".to_owned(),
+                Role::Bound => "reference".to_owned(),
                 _ => judgement(estimate.judgement),
             },
             p_value(estimate.p_corrected),
@@ -181,7 +181,7 @@ fn bounds_note(document: &Comparison) -> Option<String> {
             policy.name, policy.missing_jobs
         )
     });
-    let note = "In parentheses: bounds, which do not compete and have no verdict.".to_owned();
+    let note = "In parentheses: references, which do not compete and have no verdict.".to_owned();
     Some(lacking.fold(note, |note, more| note + &more))
 }
 
