@@ -8,6 +8,7 @@ pub use services::{
     SessionArgs,
 };
 
+use crate::init::OwnLog;
 use crate::runner::CellNumber;
 use clap::{Args, ValueEnum};
 use gridrig_core::inventory::Form;
@@ -55,11 +56,16 @@ const CLOCKS: &[(&str, &str, &str)] = &[
 
 /// `gridrig init`
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  gridrig init my-study.toml")]
+#[command(after_help = "Examples:\n  gridrig init my-study.toml\n  \
+        gridrig init federation.toml --from alpha.swf:128 --from beta.swf:256")]
 pub struct InitArgs {
     /// The file to write; it must not exist yet
     #[arg(default_value = "scenario.toml")]
     pub file: PathBuf,
+    /// The log (SWF or GWF) of a cluster and its processors (default: what the log's header
+    /// says): the scenario has a domain for each, with the jobs of its log; may be repeated
+    #[arg(long, value_name = "LOG[:PROCESSORS]")]
+    pub from: Vec<OwnLog>,
     /// Overwrite an existing file
     #[arg(long)]
     pub force: bool,

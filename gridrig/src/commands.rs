@@ -62,7 +62,11 @@ fn execute(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Init(args) => {
             let file = args.file.display();
-            let written = init::write_starter(&args.file, args.force);
+            let text = match args.from.as_slice() {
+                [] => init::STARTER.to_owned(),
+                logs => init::of_logs(logs)?,
+            };
+            let written = init::write_new(&args.file, &text, args.force);
             written.with_context(|| format!("{file}: expected a new file, or --force"))?;
             eprintln!("wrote {file}; next: gridrig check {file}");
             Ok(())

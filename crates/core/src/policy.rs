@@ -112,7 +112,8 @@ impl Tie {
     }
 
     /// The rule that a policy of these settings goes by.
-    fn of(settings: &BrokerSettings) -> Self {
+    #[must_use]
+    pub fn of(settings: &BrokerSettings) -> Self {
         Tie::PARAMETER.of(settings).parse().expect("a rule")
     }
 }

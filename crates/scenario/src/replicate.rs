@@ -1,11 +1,12 @@
 //! What varies between the replications of a scenario.
 
-use super::Scenario;
+use super::document::Cluster;
 use super::external::Contender;
-use crate::workload::Keep;
+use super::{Clock, Scenario};
+use crate::workload::{Keep, SpreadBy, WorkloadSpec};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Submission;
-use gridrig_core::policy::PolicySpec;
+use gridrig_core::policy::{PolicySpec, Tie};
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
 use rand::RngExt;
@@ -175,6 +176,29 @@ impl Scenario {
             }),
             Over::Seed | Over::BrokerPhase | Over::Shake => None,
         }
+    }
+
+    /// Whether no stream of the seed is drawn from, so that runs of other seeds are the
+    /// same. Runs on the real clock and external brokers are never alike.
+    pub(crate) fn is_the_same_under_every_seed(&self) -> bool {
+        let drawn = |workload: &WorkloadSpec| {
+            let sampled = matches!(workload.keep, Keep::Share { .. } | Keep::Load { .. });
+            let spread = workload.spread.map(|spread| spread.by);
+            let chosen = workload.choose.is_some() || workload.draw.is_some();
+            workload.is_model || chosen || sampled || spread == Some(SpreadBy::Random)
+        };
+        let draws = |policy: &Option<PolicySpec>| {
+            let grid = self.grid_for(policy.as_ref());
+            let mut brokers = grid.domains.iter().map(|domain| &domain.broker);
+            brokers.any(|it| it.policy.entry().draws || Tie::of(it) == Tie::Random)
+        };
+        let fail = |cluster: &Cluster| cluster.node_failures.is_some() || cluster.outages.is_some();
+        self.clock == Clock::Virtual
+            && self.external.brokers.is_empty()
+            && self.faults.is_none()
+            && !self.workloads.iter().any(drawn)
+            && !self.clusters().any(fail)
+            && !self.policies.iter().any(draws)
     }
 
     fn reseed(&mut self, seed: u64) {

@@ -5,19 +5,17 @@ mod faults;
 mod grid;
 mod lrms;
 mod provides;
+mod replicate;
 mod topology;
 mod workload;
 
-use super::document::{self, Cluster, Document, PolicyText, Run};
+use super::document::{Cluster, Document, PolicyText, Run};
 use super::external::{External, THE_ONLY_POLICY};
 use super::source::Tables;
 use super::value::{At, Identifier, Str, UntilText, Written, fill};
-use super::{
-    Clock, ClockName, Measure, Over, Replicate, Scenario, ScenarioError, ScenarioText, Stop,
-    Warning,
-};
-use crate::threshold::Figure;
-use crate::workload::{Keep, WorkloadSpec};
+use super::{Clock, ClockName, Measure, Scenario, ScenarioError, ScenarioText, Stop, Warning};
+use crate::threshold::{Figure, Threshold};
+use crate::workload::WorkloadSpec;
 use grid::Built;
 use gridrig_core::decision::About;
 use gridrig_core::grid::Grid;
@@ -90,8 +88,6 @@ pub(super) fn resolve(
     let speed = fill(&mut run.speed, Decimal::ONE);
     let primary = primary(&run);
     let relevant = context.relevant(&run)?;
-    let require = run.require.get_or_insert_default().iter();
-    let require = require.map(|bound| bound.0.clone()).collect();
     let scenario = Scenario {
         name: context.name(&run),
         workloads,
@@ -107,7 +103,7 @@ pub(super) fn resolve(
         speed,
         seed,
         replicate,
-        require,
+        require: required(&mut run),
         primary,
         relevant,
         decisions: decisions(&run, clock, is_external),
@@ -118,7 +114,9 @@ pub(super) fn resolve(
         document,
         grid,
     };
-    Ok(scenario.completed(run))
+    context
+        .refuse_repeats(scenario, &run)
+        .map(|scenario| scenario.completed(run))
 }
 
 /// Of which jobs it is recorded how brokers decided: those of others do not tell.
@@ -146,6 +144,12 @@ impl Scenario {
         self.document.run = Some(At::new(run));
         self
     }
+}
+
+/// Bounds that every run has to keep.
+fn required(run: &mut Run) -> Vec<Threshold> {
+    let all = run.require.get_or_insert_default().iter();
+    all.map(|bound| bound.0.clone()).collect()
 }
 
 /// Each figure once, in the order given.
@@ -336,68 +340,6 @@ impl Context<'_> {
             tau,
         };
         Ok((measured, measure.regret.is_none()))
-    }
-
-    fn replicate(
-        &self,
-        run: &Run,
-        workloads: &[WorkloadSpec],
-        has_brokers: bool,
-    ) -> Result<Option<Replicate>, ScenarioError> {
-        let Some(at) = &run.replicate else {
-            return Ok(None);
-        };
-        let span = at.span();
-        let document::Replicate { over, step, count } = at.get();
-        let names = "\"window\", \"sample-phase\", \"seed\", \"broker-phase\" or \"shake\"";
-        let over = self.required(over, &span, "over", names)?.value();
-        let count = self.required(count, &span, "count", "the number of replications")?;
-        if matches!(over, Over::Window | Over::Shake) {
-            self.required(step, &span, "step", "a duration such as \"7d\"")?;
-        } else if let Some(step) = step {
-            let expected = "no step: only \"window\" and \"shake\" have one";
-            return Err(self.refuse(&step.span(), expected));
-        }
-        self.check_replicate(over, count, &span, workloads, has_brokers)?;
-        Ok(Some(Replicate {
-            over,
-            step: step.as_ref().map(Written::value),
-            count: count.get().as_u32(),
-        }))
-    }
-
-    /// Whether there is something that can vary like this, so often.
-    fn check_replicate(
-        &self,
-        over: Over,
-        count: &At<super::value::Whole<1, 100_000>>,
-        span: &Range<usize>,
-        workloads: &[WorkloadSpec],
-        has_brokers: bool,
-    ) -> Result<(), ScenarioError> {
-        match over {
-            Over::Window => {
-                let windows = workloads.iter().all(|workload| workload.window.is_some());
-                let expected = "every workload to have a window with a start, which is what varies";
-                self.check(windows, span, expected)
-            }
-            Over::BrokerPhase => self.check(
-                has_brokers,
-                span,
-                "brokers ([[domain]]), whose phase varies",
-            ),
-            Over::SamplePhase => {
-                let phases = workloads.iter().filter_map(|workload| match workload.keep {
-                    Keep::Systematic { n, .. } => Some(n),
-                    Keep::All | Keep::Share { .. } | Keep::Load { .. } => None,
-                });
-                let expected = "a workload with keep = \"m/n\", whose phase varies";
-                let n = phases.min().ok_or_else(|| self.refuse(span, expected))?;
-                let expected = format!("at most {n}, the number of phases that differ");
-                self.check(count.get().0 <= n, &count.span(), expected)
-            }
-            Over::Seed | Over::Shake => Ok(()),
-        }
     }
 
     /// The path of an existing file, looked for from the working directory

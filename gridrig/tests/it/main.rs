@@ -29,6 +29,7 @@ mod faces;
 mod failing_nodes;
 mod faults;
 mod few_descriptors;
+mod first_hour;
 mod flags;
 mod generic_resources;
 mod golden;

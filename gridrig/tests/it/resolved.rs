@@ -50,7 +50,7 @@ fn the_resolved_text_is_the_same_scenario() {
         "domain = \"a\"\nkeep = \"2/5\"\nphase = 1\nscale = { arrival = 60, run_time = 2.5 }\nwindow = { length = \"7d\" }",
     );
     let many = format!(
-        "{PAIR}replicate = {{ over = \"seed\", count = 3 }}\nrequire = [\"delay_s.p95 < 60.5\"]\nprimary = [\"wait_s.p95\", \"delay_s.mean\"]\nseed = 7\n\
+        "{PAIR}tie = \"random\"\nreplicate = {{ over = \"seed\", count = 3 }}\nrequire = [\"delay_s.p95 < 60.5\"]\nprimary = [\"wait_s.p95\", \"delay_s.mean\"]\nseed = 7\n\
          [[domain]]\nname = \"c\"\n[[link]]\nbetween = [\"c\", \"a\"]\nroles = {{ consumer = \"c\", provider = \"a\" }}\n"
     );
     let shared = PAIR.replace(
@@ -171,13 +171,13 @@ fn the_shipped_schema_is_current_and_the_starter_is_what_init_writes() {
     );
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("new.toml");
-    gridrig::init::write_starter(&file, false).unwrap();
+    gridrig::init::write_new(&file, gridrig::init::STARTER, false).unwrap();
     assert_eq!(
         std::fs::read_to_string(&file).unwrap(),
         gridrig::init::STARTER
     );
-    assert!(gridrig::init::write_starter(&file, false).is_err());
-    gridrig::init::write_starter(&file, true).unwrap();
+    assert!(gridrig::init::write_new(&file, gridrig::init::STARTER, false).is_err());
+    gridrig::init::write_new(&file, gridrig::init::STARTER, true).unwrap();
 }
 
 #[test]
@@ -191,7 +191,9 @@ fn replications(replicate: &str) -> Vec<Replication> {
     let workload = "domain = \"a\"\nkeep = \"2/5\"\nwindow = { start = \"1d\", length = \"7d\" }";
     let text = PAIR.replace("domain = \"a\"", workload);
     let set = format!("run.replicate={{ {replicate} }}");
-    parse_with(&text, &[&set]).unwrap().replications()
+    parse_with(&text, &[&set, "run.tie=random"])
+        .unwrap()
+        .replications()
 }
 
 #[test]

@@ -17,13 +17,16 @@ pub(super) const IN_TURN: PolicyEntry = PolicyEntry::new(
     |settings| inter(settings, Choice::InTurn),
 );
 
-pub(super) const AT_RANDOM: PolicyEntry = PolicyEntry::new(
-    "inter-random",
-    "here if there is room, else to any peer",
-    PARAMETERS,
-    InformationNeed::Clusters,
-    |settings| inter(settings, |peers| Choice::Among(peers, Tie::Random)),
-);
+pub(super) const AT_RANDOM: PolicyEntry = PolicyEntry {
+    draws: true,
+    ..PolicyEntry::new(
+        "inter-random",
+        "here if there is room, else to any peer",
+        PARAMETERS,
+        InformationNeed::Clusters,
+        |settings| inter(settings, |peers| Choice::Among(peers, Tie::Random)),
+    )
+};
 
 const PARAMETERS: &[Parameter] = &[
     BrokerSettings::TTL,

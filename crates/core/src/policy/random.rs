@@ -3,13 +3,16 @@
 use super::{Choice, InformationNeed, Policy, PolicyEntry, Tie, View};
 use crate::job::JobRequest;
 
-pub(super) const ENTRY: PolicyEntry = PolicyEntry::new(
-    "random",
-    "anywhere, each place as likely",
-    &[],
-    InformationNeed::Nothing,
-    |_| Box::new(Random),
-);
+pub(super) const ENTRY: PolicyEntry = PolicyEntry {
+    draws: true,
+    ..PolicyEntry::new(
+        "random",
+        "anywhere, each place as likely",
+        &[],
+        InformationNeed::Nothing,
+        |_| Box::new(Random),
+    )
+};
 
 /// Every candidate is as good as any other, and chance decides.
 struct Random;

@@ -52,6 +52,8 @@ pub struct PolicyEntry {
     pub need: InformationNeed,
     /// Whether it is no contender but what is possible at best or at worst.
     pub is_bound: bool,
+    /// Whether it draws among candidates, whatever the rule for ties.
+    pub draws: bool,
     /// The policy for a broker with these settings, which name it.
     pub build: fn(&BrokerSettings) -> Box<dyn Policy>,
 }
@@ -71,6 +73,7 @@ impl PolicyEntry {
             parameters,
             need,
             is_bound: false,
+            draws: false,
             build,
         }
     }

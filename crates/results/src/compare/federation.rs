@@ -112,10 +112,11 @@ fn sentence(document: &Comparison, figure: Figure, found: &Federation) -> Option
     if let Some(paired) = found.paired.filter(|paired| paired.n > 1) {
         let over = noun(&document.pairs.over, paired.n);
         let (n, agree) = (paired.n, paired.n - paired.disagree - paired.tied);
-        match agree == n {
-            true => text.push_str(&format!(", in all {n} {over}")),
-            false => text.push_str(&format!(", in {agree} of {n} {over}")),
-        }
+        text.push_str(&match (agree == n, n) {
+            (true, 2) => format!(", in both {over}"),
+            (true, _) => format!(", in all {n} {over}"),
+            (false, _) => format!(", in {agree} of {n} {over}"),
+        });
         if paired
             .interval
             .is_some_and(|it| it.low <= 0.0 && it.high >= 0.0)
