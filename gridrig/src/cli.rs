@@ -90,7 +90,7 @@ pub struct CheckArgs {
 /// `gridrig run`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  gridrig run resources/scenarios/two-sites.toml --set run.tie=local --out runs\n  \
+    after_help = "Examples:\n  gridrig run resources/scenarios/two-sites.toml --set run.tie=local -j 2\n  \
         gridrig run resources/scenarios/two-sites.toml --cell 2/7 --out runs\n\n\
         A cell is one policy on one replication. Run alone, in any process or on any host, it \
         writes the same files as among the others."
@@ -99,9 +99,20 @@ pub struct RunArgs {
     /// What to run.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Where run directories go: OUT/SCENARIO-SEED/POLICY/rNNN
+    /// Where run directories go: OUT/SCENARIO-SEED/POLICY/rNNN; where runs of other
+    /// settings are, OUT/SCENARIO-SEED-2, and so on
     #[arg(long, default_value = "runs")]
     pub out: PathBuf,
+    /// So many runs at a time, on the virtual clock; 0 is one for each processor. They
+    /// write the same files
+    #[arg(
+        short,
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        conflicts_with = "dashboard"
+    )]
+    pub jobs: usize,
     /// Overwrite run directories that exist
     #[arg(long)]
     pub force: bool,

@@ -1,8 +1,77 @@
 //! How far a run has come: a bar on a terminal, plain lines elsewhere.
 
+use crate::scenario::{Clock, Scenario};
 use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_results::plot;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// How the runs of a scenario get on.
+pub struct Pace {
+    began: Instant,
+    done: AtomicUsize,
+    all: usize,
+    at_a_time: usize,
+    in_real_time: bool,
+}
+
+impl Pace {
+    /// So many are to be run. In virtual time it says so; in real time the services are
+    /// the first to say something, and each run names its clock.
+    #[must_use]
+    #[allow(clippy::disallowed_methods, reason = "progress is on the wall clock")]
+    pub fn new(scenario: &Scenario, all: usize, at_a_time: usize) -> Self {
+        let in_real_time = matches!(scenario.clock, Clock::Real { .. });
+        if all > 1 && !in_real_time {
+            let beside = match at_a_time {
+                0 | 1 => String::new(),
+                many => format!(", {many} at a time"),
+            };
+            eprintln!("{}: {all} runs in virtual time{beside}", scenario.name);
+        }
+        Pace {
+            began: Instant::now(),
+            done: AtomicUsize::new(0),
+            all,
+            at_a_time: at_a_time.max(1),
+            in_real_time,
+        }
+    }
+
+    /// Whether each run may have a bar of its own.
+    #[must_use]
+    pub fn shows(&self) -> bool {
+        self.at_a_time == 1
+    }
+
+    /// `2 of 30: free-node`, of this number and of how many.
+    #[must_use]
+    pub fn label(&self, (number, of): (usize, usize), name: &str) -> String {
+        let clock = if self.in_real_time {
+            " in real time"
+        } else {
+            ""
+        };
+        match of {
+            1 => name.to_owned(),
+            _ => format!("{number} of {of}{clock}: {name}"),
+        }
+    }
+
+    /// Another run is over: how long the others will take, where that is worth knowing.
+    #[must_use]
+    pub fn left(&self) -> String {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        let each = self.began.elapsed().as_secs_f64() / done as f64;
+        let left = each * self.all.saturating_sub(done) as f64;
+        match left {
+            10.0.. => format!(", about {} left", plot::seconds(left)),
+            _ => String::new(),
+        }
+    }
+}
 
 /// The progress of one run.
 pub struct Progress {
@@ -12,10 +81,10 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Progress of a run of so many jobs, on stderr.
+    /// Progress of a run of so many jobs, on stderr; on a terminal as a bar, if wanted.
     #[must_use]
-    pub fn new(label: &str, jobs: usize) -> Self {
-        let plain = !std::io::stderr().is_terminal();
+    pub fn new(label: &str, jobs: usize, shows_bar: bool) -> Self {
+        let plain = !shows_bar || !std::io::stderr().is_terminal();
         let target = match plain {
             true => ProgressDrawTarget::hidden(),
             false => ProgressDrawTarget::stderr_with_hz(10),

@@ -4,43 +4,40 @@
 mod again;
 mod cell;
 mod execute;
+mod load;
 mod observer;
 mod process;
 mod real;
 mod record;
 mod running;
+mod workers;
 mod write;
 
 pub use again::decisions;
 use cell::wanted;
 pub use cell::{Cell, CellNumber, cells};
+pub use load::{Load, prepare_workloads};
 pub use observer::{Observation, Observer, Start};
 pub use process::serve;
 pub use real::{notes_of, tolerance};
 pub use record::{PolicyRun, ReplicationRuns};
 pub use running::{Gap, resume};
 use running::{Running, keeps_journals};
-pub use write::conclude;
+pub use write::{conclude, folder};
 
-use crate::check;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
-use crate::progress::Progress;
+use crate::progress::{Pace, Progress};
 use crate::realtime::BrokerLogs;
 use crate::scenario::{Clock, Replication, Scenario};
 use anyhow::bail;
-use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::job::{Entry, Submission};
 use gridrig_core::policy::InformationNeed;
-use gridrig_core::resource::Resources;
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::time::SimDuration;
 use gridrig_drivers::faults::FaultCounts;
-use gridrig_results::rundir::{ChoiceDoc, ChosenShare, ChosenWindow, EventsWriter};
-use gridrig_results::{EventLog, Measure, Stop};
+use gridrig_results::EventLog;
+use gridrig_results::rundir::EventsWriter;
 use gridrig_service::http::Monitoring;
-use gridrig_tracelab::prepare::{self, Prepared};
-use gridrig_tracelab::spec::{Keep, WorkloadSpec};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,9 +45,6 @@ use std::time::Duration;
 
 /// What a run without a broker is called.
 const NO_BROKER: &str = "no broker";
-
-/// Where the jobs of a pooled run enter.
-const POOLED_ENTRY: Entry = Entry::Cluster(ClusterId(0));
 
 /// What to do with the runs of a scenario.
 #[derive(Clone, Default)]
@@ -73,6 +67,10 @@ pub struct RunOptions {
     /// Whether runs are gone on with that were broken off, and those begun that never
     /// were; what is over stays.
     pub resume: bool,
+    /// So many runs at a time, on the virtual clock; 0 is 1.
+    pub jobs: usize,
+    /// Which directory of this scenario and seed: from 2 on, the number in its name.
+    pub study: u32,
     /// Services that die on the way, each `NAME@TIME`: real time only.
     pub kill: Vec<String>,
     /// How the services are monitored: real time only.
@@ -116,240 +114,92 @@ pub struct Executed {
     pub said: Option<BrokerLogs>,
 }
 
-/// The workloads of a replication, read and reduced once for all policies.
-#[derive(Default)]
-pub struct Load {
-    /// What is known of each workload, in file order.
-    pub workloads: Vec<WorkloadInfo>,
-    /// All jobs in order.
-    pub submissions: Vec<Submission>,
-    /// What a reader of the results must know of them.
-    pub warnings: Vec<String>,
-    /// The same of a run of one pooled cluster, which has no brokers to warn
-    /// of; empty where none is asked for.
-    pooled_warnings: Vec<String>,
-}
-
-/// What is known of a workload besides its jobs.
-#[derive(Clone, Debug)]
-pub struct WorkloadInfo {
-    /// The file's name.
-    pub name: String,
-    /// SHA-256 of the file, in hex.
-    pub sha256: String,
-    /// Lines that are no usable job, by reason.
-    pub skipped: BTreeMap<&'static str, u64>,
-    /// What its reduction was left to choose.
-    pub choice: ChoiceDoc,
-}
-
-impl WorkloadInfo {
-    fn of(spec: &WorkloadSpec, prepared: &Prepared) -> Self {
-        let name = spec.trace.file_name().unwrap_or(spec.trace.as_os_str());
-        WorkloadInfo {
-            name: name.to_string_lossy().into_owned(),
-            sha256: prepared.reduction.trace.sha256.clone(),
-            skipped: prepared.reduction.trace.skipped.clone(),
-            choice: choice(spec, prepared),
-        }
-    }
-}
-
-impl Load {
-    /// When a run of these jobs stops although some still wait or run.
-    #[must_use]
-    pub fn stop_at(&self, measure: &Measure) -> Option<SimTime> {
-        match measure.stop {
-            Stop::Drained => None,
-            Stop::LastArrival => self.submissions.last().map(|last| last.at),
-        }
-    }
-
-    /// Reads and reduces the workloads of a scenario.
-    ///
-    /// # Errors
-    /// Input errors of the traces; nothing to run at all.
-    pub fn prepare(replication: &Replication) -> anyhow::Result<Load> {
-        let scenario = &replication.scenario;
-        let mut prepared = prepare_workloads(scenario)?;
-        let specs = scenario.workloads.iter();
-        let workloads = specs
-            .zip(&prepared)
-            .map(|(spec, p)| WorkloadInfo::of(spec, p))
-            .collect();
-        let warnings = warnings_of(scenario, &prepared);
-        let pooled_warnings = match replication.pooled() {
-            None => Vec::new(),
-            Some(pooled) => {
-                let entries: Vec<Entry> = prepared.iter().map(|p| p.entry).collect();
-                prepared.iter_mut().for_each(|p| p.entry = POOLED_ENTRY);
-                let warnings = warnings_of(&pooled.scenario, &prepared);
-                prepared
-                    .iter_mut()
-                    .zip(entries)
-                    .for_each(|(p, entry)| p.entry = entry);
-                warnings
-            }
-        };
-        let mut submissions = prepare::merge(prepared)?;
-        if submissions.is_empty() {
-            bail!(
-                "{}: no job is left after the reduction (expected at least one; see what \
-                 `gridrig check` says of each step)",
-                scenario.name
-            );
-        }
-        replication.shake(&mut submissions);
-        let mut load = Load {
-            workloads,
-            submissions,
-            warnings,
-            pooled_warnings,
-        };
-        load.number();
-        Ok(load)
-    }
-
-    /// Ids are positions; the label keeps the number of the trace.
-    pub fn number(&mut self) {
-        for (position, submission) in self.submissions.iter_mut().enumerate() {
-            submission.spec.id = JobId(position as u32);
-        }
-    }
-
-    /// The same jobs, entering the one cluster that a pooled run has.
-    fn pooled(&self) -> Load {
-        let mut submissions = self.submissions.clone();
-        for submission in &mut submissions {
-            submission.entry = POOLED_ENTRY;
-        }
-        Load {
-            workloads: self.workloads.clone(),
-            submissions,
-            warnings: self.pooled_warnings.clone(),
-            pooled_warnings: Vec::new(),
-        }
-    }
-
-    /// Lines of all traces that are no usable job, by reason.
-    #[must_use]
-    pub fn skipped(&self) -> BTreeMap<String, u64> {
-        let mut skipped = BTreeMap::new();
-        for (reason, count) in self.workloads.iter().flat_map(|w| &w.skipped) {
-            *skipped.entry((*reason).to_owned()).or_default() += count;
-        }
-        skipped
-    }
-}
-
-/// What a reader of the results must know of these workloads on this grid.
-fn warnings_of(scenario: &Scenario, prepared: &[Prepared]) -> Vec<String> {
-    let own = prepared
-        .iter()
-        .flat_map(|p| p.reduction.trace.warnings.iter().cloned());
-    let checked = check::check(scenario, prepared).warnings;
-    let checked = checked.iter().map(|w| format!("{}: {}", w.code, w.message));
-    own.chain(checked).collect()
-}
-
-/// Reads and reduces every workload of a scenario.
-///
-/// # Errors
-/// Input errors of the traces.
-pub fn prepare_workloads(scenario: &Scenario) -> anyhow::Result<Vec<Prepared>> {
-    let prepared = |(index, spec): (u16, &WorkloadSpec)| {
-        let prepared = prepare::prepare(spec, index)?;
-        tell_choices(spec, &prepared);
-        Ok(prepared)
-    };
-    (0..).zip(&scenario.workloads).map(prepared).collect()
-}
-
-/// What the reduction was left to choose, and chose.
-fn choice(spec: &WorkloadSpec, prepared: &Prepared) -> ChoiceDoc {
-    let ranked = prepared
-        .reduction
-        .window
-        .zip(prepared.reduction.ranking.as_ref());
-    let window = ranked.map(|(window, ranking)| ChosenWindow {
-        start: window.start.to_string(),
-        length: window.length.to_string(),
-        considered: ranking.considered(),
-    });
-    let share = match (spec.keep, prepared.reduction.keep) {
-        (Keep::Load { offered, .. }, Keep::Share { share, seed }) => Some(ChosenShare {
-            share: share.to_string(),
-            seed,
-            offered: offered.to_string(),
-        }),
-        _ => None,
-    };
-    ChoiceDoc { window, share }
-}
-
-/// Logs what the reduction was left to choose.
-fn tell_choices(spec: &WorkloadSpec, prepared: &Prepared) {
-    let (trace, choice) = (spec.trace.display(), choice(spec, prepared));
-    if let Some(window) = choice.window {
-        let (start, length, windows) = (window.start, window.length, window.considered);
-        tracing::info!(%trace, start, length, windows, "the most representative window was chosen");
-    }
-    if let Some(chosen) = choice.share {
-        let (share, seed, offered) = (chosen.share, chosen.seed, chosen.offered);
-        tracing::info!(%trace, offered, share, seed, "the share was chosen by its load");
-    }
-}
-
-/// Runs a scenario: replication by replication, policy by policy.
+/// Runs a scenario: replication by replication, policy by policy, `options.jobs` of
+/// them side by side. None begins after one that failed or was broken off.
 ///
 /// # Errors
 /// Input errors before anything runs; failures of a run or its audit. What was
 /// written stays.
 pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationRuns>, Failure> {
-    let replications = refuse(scenario, options)?;
-    let wanted = wanted(scenario, &replications, options)?;
-    if let Some(watch) = &options.watch {
-        watch.begin(scenario, &replications);
+    let goes_on = options.resume;
+    let (replications, options) = &refuse(scenario, options)?;
+    if options.resume && !goes_on {
+        eprintln!(
+            "{}: what was broken off goes on (--force starts over)",
+            scenario.name
+        );
     }
-    let mut claims = !options.resume && keeps_journals(scenario, options);
-    let mut all: Vec<ReplicationRuns> = Vec::new();
-    for (replication, cells) in replications.iter().zip(&wanted) {
-        if cells.is_empty() {
-            continue;
-        }
-        let load = Load::prepare(replication)?;
-        tracing::info!(jobs = load.submissions.len(), "read");
-        refuse_impossible(&replication.scenario, &load)?;
-        if std::mem::take(&mut claims) {
-            let all = wanted.iter().flatten();
-            all.clone()
-                .try_for_each(|it| running::claim(it, scenario, options))?;
-        }
-        let mut runs: Vec<PolicyRun> = Vec::new();
-        for (position, cell) in cells {
-            let pooled = cell.replication.pooled.then(|| load.pooled());
-            let load = pooled.as_ref().unwrap_or(&load);
-            runs.push(run_cell(cell, load, options, position.number - 1)?);
-            if runs.last().is_some_and(|run| run.interrupted) {
-                all.push(ReplicationRuns::new(replication, runs));
-                return Ok(all);
+    let wanted = wanted(scenario, replications, options)?;
+    if let Some(watch) = &options.watch {
+        watch.begin(scenario, replications);
+    }
+    let cells: Vec<&(CellNumber, Cell)> = wanted.iter().flatten().collect();
+    let pace = Pace::new(scenario, cells.len(), options.jobs);
+    let claims = !options.resume && keeps_journals(scenario, options);
+    let mut load: Option<(u32, Arc<Load>)> = None;
+    let tasks = cells.iter().map(|(number, cell)| -> Result<_, Failure> {
+        let index = cell.replication.index;
+        let read = match load.take() {
+            Some((of, read)) if of == index => read,
+            before => {
+                let is_first = before.is_none();
+                // Its jobs are not kept beside those of the next one.
+                drop(before);
+                let read = Load::prepare(&replications[index as usize])?;
+                tracing::info!(jobs = read.submissions.len(), "read");
+                load::refuse_impossible(&replications[index as usize].scenario, &read)?;
+                if claims && is_first {
+                    let mut all = cells.iter();
+                    all.try_for_each(|it| running::claim(it, scenario, options))?;
+                }
+                Arc::new(read)
             }
-        }
+        };
+        load = Some((index, Arc::clone(&read)));
+        let pooled = cell.replication.pooled.then(|| Arc::new(read.pooled()));
+        Ok((*number, cell, pooled.unwrap_or(read)))
+    });
+    let goes_on =
+        |done: &Result<PolicyRun, Failure>| done.as_ref().is_ok_and(|run| !run.interrupted);
+    let done = workers::each(options.jobs, tasks, goes_on, |task| {
+        let (number, cell, load) = task?;
+        run_cell(cell, &load, options, (number, &pace))
+    });
+    let mut runs: BTreeMap<u32, Vec<PolicyRun>> = BTreeMap::new();
+    for (done, (_, cell)) in done.into_iter().zip(&cells) {
+        runs.entry(cell.replication.index).or_default().push(done?);
+    }
+    Ok(by_replication(replications, runs))
+}
+
+/// The runs of each replication; one that gave the same as an earlier one counts once.
+fn by_replication(
+    replications: &[Replication],
+    runs: BTreeMap<u32, Vec<PolicyRun>>,
+) -> Vec<ReplicationRuns> {
+    let mut all: Vec<ReplicationRuns> = Vec::new();
+    for (index, runs) in runs {
+        let replication = &replications[index as usize];
+        let broken_off = runs.iter().any(|run| run.interrupted);
         let done = ReplicationRuns::new(replication, runs);
-        match all.iter_mut().find(|earlier| earlier.repeats(&done)) {
+        match all.iter_mut().find(|it| !broken_off && it.repeats(&done)) {
             Some(earlier) => earlier.note_repeated(replication),
             None => all.push(done),
         }
     }
-    Ok(all)
+    all
 }
 
 /// Refuses what cannot be run, or not there, before anything is; answers the
-/// replications.
+/// replications, and with which options they run: where runs of other settings are,
+/// these go to the next directory.
 ///
 /// # Errors
 /// Input errors.
-pub fn refuse(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Vec<Replication>> {
+pub fn refuse(
+    scenario: &Scenario,
+    options: &RunOptions,
+) -> anyhow::Result<(Vec<Replication>, RunOptions)> {
     refuse_truth_in_real_time(scenario)?;
     if scenario.clock == Clock::Virtual {
         let mut clusters = scenario.grid.clusters.iter();
@@ -377,18 +227,23 @@ pub fn refuse(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Vec<R
         real::kill(&scenario.grid, text)?;
     }
     let replications = scenario.replications();
-    for (_, cell) in wanted(scenario, &replications, options)?.iter().flatten() {
-        write::describe(&cell.replication)?;
-        write::refuse_existing(cell, options)?;
+    if options.jobs > 1 && scenario.clock != Clock::Virtual {
+        bail!("--jobs: runs on the real clock go one after the other (expected --clock virtual)");
     }
-    Ok(replications)
+    let wanted = wanted(scenario, &replications, options)?;
+    let cells: Vec<&Cell> = wanted.iter().flatten().map(|(_, cell)| cell).collect();
+    for cell in &cells {
+        write::describe(&cell.replication)?;
+    }
+    let options = write::placed(&cells, options)?;
+    Ok((replications, options))
 }
 
 fn run_cell(
     cell: &Cell,
     load: &Load,
     options: &RunOptions,
-    position: usize,
+    (number, pace): (CellNumber, &Pace),
 ) -> Result<PolicyRun, Failure> {
     let replication = &cell.replication;
     let policy = cell.contender.ours.as_ref();
@@ -400,7 +255,12 @@ fn run_cell(
         0 => name,
         index => format!("{name} r{index:03}"),
     };
-    let progress = Progress::new(&label, load.submissions.len());
+    let progress = Progress::new(
+        &pace.label((number.number, number.of), &label),
+        load.submissions.len(),
+        pace.shows(),
+    );
+    let position = number.number - 1;
     let options = &RunOptions {
         monitoring: monitor::of_run(replication, policy, &options.monitoring),
         // What is there is its own.
@@ -420,6 +280,7 @@ fn run_cell(
         true => Running::of(cell, options)?,
         false => None,
     };
+    let _alone = running.as_ref().map(Running::lock).transpose()?;
     let dir = write::directory(cell, options).filter(|_| !options.scratch);
     let (dir, running_now) = (dir.as_deref(), running.as_mut());
     let mut executed = execute::execute(&start, (options, dir), &progress, watching, running_now)?;
@@ -434,25 +295,8 @@ fn run_cell(
     if let Some(watch) = watch {
         watch.finish(position, &run);
     }
-    progress.finish(&run.one_line());
+    progress.finish(&(run.one_line() + &pace.left()));
     Ok(run)
-}
-
-/// A trace of which no job can run anywhere is a mistake; single jobs that are
-/// too wide are rejected and counted.
-fn refuse_impossible(scenario: &Scenario, load: &Load) -> anyhow::Result<()> {
-    let jobs = || load.submissions.iter().map(|job| &job.spec);
-    let clusters = || scenario.grid.clusters.iter().map(|c| &c.config.resources);
-    if jobs().any(|job| clusters().any(|resources| resources.could_run(&job.components))) {
-        return Ok(());
-    }
-    let narrowest = jobs().map(|job| job.processors()).min().unwrap_or(0);
-    let widest = clusters().map(Resources::processors).max().unwrap_or(0);
-    bail!(
-        "{}: no job can run anywhere: the narrowest wants {narrowest} processors, the largest \
-         cluster has {widest} (expected at least one job that fits a cluster)",
-        scenario.name
-    )
 }
 
 fn refuse_truth_in_real_time(scenario: &Scenario) -> anyhow::Result<()> {

@@ -1,6 +1,5 @@
 //! What varies between the replications of a scenario.
 
-use super::document::Cluster;
 use super::external::Contender;
 use super::{Clock, Scenario};
 use crate::workload::{Keep, SpreadBy, WorkloadSpec};
@@ -192,12 +191,13 @@ impl Scenario {
             let mut brokers = grid.domains.iter().map(|domain| &domain.broker);
             brokers.any(|it| it.policy.entry().draws || Tie::of(it) == Tie::Random)
         };
-        let fail = |cluster: &Cluster| cluster.node_failures.is_some() || cluster.outages.is_some();
+        let mut clusters = self.clusters();
+        let fail = clusters.any(|one| one.node_failures.is_some() || one.outages.is_some());
         self.clock == Clock::Virtual
             && self.external.brokers.is_empty()
             && self.faults.is_none()
             && !self.workloads.iter().any(drawn)
-            && !self.clusters().any(fail)
+            && !fail
             && !self.policies.iter().any(draws)
     }
 

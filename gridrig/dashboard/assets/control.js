@@ -77,8 +77,8 @@ export class Control {
     this.clear();
     this.say("Checking");
     try {
-      const { text, taken } = await post("/api/control/check", this.draft());
-      this.say(taken ? "It can run, under another name" : "It can run");
+      const { text, folder, taken } = await post("/api/control/check", this.draft());
+      this.say(taken ? "It can run, under another name" : `It can run; its folder is ${folder}`);
       id("report").hidden = false;
       id("report").textContent = text;
       if (taken) this.fail(new Error(taken));

@@ -184,7 +184,7 @@ fn refuse(args: &FidelityArgs) -> anyhow::Result<()> {
 }
 
 fn replayed(plan: &Plan, scheduler: &'static str) -> Result<Real, Failure> {
-    let progress = Progress::new(scheduler, plan.jobs as usize);
+    let progress = Progress::new(scheduler, plan.jobs as usize, true);
     let observe = |now: gridrig_replayer::player::Progress| {
         progress.update(now.now, now.ended, Some(now.worst_lag));
     };

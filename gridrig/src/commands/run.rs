@@ -55,6 +55,10 @@ fn what(args: &RunArgs) -> Result<(Scenario, RunOptions), Failure> {
         kill: args.kill.clone(),
         no_journal: args.no_journal,
         processes: args.processes,
+        jobs: match args.jobs {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            jobs => jobs,
+        },
         ..RunOptions::default()
     };
     match args.resume {

@@ -298,8 +298,11 @@ async fn check(
         Ok(prepared.map(|(prepared, scenario)| {
             let report = crate::check::check(&scenario, &prepared);
             let taken = runner::refuse(&scenario, &options(&dashboard.runs, draft.force, None));
-            let taken = taken.err().map(|error| format!("{error:#}"));
-            json!({ "text": report.to_string(), "report": report, "taken": taken })
+            let (folder, taken) = match taken {
+                Ok((_, own)) => (Some(runner::folder(&scenario.name, scenario.seed, own.study)), None),
+                Err(error) => (None, Some(format!("{error:#}"))),
+            };
+            json!({ "text": report.to_string(), "report": report, "folder": folder, "taken": taken })
         }))
     });
     Ok(match checked.await? {

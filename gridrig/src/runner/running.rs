@@ -1,7 +1,7 @@
 //! A run in real time that is not over: its directory says what it takes to go on
 //! with it.
 
-use super::write::{directory, workload_hash};
+use super::write::{directory, folder, workload_hash};
 use super::{Cell, CellNumber, Load, RunOptions, cells};
 use crate::exit::Failure;
 use crate::realtime::Journals;
@@ -10,6 +10,7 @@ use anyhow::{Context as _, anyhow, bail, ensure};
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::rundir::{self, names::RUNNING};
 use serde::{Deserialize, Serialize};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -101,9 +102,15 @@ pub fn resume(dir: &Path, options: RunOptions) -> anyhow::Result<(Scenario, RunO
     }
     let scenario = first.scenario()?;
     let cell = first.number()?;
+    // OUT/SCENARIO-SEED/POLICY/rNNN, with a number behind the seed from the second on.
+    let mut above = first.dir.ancestors().skip(2);
+    let study = above.next().and_then(Path::file_name).unwrap_or_default();
+    let study = study.to_string_lossy();
+    let number = study.strip_prefix(&folder(&scenario.name, scenario.seed, 1));
+    let number = number.and_then(|rest| rest.strip_prefix('-')?.parse().ok());
     let options = RunOptions {
-        // OUT/SCENARIO-SEED/POLICY/rNNN
-        out: first.dir.ancestors().nth(3).map(Path::to_owned),
+        out: above.next().map(Path::to_owned),
+        study: number.unwrap_or(1),
         cell: (first.dir == dir).then_some(cell),
         csv: doc.csv,
         kill: doc.kill.clone(),
@@ -254,6 +261,18 @@ impl Running {
         );
         let dir = dir.to_owned();
         Ok(Some(Running { dir, doc }))
+    }
+
+    /// Its directory for this process alone, until what is answered is dropped.
+    ///
+    /// # Errors
+    /// When another process runs it.
+    pub fn lock(&self) -> anyhow::Result<File> {
+        let dir = self.dir.display();
+        let locked = File::open(&self.dir).with_context(|| dir.to_string())?;
+        let alone = locked.try_lock();
+        alone.with_context(|| format!("{dir}: another process runs it (expected to be alone)"))?;
+        Ok(locked)
     }
 
     fn write(&self) -> Result<(), Failure> {

@@ -6,7 +6,7 @@ use crate::scenario::external::as_directory;
 use crate::scenario::value::Str;
 use crate::scenario::{Clock, POOLED_RESOURCES, Replication};
 use crate::words::hex;
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use gridrig_core::grid::Grid;
 use gridrig_core::job::Submission;
 use gridrig_core::time::SimDuration;
@@ -20,34 +20,62 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// Refuses to overwrite somebody else's run. A deterministic run of the very
-/// same scenario may be written again: it is the same run.
-pub(super) fn refuse_existing(cell: &Cell, options: &RunOptions) -> anyhow::Result<()> {
+/// What is in the directory of a run that is to be.
+enum There {
+    Nothing,
+    /// Of the same scenario; whether it was broken off and can be gone on with.
+    Same(bool),
+    Other,
+}
+
+/// The options with the first directory of this scenario and seed where these runs may
+/// go. A deterministic run of the very same scenario may be written again, since it is
+/// the same run, and one that was broken off is gone on with; what is of other settings
+/// stays where it is.
+///
+/// # Errors
+/// When a directory cannot be looked at.
+pub(super) fn placed(cells: &[&Cell], options: &RunOptions) -> anyhow::Result<RunOptions> {
+    let mut options = options.clone();
+    if options.force || options.resume || options.out.is_none() {
+        return Ok(options);
+    }
+    loop {
+        options.study += 1;
+        let there = cells.iter().map(|cell| there(cell, &options));
+        let there: Vec<There> = there.collect::<anyhow::Result<_>>()?;
+        let mut deterministic = cells.iter().map(|it| it.replication.scenario.clock);
+        if !there.iter().any(|it| matches!(it, There::Other)) {
+            options.resume = there.iter().any(|it| matches!(it, There::Same(true)));
+            let vacant = there.iter().all(|it| matches!(it, There::Nothing));
+            if options.resume || vacant || deterministic.all(|it| it == Clock::Virtual) {
+                return Ok(options);
+            }
+        }
+    }
+}
+
+fn there(cell: &Cell, options: &RunOptions) -> anyhow::Result<There> {
     let Some(dir) = directory(cell, options) else {
-        return Ok(());
+        return Ok(There::Nothing);
     };
-    if rundir::is_vacant(&dir)? || options.force || options.resume {
-        return Ok(());
-    }
-    if is_same_run(&cell.replication, &dir) {
-        return Ok(());
-    }
-    let broken_off = match dir.join(rundir::names::RUNNING).exists() {
-        true => "; or --resume it",
-        false => "",
-    };
-    let dir = dir.display();
-    bail!(
-        "{dir}: holds another run already (expected a new directory; give another --out, or \
-         --force{broken_off})"
-    )
+    Ok(match rundir::is_vacant(&dir)? {
+        true => There::Nothing,
+        false if is_of(&cell.replication, &dir) => {
+            There::Same(dir.join(rundir::names::RUNNING).exists())
+        }
+        false => There::Other,
+    })
+}
+
+/// Whether the run there is of this scenario.
+fn is_of(replication: &Replication, dir: &Path) -> bool {
+    let text = rundir::read_file(&dir.join(rundir::names::SCENARIO));
+    text.is_ok_and(|text| text == replication.scenario.to_resolved_toml().as_bytes())
 }
 
 fn is_same_run(replication: &Replication, dir: &Path) -> bool {
-    let text = rundir::read_file(&dir.join(rundir::names::SCENARIO));
-    let scenario = &replication.scenario;
-    scenario.clock == Clock::Virtual
-        && text.is_ok_and(|text| text == scenario.to_resolved_toml().as_bytes())
+    replication.scenario.clock == Clock::Virtual && is_of(replication, dir)
 }
 
 /// The run directory; `None` when none is wanted.
@@ -55,12 +83,22 @@ pub(super) fn directory(cell: &Cell, options: &RunOptions) -> Option<PathBuf> {
     // The directory carries the seed the user gave, also where the seed is
     // what varies: its replications lie side by side.
     let replication = &cell.replication;
-    let run = format!("{}-{}", replication.scenario.name, replication.base_seed);
+    let name = &replication.scenario.name;
+    let run = folder(name, replication.base_seed, options.study);
     let policy = cell.name();
     let policy = policy.map_or_else(|| "no-broker".to_owned(), |name| as_directory(&name));
     let out = options.out.as_ref()?;
     let number = format!("r{:03}", replication.index);
     Some(out.join(run).join(policy).join(number))
+}
+
+/// The folder of all runs of a scenario of this name and seed.
+#[must_use]
+pub fn folder(name: &str, seed: u64, study: u32) -> String {
+    match study {
+        0 | 1 => format!("{name}-{seed}"),
+        number => format!("{name}-{seed}-{number}"),
+    }
 }
 
 /// What the manifest says of files that are written.

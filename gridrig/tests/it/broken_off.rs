@@ -130,27 +130,22 @@ fn an_interrupted_study_is_partial_until_it_goes_on_and_then_runs_what_never_beg
     expect_code(&ended, 130);
     assert!(stderr(&ended).contains(&format!("gridrig run --resume {}", first.display())));
     assert!(rundir::read_manifest(&first).unwrap().partial);
-    let again = run(&["run", &bench.path("s.toml"), "--out", &out]);
-    expect_code(&again, 2);
-    assert!(
-        stderr(&again).contains("--force; or --resume it"),
-        "{}",
-        stderr(&again)
-    );
     // Other jobs are another run.
     let trace = std::fs::read_to_string(bench.path("t.swf")).unwrap();
     let changed = trace.replacen("1 0 -1 6 ", "1 0 -1 7 ", 1);
     assert_ne!(changed, trace);
     std::fs::write(bench.path("t.swf"), changed).unwrap();
-    let other = run(&["run", "--resume", &out]);
+    let other = run(&["run", &bench.path("s.toml"), "--out", &out]);
     expect_code(&other, 2);
+    assert!(stderr(&other).contains("what was broken off goes on"));
     assert!(
         stderr(&other).contains("the jobs have changed since the run began"),
         "{}",
         stderr(&other)
     );
     std::fs::write(bench.path("t.swf"), trace).unwrap();
-    let done = run(&["run", "--resume", &out, "--json"]);
+    // The scenario again, or --resume: it is all the same.
+    let done = run(&["run", &bench.path("s.toml"), "--out", &out, "--json"]);
     expect_code(&done, 0);
     assert_eq!(json(&done)["runs"].as_array().unwrap().len(), 2);
     assert_eq!(gaps_of_a_whole_run(&first).len(), 1);

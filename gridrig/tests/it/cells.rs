@@ -84,3 +84,50 @@ fn a_number_of_cells_that_is_wrong_is_answered_with_the_right_one() {
     assert!(!Path::new(&bench.path("runs")).exists());
     expect_code(&bench.run(&["--cell", "11/10"]), 2);
 }
+
+#[test]
+fn cells_side_by_side_write_the_bytes_that_they_write_one_after_another() {
+    let bench = study();
+    expect_code(&bench.run(&[]), 0);
+    let (scenario, beside) = (bench.path("s.toml"), bench.path("beside"));
+    let ran = run(&["run", &scenario, "-j", "3", "--out", &beside]);
+    expect_code(&ran, 0);
+    let said = stderr(&ran);
+    assert!(
+        said.contains("s: 10 runs in virtual time, 3 at a time"),
+        "{said}"
+    );
+    assert!(said.contains("10 of 10: pooled r001: "), "{said}");
+    let (one, other) = (
+        files(Path::new(&bench.path("runs"))),
+        files(Path::new(&beside)),
+    );
+    assert!(one.keys().eq(other.keys()), "{:?}", other.keys());
+    for (file, bytes) in &one {
+        assert!(other[file] == *bytes, "{file} differs");
+    }
+    // The clock of real time is the same for all.
+    let refused = bench.run(&["-j", "2", "--clock", "real"]);
+    expect_code(&refused, 2);
+    assert!(stderr(&refused).contains("--jobs"), "{}", stderr(&refused));
+}
+
+#[test]
+fn runs_of_other_settings_go_to_the_next_folder() {
+    let bench = study();
+    let there = |folder: &str| Path::new(&bench.path("runs")).join(folder).is_dir();
+    expect_code(&bench.run(&[]), 0);
+    let other = ["--set", "run.tie=local"];
+    expect_code(&bench.run(&other), 0);
+    assert!(there("s-1") && there("s-1-2"));
+    // The same ones again are the same runs.
+    expect_code(&bench.run(&other), 0);
+    expect_code(&bench.run(&[]), 0);
+    assert!(!there("s-1-3"));
+    expect_code(&bench.run(&["--set", "run.tie=first"]), 0);
+    assert!(there("s-1-3"));
+    let before = files(Path::new(&bench.path("runs/s-1-2")));
+    expect_code(&bench.run(&["--set", "run.tie=first", "--force"]), 0);
+    assert!(!there("s-1-4"), "overwritten");
+    assert_eq!(before, files(Path::new(&bench.path("runs/s-1-2"))));
+}

@@ -86,17 +86,6 @@ fn one_seed_gives_the_same_bytes() {
 }
 
 #[test]
-fn a_run_directory_is_overwritten_only_by_the_same_run_or_by_force() {
-    let bench = Bench::new(PAIR, &JOBS);
-    expect_code(&bench.run(&[]), 0);
-    expect_code(&bench.run(&[]), 0);
-    let other = bench.run(&["--set", "run.tie=local"]);
-    expect_code(&other, 2);
-    assert!(stderr(&other).contains("--force"), "{}", stderr(&other));
-    expect_code(&bench.run(&["--set", "run.tie=local", "--force"]), 0);
-}
-
-#[test]
 fn a_missed_threshold_exits_99_and_says_which() {
     let bench = Bench::new(PAIR, &JOBS);
     let kept = bench.run(&["--set", "run.require=[\"jobs.completed == 6\"]", "--no-out"]);

@@ -267,7 +267,7 @@ async fn play(
             ..Patience::default()
         },
     };
-    let progress = Progress::new("replay", load.submissions.len());
+    let progress = Progress::new("replay", load.submissions.len(), true);
     let observe = |p: player::Progress| {
         if let Some(watched) = watched {
             watched.update(p);

@@ -96,7 +96,7 @@ fn a_mistake_is_shown_with_its_line() {
 }
 
 #[test]
-fn an_edited_run_wants_a_name_of_its_own_or_to_overwrite() {
+fn an_edited_run_has_a_folder_of_its_own_unless_it_is_to_overwrite() {
     let dashboard = Dashboard::start(&[], &[]);
     let start = |body: &serde_json::Value| dashboard.post("/api/control/start", body);
     let done = |id: u64| {
@@ -109,14 +109,18 @@ fn an_edited_run_wants_a_name_of_its_own_or_to_overwrite() {
     );
     done(id(start(&draft("two-sites.toml", &text))));
     let mut edited = draft("two-sites.toml", &text.replace("7d", "3d"));
-    assert_eq!(start(&edited).expect(409).code(), "runs-exist");
-    let taken = dashboard
+    let found = dashboard
         .post("/api/control/check", &edited)
         .expect(200)
         .json();
+    assert_eq!(found["folder"], "two-sites-1-2", "{found}");
+    assert!(found["taken"].is_null(), "{found}");
+    done(id(start(&edited)));
     assert!(
-        taken["taken"].as_str().unwrap().contains("another run"),
-        "{taken}"
+        dashboard
+            .runs()
+            .join("two-sites-1-2/random/r000/manifest.json")
+            .is_file()
     );
     edited["name"] = json!("three-days");
     done(id(start(&edited)));
