@@ -106,6 +106,7 @@ pages_that_run! {
     synthesize: "docs/synthesize.md",
     trace_info: "docs/trace-info.md",
     validate: "docs/validate.md",
+    your_broker: "docs/your-broker.md",
     traces: "traces/README.md",
 }
 
