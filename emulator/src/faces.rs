@@ -29,7 +29,6 @@ pub struct Faces {
 
 impl Faces {
     /// These faces with their usual settings.
-    #[must_use]
     pub fn of(kinds: &[FaceKind]) -> Self {
         let mut faces = Faces::default();
         for kind in kinds {
@@ -43,7 +42,6 @@ impl Faces {
 
     /// Those that a scenario gives a cluster, with the time that each step of a
     /// computing element around the LRMS takes on the wall clock.
-    #[must_use]
     pub fn written(cluster: &Cluster) -> Self {
         let mut faces = Faces::of(&cluster.faces());
         if let Some(arc) = &mut faces.arc {
@@ -53,7 +51,6 @@ impl Faces {
     }
 
     /// Which of them are on.
-    #[must_use]
     pub fn kinds(&self) -> Vec<FaceKind> {
         let arc = self.arc.as_ref().map(|_| FaceKind::Arc);
         let bes = self.bes.as_ref().map(|_| FaceKind::Bes);

@@ -36,7 +36,6 @@ use lrms::Lrms;
 pub type Handle = gridrig_service::Handle<gridrig_core::agent::LrmsAgent>;
 
 /// The description that the service gives of itself.
-#[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
     gridrig_service::openapi::<Config>()
 }
@@ -91,7 +90,6 @@ pub struct Broker {
 
 impl Config {
     /// An LRMS for clients, on this clock.
-    #[must_use]
     pub fn new(
         name: &str,
         resources: Resources,

@@ -88,7 +88,6 @@ pub struct FaultReport {
 
 impl FaultReport {
     /// What a plan comes to.
-    #[must_use]
     pub fn of(plan: Option<FaultPlan>) -> Option<Self> {
         plan.map(|plan| FaultReport {
             links: plan.links.len() as u64,
@@ -257,7 +256,6 @@ pub struct ClusterReport {
 
 /// Predicts what a scenario will do with these workloads, which are those of
 /// the scenario in the same order.
-#[must_use]
 pub fn check(scenario: &Scenario, prepared: &[Prepared]) -> CheckReport {
     let facts = Facts::new(scenario, prepared);
     let clusters = facts.clusters();

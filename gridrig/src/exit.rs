@@ -34,7 +34,6 @@ impl Failure {
     }
 
     /// What went wrong, for who has no stderr.
-    #[must_use]
     pub fn why(&self) -> String {
         match self {
             Failure::Input(error) | Failure::Run(error) => format!("{error:#}"),
@@ -43,7 +42,6 @@ impl Failure {
     }
 
     /// Says on stderr what has not been said, and answers the exit code.
-    #[must_use]
     pub fn report(&self) -> ExitCode {
         match self {
             Failure::Input(error) => {

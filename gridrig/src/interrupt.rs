@@ -58,7 +58,6 @@ pub fn ends_at_once() {
 }
 
 /// Whether somebody wants the run to end.
-#[must_use]
 pub fn requested() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }

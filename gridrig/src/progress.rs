@@ -20,7 +20,6 @@ pub struct Pace {
 impl Pace {
     /// So many are to be run. In virtual time it says so; in real time the services are
     /// the first to say something, and each run names its clock.
-    #[must_use]
     #[allow(clippy::disallowed_methods, reason = "progress is on the wall clock")]
     pub fn new(scenario: &Scenario, all: usize, at_a_time: usize) -> Self {
         let in_real_time = matches!(scenario.clock, Clock::Real { .. });
@@ -41,13 +40,11 @@ impl Pace {
     }
 
     /// Whether each run may have a bar of its own.
-    #[must_use]
     pub fn shows(&self) -> bool {
         self.at_a_time == 1
     }
 
     /// `2 of 30: free-node`, of this number and of how many.
-    #[must_use]
     pub fn label(&self, (number, of): (usize, usize), name: &str) -> String {
         let clock = if self.in_real_time {
             " in real time"
@@ -61,7 +58,6 @@ impl Pace {
     }
 
     /// Another run is over: how long the others will take, where that is worth knowing.
-    #[must_use]
     pub fn left(&self) -> String {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         let each = self.began.elapsed().as_secs_f64() / done as f64;
@@ -82,7 +78,6 @@ pub struct Progress {
 
 impl Progress {
     /// Progress of a run of so many jobs, on stderr; on a terminal as a bar, if wanted.
-    #[must_use]
     pub fn new(label: &str, jobs: usize, shows_bar: bool) -> Self {
         let plain = !shows_bar || !std::io::stderr().is_terminal();
         let target = match plain {

@@ -97,7 +97,6 @@ pub struct RealOptions {
 
 impl RealOptions {
     /// A run at this speed in which nothing goes wrong.
-    #[must_use]
     pub fn new(speed: Decimal, seed: u64, run_id: &str) -> Self {
         RealOptions {
             speed,

@@ -38,7 +38,6 @@ use std::time::Duration;
 pub type Handle = gridrig_service::Handle<gridrig_core::agent::BrokerAgent>;
 
 /// The description that the service gives of itself.
-#[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
     gridrig_service::openapi::<Config>()
 }

@@ -20,7 +20,6 @@ pub struct Correlation {
 
 impl Correlation {
     /// Jobs that are not the workload's, in all LRMSs.
-    #[must_use]
     pub fn foreign(&self) -> usize {
         self.foreign.values().sum()
     }

@@ -35,7 +35,6 @@ impl Form {
     pub const ALL: &'static [Form] = <Form as strum::VariantArray>::VARIANTS;
 
     /// Its name: that of its placeholder, and the end of its files' names.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -57,7 +56,6 @@ impl Form {
 }
 
 /// A limit that cuts a fraction off would end the job early.
-#[must_use]
 pub fn whole_seconds(length: SimDuration) -> u64 {
     length.as_nanos().div_ceil(NANOS)
 }

@@ -36,7 +36,6 @@ pub struct Owners(Arc<parking_lot::Mutex<Names>>);
 impl Owners {
     /// Whose the job is that an LRMS calls so; `None` as long as nobody has
     /// looked.
-    #[must_use]
     pub fn owner(&self, cluster: ClusterId, local: JobId) -> Option<Owner> {
         self.0.lock().get(&(cluster, local)).copied()
     }
@@ -47,7 +46,6 @@ impl Owners {
     }
 
     /// All that is known.
-    #[must_use]
     pub fn all(&self) -> Names {
         self.0.lock().clone()
     }

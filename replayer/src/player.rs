@@ -203,7 +203,6 @@ impl PlayConfig {
     }
 
     /// The client of these jobs, as it begins.
-    #[must_use]
     pub fn client(&self, submissions: &[Submission]) -> ClientAgent {
         ClientAgent::new(self.setup(), submissions.into())
     }

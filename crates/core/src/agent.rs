@@ -166,15 +166,12 @@ pub trait JobHolder:
     + Handle<Freeze, Answer = ()>
 {
     /// What is known of a job; `None` if it was never here or is forgotten.
-    #[must_use]
     fn view(&self, job: JobId) -> Option<JobView>;
 
     /// At most `limit` jobs with a name above `after`.
-    #[must_use]
     fn list(&self, after: Option<JobId>, limit: usize) -> Vec<JobView>;
 
     /// At most `limit` ends of jobs that entered here, from position `after`
     /// on, and the position of the first one given.
-    #[must_use]
     fn ends(&self, after: u64, limit: usize) -> (u64, Vec<JobEnd>);
 }

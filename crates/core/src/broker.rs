@@ -103,7 +103,6 @@ struct Held {
 
 impl Broker {
     /// A broker with an empty queue. `rng` is its own stream.
-    #[must_use]
     pub fn new(config: BrokerConfig, rng: ChaCha8Rng) -> Self {
         let latency = config.settings.lrms_latency;
         let own = config.clusters.iter();
@@ -139,32 +138,27 @@ impl Broker {
     }
 
     /// How it was set up.
-    #[must_use]
     pub fn config(&self) -> &BrokerConfig {
         &self.config
     }
 
     /// A job that is held here, for sending it on.
-    #[must_use]
     pub fn spec(&self, job: JobId) -> Option<&JobSpec> {
         self.jobs.get(&job).map(|held| &held.spec)
     }
 
     /// Where a job was sent: `Some(None)` while it waits for a cycle, `None`
     /// when it is not held here.
-    #[must_use]
     pub fn whereabouts(&self, job: JobId) -> Option<Option<Target>> {
         self.jobs.get(&job).map(|held| held.sent)
     }
 
     /// The way a job has come that is held here.
-    #[must_use]
     pub fn route(&self, job: JobId) -> Option<Route> {
         self.jobs.get(&job).map(|held| held.route)
     }
 
     /// Whether a job that is held here is with this target.
-    #[must_use]
     pub fn is_with(&self, job: JobId, target: Target) -> bool {
         self.with(job, target).is_some()
     }
@@ -175,19 +169,16 @@ impl Broker {
     }
 
     /// Jobs that wait for a cycle.
-    #[must_use]
     pub fn queued(&self) -> usize {
         self.queue.len() + self.parked.len() + self.resting.len()
     }
 
     /// Jobs whose end is not known here yet.
-    #[must_use]
     pub fn held(&self) -> usize {
         self.jobs.len()
     }
 
     /// What waits here, as the full-information bound is told.
-    #[must_use]
     pub fn pending(&self) -> Pending {
         let mut pending = Pending::default();
         let waiting = self.queue.values().chain(self.parked.values());
@@ -198,7 +189,6 @@ impl Broker {
     }
 
     /// What the policy must be told before a cycle.
-    #[must_use]
     pub fn need(&self) -> InformationNeed {
         self.config.settings.policy.entry().need
     }
@@ -417,7 +407,6 @@ impl Broker {
     }
 
     /// When the next cycle with something to decide is due.
-    #[must_use]
     pub fn poll_timeout(&self, now: SimTime) -> Option<SimTime> {
         let own = self.matchmaking.as_ref();
         let own = own.and_then(|own| own.next_due(self, now));

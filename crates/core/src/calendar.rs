@@ -105,7 +105,6 @@ pub struct Calendar {
 
 impl Calendar {
     /// The calendar of an empty cluster.
-    #[must_use]
     pub fn new(resources: &Resources) -> Self {
         let layout = Layout::new(resources);
         Calendar {
@@ -166,7 +165,6 @@ impl Calendar {
     }
 
     /// Whether a job runs that should have ended by now.
-    #[must_use]
     pub fn overrun(&self, now: SimTime) -> bool {
         let first = self.running.first_key_value();
         first.is_some_and(|((expected, _), _)| *expected <= now)

@@ -60,7 +60,6 @@ pub struct ClusterConfig {
 
 impl ClusterConfig {
     /// An event-driven cluster without a bound on its queue.
-    #[must_use]
     pub fn new(id: ClusterId, resources: Resources, discipline: DisciplineKind) -> Self {
         let interval = SimDuration::ZERO;
         ClusterConfig {
@@ -142,7 +141,6 @@ pub struct Cluster {
 
 impl Cluster {
     /// An empty cluster.
-    #[must_use]
     pub fn new(config: ClusterConfig) -> Self {
         Cluster {
             scheduler: Scheduler::new(&config),
@@ -162,37 +160,31 @@ impl Cluster {
     }
 
     /// Its name in the run.
-    #[must_use]
     pub fn id(&self) -> ClusterId {
         self.config.id
     }
 
     /// Its nodes.
-    #[must_use]
     pub fn resources(&self) -> &Resources {
         &self.config.resources
     }
 
     /// Jobs that wait.
-    #[must_use]
     pub fn queued(&self) -> usize {
         self.work.queued_jobs
     }
 
     /// Processors in use.
-    #[must_use]
     pub fn busy(&self) -> u32 {
         self.nodes.busy()
     }
 
     /// Jobs that wait or run.
-    #[must_use]
     pub fn present(&self) -> usize {
         self.jobs.by_id.len()
     }
 
     /// What the cluster would report at this instant.
-    #[must_use]
     pub fn sample(&self, now: SimTime) -> LoadSample {
         let now = self.not_before_the_latest(now);
         let [queued_30, busy_30] = self.history.means(now, Window::Seconds30);
@@ -212,7 +204,6 @@ impl Cluster {
     }
 
     /// The state of a job that waits or runs here.
-    #[must_use]
     pub fn query(&self, job: JobId) -> Option<JobStatus> {
         let job = self.jobs.get(*self.jobs.by_id.get(&job)?);
         Some(match &job.running {
@@ -363,26 +354,22 @@ impl Cluster {
 
     /// When something happens here by itself: a completion, a planned change of
     /// nodes or a pass.
-    #[must_use]
     pub fn poll_timeout(&self) -> Option<SimTime> {
         earlier(self.next_completion(), self.next_pass)
     }
 
     /// When the next running job ends, or nodes fail or are repaired as planned.
-    #[must_use]
     pub fn next_completion(&self) -> Option<SimTime> {
         let end = self.ends.peek().map(|Reverse((finish, _, _))| *finish);
         earlier(end, self.next_change)
     }
 
     /// Whether something happens here by itself beside changes of nodes.
-    #[must_use]
     pub fn is_at_work(&self) -> bool {
         !self.ends.is_empty() || self.next_pass.is_some()
     }
 
     /// When the next scheduling pass is due.
-    #[must_use]
     pub fn next_pass(&self) -> Option<SimTime> {
         self.next_pass
     }

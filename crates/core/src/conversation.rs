@@ -73,7 +73,6 @@ pub struct Arrival {
 
 impl Arrival {
     /// A job from outside that is told nothing else of: no key, name or tag.
-    #[must_use]
     pub fn of(spec: JobSpec) -> Self {
         Arrival {
             key: None,
@@ -89,14 +88,12 @@ impl Arrival {
     }
 
     /// Who hands it over.
-    #[must_use]
     pub fn from(&self) -> Party {
         let broker = self.route.and_then(|route| route.from);
         broker.map_or(Party::Client, Party::Broker)
     }
 
     /// Forwards so far.
-    #[must_use]
     pub fn hop(&self) -> u32 {
         self.route.map_or(0, |route| route.hop)
     }
@@ -236,7 +233,6 @@ type Place = (Order, u16, u16, u32);
 impl Entry {
     /// The place of what a client says here about a job.
     #[inline]
-    #[must_use]
     pub fn place(self, order: Order, job: JobId) -> Place {
         match self {
             Entry::Domain(domain) => (order, domain.0, 0, job.0),
@@ -307,7 +303,6 @@ impl<J, I> FromBroker<J, I> {
     }
 
     /// A job on its way to this target.
-    #[must_use]
     pub fn brings(target: Target, job: J) -> Self {
         match target {
             Target::Cluster(to) => FromBroker::Lrms(to, ToLrms::Dispatch(job)),
@@ -316,7 +311,6 @@ impl<J, I> FromBroker<J, I> {
     }
 
     /// The LRMS or the peer that it goes to.
-    #[must_use]
     pub fn target(&self) -> Option<Target> {
         match self {
             FromBroker::Lrms(cluster, _) => Some(Target::Cluster(*cluster)),
@@ -326,7 +320,6 @@ impl<J, I> FromBroker<J, I> {
     }
 
     /// A request to this target to remove a job.
-    #[must_use]
     pub fn removes(target: Target, job: JobId) -> Self {
         match target {
             Target::Cluster(to) => FromBroker::Lrms(to, ToLrms::Cancel(job)),

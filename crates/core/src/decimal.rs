@@ -24,7 +24,6 @@ impl Decimal {
 
     /// Reads digits with at most one point, such as `60`, `2.5` or `.5`, that
     /// fit 64 bits without it.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_prefix('+').unwrap_or(text);
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -35,7 +34,6 @@ impl Decimal {
 
     /// Reads digits with at most one point between them, such as `60` or
     /// `2.5`: at most twenty before it and nine after.
-    #[must_use]
     pub fn parse_long(text: &str) -> Option<Self> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let fit = (1..=20).contains(&whole.len()) && (1..=9).contains(&fraction.len());
@@ -49,7 +47,6 @@ impl Decimal {
     }
 
     /// A whole number.
-    #[must_use]
     pub const fn from_whole(whole: u64) -> Self {
         Decimal(whole as u128 * ONE)
     }
@@ -65,13 +62,11 @@ impl Decimal {
     }
 
     /// Whether the value is zero.
-    #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
     /// The value as a float, for display and statistics.
-    #[must_use]
     pub fn as_f64(self) -> f64 {
         let (over, under) = self.ratio();
         over as f64 / under as f64
@@ -79,7 +74,6 @@ impl Decimal {
 
     /// `floor(nanos / self)`; saturates where the result does not fit.
     /// Dividing by zero gives the greatest value.
-    #[must_use]
     pub fn divide(self, nanos: u64) -> u64 {
         if self.0 == ONE {
             return nanos;
@@ -89,14 +83,12 @@ impl Decimal {
     }
 
     /// `floor(whole * self)`; saturates where the result does not fit.
-    #[must_use]
     pub fn multiply(self, whole: u64) -> u64 {
         narrow(self.0.saturating_mul(u128::from(whole)) / ONE)
     }
 
     /// The value as a fraction of whole numbers, the lower one a power of ten;
     /// saturates where they do not fit, which what has been read does.
-    #[must_use]
     pub fn ratio(self) -> (u64, u64) {
         let (mut over, mut under) = (self.0, ONE);
         while under > 1 && over.is_multiple_of(10) {
@@ -106,7 +98,6 @@ impl Decimal {
     }
 
     /// The value times 10^9, rounded down to a whole number.
-    #[must_use]
     pub const fn billionths(self) -> u128 {
         self.0 / BILLIONTH
     }
@@ -124,7 +115,6 @@ impl Decimal {
     }
 
     /// The quotient, rounded down to nine places; `None` for a divisor of 0.
-    #[must_use]
     pub fn over(self, by: u64) -> Option<Self> {
         let quotient = self.billionths().checked_div(u128::from(by))?;
         Some(Decimal(quotient * BILLIONTH))

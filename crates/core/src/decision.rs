@@ -43,7 +43,6 @@ pub enum Outcome {
 
 impl Outcome {
     /// The name used in files and interfaces.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Outcome::Sent => "sent",
@@ -55,7 +54,6 @@ impl Outcome {
     }
 
     /// Why nobody takes it.
-    #[must_use]
     pub const fn reason(self) -> Option<Reason> {
         match self {
             Outcome::TurnedAway(reason) => Some(reason),
@@ -92,7 +90,6 @@ pub enum Standing {
 
 impl Standing {
     /// The name used in files and interfaces.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -139,7 +136,6 @@ pub enum About {
 
 impl About {
     /// Of this share of the jobs, from 0 to 1.
-    #[must_use]
     pub fn share(share: f64) -> Self {
         match (share.clamp(0.0, 1.0) * 2f64.powi(32)).round() as u64 {
             0 => About::None,
@@ -159,7 +155,6 @@ pub struct Decisions {
 
 impl Decisions {
     /// Those about some jobs.
-    #[must_use]
     pub fn about(about: About) -> Self {
         Decisions {
             about,
@@ -168,14 +163,12 @@ impl Decisions {
     }
 
     /// Of which jobs they are kept.
-    #[must_use]
     pub fn of(&self) -> About {
         self.about
     }
 
     /// Whether those about this job are kept.
     #[inline]
-    #[must_use]
     pub fn wants(&self, job: JobId) -> bool {
         match self.about {
             About::None => false,
@@ -202,13 +195,11 @@ impl Decisions {
     }
 
     /// Those that were kept.
-    #[must_use]
     pub fn all(&self) -> &[(SimTime, Decision)] {
         &self.all
     }
 
     /// Takes out those that were kept.
-    #[must_use]
     pub fn take(&mut self) -> Vec<(SimTime, Decision)> {
         std::mem::take(&mut self.all)
     }

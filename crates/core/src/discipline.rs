@@ -111,19 +111,16 @@ impl DisciplineKind {
     pub const ALL: &'static [DisciplineKind] = <DisciplineKind as VariantArray>::VARIANTS;
 
     /// The name used in scenarios and results.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// The discipline with this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         name.parse().ok()
     }
 
     /// A fresh discipline of this kind.
-    #[must_use]
     pub(crate) fn build(self, slurm: SlurmBackfillSettings) -> Built {
         match self {
             DisciplineKind::FirstInFirstFit => {

@@ -121,7 +121,6 @@ pub struct Received<T> {
 
 impl<T> Received<T> {
     /// A message without a name, which arrives whenever it does.
-    #[must_use]
     pub const fn new(from: Target, said: T) -> Self {
         Received {
             from,
@@ -178,14 +177,12 @@ pub enum Undelivered {
 
 impl Undelivered {
     /// Whether a later try may have better luck: the receiver did not say no.
-    #[must_use]
     pub fn is_passing(self) -> bool {
         use Undelivered::{Busy, NoAnswer, NotReached};
         matches!(self, NotReached | NoAnswer | Busy)
     }
 
     /// Whether nobody was there, or nobody answered.
-    #[must_use]
     pub fn is_silence(self) -> bool {
         matches!(self, Undelivered::NotReached | Undelivered::NoAnswer)
     }
@@ -202,13 +199,11 @@ impl Tally {
     }
 
     /// How many of this kind.
-    #[must_use]
     pub fn of(&self, kind: MessageKind) -> u64 {
         self.0[kind as usize]
     }
 
     /// How many of any kind.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }

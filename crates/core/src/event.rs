@@ -23,7 +23,6 @@ pub enum Party {
 
 impl Party {
     /// The domain, if this is a broker.
-    #[must_use]
     pub const fn domain(self) -> Option<DomainId> {
         match self {
             Party::Broker(domain) => Some(domain),
@@ -32,7 +31,6 @@ impl Party {
     }
 
     /// The cluster, if this is an LRMS.
-    #[must_use]
     pub const fn cluster(self) -> Option<ClusterId> {
         match self {
             Party::Lrms(cluster) => Some(cluster),
@@ -86,7 +84,6 @@ pub struct Event<'a> {
 
 impl<'a> Event<'a> {
     /// An event of which no more is said.
-    #[must_use]
     pub fn new(kind: EventKind, job: impl Into<Option<JobId>>, by: impl Into<Party>) -> Self {
         Event {
             kind,
@@ -127,7 +124,6 @@ impl<'a> Event<'a> {
     }
 
     /// The same on these processors.
-    #[must_use]
     pub fn on<'b>(self, placement: &'b [PlacementRun]) -> Event<'b> {
         Event {
             kind: self.kind,
@@ -141,19 +137,16 @@ impl<'a> Event<'a> {
     }
 
     /// The value, if its kind has one.
-    #[must_use]
     pub fn own_value(&self) -> Option<i64> {
         (self.kind.row().value != Value::None).then_some(self.value)
     }
 
     /// The value as an instant.
-    #[must_use]
     pub const fn instant(&self) -> SimTime {
         SimTime::from_nanos(self.value.cast_unsigned())
     }
 
     /// The value as a number of forwards.
-    #[must_use]
     pub fn hop(&self) -> u32 {
         u32::try_from(self.value).unwrap_or(u32::MAX)
     }
@@ -194,7 +187,6 @@ impl Parties {
     const ANY: Parties = Parties(1 | 2 | 4);
 
     /// Whether it may be this one, or nobody.
-    #[must_use]
     pub const fn allow(self, party: Option<Party>) -> bool {
         match party {
             None => self.0 == 0,
@@ -205,7 +197,6 @@ impl Parties {
     }
 
     /// Who that is, in words.
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::NONE => "nobody",
@@ -234,7 +225,6 @@ pub enum Value {
 
 impl Value {
     /// What that is, in words.
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Value::None => "nothing",
@@ -245,7 +235,6 @@ impl Value {
     }
 
     /// What was read, for [`Event::check`] to find where it is missing.
-    #[must_use]
     pub fn or_missing(self, read: Option<i64>) -> i64 {
         read.unwrap_or(if self == Value::None { 0 } else { -1 })
     }
@@ -403,26 +392,22 @@ event_kinds! {
 
 impl EventKind {
     /// What there is to say of it.
-    #[must_use]
     #[inline]
     pub const fn row(self) -> &'static KindRow {
         &TABLE[self as usize]
     }
 
     /// Its name, wherever it is named.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         self.row().name
     }
 
     /// The kind of this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
     /// Whether a job ends with an event of this kind.
-    #[must_use]
     pub const fn is_terminal(self) -> bool {
         self.row().is_terminal
     }
@@ -458,7 +443,6 @@ impl MessageKind {
     ];
 
     /// The name used in files and interfaces.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

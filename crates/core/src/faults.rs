@@ -129,7 +129,6 @@ impl Default for FaultPlan {
 
 impl FaultPlan {
     /// Whether nothing goes wrong.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         let nothing = Rates::default();
         let links = self.links.iter().all(|link| link.rates == nothing);
@@ -138,7 +137,6 @@ impl FaultPlan {
 
     /// When a broker is away, in order: one that crashes while it is away is back when
     /// the first that it has crashed by is.
-    #[must_use]
     pub fn absences(&self, broker: DomainId) -> Vec<Restart> {
         let own = self.restarts.iter().filter(|one| one.broker == broker);
         let crashes = own.clone().map(|one| (one.at, None));
@@ -160,7 +158,6 @@ impl FaultPlan {
     }
 
     /// What happens by chance to a message from one to the other at this instant.
-    #[must_use]
     pub fn rates(&self, now: SimTime, from: Party, to: Party) -> Rates {
         let concerns =
             |link: &&LinkFaults| link.from <= now && now < link.until && link.on.have(from, to);
@@ -170,7 +167,6 @@ impl FaultPlan {
 
     /// The outage that a message from one to the other meets at this instant, which
     /// may be one of `information`.
-    #[must_use]
     pub fn outage(
         &self,
         now: SimTime,
@@ -188,7 +184,6 @@ impl FaultPlan {
 
 impl LinkFaults {
     /// This happens to all messages, all the time.
-    #[must_use]
     pub fn everywhere(rates: Rates) -> Self {
         LinkFaults {
             on: Scope::All,
@@ -216,7 +211,6 @@ impl Scope {
 
 impl Chance {
     /// Once in so many times on average; never with 0.
-    #[must_use]
     pub const fn once_in(times: u32) -> Self {
         Chance {
             times: (times > 0) as u32,
@@ -226,7 +220,6 @@ impl Chance {
 
     /// This probability; `None` for one of 1 or more, and for one with more than
     /// nine decimal places.
-    #[must_use]
     pub fn new(probability: Decimal) -> Option<Self> {
         let (times, of) = probability.ratio();
         let shared = gcd(times, of);

@@ -44,7 +44,6 @@ const MOST: u32 = 1_000_000;
 
 impl Generics {
     /// These; `None` unless they are what [`EXPECTED`] says.
-    #[must_use]
     pub fn new<N: AsRef<str>, C: Borrow<u32>>(
         all: impl IntoIterator<Item = (N, C)>,
     ) -> Option<Self> {
@@ -61,7 +60,6 @@ impl Generics {
     }
 
     /// Whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -73,7 +71,6 @@ impl Generics {
 
     /// How many of this name, of whatever type where it says none; 0 where there
     /// are none.
-    #[must_use]
     pub fn count(&self, name: &str) -> u32 {
         let is_it = |known: &str| known == name || untyped(known) == name;
         let counts = self.iter().filter(|(known, _)| is_it(known));
@@ -81,7 +78,6 @@ impl Generics {
     }
 
     /// Whether there are as many of each as wanted.
-    #[must_use]
     pub fn cover(&self, wanted: &Generics) -> bool {
         wanted.iter().all(|(name, count)| self.count(name) >= count)
     }
@@ -99,7 +95,6 @@ impl Generics {
 }
 
 /// Whether this may be the name of one, with or without a type.
-#[must_use]
 pub fn is_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     name.splitn(2, ':').all(|word| {
@@ -110,7 +105,6 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// The name without its type: `gpu` of `gpu:a100`.
-#[must_use]
 pub fn untyped(name: &str) -> &str {
     name.split_once(':').map_or(name, |(name, _)| name)
 }
@@ -122,7 +116,6 @@ impl fmt::Display for Generics {
 }
 
 /// Names with their numbers, as texts have them.
-#[must_use]
 pub fn listed<C: fmt::Display>(all: impl Iterator<Item = (impl fmt::Display, C)>) -> String {
     let all: Vec<String> = all.map(|(name, count)| format!("{name}:{count}")).collect();
     all.join(",")

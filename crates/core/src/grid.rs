@@ -96,7 +96,6 @@ pub struct Link {
 
 impl Grid {
     /// A single cluster without any broker.
-    #[must_use]
     pub fn single_cluster(name: &str, config: ClusterConfig) -> Self {
         let cluster = GridCluster {
             name: name.to_owned(),
@@ -112,7 +111,6 @@ impl Grid {
     }
 
     /// When this provider takes jobs of this consumer; `None`: always.
-    #[must_use]
     pub fn timetable(&self, consumer: DomainId, provider: DomainId) -> Option<&Timetable> {
         let mut hours = self.hours.iter();
         hours
@@ -136,7 +134,6 @@ impl Grid {
 
     /// The latency of the link between two domains. A link has one latency,
     /// whichever way a message travels on it.
-    #[must_use]
     pub fn latency(&self, a: DomainId, b: DomainId) -> Option<SimDuration> {
         let joins = |link: &&Link| {
             (link.consumer, link.provider) == (a, b) || (link.consumer, link.provider) == (b, a)
@@ -146,13 +143,11 @@ impl Grid {
 
     /// Every cluster that a job at this domain's broker can get to with so
     /// many forwards, in cluster order.
-    #[must_use]
     pub fn reachable(&self, from: DomainId, hops: u32) -> Vec<ClusterId> {
         self.reach(from, hops, |_| true)
     }
 
     /// The same over providers that take jobs at this instant.
-    #[must_use]
     pub fn reachable_at(&self, from: DomainId, hops: u32, at: SimTime) -> Vec<ClusterId> {
         self.reach(from, hops, |link| {
             self.is_open(link.consumer, link.provider, at)
@@ -160,7 +155,6 @@ impl Grid {
     }
 
     /// Whether this provider takes jobs of this consumer at this instant.
-    #[must_use]
     pub fn is_open(&self, consumer: DomainId, provider: DomainId, at: SimTime) -> bool {
         let hours = self.timetable(consumer, provider);
         hours.is_none_or(|timetable| timetable.is_open(at))
@@ -192,7 +186,6 @@ impl Grid {
     }
 
     /// The complete set-up of a domain's broker.
-    #[must_use]
     pub fn broker_config(&self, domain: DomainId) -> BrokerConfig {
         let resources: Vec<Arc<Resources>> = self
             .clusters
@@ -240,7 +233,6 @@ impl Grid {
     }
 
     /// The domain with the queue of all, if there is one.
-    #[must_use]
     pub fn central(&self) -> Option<DomainId> {
         let mut domains = (0..).map(DomainId).zip(&self.domains);
         domains
@@ -249,7 +241,6 @@ impl Grid {
     }
 
     /// The neighbours of a domain in the tree.
-    #[must_use]
     pub fn around(&self, domain: DomainId) -> BTreeMap<DomainId, Relation> {
         let own = &self.domains[domain.index()].topology;
         let below = (0..).map(DomainId).zip(&self.domains);

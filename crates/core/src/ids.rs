@@ -50,7 +50,6 @@ impl Hasher for IdHasher {
 
 impl JobId {
     /// The position in a table of all jobs.
-    #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -58,7 +57,6 @@ impl JobId {
 
 impl DomainId {
     /// The position in a table of all domains.
-    #[must_use]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
@@ -66,7 +64,6 @@ impl DomainId {
 
 impl ClusterId {
     /// The position in a table of all clusters.
-    #[must_use]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }

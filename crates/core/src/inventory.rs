@@ -63,13 +63,11 @@ impl Form {
     pub const ALL: [Form; 4] = [Form::Flat, Form::Unique, Form::OneToN, Form::NToN];
 
     /// The name used in documents and interfaces.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// The form with this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|form| form.name() == name)
     }

@@ -28,7 +28,6 @@ pub struct Requirements {
 
 impl Requirements {
     /// Whether any node will do.
-    #[must_use]
     pub fn is_any(&self) -> bool {
         self.architecture.is_none()
             && self.os.is_none()
@@ -65,7 +64,6 @@ pub struct Components {
 
 impl Components {
     /// Only this one.
-    #[must_use]
     pub fn one(processors: u32, requirements: Requirements) -> Self {
         Components {
             first: Component {
@@ -77,7 +75,6 @@ impl Components {
     }
 
     /// All of them; `None` without any.
-    #[must_use]
     pub fn new(all: impl IntoIterator<Item = Component>) -> Option<Self> {
         let mut all = all.into_iter();
         let (first, more) = (all.next()?, all.collect());
@@ -95,13 +92,11 @@ impl Components {
     }
 
     /// The only one; `None` if there are several.
-    #[must_use]
     pub fn only(&self) -> Option<&Component> {
         self.more.is_empty().then_some(&self.first)
     }
 
     /// Processors of all, at most what their number can hold.
-    #[must_use]
     pub fn processors(&self) -> u32 {
         let more = self.more.iter().map(|component| component.processors);
         more.fold(self.first.processors, u32::saturating_add)
@@ -131,7 +126,6 @@ pub struct JobSpec {
 
 impl JobSpec {
     /// A job of which no more is known, not even its name: that is 0.
-    #[must_use]
     pub fn of(components: Components, run_time: SimDuration) -> Self {
         JobSpec {
             id: JobId(0),
@@ -145,7 +139,6 @@ impl JobSpec {
     }
 
     /// A job that needs nothing but processors.
-    #[must_use]
     pub fn rigid(id: JobId, processors: u32, run_time: SimDuration) -> Self {
         let components = Components::one(processors, Requirements::default());
         JobSpec {
@@ -155,7 +148,6 @@ impl JobSpec {
     }
 
     /// Processors of all components (the job's size).
-    #[must_use]
     pub fn processors(&self) -> u32 {
         self.components.processors()
     }
@@ -303,13 +295,11 @@ impl Reason {
     pub const ALL: &'static [Reason] = <Reason as strum::VariantArray>::VARIANTS;
 
     /// The name used in files and interfaces.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// The reason with this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         name.parse().ok()
     }

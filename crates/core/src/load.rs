@@ -32,13 +32,11 @@ impl Window {
     pub const ALL: [Window; 3] = [Window::Instant, Window::Seconds30, Window::Seconds300];
 
     /// The name used in scenarios and results: its length.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// The length of the window.
-    #[must_use]
     pub const fn length(self) -> SimDuration {
         match self {
             Window::Instant => SimDuration::ZERO,
@@ -60,7 +58,6 @@ pub struct Mean {
 
 impl Mean {
     /// A value that holds for an instant.
-    #[must_use]
     pub fn instant(value: u64) -> Self {
         Mean {
             sum: u128::from(value),
@@ -69,7 +66,6 @@ impl Mean {
     }
 
     /// The mean as a float, for display.
-    #[must_use]
     pub fn as_f64(self) -> f64 {
         self.sum as f64 / self.weight as f64
     }
@@ -86,7 +82,6 @@ pub struct Fraction {
 
 impl Fraction {
     /// The value as a float, for display.
-    #[must_use]
     pub fn as_f64(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }
@@ -94,7 +89,6 @@ impl Fraction {
     /// Compares without rounding. Numerators and denominators of loads stay
     /// below 2^62 (nanoseconds of a window times processors), so that the
     /// products fit.
-    #[must_use]
     pub fn compare(self, other: Self) -> Ordering {
         let left = self
             .numerator
@@ -172,7 +166,6 @@ pub struct LoadSample {
 
 impl LoadSample {
     /// An idle cluster: what a broker takes for granted before the first report.
-    #[must_use]
     pub fn idle(cluster: ClusterId, processors: u32) -> Self {
         LoadSample {
             cluster,
@@ -189,13 +182,11 @@ impl LoadSample {
     }
 
     /// Free processors at the instant.
-    #[must_use]
     pub fn free(&self) -> u32 {
         self.processors.saturating_sub(self.busy)
     }
 
     /// Queued jobs over this window.
-    #[must_use]
     pub fn queued_over(&self, window: Window) -> Mean {
         match window {
             Window::Instant => Mean::instant(self.queued),
@@ -205,7 +196,6 @@ impl LoadSample {
     }
 
     /// Busy processors over this window.
-    #[must_use]
     pub fn busy_over(&self, window: Window) -> Mean {
         match window {
             Window::Instant => Mean::instant(u64::from(self.busy)),
@@ -275,13 +265,11 @@ impl LoadHistory {
     }
 
     /// When the values last changed.
-    #[must_use]
     pub fn latest(&self) -> SimTime {
         self.changes.back().map_or(SimTime::ZERO, |last| last.at)
     }
 
     /// Means of queued jobs and of busy processors over the window that ends now.
-    #[must_use]
     pub fn means(&self, now: SimTime, window: Window) -> [Mean; 2] {
         let last = self.changes.back().expect("a history is never empty");
         let start = window_start(now, window);

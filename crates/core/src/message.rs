@@ -25,13 +25,11 @@ impl EndState {
     pub const LOST: EndState = EndState::Failed(Reason::Lost);
 
     /// Whether this is no end, but that touch with the job is lost.
-    #[must_use]
     pub fn is_lost(self) -> bool {
         self == EndState::LOST
     }
 
     /// The name used in files and interfaces.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             EndState::Completed => "completed",
@@ -42,7 +40,6 @@ impl EndState {
     }
 
     /// Why, where there is a reason.
-    #[must_use]
     pub const fn reason(self) -> Option<Reason> {
         match self {
             EndState::Rejected(reason) | EndState::Failed(reason) => Some(reason),
@@ -69,7 +66,6 @@ pub struct JobEnd {
 
 impl JobEnd {
     /// The end of a job of which nobody knows that it ran.
-    #[must_use]
     pub const fn without_run(job: JobId, state: EndState) -> Self {
         JobEnd {
             job,
@@ -102,7 +98,6 @@ pub enum News {
 
 impl News {
     /// The job.
-    #[must_use]
     pub const fn job(self) -> JobId {
         match self {
             News::Ended(end) => end.job,
@@ -111,7 +106,6 @@ impl News {
     }
 
     /// How results count it.
-    #[must_use]
     pub const fn kind(self) -> MessageKind {
         match self {
             News::Ended(_) => MessageKind::Notify,
@@ -136,7 +130,6 @@ pub struct Route {
 
 impl Route {
     /// That of a job which enters the grid at this domain.
-    #[must_use]
     pub const fn entering(origin: DomainId) -> Self {
         Route {
             from: None,
@@ -159,7 +152,6 @@ pub enum Target {
 
 impl Target {
     /// The domain, if this is a peer.
-    #[must_use]
     pub const fn peer(self) -> Option<DomainId> {
         match self {
             Target::Peer(domain) => Some(domain),

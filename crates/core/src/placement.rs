@@ -79,7 +79,6 @@ struct Class {
 
 impl Nodes {
     /// Empty nodes.
-    #[must_use]
     pub fn new(resources: &Resources) -> Self {
         let generic = resources.generic_names();
         let groups = resources.groups().iter();
@@ -110,13 +109,11 @@ impl Nodes {
     }
 
     /// Processors in use.
-    #[must_use]
     pub fn busy(&self) -> u32 {
         self.busy
     }
 
     /// Free memory, disk and generic resources.
-    #[must_use]
     pub fn space(&self) -> Arc<FreeSpace> {
         let found = self.space.get_or_init(|| {
             let groups = self.groups.iter().map(Group::space);
@@ -174,7 +171,6 @@ impl Nodes {
 
     /// Processors that a job of this watched class could have this instant; with
     /// several components all that they want, or none.
-    #[must_use]
     pub fn available(&mut self, class: ClassId) -> u32 {
         let known = &self.classes[class.0 as usize];
         if !known.taken.is_nothing() {
@@ -191,13 +187,11 @@ impl Nodes {
     }
 
     /// Free processors of a node.
-    #[must_use]
     pub fn free_on(&self, resource: u16, node: u32) -> u32 {
         self.groups[usize::from(resource)].free_on(node as usize)
     }
 
     /// Whether a job of this class could have, this instant, what was planned.
-    #[must_use]
     pub fn offers(&mut self, class: ClassId, shares: &[Share]) -> bool {
         let Class { parts, taken, .. } = &self.classes[class.0 as usize];
         if !parts.is_empty() {

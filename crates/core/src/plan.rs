@@ -42,32 +42,27 @@ impl Backlog {
     }
 
     /// How many jobs wait.
-    #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
     /// Whether this job waits.
-    #[must_use]
     pub fn waits(&self, arrival: u64) -> bool {
         self.waiting.contains_key(&arrival)
     }
 
     /// The job of this arrival, if it waits.
-    #[must_use]
     pub fn waiting_job(&self, arrival: u64) -> Option<&Waiting> {
         self.waiting.get(&arrival)
     }
 
     /// Changes with every arrival, start, end and removal.
-    #[must_use]
     pub fn version(&self) -> u64 {
         self.version
     }
 
     /// How often a job has ended before it was promised to, or was removed: a
     /// plan may be tightened when this changes.
-    #[must_use]
     pub fn loosened(&self) -> u64 {
         self.loosened
     }
@@ -75,20 +70,17 @@ impl Backlog {
     /// How often a running job has given back what it held, or a waiting one
     /// was removed: as long as this stays and no job runs too long, nothing
     /// fits that did not fit before.
-    #[must_use]
     pub fn given_back(&self) -> u64 {
         self.given_back
     }
 
     /// How often a job has ended after its expected end.
-    #[must_use]
     pub fn overran(&self) -> u64 {
         self.overran
     }
 
     /// How often nodes have gone down or come up: nothing that was planned before
     /// holds, and jobs that came long ago may wait again.
-    #[must_use]
     pub fn node_changes(&self) -> u64 {
         self.node_changes
     }

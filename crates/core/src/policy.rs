@@ -106,13 +106,11 @@ impl Tie {
     };
 
     /// The name used in scenarios and results.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// The rule that a policy of these settings goes by.
-    #[must_use]
     pub fn of(settings: &BrokerSettings) -> Self {
         Tie::PARAMETER.of(settings).parse().expect("a rule")
     }

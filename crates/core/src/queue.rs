@@ -73,13 +73,11 @@ type Line = std::collections::VecDeque<(u64, Slot)>;
 
 impl Queue {
     /// How many jobs wait.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.jobs
     }
 
     /// Whether none waits.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.jobs == 0
     }
@@ -177,14 +175,12 @@ impl Queue {
     }
 
     /// The job that came first of all.
-    #[must_use]
     pub fn first(&self) -> Option<First> {
         self.first_where(|_| u32::MAX)
     }
 
     /// The earliest job among those with at most `available(class)`
     /// processors.
-    #[must_use]
     pub fn first_where(&self, mut available: impl FnMut(ClassId) -> u32) -> Option<First> {
         if let Some(sole) = self.sole {
             return (sole.processors <= available(sole.class)).then_some(sole);

@@ -40,7 +40,6 @@ impl Resources {
     /// Resources from their groups in file order.
     ///
     /// `None` when there is no processor at all or more than 2^32 - 1.
-    #[must_use]
     pub fn new(groups: Vec<Resource>) -> Option<Self> {
         let mut processors: u32 = 0;
         let mut nodes: u32 = 0;
@@ -62,7 +61,6 @@ impl Resources {
     ///
     /// # Panics
     /// When `processors` is 0.
-    #[must_use]
     pub fn homogeneous(processors: u32) -> Self {
         assert!(processors > 0, "a cluster has at least one processor");
         let group = Resource {
@@ -84,26 +82,22 @@ impl Resources {
     }
 
     /// The groups in file order.
-    #[must_use]
     pub fn groups(&self) -> &[Resource] {
         &self.groups
     }
 
     /// All processors.
-    #[must_use]
     pub fn processors(&self) -> u32 {
         self.processors
     }
 
     /// All nodes.
-    #[must_use]
     pub fn nodes(&self) -> u32 {
         self.nodes
     }
 
     /// The position of the resource, and in it of the node, that this name stands for:
     /// nodes are `n1`, `n2`, ... over all resources in file order.
-    #[must_use]
     pub fn node_named(&self, name: &str) -> Option<(u16, u32)> {
         let number = name.strip_prefix('n')?;
         let mut node = number.parse::<u32>().ok()?.checked_sub(1)?;
@@ -120,7 +114,6 @@ impl Resources {
     }
 
     /// The name of a node of a resource, the other way round.
-    #[must_use]
     pub fn node_name(&self, resource: u16, node: u32) -> String {
         let before = self.groups.iter().take(usize::from(resource));
         let before: u64 = before.map(|group| u64::from(group.count)).sum();
@@ -129,7 +122,6 @@ impl Resources {
 
     /// The names of all generic resources that nodes have here, without their types
     /// and in order.
-    #[must_use]
     pub fn generic_names(&self) -> Vec<Arc<str>> {
         let groups = self.groups.iter().filter(|group| group.count > 0);
         let names = groups.flat_map(|group| group.generic.iter().map(|(name, _)| untyped(name)));
@@ -139,7 +131,6 @@ impl Resources {
 
     /// The most processors that a job with these requirements could ever get
     /// here, the cluster being empty.
-    #[must_use]
     pub fn capacity(&self, requirements: &Requirements) -> u32 {
         if requirements.is_any() {
             return self.processors;
@@ -155,7 +146,6 @@ impl Resources {
 impl Resource {
     /// Whether nodes of this group are of the wanted kind. Memory is judged
     /// by [`Resource::per_node`].
-    #[must_use]
     pub fn meets(&self, wanted: &Requirements) -> bool {
         let same = |have: &Option<String>, want: &Option<Arc<str>>| match want {
             None => true,
@@ -171,27 +161,23 @@ impl Resource {
     }
 
     /// Its speed as jobs ask for it, in millionths, rounded down.
-    #[must_use]
     pub fn speed_millionths(&self) -> u64 {
         self.speed.multiply(1_000_000)
     }
 
     /// Processors of one empty node that a job may take when each of them
     /// needs `memory_kib`.
-    #[must_use]
     pub fn per_node(&self, memory_kib: u64) -> u32 {
         fitting(self.cpu_count, self.memory_kib(), memory_kib)
     }
 
     /// Memory of one node in KiB, the greatest value if unlimited.
-    #[must_use]
     pub fn memory_kib(&self) -> u64 {
         self.memory_mib
             .map_or(u64::MAX, |mib| mib.saturating_mul(1024))
     }
 
     /// How long a job of this length at speed 1.0 takes here.
-    #[must_use]
     pub fn stretch(&self, run_time: SimDuration) -> SimDuration {
         SimDuration::from_nanos(self.speed.divide(run_time.as_nanos()))
     }
@@ -199,7 +185,6 @@ impl Resource {
 
 /// The wanted ones by their positions among these names, which have no types; one
 /// that is not among them is nobody's.
-#[must_use]
 pub(crate) fn by_position(names: &[Arc<str>], wanted: &Generics) -> Vec<(usize, i64)> {
     let position = |name| {
         names
@@ -212,13 +197,11 @@ pub(crate) fn by_position(names: &[Arc<str>], wanted: &Generics) -> Vec<(usize, 
 }
 
 /// Memory as a number that may fall below 0. No node has more than the greatest.
-#[must_use]
 pub(crate) fn signed(kib: u64) -> i64 {
     i64::try_from(kib).map_or(i64::MAX / 4, |kib| kib.min(i64::MAX / 4))
 }
 
 /// Processors that fit a node with `free` processors and `memory_kib` left.
-#[must_use]
 pub fn fitting(free: u32, memory_left_kib: u64, memory_kib: u64) -> u32 {
     if memory_kib == 0 || memory_left_kib == u64::MAX {
         return free;

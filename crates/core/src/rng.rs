@@ -6,7 +6,6 @@ use rand::rngs::ChaCha8Rng;
 /// The stream of this name under this seed. The same pair always gives the
 /// same numbers; different names give independent ones, so that adding a
 /// consumer moves nobody else's numbers.
-#[must_use]
 pub fn stream(seed: u64, name: &str) -> ChaCha8Rng {
     // FNV-1a over the name, spread over the key together with the seed: the
     // key only has to differ between names, ChaCha does the mixing.

@@ -15,7 +15,6 @@ pub struct Submitter<L> {
 impl<L: AsRef<[Submission]>> Submitter<L> {
     /// A submitter of these jobs, which must be sorted by `at` with rising
     /// job ids.
-    #[must_use]
     pub fn new(submissions: L) -> Self {
         debug_assert!(submissions.as_ref().is_sorted_by_key(|s| (s.at, s.spec.id)));
         Submitter {
@@ -25,13 +24,11 @@ impl<L: AsRef<[Submission]>> Submitter<L> {
     }
 
     /// All jobs, handed over or not.
-    #[must_use]
     pub fn submissions(&self) -> &[Submission] {
         self.submissions.as_ref()
     }
 
     /// When the next job is to be handed over.
-    #[must_use]
     pub fn poll_timeout(&self) -> Option<SimTime> {
         self.submissions().get(self.next).map(|s| s.at)
     }
@@ -45,7 +42,6 @@ impl<L: AsRef<[Submission]>> Submitter<L> {
     }
 
     /// How many have not been handed over.
-    #[must_use]
     pub fn remaining(&self) -> usize {
         self.submissions().len() - self.next
     }

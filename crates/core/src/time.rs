@@ -32,44 +32,37 @@ impl SimTime {
     pub const MAX: SimTime = SimTime(NonZeroU64::MAX);
 
     /// An instant from nanoseconds since the start (saturating).
-    #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         SimTime(NonZeroU64::MIN.saturating_add(nanos))
     }
 
     /// An instant from whole seconds since the start (saturating).
-    #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         SimTime::from_nanos(secs.saturating_mul(NANOS_PER_SEC))
     }
 
     /// Nanoseconds since the start.
-    #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0.get() - 1
     }
 
     /// Seconds since the start, for display and statistics.
-    #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.as_nanos() as f64 / NANOS_PER_SEC as f64
     }
 
     /// The time since `earlier`, zero if that lies ahead.
-    #[must_use]
     pub const fn since(self, earlier: SimTime) -> SimDuration {
         SimDuration(self.0.get().saturating_sub(earlier.0.get()))
     }
 
     /// The instant right after this one.
-    #[must_use]
     pub fn after(self) -> SimTime {
         self + SimDuration(1)
     }
 
     /// The first instant of the grid `phase + k * step` that is not before
     /// `self`. A zero step gives `self`.
-    #[must_use]
     pub fn next_on_grid(self, phase: SimDuration, step: SimDuration) -> SimTime {
         if step.0 == 0 {
             return self;
@@ -100,13 +93,11 @@ impl WallTime {
     pub const ZERO: WallTime = WallTime(0);
 
     /// An instant from nanoseconds since the start.
-    #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         WallTime(nanos)
     }
 
     /// Nanoseconds since the start.
-    #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
@@ -137,43 +128,36 @@ impl SimDuration {
     pub const ZERO: SimDuration = SimDuration(0);
 
     /// A duration from nanoseconds.
-    #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         SimDuration(nanos)
     }
 
     /// A duration from milliseconds (saturating).
-    #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         SimDuration(millis.saturating_mul(1_000_000))
     }
 
     /// A duration from whole seconds (saturating).
-    #[must_use]
     pub const fn from_secs(secs: u64) -> Self {
         SimDuration(secs.saturating_mul(NANOS_PER_SEC))
     }
 
     /// Length in nanoseconds.
-    #[must_use]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// Length in seconds, for display and statistics.
-    #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / NANOS_PER_SEC as f64
     }
 
     /// The exact number of seconds.
-    #[must_use]
     pub const fn seconds(self) -> Decimal {
         Decimal::from_billionths(self.0)
     }
 
     /// Whether this is no time at all.
-    #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -291,14 +275,12 @@ impl fmt::Display for SimDuration {
 }
 
 /// The greatest common divisor.
-#[must_use]
 pub const fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// How long the data of a job is on its way over a link that carries so many
 /// MiB a second; each job has the link to itself. Rounded down to nanoseconds.
-#[must_use]
 pub fn transfer_time(data_kib: u64, bandwidth: Option<Decimal>) -> SimDuration {
     match bandwidth {
         Some(bandwidth) if data_kib > 0 => {

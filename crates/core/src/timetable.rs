@@ -30,7 +30,6 @@ impl Timetable {
     ///
     /// `None` if a day has no length, nothing is open, or an hour is not of
     /// the day.
-    #[must_use]
     pub fn new(day: SimDuration, starts_at: SimDuration, open: &[Hours]) -> Option<Self> {
         let outside = |hours: &Hours| hours.from >= day || hours.until > day;
         if day.is_zero() || open.is_empty() || open.iter().any(outside) {
@@ -68,26 +67,22 @@ impl Timetable {
     }
 
     /// Length of a day.
-    #[must_use]
     pub fn day(&self) -> SimDuration {
         self.day
     }
 
     /// Time of day at time 0 of the run.
-    #[must_use]
     pub fn starts_at(&self) -> SimDuration {
         self.starts_at
     }
 
     /// The hours in which it is open, in order and apart from each other; those
     /// over midnight are two.
-    #[must_use]
     pub fn open(&self) -> &[Hours] {
         &self.open
     }
 
     /// The longest time that it is open without a break; at most a day.
-    #[must_use]
     pub fn longest(&self) -> SimDuration {
         let length = |hours: &Hours| hours.until - hours.from;
         let within = self.open.iter().map(length).max().unwrap_or_default();
@@ -104,7 +99,6 @@ impl Timetable {
     }
 
     /// Whether the provider takes jobs at this instant.
-    #[must_use]
     pub fn is_open(&self, at: SimTime) -> bool {
         let now = self.time_of_day(at);
         let mut open = self.open.iter();
@@ -112,7 +106,6 @@ impl Timetable {
     }
 
     /// The first instant from this one on at which it is open.
-    #[must_use]
     pub fn next_open(&self, at: SimTime) -> SimTime {
         if self.is_open(at) {
             return at;

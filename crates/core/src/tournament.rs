@@ -11,13 +11,11 @@ pub struct Tournament<T> {
 
 impl<T: Copy + Ord> Tournament<T> {
     /// So many places at least, at all of them `none`, which is above every value.
-    #[must_use]
     pub fn new(places: usize, none: T) -> Self {
         Tournament::of(std::iter::empty(), places, none)
     }
 
     /// These values at the first places, of so many at least.
-    #[must_use]
     pub fn of(values: impl Iterator<Item = T>, places: usize, none: T) -> Self {
         let leaves = places.next_power_of_two();
         let mut tree = vec![none; 2 * leaves];
@@ -31,13 +29,11 @@ impl<T: Copy + Ord> Tournament<T> {
     }
 
     /// How many places there are.
-    #[must_use]
     pub fn places(&self) -> usize {
         self.tree.len() / 2
     }
 
     /// The values of all places.
-    #[must_use]
     pub fn values(&self) -> &[T] {
         &self.tree[self.places()..]
     }
@@ -59,13 +55,11 @@ impl<T: Copy + Ord> Tournament<T> {
 
     /// The least value of all.
     #[inline]
-    #[must_use]
     pub fn least(&self) -> T {
         self.tree[1]
     }
 
     /// The least value of the first `count` places; `none` of no place.
-    #[must_use]
     pub fn least_of_first(&self, count: usize, none: T) -> T {
         if count >= self.places() {
             return self.least();
@@ -85,7 +79,6 @@ impl<T: Copy + Ord> Tournament<T> {
 
     /// The first place, from `from` on, whose value is at most this.
     #[inline]
-    #[must_use]
     pub fn first(&self, from: usize, most: T) -> Option<usize> {
         let leaves = self.places();
         if self.least() > most || from >= leaves {

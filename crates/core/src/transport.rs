@@ -47,14 +47,12 @@ pub enum TransportError {
 
 impl TransportError {
     /// Nothing was sent, for this reason.
-    #[must_use]
     pub fn not_reached(to: impl Into<String>, why: impl Into<String>) -> Self {
         let (to, why) = (to.into(), why.into());
         TransportError::NotReached { to, why }
     }
 
     /// It was turned away, for a reason that is none of ours.
-    #[must_use]
     pub fn declined(to: &str, status: u16, why: impl Into<String>) -> Self {
         TransportError::Answered {
             to: to.to_owned(),
@@ -65,7 +63,6 @@ impl TransportError {
     }
 
     /// A job that cannot be told to `to`, where it would run nowhere.
-    #[must_use]
     pub fn unsaid(to: &str, why: SeveralComponents) -> Self {
         TransportError::Answered {
             to: to.to_owned(),
@@ -76,7 +73,6 @@ impl TransportError {
     }
 
     /// What the sender has to know of it.
-    #[must_use]
     pub fn fate(&self) -> Undelivered {
         match self {
             TransportError::NotReached { .. } => Undelivered::NotReached,

@@ -36,7 +36,6 @@ pub struct FaultCounts {
 
 impl FaultCounts {
     /// Each count under the name that it has in results.
-    #[must_use]
     pub fn named(&self) -> [(&'static str, u64); 6] {
         [
             ("lost", self.lost),
@@ -164,7 +163,6 @@ struct InRealTime {
 
 impl Faults {
     /// Carries this plan out, with the stream of this name of the seed.
-    #[must_use]
     pub fn new(plan: FaultPlan, seed: u64, stream: &str) -> Self {
         let brokers: BTreeSet<_> = plan.restarts.iter().map(|one| one.broker).collect();
         let absences = brokers.into_iter().flat_map(|one| plan.absences(one));
@@ -191,26 +189,22 @@ impl Faults {
     }
 
     /// How often something has gone wrong; `None` without a plan.
-    #[must_use]
     pub fn counts(&self) -> Option<FaultCounts> {
         Some(self.0.as_ref()?.lock().links.counts)
     }
 
     /// When the client takes a service for lost; `None` without a plan.
-    #[must_use]
     pub fn patience(&self) -> Option<Patience> {
         Some(self.0.as_ref()?.lock().links.plan.patience)
     }
 
     /// Whether any broker is restarted.
-    #[must_use]
     pub fn restarts(&self) -> bool {
         let mut all = self.0.iter();
         all.any(|all| !all.lock().absences.is_empty())
     }
 
     /// When this broker is away, in order.
-    #[must_use]
     pub fn absences(&self, broker: DomainId) -> Vec<Restart> {
         let all = self.0.iter().flat_map(|all| all.lock().absences.clone());
         all.filter(|one| one.broker == broker).collect()

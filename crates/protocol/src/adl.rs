@@ -71,7 +71,6 @@ pub struct Activity {
 impl Activity {
     /// What its owner calls it: the environment variable `GRIDRIG_TAG`, else
     /// its name.
-    #[must_use]
     pub fn tag(&self) -> Option<&str> {
         let mut named = self.environment.iter();
         let tag = named.find(|(name, _)| name == TAG_VARIABLE);
@@ -99,7 +98,6 @@ pub struct InputFile {
 
 impl InputFile {
     /// Whether the client uploads it.
-    #[must_use]
     pub fn is_uploaded(&self) -> bool {
         self.sources.iter().all(|source| !source.contains("://"))
     }

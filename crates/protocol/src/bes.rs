@@ -47,20 +47,17 @@ impl Operation {
     pub const ALL: &'static [Operation] = <Operation as strum::VariantArray>::VARIANTS;
 
     /// The operation that the element in a body names.
-    #[must_use]
     pub fn of(body: &Element) -> Option<Self> {
         let mut all = Self::ALL.iter().copied();
         all.find(|operation| body.is(operation.namespace(), operation.name()))
     }
 
     /// The name of its request.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// The namespace of its messages.
-    #[must_use]
     pub fn namespace(self) -> &'static str {
         match self {
             Operation::StopAcceptingNewActivities | Operation::StartAcceptingNewActivities => {
@@ -71,19 +68,16 @@ impl Operation {
     }
 
     /// The name of its answer.
-    #[must_use]
     pub fn response(self) -> String {
         format!("{}Response", self.name())
     }
 
     /// The WS-Addressing action of its answer.
-    #[must_use]
     pub fn response_action(self) -> String {
         format!("{}/{}", self.port_type(), self.response())
     }
 
     /// The WS-Addressing action of its faults.
-    #[must_use]
     pub fn fault_action(self) -> String {
         format!("{}/Fault", self.port_type())
     }
@@ -116,13 +110,11 @@ pub enum ActivityState {
 
 impl ActivityState {
     /// Its name in a message.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// The element that tells of it.
-    #[must_use]
     pub fn element(self) -> Element {
         Element::new(FACTORY, "ActivityStatus").with_attribute("state", self.name())
     }

@@ -181,7 +181,6 @@ pub fn signed(
 
 /// Whether a certificate is a proxy: by its extension (RFC 3820 section 3.8),
 /// or, as before that, by its name being its issuer's and one more.
-#[must_use]
 pub fn is_proxy(certificate: &X509Certificate<'_>) -> bool {
     const PROXY_CERT_INFO: &str = "1.3.6.1.5.5.7.1.14";
     let mut extensions = certificate.extensions().iter();
@@ -199,7 +198,6 @@ pub fn is_proxy(certificate: &X509Certificate<'_>) -> bool {
 /// A distinguished name as grids write it: `/DC=org/DC=nordugrid/CN=alice`. In a value,
 /// a backslash is doubled, and a slash after which a further part could begin has one
 /// before it: no two names are written alike.
-#[must_use]
 pub fn slashed(name: &X509Name<'_>) -> String {
     let mut text = String::new();
     for attribute in name.iter_attributes() {

@@ -70,7 +70,6 @@ impl ClientError {
 
     /// Whether the other side may be there no more, as opposed to having
     /// answered something else than wanted.
-    #[must_use]
     pub fn is_silence(&self) -> bool {
         matches!(
             self,
@@ -129,7 +128,6 @@ impl Client {
     }
 
     /// How long a request may take.
-    #[must_use]
     pub fn timeout(&self) -> Duration {
         self.timeout
     }

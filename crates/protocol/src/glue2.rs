@@ -65,7 +65,6 @@ fn benchmark_id(owner: &str, kind: &str) -> String {
 }
 
 /// An instant as GLUE 2.0 writes it, in UTC.
-#[must_use]
 pub fn instant(unix_s: u64) -> String {
     let at = crate::calendar::utc(unix_s);
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

@@ -134,7 +134,6 @@ pub struct InventorySize {
 
 impl InventorySize {
     /// The size of this inventory, each document being written as it is sent.
-    #[must_use]
     pub fn of(inventory: &Inventory) -> Self {
         let document = InventoryDocument::from(inventory);
         // A document of texts and numbers always serializes.

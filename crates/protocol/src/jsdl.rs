@@ -109,7 +109,6 @@ pub enum ProgramKind {
 
 impl ProgramKind {
     /// The namespace and name of its element.
-    #[must_use]
     pub fn element(self) -> (&'static str, &'static str) {
         match self {
             ProgramKind::Posix => (POSIX, "POSIXApplication"),
@@ -120,7 +119,6 @@ impl ProgramKind {
 
     /// The namespace of what its element holds: SPMD takes the elements of
     /// the POSIX application.
-    #[must_use]
     pub fn inner(self) -> &'static str {
         match self {
             ProgramKind::Posix | ProgramKind::Spmd => POSIX,
@@ -171,7 +169,6 @@ pub struct FileName {
 
 impl FileName {
     /// A text that belongs to no file system.
-    #[must_use]
     pub fn of(value: impl Into<String>) -> Self {
         FileName {
             value: value.into(),
@@ -288,7 +285,6 @@ pub enum Limit {
 impl JobDefinition {
     /// The bytes that are brought to the job before it can start, as far as
     /// their sizes are given.
-    #[must_use]
     pub fn staged_in_bytes(&self) -> u64 {
         let sources = self.staging.iter().filter(|file| file.source.is_some());
         sources.fold(0, |sum, file| sum.saturating_add(file.size.unwrap_or(0)))

@@ -60,7 +60,6 @@ pub const JSON_PATH: &str = "/v1/peers";
 
 impl Operation {
     /// The name of the answer's element.
-    #[must_use]
     pub fn response(self) -> String {
         format!("{}Response", self.name())
     }

@@ -36,7 +36,6 @@ pub enum Version {
 
 impl Version {
     /// Its namespace.
-    #[must_use]
     pub fn namespace(self) -> &'static str {
         match self {
             Version::Soap11 => SOAP_1_1,
@@ -45,7 +44,6 @@ impl Version {
     }
 
     /// The media type of its messages.
-    #[must_use]
     pub fn media_type(self) -> &'static str {
         match self {
             Version::Soap11 => "text/xml; charset=utf-8",
@@ -196,7 +194,6 @@ impl Envelope {
     }
 
     /// The message as a document.
-    #[must_use]
     pub fn write(self) -> String {
         let own = self.version.namespace();
         let mut root = Element::new(own, "Envelope");

@@ -25,7 +25,6 @@ pub struct Tags {
 
 impl Tags {
     /// The tags of the run of this name.
-    #[must_use]
     pub fn of_run(run: &str) -> Self {
         // FNV-1a: names are told apart, nobody is kept from forging one.
         let hash = run.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -38,13 +37,11 @@ impl Tags {
     }
 
     /// The tag of a job.
-    #[must_use]
     pub fn tag(&self, job: &JobSpec) -> String {
         format!("{WORD}{}j{}_{}", self.run, job.id.0, length(job.run_time))
     }
 
     /// The job of this run that a text names, wherever in it the tag stands.
-    #[must_use]
     pub fn job_in(&self, text: &str) -> Option<JobId> {
         let mut rest = text;
         while let Some(at) = rest.find(WORD) {

@@ -20,7 +20,6 @@ macro_rules! words {
             pub const ALL: &'static [$name] = &[$($name::$variant,)+];
 
             /// The name on the wire.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     $($name::$variant => $word,)+
@@ -28,7 +27,6 @@ macro_rules! words {
             }
 
             /// The one with this name.
-            #[must_use]
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|word| word.name() == name)
             }

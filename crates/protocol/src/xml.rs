@@ -83,7 +83,6 @@ pub struct XmlError {
 
 impl Element {
     /// An empty element.
-    #[must_use]
     pub fn new(namespace: &'static str, name: impl Into<Name>) -> Self {
         Element {
             namespace: Cow::Borrowed(namespace),
@@ -93,7 +92,6 @@ impl Element {
     }
 
     /// An element with a text.
-    #[must_use]
     pub fn with_text(namespace: &'static str, name: &'static str, text: impl Into<String>) -> Self {
         let mut element = Element::new(namespace, name);
         let text = text.into();
@@ -200,7 +198,6 @@ impl Element {
     }
 
     /// Whether it has this name.
-    #[must_use]
     pub fn is(&self, namespace: &str, name: &str) -> bool {
         self.name == name && self.namespace == namespace
     }
@@ -214,13 +211,11 @@ impl Element {
     }
 
     /// The first child of this name.
-    #[must_use]
     pub fn child(&self, namespace: &str, name: &str) -> Option<&Element> {
         self.elements().find(|child| child.is(namespace, name))
     }
 
     /// The value of an attribute; `""` is no namespace.
-    #[must_use]
     pub fn attribute(&self, namespace: &str, name: &str) -> Option<&str> {
         let mut found = self.attributes.iter();
         found
@@ -229,7 +224,6 @@ impl Element {
     }
 
     /// The characters directly in it, as they are.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
         for node in &self.children {
@@ -241,7 +235,6 @@ impl Element {
     }
 
     /// The first characters between its elements that are more than space.
-    #[must_use]
     pub fn stray_text(&self) -> Option<&str> {
         self.children.iter().find_map(|node| match node {
             Node::Text(text) if text.contains(|c| !is_space(c)) => {
@@ -252,7 +245,6 @@ impl Element {
     }
 
     /// The document with this root.
-    #[must_use]
     pub fn to_document(&self) -> String {
         let mut xml = String::with_capacity(1024);
         xml.push_str("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -262,7 +254,6 @@ impl Element {
 }
 
 /// A text from outside, so that a hostile one is not echoed at length.
-#[must_use]
 pub fn excerpt(text: &str) -> String {
     text.chars().take(80).collect()
 }
@@ -277,7 +268,6 @@ pub(crate) fn too_long(name: &str) -> Option<String> {
 }
 
 /// A truth value as XML schemas have it.
-#[must_use]
 pub fn boolean(text: &str) -> Option<bool> {
     match text {
         "true" | "1" => Some(true),
@@ -287,20 +277,17 @@ pub fn boolean(text: &str) -> Option<bool> {
 }
 
 /// The text if it is digits and nothing else: a sign is no part of our numbers.
-#[must_use]
 pub(crate) fn digits(text: &str) -> Option<&str> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then_some(text)
 }
 
 /// White space of XML.
-#[must_use]
 pub fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\r' | '\n')
 }
 
 /// Whether XML 1.0 has this character.
-#[must_use]
 pub fn is_xml(c: char) -> bool {
     is_space(c) || (c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}'))
 }

@@ -35,7 +35,6 @@ pub struct AuditFacts<'a> {
 
 impl<'a> AuditFacts<'a> {
     /// The facts of a run in virtual time that went on until all was done.
-    #[must_use]
     pub fn new(grid: &'a Grid, submissions: &'a [Submission]) -> Self {
         AuditFacts {
             grid,
@@ -65,7 +64,6 @@ pub struct AuditReport {
 impl AuditReport {
     /// What a reader has to know of jobs with which touch was lost, if there
     /// are any.
-    #[must_use]
     pub fn note(&self) -> Option<String> {
         let AuditReport {
             lost_touch,
@@ -142,7 +140,6 @@ pub enum Rule {
 
 impl Rule {
     /// The name used in files and interfaces.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

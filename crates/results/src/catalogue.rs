@@ -129,7 +129,6 @@ impl Catalogue {
     }
 
     /// Why the catalogue is not kept on the disk, if it is not.
-    #[must_use]
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }

@@ -40,7 +40,6 @@ impl JobState {
     pub const ALL: &'static [JobState] = <JobState as VariantArray>::VARIANTS;
 
     /// The name used in files and interfaces.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -128,7 +127,6 @@ pub struct Lease {
 
 impl Lease {
     /// How long processors were delegated, until they were released or the run was over.
-    #[must_use]
     pub fn charged(&self, run_end: SimTime) -> SimDuration {
         self.since
             .map_or(self.before, |since| self.before + run_end.since(since))
@@ -152,7 +150,6 @@ impl Lease {
 
 impl JobRow {
     /// Whether it ran on delegated processors, and whose they were.
-    #[must_use]
     pub fn lender(&self) -> Option<DomainId> {
         let lender = *self.lease.as_ref()?.chain.first()?;
         (self.exec_domain == Some(lender)).then_some(lender)
@@ -160,7 +157,6 @@ impl JobRow {
 
     /// Processor-nanoseconds of its earlier runs that count as done, or of those
     /// that do not.
-    #[must_use]
     pub fn earlier_nanos(&self, kept: bool) -> u128 {
         let runs = self.earlier.iter().filter(|run| run.is_kept == kept);
         let nanos = runs.map(|run| u128::from(run.end.since(run.start).as_nanos()));
@@ -168,14 +164,12 @@ impl JobRow {
     }
 
     /// Actual run time: finish - start.
-    #[must_use]
     pub fn run_time(&self) -> Option<SimDuration> {
         Some(self.finish?.since(self.start?))
     }
 
     /// Delay time in seconds: finish_seen - submit - actual run time, for
     /// jobs that finished (LSAP 4.3).
-    #[must_use]
     pub fn delay_s(&self) -> Option<f64> {
         let run_time = self.run_time()?.as_nanos().cast_signed();
         let passed = difference(self.finish_seen?, self.submit?);
@@ -183,7 +177,6 @@ impl JobRow {
     }
 
     /// (finish_seen - submit) / actual run time; `None` for a run time of 0.
-    #[must_use]
     pub fn expansion(&self) -> Option<f64> {
         let run_time = self.run_time()?;
         let passed = difference(self.finish_seen?, self.submit?);
@@ -191,50 +184,42 @@ impl JobRow {
     }
 
     /// start - submit in seconds.
-    #[must_use]
     pub fn wait_s(&self) -> Option<f64> {
         Some(seconds(difference(self.start?, self.submit?)))
     }
 
     /// start - queued in seconds: its time in the queue of the LRMS.
-    #[must_use]
     pub fn queue_s(&self) -> Option<f64> {
         Some(seconds(difference(self.start?, self.queued?)))
     }
 
     /// response / actual run time; `None` for a run time of 0.
-    #[must_use]
     pub fn slowdown(&self) -> Option<f64> {
         ratio(difference(self.finish?, self.submit?), self.run_time()?)
     }
 
     /// finish - submit in seconds.
-    #[must_use]
     pub fn response_s(&self) -> Option<f64> {
         Some(seconds(difference(self.finish?, self.submit?)))
     }
 
     /// max(1, response / max(actual run time, tau)); `None` if both are 0.
-    #[must_use]
     pub fn bounded_slowdown(&self, tau: SimDuration) -> Option<f64> {
         self.slowdown_against(self.run_time()?.max(tau))
     }
 
     /// The same against the run time at speed 1.0, which does not flatter
     /// slow domains.
-    #[must_use]
     pub fn bounded_slowdown_ref(&self, tau: SimDuration) -> Option<f64> {
         self.slowdown_against(self.run_time_ref.max(tau))
     }
 
     /// submit - intended in nanoseconds.
-    #[must_use]
     pub fn submission_lag_ns(&self) -> Option<i64> {
         Some(difference(self.submit?, self.intended))
     }
 
     /// From its start until it ended or, if it did not, until `run_end`.
-    #[must_use]
     pub fn occupied(&self, run_end: SimTime) -> Option<(SimTime, SimTime)> {
         let start = self.start?;
         Some((start, self.end.unwrap_or(run_end).max(start)))
@@ -313,13 +298,11 @@ pub struct JobTable {
 
 impl JobTable {
     /// The rows, in the order of the workload.
-    #[must_use]
     pub fn rows(&self) -> &[JobRow] {
         &self.rows
     }
 
     /// A digest of the rows: tables with the same one are taken to be equal.
-    #[must_use]
     pub fn digest(&self) -> u64 {
         let mut hash = DefaultHasher::new();
         self.rows.hash(&mut hash);
@@ -327,45 +310,38 @@ impl JobTable {
     }
 
     /// Visits to brokers, by (job, order of arrival).
-    #[must_use]
     pub fn hops(&self) -> &[HopRow] {
         &self.hops
     }
 
     /// The names of domains and clusters.
-    #[must_use]
     pub fn names(&self) -> &Names {
         &self.names
     }
 
     /// The name of the workload at this position of the scenario; its number
     /// if it has none.
-    #[must_use]
     pub fn workload(&self, index: u16) -> Cow<'_, str> {
         let known = self.workloads.get(usize::from(index));
         known.map_or_else(|| index.to_string().into(), Cow::from)
     }
 
     /// Names of the workloads, in the order of the scenario.
-    #[must_use]
     pub fn workload_names(&self) -> &[String] {
         &self.workloads
     }
 
     /// What is known of the clusters, by id.
-    #[must_use]
     pub fn clusters(&self) -> &[ClusterInfo] {
         &self.clusters
     }
 
     /// Messages of this kind in the whole run.
-    #[must_use]
     pub fn messages(&self, kind: MessageKind) -> u64 {
         self.messages[kind as usize]
     }
 
     /// Where each domain stands among the others, by id.
-    #[must_use]
     pub fn topology(&self) -> &[Topology] {
         &self.topology
     }
@@ -382,20 +358,17 @@ impl JobTable {
     }
 
     /// The instant of the run's last event.
-    #[must_use]
     pub fn end(&self) -> SimTime {
         self.end
     }
 
     /// The instant at which the last job finished.
-    #[must_use]
     pub fn last_finish(&self) -> Option<SimTime> {
         self.last_finish
     }
 
     /// Queue length and busy processors of every cluster over time: see
     /// [`SeriesRow`].
-    #[must_use]
     pub fn series(&self) -> Vec<SeriesRow> {
         series::series(&self.loads(), self)
     }

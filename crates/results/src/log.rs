@@ -80,7 +80,6 @@ pub struct EventLog {
 impl EventLog {
     /// An empty log, and where its chunks come out until
     /// [`end_chunks`](Self::end_chunks). It cannot be sorted.
-    #[must_use]
     pub fn followed() -> (Self, Receiver<Arc<Chunk>>) {
         let (follower, chunks) = channel();
         let log = EventLog {
@@ -97,7 +96,6 @@ impl EventLog {
     }
 
     /// How brokers have decided, about the jobs of which that is kept.
-    #[must_use]
     pub fn decisions(&self) -> &Decisions {
         &self.decisions
     }
@@ -135,7 +133,6 @@ impl EventLog {
     }
 
     /// The event at this position with its instant.
-    #[must_use]
     pub fn get(&self, index: usize) -> Option<(SimTime, Event<'_>)> {
         let (chunk, index) = match self.full.get(index / CHUNK) {
             Some(chunk) => (&**chunk, index % CHUNK),
@@ -146,19 +143,16 @@ impl EventLog {
     }
 
     /// Number of events kept.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.chunks().map(Chunk::len).sum()
     }
 
     /// Whether no event is kept.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// How many messages of this kind were sent.
-    #[must_use]
     pub fn messages(&self, kind: MessageKind) -> u64 {
         self.messages[kind as usize]
     }
@@ -174,7 +168,6 @@ impl EventLog {
     /// How old what `to` knew of `from` was, where its messages take so long;
     /// `None` if none arrived, and for a log that was read from a file, whose
     /// manifest has it.
-    #[must_use]
     pub fn info_age(&self, from: Party, to: Party, latency: SimDuration) -> Option<InfoAge> {
         self.info.get(&(from, to))?.age(latency, self.end)
     }
@@ -189,7 +182,6 @@ impl EventLog {
     }
 
     /// The instant of the latest event of any kind, information included.
-    #[must_use]
     pub fn end(&self) -> SimTime {
         self.end
     }
@@ -212,7 +204,6 @@ impl EventLog {
     }
 
     /// Whether no event lies before its predecessor in time.
-    #[must_use]
     pub fn is_sorted(&self) -> bool {
         let records = self.chunks().flat_map(|chunk| &chunk.records);
         records.is_sorted_by_key(|record| record.at)

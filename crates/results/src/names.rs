@@ -24,7 +24,6 @@ pub struct Names {
 
 impl Names {
     /// The names of a grid.
-    #[must_use]
     pub fn of(grid: &Grid) -> Self {
         let domains = unique(grid.domains.iter().map(|d| (d.name.clone(), None)));
         let clusters = unique(grid.clusters.iter().map(|cluster| {
@@ -51,14 +50,12 @@ impl Names {
     }
 
     /// A domain's name; `domain N` if it is not of this grid.
-    #[must_use]
     pub fn domain(&self, id: DomainId) -> Cow<'_, str> {
         let known = self.domains.get(id.index());
         known.map_or_else(|| id.to_string().into(), Cow::from)
     }
 
     /// A cluster's name; `cluster N` if it is not of this grid.
-    #[must_use]
     pub fn cluster(&self, id: ClusterId) -> Cow<'_, str> {
         let known = self.clusters.get(id.index());
         known.map_or_else(|| id.to_string().into(), Cow::from)
@@ -70,7 +67,6 @@ impl Names {
     }
 
     /// `client`, `broker:DOMAIN` or `lrms:CLUSTER`.
-    #[must_use]
     pub fn party(&self, party: Party) -> Cow<'_, str> {
         match party {
             Party::Client => "client".into(),
@@ -86,14 +82,12 @@ impl Names {
     }
 
     /// Where a submission enters, as the party that takes it.
-    #[must_use]
     pub fn entry(&self, entry: Entry) -> Cow<'_, str> {
         self.party(entry.into())
     }
 
     /// An event in words, without its job: as the table of kinds has it, on
     /// that placement.
-    #[must_use]
     pub fn told(&self, event: &Event<'_>, placement: &str) -> String {
         let row = event.kind.row();
         let value = match row.value {
@@ -110,19 +104,16 @@ impl Names {
     }
 
     /// The party that [`Names::party`] shows so.
-    #[must_use]
     pub fn find_party(&self, text: &str) -> Option<Party> {
         self.by_text.get(text).copied()
     }
 
     /// The domain of this name.
-    #[must_use]
     pub fn find_domain(&self, name: &str) -> Option<DomainId> {
         self.find_party(&format!("broker:{name}"))?.domain()
     }
 
     /// The cluster of this name.
-    #[must_use]
     pub fn find_cluster(&self, name: &str) -> Option<ClusterId> {
         self.find_party(&format!("lrms:{name}"))?.cluster()
     }

@@ -45,7 +45,6 @@ pub struct Regret {
 
 impl Regret {
     /// The regret of a run; `None` if no broker decided anything.
-    #[must_use]
     pub fn of(
         table: &JobTable,
         grid: &Grid,

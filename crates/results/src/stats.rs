@@ -47,7 +47,6 @@ impl Distribution {
     /// Mean, standard deviation, coefficient of variation, least value, median,
     /// 90, 95 and 99 % quantiles, largest value and trimmed mean, as tables have
     /// them.
-    #[must_use]
     pub fn row(&self) -> [Option<f64>; 10] {
         let (least, largest) = (self.min, self.max);
         let (mean, sd, cv, trimmed) = (self.mean, self.sd, self.cv, self.mean_trimmed);
@@ -57,7 +56,6 @@ impl Distribution {
 
     /// The summary of these values, in any order. Values that are not finite
     /// are left out.
-    #[must_use]
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.retain(|value| value.is_finite());
@@ -137,7 +135,6 @@ fn flip(bits: i64) -> i64 {
 /// The quantile of rising values by Hyndman and Fan's type 7: linear between
 /// the order statistics around (n - 1) p. `None` without values or for a `p`
 /// outside 0 to 1.
-#[must_use]
 pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     if !(0.0..=1.0).contains(&p) {
         return None;
@@ -163,7 +160,6 @@ fn between(low: f64, high: f64, share: f64) -> f64 {
 }
 
 /// The quantile of values in any order, as [`quantile`].
-#[must_use]
 pub fn quantile_of(mut values: Vec<f64>, p: f64) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
     let below = (last as f64 * p).floor() as usize;
@@ -175,7 +171,6 @@ pub fn quantile_of(mut values: Vec<f64>, p: f64) -> Option<f64> {
 }
 
 /// The arithmetic mean; `None` without values.
-#[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     let n = values.len();
     (n > 0).then(|| sum(values, |value| value) / n as f64)

@@ -244,7 +244,6 @@ impl RunSummary {
     /// The figures of a run, beside what the caller knows and the job table does
     /// not. `tolerance` is how late a start may be without having waited: 0 in
     /// virtual time, the lateness of timers in real time.
-    #[must_use]
     pub fn compute(
         table: &JobTable,
         measure: &Measure,

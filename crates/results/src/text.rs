@@ -3,7 +3,6 @@
 /// Lines of cells below each other: a column is as wide as its widest cell, with
 /// `gap` between columns. Those of `left` begin alike, the others end alike.
 /// Nothing stands behind the last cell of a line.
-#[must_use]
 pub fn aligned<L: AsRef<[String]>>(lines: &[L], gap: &str, left: &[usize]) -> String {
     let mut widths: Vec<usize> = Vec::new();
     for line in lines.iter().map(AsRef::as_ref) {
@@ -27,7 +26,6 @@ pub fn aligned<L: AsRef<[String]>>(lines: &[L], gap: &str, left: &[usize]) -> St
 }
 
 /// Lines of which the first cell is a name and the others are figures.
-#[must_use]
 pub fn table<L: AsRef<[String]>>(lines: &[L]) -> String {
     aligned(lines, "  ", &[0])
 }
@@ -38,7 +36,6 @@ pub(crate) fn columns(names: &str) -> Vec<String> {
 }
 
 /// A line of cells.
-#[must_use]
 pub fn cells<T: ToString, const N: usize>(cells: [T; N]) -> Vec<String> {
     cells.iter().map(T::to_string).collect()
 }
@@ -58,7 +55,6 @@ const OF_THE_SETTING: [&str; 8] = [
 
 /// Each warning once, those that are about the setting by their names in a single line,
 /// the last.
-#[must_use]
 pub fn folded<'a>(warnings: impl Iterator<Item = &'a String>) -> Vec<String> {
     let (mut told, mut names) = (Vec::new(), Vec::new());
     for warning in warnings {

@@ -4,7 +4,6 @@ use crate::threshold::Figure;
 use std::collections::BTreeMap;
 
 /// A number with the digits that count, and commas between thousands.
-#[must_use]
 pub fn short(value: f64) -> String {
     let text = match value.abs() {
         0.0 => return "0".to_owned(),

@@ -105,7 +105,6 @@ pub(super) fn check(
 }
 
 /// The files that a scenario names to be read, as they are written in it.
-#[must_use]
 pub fn files(text: &str) -> Vec<String> {
     let read = DeTable::parse(text).ok();
     let named = read.iter().flat_map(|table| beyond(table.get_ref()));

@@ -89,14 +89,12 @@ impl Access {
     pub const ALL: [Access; 4] = [Access::Native, Access::Arc, Access::Bes, Access::Slurm];
 
     /// What it is called behind the name of a cluster.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
 /// The place that stands for an interface of a cluster.
-#[must_use]
 pub fn place(cluster: &str, access: Access) -> String {
     format!("{cluster}.{}", access.name())
 }
@@ -108,7 +106,6 @@ pub const OF_A_JOB: [&str; 5] = ["tag", "job", "processors", "run_time_s", "requ
 pub const DESCRIPTIONS: [&str; 5] = ["jsdl", "xrsl", "adl", "script", "template"];
 
 /// All places that stand for something of a job.
-#[must_use]
 pub fn places_of_a_job() -> BTreeSet<String> {
     let all = OF_A_JOB.into_iter().chain(DESCRIPTIONS);
     all.map(str::to_owned).collect()
@@ -118,7 +115,6 @@ pub fn places_of_a_job() -> BTreeSet<String> {
 pub const OF_THE_RUN: [&str; 4] = ["clusters", "dir", "policy", "scenario"];
 
 /// All places of a domain's broker, those of a job apart.
-#[must_use]
 pub fn places(grid: &Grid, domain: DomainId) -> BTreeSet<String> {
     let of_run = OF_THE_RUN.into_iter().map(str::to_owned);
     let clusters = grid.domains[domain.index()].clusters.iter();
@@ -169,7 +165,6 @@ impl ExternalBroker {
     }
 
     /// The interfaces of clusters that it uses.
-    #[must_use]
     pub fn accesses(&self, grid: &Grid, domain: DomainId) -> BTreeSet<(ClusterId, Access)> {
         let templates = self.templates(&places(grid, domain)).unwrap_or_default();
         let used: BTreeSet<&str> = templates.iter().flat_map(Template::places).collect();
@@ -185,7 +180,6 @@ impl ExternalBroker {
     }
 
     /// Whether a policy is part of what it does.
-    #[must_use]
     pub fn uses_policy(&self, grid: &Grid, domain: DomainId) -> bool {
         let templates = self.templates(&places(grid, domain)).unwrap_or_default();
         templates
@@ -196,7 +190,6 @@ impl ExternalBroker {
 
     /// Whether jobs of several components can be told it: in our own interface
     /// alone.
-    #[must_use]
     pub fn takes_components(&self) -> bool {
         matches!(&self.submit, Submit::Outlet(text) if text.starts_with("json:") || text.starts_with("http:"))
     }
@@ -233,7 +226,6 @@ pub struct Contender {
 
 /// A policy's name as part of a path: what it has besides letters, digits and
 /// `.-_` becomes a `-`.
-#[must_use]
 pub fn as_directory(policy: &str) -> String {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let name: String = policy

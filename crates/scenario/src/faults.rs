@@ -82,7 +82,6 @@ impl Failures {
 impl Scenario {
     /// The plan of the faults of this scenario, by its seed; `None` where nothing
     /// goes wrong.
-    #[must_use]
     pub fn fault_plan(&self) -> Option<FaultPlan> {
         let faults = self.faults.as_ref()?;
         let spans = |what: &str, index: usize, (from, until), failures: &Option<Failures>| {

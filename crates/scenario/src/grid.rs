@@ -124,34 +124,29 @@ pub type Unfit = (String, String, &'static str);
 impl GridDoc {
     /// Whether it is the bound of one pooled cluster: no domains, and one
     /// cluster of that name.
-    #[must_use]
     pub fn is_pooled(&self) -> bool {
         let clusters = self.clusters.as_slice();
         self.domains.is_empty() && matches!(clusters, [only] if only.name == POOLED)
     }
 
     /// All processors.
-    #[must_use]
     pub fn processors(&self) -> u64 {
         self.clusters.iter().map(ClusterDoc::processors).sum()
     }
 
     /// Clusters whose jobs a real LRMS ran.
-    #[must_use]
     pub fn real_clusters(&self) -> Vec<String> {
         let real = self.clusters.iter().filter(|cluster| cluster.is_real);
         real.map(|cluster| cluster.name.clone()).collect()
     }
 
     /// Domains whose broker was somebody else's program.
-    #[must_use]
     pub fn external_brokers(&self) -> Vec<String> {
         let external = self.domains.iter().filter(|domain| domain.external);
         external.map(|domain| domain.name.clone()).collect()
     }
 
     /// Who takes whose jobs at times only, and how much data a link carries.
-    #[must_use]
     pub fn link_terms(&self) -> Vec<String> {
         let mut terms = Vec::new();
         for link in &self.links {
@@ -175,21 +170,18 @@ impl GridDoc {
     }
 
     /// What the broker of this domain is set to; `None` if there is none such.
-    #[must_use]
     pub fn broker(&self, domain: &str) -> Option<BrokerSettings> {
         let doc = self.domains.iter().find(|doc| doc.name == domain)?;
         Some(doc.settings())
     }
 
     /// The longest interval between two cycles of a broker; `None` without brokers.
-    #[must_use]
     pub fn longest_interval(&self) -> Option<SimDuration> {
         let domains = self.domains.iter();
         domains.map(|doc| doc.settings().interval).max()
     }
 
     /// One way between two domains; `None` without a link.
-    #[must_use]
     pub fn link_latency(&self, consumer: &str, provider: &str) -> Option<SimDuration> {
         let mut links = self.links.iter();
         let link = links.find(|link| link.consumer == consumer && link.provider == provider)?;
@@ -198,7 +190,6 @@ impl GridDoc {
 
     /// Whether the other has the same clusters with the same nodes; their
     /// disciplines may differ.
-    #[must_use]
     pub fn same_machines(&self, other: &GridDoc) -> bool {
         let same = |(a, b): (&ClusterDoc, &ClusterDoc)| {
             (&a.name, &a.domain, &a.resources) == (&b.name, &b.domain, &b.resources)
@@ -210,20 +201,17 @@ impl GridDoc {
 
 impl ClusterDoc {
     /// Its name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Nodes and processors per node of each of its resources, in file order.
-    #[must_use]
     pub fn nodes(&self) -> Vec<(u32, u32)> {
         let groups = self.resources.iter();
         groups.map(|group| (group.count, group.cpu_count)).collect()
     }
 
     /// All its processors.
-    #[must_use]
     pub fn processors(&self) -> u64 {
         let of = |group: &ResourceDoc| u64::from(group.count) * u64::from(group.cpu_count);
         self.resources.iter().map(of).sum()
@@ -244,7 +232,6 @@ impl DomainDoc {
 impl GridDoc {
     /// The grid with these names of its domains and clusters, and what the
     /// document of its scenario says besides.
-    #[must_use]
     pub fn of(
         grid: &Grid,
         domain_name: impl Fn(DomainId) -> String,

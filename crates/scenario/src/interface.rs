@@ -21,7 +21,6 @@ impl FaceKind {
     pub const ALL: [FaceKind; 2] = [FaceKind::Arc, FaceKind::Bes];
 
     /// The name used in flags and files.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -47,13 +46,11 @@ impl LinkProtocol {
     pub const ALL: &'static [LinkProtocol] = <LinkProtocol as VariantArray>::VARIANTS;
 
     /// The name used in files and flags.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// How sessions write their messages; `None` where there are none.
-    #[must_use]
     pub const fn codec(self) -> Option<Codec> {
         match self {
             LinkProtocol::Native => None,

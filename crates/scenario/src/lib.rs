@@ -224,7 +224,6 @@ impl Scenario {
 
     /// The grid with this policy at every broker; `None` leaves it as it is
     /// (a run without brokers).
-    #[must_use]
     pub fn grid_for(&self, policy: Option<&PolicySpec>) -> Grid {
         let mut grid = self.grid.clone();
         if let Some(policy) = policy {
@@ -237,20 +236,17 @@ impl Scenario {
 
     /// Processors at speed 1.0, rounded down, that the clusters in reach of
     /// this entry are worth: what offered loads refer to.
-    #[must_use]
     pub fn capacity_in_reach(&self, entry: Entry) -> u64 {
         resolve::capacity_in_reach(entry, &self.grid)
     }
 
     /// By how much arrivals are compressed, at most: a second of the run is
     /// so many seconds of a trace.
-    #[must_use]
     pub fn compression(&self) -> Decimal {
         resolve::largest(self.workloads.iter().map(|it| it.scale_arrival))
     }
 
     /// By how much run times are compressed, at most.
-    #[must_use]
     pub fn run_time_compression(&self) -> Decimal {
         resolve::largest(self.workloads.iter().map(|it| it.scale_run_time))
     }
@@ -262,7 +258,6 @@ impl Scenario {
 
     /// The document of this scenario: what a replication varies is as it is in
     /// the grid and in the workloads.
-    #[must_use]
     pub fn written(&self) -> Document {
         let mut document = self.document.clone();
         let domains = document.domain.iter_mut();
@@ -299,14 +294,12 @@ impl Scenario {
 
     /// The whole scenario as TOML, defaults included: read again from the
     /// same working directory, it is the same scenario.
-    #[must_use]
     pub fn to_resolved_toml(&self) -> String {
         toml::of(&self.written())
     }
 
     /// The same with the bare names of files, for comparing scenarios across
     /// directories and hosts. The content of the files has hashes of its own.
-    #[must_use]
     pub fn to_canonical_toml(&self) -> String {
         let mut document = self.written();
         document.name_no_directory();

@@ -18,13 +18,11 @@ named!(Stop, "a rule to stop", "drained" => Stop::Drained, "last-arrival" => Sto
 
 impl Stop {
     /// The name used in scenarios and results.
-    #[must_use]
     pub fn name(self) -> &'static str {
         name_of(self)
     }
 
     /// The rule with this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Name::read(name).ok().map(|Name(stop)| stop)
     }
@@ -59,7 +57,6 @@ impl Default for Measure {
 
 impl Measure {
     /// Whether a job submitted at that instant is measured.
-    #[must_use]
     pub fn covers(&self, submit: SimTime) -> bool {
         submit >= self.from && self.until.is_none_or(|until| submit <= until)
     }

@@ -16,7 +16,6 @@ use std::path::Path;
 pub const POOLED: &str = "pooled";
 
 /// Whether what has this name shows what is possible at best or at worst.
-#[must_use]
 pub fn is_bound(policy: &str) -> bool {
     let known = policy.parse::<PolicySpec>();
     policy == POOLED || known.is_ok_and(|policy| policy.entry().is_bound)
@@ -30,7 +29,6 @@ impl Scenario {
     /// The same jobs on one cluster that has all nodes of the grid, with the
     /// discipline of the first cluster and without any broker; `None` if there
     /// is no cluster, or nodes of one fail.
-    #[must_use]
     pub fn pooled(&self) -> Option<Scenario> {
         if self.clusters().any(Cluster::fails) {
             return None;
@@ -88,7 +86,6 @@ impl Scenario {
 
 impl Replication {
     /// This replication on one pooled cluster, if the scenario asks for bounds.
-    #[must_use]
     pub fn pooled(&self) -> Option<Replication> {
         let scenario = self.scenario.bounds.then(|| self.scenario.pooled())??;
         Some(Replication {

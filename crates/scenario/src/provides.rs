@@ -36,7 +36,6 @@ impl TimeOfDay {
     }
 
     /// The same part of a day of this length, rounded down to a nanosecond.
-    #[must_use]
     pub fn of_day(self, day: SimDuration) -> SimDuration {
         let part = u128::from(day.as_nanos()) * u128::from(self.0) / u128::from(DAY);
         SimDuration::from_nanos(u64::try_from(part).unwrap_or(u64::MAX))

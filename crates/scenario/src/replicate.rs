@@ -41,7 +41,6 @@ impl Over {
     pub(crate) const ALL: &'static [Over] = <Over as strum::VariantArray>::VARIANTS;
 
     /// Its name in a scenario.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -71,7 +70,6 @@ pub struct Replication {
 
 impl Replication {
     /// The same with this policy of the brokers' own.
-    #[must_use]
     pub fn under(&self, contender: &Contender) -> Self {
         let mut replication = self.clone();
         if let (None, Some(policy)) = (&contender.ours, &contender.name) {
@@ -82,7 +80,6 @@ impl Replication {
 
     /// The name of what is run: this policy of ours, or the brokers' own; `None`
     /// without a broker.
-    #[must_use]
     pub fn policy_name(&self, policy: Option<&PolicySpec>) -> Option<String> {
         let external = &self.scenario.external;
         match external.brokers.is_empty() || self.pooled {
@@ -94,7 +91,6 @@ impl Replication {
 
 impl Scenario {
     /// The replications, at least one.
-    #[must_use]
     pub fn replications(&self) -> Vec<Replication> {
         let count = self.replicate.map_or(1, |replicate| replicate.count);
         (0..count).map(|index| self.replication(index)).collect()
@@ -156,7 +152,6 @@ impl Scenario {
     /// are no repeats of one experiment, and no interval may be drawn from
     /// them. Seeds, phases of brokers and shakes replay the same jobs by
     /// intention; there it is not the jobs that vary.
-    #[must_use]
     pub fn overlap(&self, varies: Replicate) -> Option<String> {
         match varies.over {
             Over::Window => {

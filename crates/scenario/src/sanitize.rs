@@ -47,14 +47,12 @@ pub enum Rule {
 
 impl Rule {
     /// Its name, the same in the command line, reports and files.
-    #[must_use]
     pub fn name(&self) -> &'static str {
         self.into()
     }
 
     /// What holds for the jobs that it leaves out, in words; flurries and
     /// filters in those of the archive's cleaned logs.
-    #[must_use]
     pub fn reason(&self) -> String {
         match self {
             Rule::NoSubmitTime => "submit time not available".to_owned(),
@@ -70,7 +68,6 @@ impl Rule {
     }
 
     /// Whether it leaves this job out.
-    #[must_use]
     pub fn holds(&self, job: &impl Fields) -> bool {
         match self {
             Rule::NoSubmitTime => job.field(2).is_none(),
@@ -149,7 +146,6 @@ impl Rules {
     }
 
     /// These rules in their order; what is said twice is asked once.
-    #[must_use]
     pub fn new(mut rules: Vec<Rule>) -> Self {
         rules.sort_by_key(|rule| RuleDiscriminants::from(rule));
         let mut kept: Vec<Rule> = Vec::with_capacity(rules.len());
@@ -167,13 +163,11 @@ impl Rules {
     }
 
     /// Whether there is no rule.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The rule that leaves this job out.
-    #[must_use]
     pub fn verdict(&self, job: &impl Fields) -> Option<&Rule> {
         self.0.iter().find(|rule| rule.holds(job))
     }
@@ -193,7 +187,6 @@ pub struct Sanitizer<'a> {
 
 impl<'a> Sanitizer<'a> {
     /// Nothing left out yet.
-    #[must_use]
     pub fn new(rules: &'a Rules) -> Self {
         Sanitizer {
             rules,
@@ -213,7 +206,6 @@ impl<'a> Sanitizer<'a> {
     }
 
     /// What every rule has left out so far, in their order.
-    #[must_use]
     pub fn reports(&self) -> Vec<RuleReport> {
         let counted = self.rules.0.iter().zip(&self.removed);
         counted

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 /// The JSON Schema (draft 2020-12) of scenario files. Editors that know TOML
 /// and JSON Schema complete keys and show what they mean.
-#[must_use]
 pub fn json_schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<Document>();

@@ -74,7 +74,6 @@ const SIZES: [u32; 5] = [1, 4, 16, 64, 256];
 pub const SIZE_NAMES: [&str; 6] = ["1", "2-4", "5-16", "17-64", "65-256", "over 256"];
 
 /// The size class of so many processors.
-#[must_use]
 pub fn size_class(processors: u32) -> usize {
     let wider = SIZES.iter().take_while(|widest| processors > **widest);
     wider.count()
@@ -125,25 +124,21 @@ impl Figure {
     }
 
     /// Its metric.
-    #[must_use]
     pub fn metric(self) -> &'static str {
         METRICS[self.metric]
     }
 
     /// Position of its metric in [`METRICS`].
-    #[must_use]
     pub fn metric_index(self) -> usize {
         self.metric
     }
 
     /// Its statistic.
-    #[must_use]
     pub fn statistic(self) -> &'static str {
         Figure::STATISTICS[self.statistic]
     }
 
     /// The unit of its metric: `s`, or nothing for a ratio.
-    #[must_use]
     pub fn unit(self) -> &'static str {
         if self.metric().ends_with("_s") {
             "s"
@@ -258,7 +253,6 @@ impl Threshold {
     }
 
     /// Its figure in one run of `run --json`; `None` if that is undefined.
-    #[must_use]
     pub fn figure_in(&self, run: &Value) -> Option<f64> {
         let figure = self.path.iter().try_fold(run, |value, key| value.get(key));
         figure.and_then(Value::as_f64)
@@ -266,14 +260,12 @@ impl Threshold {
 
     /// Whether the bound is one from above, so that the largest figure is the
     /// worst.
-    #[must_use]
     pub fn is_upper(&self) -> bool {
         matches!(self.comparison, Comparison::Below | Comparison::AtMost)
     }
 
     /// Whether a run with this figure passes. A figure that is undefined has
     /// not reached any bound.
-    #[must_use]
     pub fn holds(&self, figure: Option<f64>) -> bool {
         figure.is_some_and(|figure| self.comparison.holds(&figure, &self.bound))
     }

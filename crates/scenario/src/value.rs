@@ -293,7 +293,6 @@ pub type Count = Whole<1, { u32::MAX as u64 }>;
 
 impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
     /// The value, of a type whose bounds fit 32 bits.
-    #[must_use]
     pub fn as_u32(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX)
     }

@@ -95,13 +95,11 @@ impl Sanitize {
     }
 
     /// The rules as they were written.
-    #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// The rules.
-    #[must_use]
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -145,7 +143,6 @@ pub struct WindowChoice {
 
 impl WindowChoice {
     /// A window of this length that may start every day.
-    #[must_use]
     pub fn of_length(length: SimDuration) -> Self {
         WindowChoice {
             length,
@@ -231,7 +228,6 @@ pub struct Draw {
 
 impl Draw {
     /// What is drawn, by the names of the keys.
-    #[must_use]
     pub fn keys(&self) -> Vec<&'static str> {
         let all = [
             ("architecture", self.architecture.is_empty()),
@@ -261,7 +257,6 @@ pub struct Disk {
 
 impl WorkloadSpec {
     /// The whole trace as it is, entering there.
-    #[must_use]
     pub fn whole(trace: PathBuf, entry: Entry) -> Self {
         WorkloadSpec {
             trace,

@@ -259,31 +259,26 @@ impl<M: JobHolder> Handle<M> {
     }
 
     /// Where it listens.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.thread.address()
     }
 
     /// Its base URL.
-    #[must_use]
     pub fn url(&self) -> String {
         base_url(self.address(), self.is_secure)
     }
 
     /// The events so far; they stay readable when the service is gone.
-    #[must_use]
     pub fn recorder(&self) -> &Recorder {
         &self.recorder
     }
 
     /// What it has received.
-    #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
     /// Messages it could not deliver.
-    #[must_use]
     pub fn undelivered(&self) -> Tally {
         self.actor()
             .map_or_else(Tally::default, |actor| actor.undelivered())

@@ -77,7 +77,6 @@ impl IntoResponse for ProblemResponse {
 /// The description of a service with unsigned integers under the names of the
 /// OpenAPI format registry, `uint32` and `uint64`: utoipa writes `u-int32`,
 /// which no reader knows.
-#[must_use]
 pub fn described(openapi: OpenApi) -> OpenApi {
     let read = openapi.to_json().ok().and_then(|text| {
         let text = text.replace(r#""format":"u-int"#, r#""format":"uint"#);
@@ -183,26 +182,22 @@ pub fn metrics_text(text: String) -> Response {
 pub const GRACE: Duration = Duration::from_secs(3);
 
 /// The first stdout line of a service that speaks plain HTTP.
-#[must_use]
 pub fn listening_line(address: SocketAddr) -> String {
     listening_at(&base_url(address, false))
 }
 
 /// The same for a service with this base URL.
-#[must_use]
 pub fn listening_at(url: &str) -> String {
     format!("{{\"listening\":\"{url}\"}}")
 }
 
 /// The text of a header, if it is given and is one.
-#[must_use]
 pub fn header_text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
 /// The address by which a client came: a broker or LRMS does not know it by
 /// itself. A host that is none is not repeated.
-#[must_use]
 pub fn base_of(headers: &HeaderMap, is_secure: bool) -> String {
     let is_host = |text: &&str| {
         let fits = |c: char| c.is_ascii_alphanumeric() || ".-_:[]".contains(c);
@@ -214,7 +209,6 @@ pub fn base_of(headers: &HeaderMap, is_secure: bool) -> String {
 }
 
 /// Where a service that listens there is found.
-#[must_use]
 pub fn base_url(address: SocketAddr, is_secure: bool) -> String {
     let scheme = if is_secure { "https" } else { "http" };
     format!("{scheme}://{address}")

@@ -58,7 +58,6 @@ struct Life {
     clippy::disallowed_methods,
     reason = "the lives of a service are told apart by when they began"
 )]
-#[must_use]
 pub fn incarnation() -> u64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -151,7 +150,6 @@ pub(crate) fn begin<S: Service>(config: &S, recorder: Recorder) -> io::Result<Be
 }
 
 /// The events that the journal of a service tells ([`recall`]).
-#[must_use]
 pub fn recall_service<S: Service>(config: &S) -> (Recorder, Option<io::Error>) {
     let machine = |life, born| config.machine(life, born);
     let recorder = Recorder::default().deciding(config.decisions());
@@ -162,7 +160,6 @@ pub fn recall_service<S: Service>(config: &S) -> (Recorder, Option<io::Error>) {
 
 /// The events that a journal tells to a recorder, and why it tells no more where it cannot be read to
 /// its end. It is not changed, apart from a last line that was cut short.
-#[must_use]
 pub fn recall<A: Journaled<Input: DeserializeOwned>>(
     setup: &JournalSetup,
     clock: RunClock,

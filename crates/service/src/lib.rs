@@ -213,7 +213,6 @@ impl<S: Service> App<S> {
     }
 
     /// The clock as clients are told of it.
-    #[must_use]
     pub fn clock_at(&self, now: SimTime) -> ClockInfo {
         let clock = self.config.clock();
         ClockInfo {
@@ -225,7 +224,6 @@ impl<S: Service> App<S> {
 }
 
 /// The description that a service gives of itself.
-#[must_use]
 pub fn openapi<S: Service>() -> OpenApi {
     http::described(S::routes().into_openapi())
 }
@@ -260,7 +258,6 @@ pub async fn persist<M: Journaled + 'static, R: Send + 'static>(
 }
 
 /// What a client is told when the machine cannot be called.
-#[must_use]
 pub fn gone(error: CallError) -> Problem {
     match error {
         CallError::Busy => Problem::busy(),

@@ -107,7 +107,6 @@ fn assumed(headers: &HeaderMap) -> Result<Version, Unreadable> {
 
 /// Answers a request with what `result` says, under the WS-Addressing action
 /// of the operation or of its faults.
-#[must_use]
 pub fn answer(
     request: &Request,
     actions: (&str, &str),

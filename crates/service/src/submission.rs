@@ -41,7 +41,6 @@ pub fn arrival(job: JobSubmission, hosts: NotifyHosts) -> Result<Arrival, Proble
 }
 
 /// What a submission that contradicts an earlier one is told.
-#[must_use]
 pub fn conflict(error: SubmitError) -> Problem {
     match error {
         SubmitError::IdTaken(_) => Problem::new(409, "job-id-taken", error.to_string()),

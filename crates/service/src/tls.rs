@@ -81,19 +81,16 @@ impl ServerTls {
     }
 
     /// The distinguished name of who signed the service's certificate.
-    #[must_use]
     pub fn issuer(&self) -> &str {
         &self.issuer
     }
 
     /// Whether clients may present a certificate.
-    #[must_use]
     pub fn asks_for_clients(&self) -> bool {
         self.asks_for_clients
     }
 
     /// What a connection is served with.
-    #[must_use]
     pub fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.config)
     }

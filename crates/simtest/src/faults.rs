@@ -14,7 +14,6 @@ use rand::rngs::ChaCha8Rng;
 
 /// The scenario of this seed for services, in some with nodes that fail and brokers
 /// that are drained, and a plan of several kinds of faults for it.
-#[must_use]
 pub fn of_several_kinds(seed: u64) -> (Scenario, FaultPlan) {
     let mut rng = rng::stream(seed, "scenario.plan");
     let mut scenario = services::scenario(seed);
@@ -50,7 +49,6 @@ pub struct Draw<'a> {
 
 impl<'a> Draw<'a> {
     /// For this scenario, by its seed.
-    #[must_use]
     pub fn new(scenario: &'a Scenario) -> Self {
         Draw {
             scenario,

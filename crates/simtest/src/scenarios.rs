@@ -81,7 +81,6 @@ pub struct Scenario {
 }
 
 /// The scenario of this seed: one to four domains and the links between them.
-#[must_use]
 pub fn grid_scenario(seed: u64) -> Scenario {
     let mut rng = rng::stream(seed, "scenario.grid");
     let mut grid = grid(&mut rng);
@@ -94,7 +93,6 @@ pub fn grid_scenario(seed: u64) -> Scenario {
 }
 
 /// A scenario of one cluster without any broker; half of them are tight.
-#[must_use]
 pub fn cluster_scenario(seed: u64) -> Scenario {
     let mut rng = rng::stream(seed, "scenario.tight");
     let (is_tight, exact) = (once_in(&mut rng, 2), once_in(&mut rng, 2));
@@ -107,7 +105,6 @@ pub fn cluster_scenario(seed: u64) -> Scenario {
 
 /// A scenario of one small cluster whose discipline promises, with a pass at
 /// each change; estimates are exact.
-#[must_use]
 pub fn exact_scenario(seed: u64) -> Scenario {
     let mut rng = rng::stream(seed, "scenario.exact");
     let mut scenario = lone_cluster(seed);
@@ -117,7 +114,6 @@ pub fn exact_scenario(seed: u64) -> Scenario {
 }
 
 /// The same with every cluster under this discipline.
-#[must_use]
 pub fn under(discipline: DisciplineKind, mut scenario: Scenario) -> Scenario {
     for cluster in &mut scenario.grid.clusters {
         cluster.config.discipline = discipline;
@@ -126,7 +122,6 @@ pub fn under(discipline: DisciplineKind, mut scenario: Scenario) -> Scenario {
 }
 
 /// The same with generic resources on some nodes, which some of the jobs take.
-#[must_use]
 pub fn with_generics(mut scenario: Scenario) -> Scenario {
     let mut rng = rng::stream(scenario.seed, "scenario.generics");
     let mut some = |texts: &[&str]| pick(&mut rng, texts).parse().unwrap_or_default();
@@ -164,7 +159,6 @@ pub fn with_generics(mut scenario: Scenario) -> Scenario {
 }
 
 /// The same with jobs of which every third has several components.
-#[must_use]
 pub fn with_components(mut scenario: Scenario) -> Scenario {
     let mut rng = rng::stream(scenario.seed, "scenario.components");
     for submission in &mut scenario.submissions {

@@ -37,7 +37,6 @@ pub struct Ran {
 
 /// The scenario of this seed as services can run it: they go by what they are
 /// told.
-#[must_use]
 pub fn scenario(seed: u64) -> Scenario {
     let mut scenario = grid_scenario(seed);
     for domain in &mut scenario.grid.domains {
@@ -52,7 +51,6 @@ pub fn scenario(seed: u64) -> Scenario {
 ///
 /// # Panics
 /// Where it does not come to an end, or a job is still open then.
-#[must_use]
 pub fn run(scenario: &Scenario, plan: &FaultPlan) -> Ran {
     let removals = scenario.cancellations.iter();
     let removals = removals.map(|&RefCancellation { at, job }| Cancellation { at, job });
@@ -160,7 +158,6 @@ fn is_seen(step: &Step) -> bool {
 /// How often a job has ended, and was seen to end. A broker that was restarted and
 /// has found a job with itself that it had turned away has forgotten so before its
 /// client knew: that was no end. The end of a job that it has found it may see again.
-#[must_use]
 pub fn ends(steps: &[(SimTime, Step)]) -> (usize, usize) {
     let (mut ends, mut seen) = (0, 0);
     let (mut rejected_by, mut found_by) = (None, BTreeSet::new());

@@ -167,7 +167,6 @@ impl Table {
     }
 
     /// How many plans there were.
-    #[must_use]
     pub fn plans(&self) -> u64 {
         self.plans
     }
@@ -178,7 +177,6 @@ impl Table {
 
     /// What is too little: cells that can happen and did less often than this, and a
     /// share of less than two thirds of plans whose faults happen while jobs are under way.
-    #[must_use]
     pub fn too_little(&self, least: u64) -> Vec<String> {
         let cells = ROWS
             .iter()

@@ -100,7 +100,6 @@ pub struct JobRecord {
 
 impl Trails {
     /// Trails of so many jobs, all empty.
-    #[must_use]
     pub fn new(jobs: usize) -> Self {
         Trails {
             jobs: vec![Vec::new(); jobs],
@@ -117,7 +116,6 @@ impl Trails {
     }
 
     /// The record of a job; empty for one that never appeared.
-    #[must_use]
     pub fn record(&self, job: JobId) -> JobRecord {
         let mut record = JobRecord::default();
         for (at, step) in self.jobs.get(job.index()).into_iter().flatten() {
@@ -160,7 +158,6 @@ impl Trails {
     /// difference is often a consequence of an earlier one. Information is
     /// compared up to the last step of any job: when a run stops to exchange
     /// it after that is the driver's own affair.
-    #[must_use]
     pub fn first_difference(&self, name: &str, other: &Self, other_name: &str) -> Option<String> {
         let jobs = self.jobs.len().max(other.jobs.len());
         let empty = Vec::new();
@@ -196,7 +193,6 @@ impl Trails {
     }
 
     /// The last instant at which anything happened to a job.
-    #[must_use]
     pub fn last_step(&self) -> SimTime {
         let steps = self.jobs.iter().flatten();
         steps.map(|(at, _)| *at).max().unwrap_or(SimTime::ZERO)
@@ -270,7 +266,6 @@ impl EventSink for Trails {
 }
 
 /// A placement node by node.
-#[must_use]
 pub fn shares(placement: &[PlacementRun]) -> Vec<Share> {
     let mut shares = Vec::new();
     for run in placement {

@@ -61,7 +61,6 @@ pub struct Columns {
 
 impl Columns {
     /// Those of some jobs.
-    #[must_use]
     pub fn of(jobs: &[TraceJob]) -> Self {
         Columns {
             submits: jobs.iter().map(|job| job.submit).collect(),
@@ -207,7 +206,6 @@ pub struct Characterization {
 }
 
 /// Computes everything that is known about a trace.
-#[must_use]
 pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
     let distinct = distinct(&loaded.jobs);
     let jobs = &Columns::of(&loaded.jobs);
@@ -278,7 +276,6 @@ fn machine(loaded: &Loaded, options: &Options) -> (Option<u64>, Option<Processor
 }
 
 /// Demand over capacity; `None` without span or processors.
-#[must_use]
 pub fn offered_load(jobs: &Columns, span: SimDuration, processors: u64) -> Option<f64> {
     let capacity = u128::from(processors) * u128::from(span.as_nanos());
     (capacity > 0).then(|| jobs.demands().sum::<u128>() as f64 / capacity as f64)

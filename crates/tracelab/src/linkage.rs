@@ -74,7 +74,6 @@ pub struct Cut {
 impl Cut {
     /// The cluster of a point, from 0; a point left of the first cluster
     /// counts to the first.
-    #[must_use]
     pub fn label(&self, point: u64) -> usize {
         self.starts
             .partition_point(|start| *start <= point)
@@ -246,7 +245,6 @@ fn merge_all(points: &[u64], weights: &[u32]) -> Vec<Merge> {
 impl Dendrogram {
     /// The partition into `k` clusters, or into as many as there are distinct
     /// points.
-    #[must_use]
     pub fn cut(&self, k: usize) -> Cut {
         let undone = k.max(1) - 1;
         let first = self.merges.len().saturating_sub(undone);
@@ -262,7 +260,6 @@ impl Dendrogram {
     /// clusters (fewer where there are fewer distinct points), in squared
     /// units. The sums are integers and rational remainders; only the result
     /// is rounded.
-    #[must_use]
     pub fn wcss(&self, most: usize) -> Vec<f64> {
         let first = self.merges.len().saturating_sub(most.max(1) - 1);
         let undone = &self.merges[first..];

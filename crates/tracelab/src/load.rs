@@ -52,13 +52,11 @@ pub struct TraceJob {
 
 impl TraceJob {
     /// Run time x processors in processor-nanoseconds.
-    #[must_use]
     pub fn demand(&self) -> u128 {
         u128::from(self.processors) * u128::from(self.run_time.as_nanos())
     }
 
     /// Field 12.
-    #[must_use]
     pub fn user(&self) -> Option<u32> {
         self.ids[USER]
     }
@@ -94,7 +92,6 @@ pub struct Loaded {
 impl Loaded {
     /// Processors of the machine by the header; `None` where it is silent and
     /// the user has to say (`--processors`).
-    #[must_use]
     pub fn known_processors(&self) -> Option<u32> {
         let processors = self.header.max_processors()?;
         u32::try_from(processors).ok().filter(|p| *p > 0)

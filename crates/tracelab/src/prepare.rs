@@ -74,7 +74,6 @@ pub fn merge(workloads: Vec<Prepared>) -> Result<Vec<Submission>, TraceError> {
 impl Prepared {
     /// Where a job of this workload enters: a workload that enters at a cluster
     /// does so whole.
-    #[must_use]
     pub fn entry_of(&self, job: &Submission) -> Entry {
         match self.entry {
             Entry::Domain(_) => job.entry,

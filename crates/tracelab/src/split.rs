@@ -62,7 +62,6 @@ pub struct SplitError {
 }
 
 /// What a way to split may be, for messages and help.
-#[must_use]
 pub fn ways() -> String {
     format!(
         "by={}, round-robin=POINTS, random=POINTS or share=POINTS, where POINTS is a number (at \
@@ -97,7 +96,6 @@ impl Split {
     }
 
     /// In words, for reports and headers.
-    #[must_use]
     pub fn describe(&self) -> String {
         match self {
             Split::By(field) => format!("by {}", NAMED[*field].0),
@@ -166,7 +164,6 @@ pub struct Dealer {
 
 impl Dealer {
     /// The seed matters for [`Deal::Random`] only.
-    #[must_use]
     pub fn new(points: &Points, seed: u64) -> Self {
         let weights: Vec<u64> = points.points.iter().map(|p| p.1).collect();
         Dealer {

@@ -54,7 +54,6 @@ pub struct Setup {
 
 impl Setup {
     /// Commands at this door, jobs in virtual mode.
-    #[must_use]
     pub fn new(door: Door) -> Self {
         Setup {
             door: Arc::new(door),

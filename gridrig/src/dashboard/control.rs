@@ -58,7 +58,6 @@ impl Control {
     /// Runs scenarios into this folder, if `starts`; otherwise it can stop
     /// what is [given to it](Self::adopt). Scenarios from the page may name
     /// programs, files and real LRMSs if `allow_commands`.
-    #[must_use]
     pub fn new(hub: Arc<Hub>, runs: &Path, starts: bool, allow_commands: bool) -> Self {
         Control {
             hub,
@@ -71,7 +70,6 @@ impl Control {
     }
 
     /// Whether runs can be started from the page.
-    #[must_use]
     pub fn starts(&self) -> bool {
         self.starts
     }

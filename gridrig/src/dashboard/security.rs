@@ -29,7 +29,6 @@ pub struct Access {
 
 impl Access {
     /// Access to a dashboard at this address, for who has this token.
-    #[must_use]
     pub fn new(address: SocketAddr, names: &[String], token: &str) -> Self {
         Access {
             address,

@@ -99,13 +99,11 @@ impl Services {
     }
 
     /// The LRMS of a cluster.
-    #[must_use]
     pub fn lrms(&self, cluster: ClusterId) -> Option<&emulator::Handle> {
         self.lrms.get(cluster.index())
     }
 
     /// The broker of a domain.
-    #[must_use]
     pub fn broker(&self, domain: DomainId) -> Option<&broker::Handle> {
         self.brokers.get(domain.index())?.as_ref()
     }

@@ -39,7 +39,6 @@ impl Journals {
     }
 
     /// Those of a run that has begun, for one of its services.
-    #[must_use]
     pub fn of_run(dir: &Path, run: &str) -> Self {
         Journals {
             dir: dir.to_owned(),
@@ -50,7 +49,6 @@ impl Journals {
     }
 
     /// The latest instant of the run that any of them has, from which the run goes on.
-    #[must_use]
     pub fn from(&self) -> SimTime {
         self.from
     }

@@ -77,7 +77,6 @@ impl Elsewhere {
 
 impl Listener {
     /// One that hears.
-    #[must_use]
     pub fn open() -> Self {
         Listener(Some(Arc::new(Heard {
             machines: Mutex::default(),
@@ -126,7 +125,6 @@ impl Listener {
     /// come. Jobs have the names of the workload; of a job that a broker which
     /// is not ours has placed more than once, the first placement is followed,
     /// and another when that has come to nothing.
-    #[must_use]
     pub fn events(&self) -> Vec<Recorded> {
         match &self.0 {
             Some(heard) => heard.machines.lock().events(),
@@ -135,7 +133,6 @@ impl Listener {
     }
 
     /// What was said about a job, oldest first.
-    #[must_use]
     pub fn about(&self, job: u32) -> Vec<Exchange> {
         self.0
             .as_ref()

@@ -28,7 +28,6 @@ pub struct Exchanged {
 
 impl Exchanged {
     /// Messages that nobody accounts for: under way when a service was killed.
-    #[must_use]
     pub fn missing(&self) -> u64 {
         self.logged.saturating_sub(self.received + self.undelivered)
     }

@@ -66,13 +66,11 @@ impl SubmitterMetrics {
     }
 
     /// Where it listens.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.thread.address()
     }
 
     /// The labels of its metrics.
-    #[must_use]
     pub fn labels(&self) -> &Labels {
         &self.labels
     }

@@ -138,7 +138,6 @@ impl<'a> Page<'a> {
     }
 
     /// What has to be run for them, and under which policies.
-    #[must_use]
     pub fn needs(&self, only: &str) -> BTreeMap<Key, BTreeSet<String>> {
         let mut needs: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
         for table in self.tables(only) {
@@ -151,14 +150,12 @@ impl<'a> Page<'a> {
     }
 
     /// The figures that they show.
-    #[must_use]
     pub fn figures(&self, only: &str) -> BTreeSet<String> {
         let columns = self.tables(only).flat_map(|table| &table.columns);
         columns.map(|[figure, _]| path(figure).to_owned()).collect()
     }
 
     /// The page with these tables made again, all others as they are.
-    #[must_use]
     pub fn write(&self, only: &str, runs: &BTreeMap<Key, Runs>) -> String {
         let mut text = String::new();
         for (before, Part { table, spec, body }) in &self.parts {

@@ -41,7 +41,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const END_LOOKS: u32 = 50;
 
 /// What is missing for one to be started; empty if nothing is.
-#[must_use]
 pub fn missing() -> Vec<&'static str> {
     let mut missing = Vec::new();
     if !rustix::process::geteuid().is_root() {
@@ -104,20 +103,17 @@ impl PrivateSlurm {
     }
 
     /// Its `slurm.conf`.
-    #[must_use]
     pub fn conf(&self) -> PathBuf {
         self.path("slurm.conf")
     }
 
     /// What its controller has logged so far.
-    #[must_use]
     pub fn log(&self) -> String {
         let bytes = fs::read(self.path("slurmctld.log")).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// The process of its controller.
-    #[must_use]
     pub fn controller(&self) -> Option<u32> {
         let mut daemons = self.daemons.iter();
         let controller = daemons.find(|(name, _)| *name == "slurmctld");
@@ -125,7 +121,6 @@ impl PrivateSlurm {
     }
 
     /// One of its commands.
-    #[must_use]
     pub fn command(&self, name: &str) -> Command {
         let mut command = Command::new(format!("/usr/bin/{name}"));
         command.env("SLURM_CONF", self.conf()).stdin(Stdio::null());

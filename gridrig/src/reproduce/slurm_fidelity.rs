@@ -182,7 +182,6 @@ pub const LOOK: SimDuration = SimDuration::from_secs(1);
 
 /// When the model starts the same jobs, in their order, on so many processors:
 /// with a pass at each `interval`, or after every change where that is zero.
-#[must_use]
 pub fn model(
     jobs: &[Ran],
     (processors, discipline): (u32, DisciplineKind),

@@ -18,7 +18,6 @@ pub struct Cell {
 
 impl Cell {
     /// The name of its policy, or that it is pooled; `None` without a broker.
-    #[must_use]
     pub fn name(&self) -> Option<String> {
         match self.replication.pooled {
             true => Some(POOLED.to_owned()),
@@ -28,7 +27,6 @@ impl Cell {
 }
 
 /// The cells of a replication, in the order in which they run.
-#[must_use]
 pub fn cells(scenario: &Scenario, replication: &Replication) -> Vec<Cell> {
     let contenders = scenario.contenders().into_iter();
     let policies = contenders.map(|contender| Cell {

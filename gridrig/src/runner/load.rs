@@ -57,7 +57,6 @@ impl WorkloadInfo {
 
 impl Load {
     /// When a run of these jobs stops although some still wait or run.
-    #[must_use]
     pub fn stop_at(&self, measure: &Measure) -> Option<SimTime> {
         match measure.stop {
             Stop::Drained => None,
@@ -132,7 +131,6 @@ impl Load {
     }
 
     /// Lines of all traces that are no usable job, by reason.
-    #[must_use]
     pub fn skipped(&self) -> BTreeMap<String, u64> {
         let mut skipped = BTreeMap::new();
         for (reason, count) in self.workloads.iter().flat_map(|w| &w.skipped) {

@@ -163,7 +163,6 @@ pub(super) fn real_options(
 
 /// What the logs of the LRMSs say of jobs that somebody else's broker was to
 /// bring there, and what they do not.
-#[must_use]
 pub fn notes_of(grid: &Grid, found: &Correlation, unseen: &Unseen) -> Vec<String> {
     let mut notes = vec![format!(
         "external-broker: {} jobs were submitted, {} taken, {} found in the logs of LRMSs by \
@@ -215,7 +214,6 @@ fn real_lrms(scenario: &Scenario, grid: &Grid) -> anyhow::Result<BTreeMap<Cluste
 }
 
 /// How late a timer may be, in run time: not at all in virtual time.
-#[must_use]
 pub fn tolerance(clock: Clock) -> SimDuration {
     match clock {
         Clock::Virtual => SimDuration::ZERO,

@@ -45,7 +45,6 @@ pub struct ReplicationRuns {
 
 impl ReplicationRuns {
     /// The runs of this replication.
-    #[must_use]
     pub fn new(replication: &Replication, runs: Vec<PolicyRun>) -> Self {
         ReplicationRuns {
             index: replication.index,
@@ -130,20 +129,17 @@ impl PolicyRun {
     }
 
     /// The policy's name, or that there is no broker.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Whether it can be a bound of other policies.
-    #[must_use]
     pub fn is_bound(&self) -> bool {
         let policy = self.policy.as_ref();
         self.pooled || policy.is_some_and(|policy| policy.entry().is_bound)
     }
 
     /// The run in a line, for progress output.
-    #[must_use]
     pub fn one_line(&self) -> String {
         let jobs = &self.summary.jobs;
         let delay = self.summary.metrics.delay_s.mean;

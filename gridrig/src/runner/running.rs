@@ -67,7 +67,6 @@ pub struct Gap {
 
 impl Gap {
     /// The gap in words.
-    #[must_use]
     pub fn note(&self) -> String {
         let length = self.resumed_unix_s.saturating_sub(self.stopped_unix_s);
         let length = SimDuration::from_secs(length);

@@ -93,7 +93,6 @@ pub(super) fn directory(cell: &Cell, options: &RunOptions) -> Option<PathBuf> {
 }
 
 /// The folder of all runs of a scenario of this name and seed.
-#[must_use]
 pub fn folder(name: &str, seed: u64, study: u32) -> String {
     match study {
         0 | 1 => format!("{name}-{seed}"),

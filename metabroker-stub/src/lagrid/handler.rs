@@ -26,7 +26,6 @@ pub struct BrokerHandler {
 
 impl BrokerHandler {
     /// The handler of this broker.
-    #[must_use]
     pub fn new(app: App) -> Self {
         BrokerHandler {
             app,

@@ -126,7 +126,6 @@ impl Links {
     /// The sessions of the broker of domain `here`, in the life `life`, none
     /// of them open yet. `names` are those of all domains; `client` carries
     /// their messages.
-    #[must_use]
     pub fn new(
         (here, names): (&str, &GridNames),
         life: u64,
@@ -158,7 +157,6 @@ impl Links {
     }
 
     /// The same in the next life of this broker: none of them is open.
-    #[must_use]
     pub fn next_life(&self) -> Self {
         let Some(first) = self.iter().next() else {
             return Links::default();
@@ -176,19 +174,16 @@ impl Links {
     }
 
     /// Whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.links.is_empty()
     }
 
     /// The session with this peer.
-    #[must_use]
     pub fn get(&self, domain: DomainId) -> Option<&Arc<Link>> {
         self.0.links.get(&domain)
     }
 
     /// The session with the peer of this name.
-    #[must_use]
     pub fn named(&self, name: &str) -> Option<&Arc<Link>> {
         self.iter().find(|link| link.setup.name == name)
     }
@@ -251,25 +246,21 @@ pub(super) fn not_authenticated(wanted: Auth) -> Problem {
 
 impl Link {
     /// The peer's domain.
-    #[must_use]
     pub fn domain(&self) -> DomainId {
         self.domain
     }
 
     /// How far a load must move before the peer is told of it.
-    #[must_use]
     pub fn threshold(&self) -> Option<Threshold> {
         self.setup.push
     }
 
     /// Name of the peer's domain.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.setup.name
     }
 
     /// The session as it is told to whoever asks for the peers.
-    #[must_use]
     pub fn info(&self) -> SessionInfo {
         let state = self.state();
         let session = state.end.session();
@@ -289,7 +280,6 @@ impl Link {
 
     /// What the peer has last told of its resources as records, if that is
     /// how they are told.
-    #[must_use]
     pub fn records(&self) -> Option<Arc<InventoryDocument>> {
         self.state().records.clone()
     }

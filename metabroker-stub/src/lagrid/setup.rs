@@ -39,7 +39,6 @@ pub struct LinkSetup {
 impl LinkSetup {
     /// A session without authentication, with the default intervals, for peers
     /// on one machine.
-    #[must_use]
     pub fn new(name: &str, url: &str, codec: Codec, roles: Roles) -> Self {
         LinkSetup {
             name: name.to_owned(),
@@ -91,7 +90,6 @@ fn stance(roles: Roles) -> Stance {
 }
 
 /// What a broker is to a peer by the links of its grid.
-#[must_use]
 pub fn roles_towards(setup: &BrokerSetup, peer: DomainId) -> Roles {
     let mut providers = setup.config.peers.iter();
     let mut neighbours = setup.config.neighbours.iter();

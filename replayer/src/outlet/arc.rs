@@ -17,7 +17,6 @@ pub struct ArcRest {
 impl ArcRest {
     /// The computing element at this URL, such as
     /// `http://127.0.0.1:8101/arex`.
-    #[must_use]
     pub fn new(client: Client, url: &str) -> Self {
         let url = url.trim_end_matches('/').to_owned();
         ArcRest { client, url }

@@ -19,7 +19,6 @@ pub struct Bes {
 impl Bes {
     /// The service at this endpoint, such as
     /// `http://127.0.0.1:8101/services/bes`.
-    #[must_use]
     pub fn new(client: Client, url: &str) -> Self {
         Bes {
             client,

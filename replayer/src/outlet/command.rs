@@ -215,7 +215,6 @@ impl CommandLog {
     }
 
     /// One that keeps nothing.
-    #[must_use]
     pub fn none(clock: RunClock) -> Self {
         CommandLog { file: None, clock }
     }

@@ -70,7 +70,6 @@ impl Drop for Heart {
 impl LaGrid {
     /// The broker at this base URL, which knows this program as the initiator
     /// `name`; `life` is greater than those of earlier programs of the name.
-    #[must_use]
     pub fn new(client: PeerClient, codec: Codec, (url, name): (&str, &str), life: u64) -> Self {
         LaGrid {
             client: client.speaking(codec),

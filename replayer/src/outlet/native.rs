@@ -19,7 +19,6 @@ pub struct Native {
 
 impl Native {
     /// The service at this base URL.
-    #[must_use]
     pub fn new(client: Client, url: &str) -> Self {
         let url = url.trim_end_matches('/').to_owned();
         Native { client, url }

@@ -90,7 +90,6 @@ impl Unseen {
     }
 
     /// That no submission has worked, if there were any.
-    #[must_use]
     pub fn none_worked(&self) -> Option<String> {
         let (job, why) = self.refused.first_key_value()?;
         let all = self.submitted;

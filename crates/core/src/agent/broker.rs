@@ -67,7 +67,6 @@ const UNNAMED_STEP: u32 = 1 << 10;
 
 impl BrokerAgent {
     /// A broker with an empty queue.
-    #[must_use]
     pub fn new(setup: BrokerSetup) -> Self {
         let domain = setup.config.domain;
         let stream = rng::stream(setup.seed, &format!("broker.{}", setup.name));
@@ -108,7 +107,6 @@ impl BrokerAgent {
     }
 
     /// The broker, to look at.
-    #[must_use]
     pub fn broker(&self) -> &Broker {
         &self.broker
     }
@@ -154,7 +152,6 @@ impl BrokerAgent {
 
     /// Whoever has jobs of this broker, or may have, and must therefore be watched. Peers
     /// with sessions are not among them: their heartbeats say more.
-    #[must_use]
     pub fn relied_on(&self) -> BTreeSet<Target> {
         let there = self.notes.under_way.values().filter(|sent| sent.is_there());
         let targets = there.map(|sent| sent.target);

@@ -96,7 +96,6 @@ struct Open {
 
 impl ClientAgent {
     /// A client of these jobs, which are sorted by time with rising job ids.
-    #[must_use]
     pub fn new(setup: ClientSetup, submissions: Arc<[Submission]>) -> Self {
         let is_elsewhere = |one: &Submission| !setup.services.contains(&one.entry);
         let services = setup.services.iter();
@@ -119,7 +118,6 @@ impl ClientAgent {
     }
 
     /// Whether every job has been handed over, and has ended or been given up.
-    #[must_use]
     pub fn is_done(&self) -> bool {
         self.submitter.remaining() == 0 && self.open.is_empty()
     }
@@ -130,20 +128,17 @@ impl ClientAgent {
     }
 
     /// Known ends.
-    #[must_use]
     pub fn ends(&self) -> &BTreeMap<JobId, JobEnd> {
         &self.ends
     }
 
     /// Jobs that were given up, in order.
-    #[must_use]
     pub fn given_up(&self) -> &[(JobId, GivenUp)] {
         &self.given_up
     }
 
     /// How often a job was submitted again, beyond the [`Tries`](super::Tries) of
     /// one message.
-    #[must_use]
     pub fn submitted_again(&self) -> u64 {
         self.submitted_again
     }

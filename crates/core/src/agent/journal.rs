@@ -36,7 +36,6 @@ impl Memory {
     pub const ALL: [Memory; 2] = [Memory::Journal, Memory::None];
 
     /// The name used in commands.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

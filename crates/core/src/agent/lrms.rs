@@ -34,7 +34,6 @@ pub struct Home {
 
 impl Home {
     /// The broker of this domain, to its LRMSs.
-    #[must_use]
     pub fn of(grid: &Grid, domain: DomainId) -> Self {
         let broker = &grid.domains[domain.index()].broker;
         Home {
@@ -144,7 +143,6 @@ const UNNAMED_FROM: u32 = 3 << 30;
 
 impl LrmsAgent {
     /// An empty LRMS.
-    #[must_use]
     pub fn new(setup: LrmsSetup) -> Self {
         let next = if setup.home.is_some() || setup.names_apart {
             UNNAMED_FROM
@@ -170,13 +168,11 @@ impl LrmsAgent {
     }
 
     /// The cluster, to look at.
-    #[must_use]
     pub fn cluster(&self) -> &Cluster {
         self.lrms.cluster()
     }
 
     /// What the LRMS would report at this instant.
-    #[must_use]
     pub fn sample_at(&self, now: SimTime) -> LoadSample {
         self.cluster().sample(self.notes.now.max(now))
     }

@@ -37,7 +37,6 @@ pub enum Ask {
 impl PeerLink {
     /// Without a session yet. Of the two ends exactly one is `first`; a peer that
     /// is away for longer than `give_up` is given up.
-    #[must_use]
     pub fn new(first: bool, give_up: SimDuration) -> Self {
         PeerLink {
             session: Session::new(first),
@@ -50,37 +49,31 @@ impl PeerLink {
     }
 
     /// The session, as it stands.
-    #[must_use]
     pub fn session(&self) -> &Session {
         &self.session
     }
 
     /// The life of the peer with which a session was last agreed on.
-    #[must_use]
     pub fn peer_life(&self) -> Option<u64> {
         self.peer_life
     }
 
     /// Whether the peer has been given up.
-    #[must_use]
     pub fn given_up(&self) -> bool {
         self.given_up
     }
 
     /// Whether messages may be sent to the peer.
-    #[must_use]
     pub fn may_talk(&self) -> bool {
         self.session.may_talk()
     }
 
     /// Whether a message from that life of the peer belongs to the session.
-    #[must_use]
     pub fn admits(&self, life: u64) -> bool {
         self.session.terms().is_some() && self.peer_life == Some(life)
     }
 
     /// When to see to it again.
-    #[must_use]
     pub fn wake(&self) -> WallTime {
         self.wake
     }

@@ -43,7 +43,6 @@ impl Tries {
     };
 
     /// How many have been made that came to nothing.
-    #[must_use]
     pub fn made(&self) -> u32 {
         self.failed as u32 + self.busy
     }

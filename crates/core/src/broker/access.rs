@@ -49,20 +49,17 @@ impl Broker {
     }
 
     /// Whether it takes no new jobs at this instant.
-    #[must_use]
     pub fn is_drained(&self, now: SimTime) -> bool {
         self.drain_end(now).is_some_and(|end| now < end)
     }
 
     /// Whether jobs may be sent there at this instant.
-    #[must_use]
     pub fn is_open(&self, target: Target, now: SimTime) -> bool {
         let mut known = self.known.iter();
         known.any(|known| known.target == target && known.is_open(now))
     }
 
     /// Whether jobs may be sent there; `None` for what is no candidate.
-    #[must_use]
     pub fn access(&self, target: Target) -> Option<Access> {
         let known = self.known.iter().find(|known| known.target == target);
         known.map(|known| known.access)

@@ -76,7 +76,6 @@ pub struct BrokerConfig {
 
 impl BrokerConfig {
     /// The broker at the other end of a link with this domain.
-    #[must_use]
     pub fn neighbour(&self, domain: DomainId) -> Option<&Neighbour> {
         let by_domain = |known: &Neighbour| known.domain;
         let position = self.neighbours.binary_search_by_key(&domain, by_domain);
@@ -84,7 +83,6 @@ impl BrokerConfig {
     }
 
     /// One-way latency to a place that messages are sent to.
-    #[must_use]
     pub fn latency(&self, to: Target) -> SimDuration {
         match to {
             Target::Cluster(_) => self.settings.lrms_latency,

@@ -105,7 +105,6 @@ impl Broker {
     }
 
     /// Whether a job that is held here is to be removed.
-    #[must_use]
     pub fn is_unwanted(&self, job: JobId) -> bool {
         self.jobs.get(&job).is_some_and(|held| held.unwanted)
     }

@@ -171,7 +171,6 @@ impl Free {
     }
 
     /// Whether any processor is free at this instant.
-    #[must_use]
     pub fn any_at(&self, now: SimTime) -> bool {
         let mut lines = self.resources.iter().map(|resource| &resource.total);
         lines.any(|line| line.steps[line.step_at(now)].free > 0)
@@ -180,7 +179,6 @@ impl Free {
     /// What a job would get from `start` on for all of its length: resources in
     /// order, from each, or from each of its nodes, as much as is free all the
     /// while. `None` if that is not enough.
-    #[must_use]
     pub fn fit(&mut self, layout: &Layout, demand: &Demand, start: SimTime) -> Option<Shares> {
         let span = (start, start + demand.length);
         if layout.is_joint(demand.class) {
@@ -328,7 +326,6 @@ impl Free {
     /// The earliest instant from `from` on at which the job fits, and what it
     /// gets then. It always fits in the end: the last steps are the empty
     /// cluster, less what is promised for ever.
-    #[must_use]
     pub fn earliest(
         &mut self,
         layout: &Layout,

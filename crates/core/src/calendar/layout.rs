@@ -83,7 +83,6 @@ impl Layout {
     }
 
     /// Whether nodes count, not resources alone.
-    #[must_use]
     pub fn is_by_node(&self) -> bool {
         self.by_node
     }
@@ -171,7 +170,6 @@ impl Layout {
     }
 
     /// How long it takes on these processors.
-    #[must_use]
     pub fn length_on(&self, at_full_speed: SimDuration, shares: &[Share]) -> SimDuration {
         let speeds = shares
             .iter()

@@ -30,7 +30,6 @@ impl OnNodeFailure {
     pub const ALL: &'static [OnNodeFailure] = <OnNodeFailure as VariantArray>::VARIANTS;
 
     /// The name used in scenarios.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -69,7 +68,6 @@ pub(super) struct Down {
 
 impl Cluster {
     /// When nodes next fail or are repaired as planned.
-    #[must_use]
     #[inline]
     pub fn next_node_change(&self) -> Option<SimTime> {
         self.next_change

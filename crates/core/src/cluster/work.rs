@@ -45,7 +45,6 @@ impl Work {
 
 /// How long a job of this length at speed 1.0 takes on these nodes: over mixed
 /// speeds it runs at the slowest.
-#[must_use]
 pub fn run_time_on(
     resources: &Resources,
     placement: &[PlacementRun],

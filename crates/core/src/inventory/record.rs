@@ -20,7 +20,6 @@ pub struct Record {
 
 impl Record {
     /// One resource of this type without any attributes.
-    #[must_use]
     pub fn new(id: &str, kind: &str) -> Self {
         Record {
             id: Arc::from(id),
@@ -47,7 +46,6 @@ impl Record {
     }
 
     /// One of its attributes.
-    #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.get(name)
     }
@@ -66,7 +64,6 @@ pub struct Relation {
 
 impl Relation {
     /// A relation between the records at these positions.
-    #[must_use]
     pub fn new(from: usize, name: &str, to: usize) -> Self {
         Relation {
             from,
@@ -167,25 +164,21 @@ impl Inventory {
 
     /// Its form: of an aggregated one the loosest in which any of its
     /// relations is kept.
-    #[must_use]
     pub fn form(&self) -> Form {
         self.form
     }
 
     /// Its records.
-    #[must_use]
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
     /// Its relations, sorted by parent, name and child.
-    #[must_use]
     pub fn relations(&self) -> &[Relation] {
         &self.relations
     }
 
     /// The relations of which this record is the parent.
-    #[must_use]
     pub fn relations_of(&self, record: usize) -> &[Relation] {
         let start = self.relations.partition_point(|one| one.from < record);
         let end = self.relations.partition_point(|one| one.from <= record);

@@ -47,7 +47,6 @@ pub enum Shape {
 
 impl Shape {
     /// The name used in schema documents.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Shape::Range => "range",
@@ -74,7 +73,6 @@ impl Statistic {
     pub const ALL: [Statistic; 3] = [Statistic::Total, Statistic::Mean, Statistic::Median];
 
     /// The name used in documents.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -164,7 +162,6 @@ impl Schema {
     ///
     /// # Panics
     /// Never: its rules agree with each other.
-    #[must_use]
     pub fn la_grid() -> Self {
         let rule = |name: &str, aggregate_on: &[&str], keep: &[&str]| TypeRule {
             name: Arc::from(name),
@@ -206,7 +203,6 @@ impl Schema {
 
     /// The same rules with every relation kept like this; as they are for the
     /// flat form, which no rule makes.
-    #[must_use]
     pub fn keeping(&self, form: Form) -> Self {
         let mut schema = self.clone();
         if form != Form::Flat {
@@ -218,19 +214,16 @@ impl Schema {
     }
 
     /// The rules for types.
-    #[must_use]
     pub fn types(&self) -> &[TypeRule] {
         &self.types
     }
 
     /// The rules for relations.
-    #[must_use]
     pub fn relations(&self) -> &[RelationRule] {
         &self.relations
     }
 
     /// The form of what it aggregates: the loosest of its relations' models.
-    #[must_use]
     pub fn form(&self) -> Form {
         let models = self.relations.iter().map(|rule| rule.model);
         models.max().unwrap_or(Form::NToN)
@@ -257,7 +250,6 @@ impl Schema {
 
 impl AttributeRule {
     /// An attribute that is kept as a range with all statistics.
-    #[must_use]
     pub fn whole(name: &str) -> Self {
         AttributeRule {
             name: Arc::from(name),

@@ -18,7 +18,6 @@ impl Value {
     /// The value that is written like this. Only the shortest way to write a
     /// number is one, so that the version `5.10` stays a text and every value
     /// is read as it was written.
-    #[must_use]
     pub fn read(text: &str) -> Self {
         match Decimal::parse_long(text) {
             Some(number) if number.to_string() == text => Value::Number(number),
@@ -27,19 +26,16 @@ impl Value {
     }
 
     /// A text; one that reads as a number is that number.
-    #[must_use]
     pub fn text(text: &str) -> Self {
         Self::read(text)
     }
 
     /// A number.
-    #[must_use]
     pub fn number(number: impl Into<Decimal>) -> Self {
         Value::Number(number.into())
     }
 
     /// The number, if it is one.
-    #[must_use]
     pub const fn as_number(&self) -> Option<Decimal> {
         match self {
             Value::Number(number) => Some(*number),
@@ -72,7 +68,6 @@ pub enum Values {
 impl Values {
     /// The values that occur, as a list or, if that is wanted and all are
     /// numbers, as a range. `None` if there are none.
-    #[must_use]
     pub fn of(values: BTreeSet<Value>, as_range: bool) -> Option<Self> {
         let numbers: Option<Vec<Decimal>> = values.iter().map(Value::as_number).collect();
         if let (true, [min, .., max]) = (as_range, numbers.as_deref().unwrap_or_default()) {
@@ -87,13 +82,11 @@ impl Values {
     }
 
     /// The smallest number; `None` if a text is among the values.
-    #[must_use]
     pub fn min(&self) -> Option<Decimal> {
         self.ends().map(|(min, _)| min)
     }
 
     /// The greatest number; `None` if a text is among the values.
-    #[must_use]
     pub fn max(&self) -> Option<Decimal> {
         self.ends().map(|(_, max)| max)
     }
@@ -147,7 +140,6 @@ pub struct Attribute {
 
 impl Attribute {
     /// The value that all `count` resources of a record have.
-    #[must_use]
     pub fn single(value: Value, count: u64) -> Self {
         Attribute {
             values: Values::Single(value),
@@ -166,33 +158,28 @@ impl Attribute {
     }
 
     /// The sum of the numbers, if it is known.
-    #[must_use]
     pub fn total(&self) -> Option<Decimal> {
         let single = || Some(self.number()?.times(self.count));
         self.told_total.or_else(single)
     }
 
     /// The mean of the numbers, rounded down to nine places, if it is known.
-    #[must_use]
     pub fn mean(&self) -> Option<Decimal> {
         let by_total = || self.told_total?.over(self.count);
         self.told_mean.or_else(by_total).or_else(|| self.number())
     }
 
     /// The median of the numbers, if it is known.
-    #[must_use]
     pub fn median(&self) -> Option<Decimal> {
         self.told_median.or_else(|| self.number())
     }
 
     /// The smallest number.
-    #[must_use]
     pub fn min(&self) -> Option<Decimal> {
         self.values.min()
     }
 
     /// The greatest number.
-    #[must_use]
     pub fn max(&self) -> Option<Decimal> {
         self.values.max()
     }

@@ -99,7 +99,6 @@ impl Nodes {
 
 impl Resources {
     /// Whether a job of these components could run here if the cluster were empty.
-    #[must_use]
     pub fn could_run(&self, job: &Components) -> bool {
         if let Some(only) = job.only() {
             return only.processors <= self.capacity(&only.requirements);

@@ -43,7 +43,6 @@ impl Kinds {
     }
 
     /// What a job wants, in numbers.
-    #[must_use]
     pub fn wanted(&self, requirements: &Requirements) -> Wanted {
         let kind = |name: Option<&str>| name.map_or(ANY, |name| self.find(name));
         Wanted {
@@ -138,7 +137,6 @@ pub struct Offer {
 
 impl Machine {
     /// A cluster of which no load is known.
-    #[must_use]
     pub fn idle(cluster: ClusterId, resources: &Resources, kinds: &mut Kinds) -> Self {
         let groups = resources.groups().iter();
         Machine {
@@ -152,7 +150,6 @@ impl Machine {
     }
 
     /// What it has for a job that wants this.
-    #[must_use]
     pub fn offer(&self, wanted: &Wanted) -> Offer {
         let (mut capacity, mut weighted, mut speed) = (0u64, 0u128, 0);
         for nodes in &self.nodes {
@@ -177,7 +174,6 @@ impl Machine {
 
     /// Free processors that would do for the job: the load is not told by
     /// kind of node, so all free ones may be of the wanted kind.
-    #[must_use]
     pub fn free(&self, offer: Offer) -> u64 {
         self.processors
             .saturating_sub(self.busy)
@@ -185,7 +181,6 @@ impl Machine {
     }
 
     /// Free processors that no queued job is waiting for.
-    #[must_use]
     pub fn unclaimed(&self, offer: Offer) -> u64 {
         self.free(offer).saturating_sub(self.queued)
     }
@@ -193,7 +188,6 @@ impl Machine {
     /// Those of them on nodes that have the memory free, as far as is told of it:
     /// the sum, and the most on one node. A node that does not say how much it has
     /// will always do.
-    #[must_use]
     pub fn startable(&self, wanted: &Wanted) -> u64 {
         let [all, most] = self.memory_kib;
         let unclaimed = self.unclaimed(self.offer(wanted));
@@ -221,7 +215,6 @@ pub struct Site {
 
 impl Site {
     /// A domain of which no load is known.
-    #[must_use]
     pub fn new(domain: DomainId, machines: Vec<Machine>) -> Self {
         Site {
             domain,

@@ -34,7 +34,6 @@ impl InformationNeed {
     }
 
     /// Whether it grows stale between exchanges.
-    #[must_use]
     pub fn is_received(self) -> bool {
         !matches!(self, InformationNeed::Nothing | InformationNeed::Truth)
     }
@@ -80,13 +79,11 @@ impl PolicyEntry {
 
     /// Whether a job goes from broker to broker until one has room for it, at
     /// most `ttl` times: that is what this parameter is for.
-    #[must_use]
     pub fn wanders(&self) -> bool {
         self.has(&BrokerSettings::TTL)
     }
 
     /// Whether a job may wait at the broker until whoever it is for has room.
-    #[must_use]
     pub fn can_commit_late(&self) -> bool {
         self.has(&BrokerSettings::COMMIT)
     }
@@ -213,13 +210,11 @@ impl PolicySpec {
     }
 
     /// The policy with this name, nothing being given.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|policy| policy.entry().name == name)
     }
 
     /// What the table has of it.
-    #[must_use]
     pub fn entry(&self) -> &'static PolicyEntry {
         &POLICIES[self.position]
     }
@@ -393,7 +388,6 @@ impl BrokerSettings {
 
     /// How jobs and processors are brought together under the policy in force. A bound
     /// is one of routing.
-    #[must_use]
     pub fn matchmaking(&self) -> MatchmakingKind {
         match self.policy.entry().is_bound {
             true => MatchmakingKind::Route,
@@ -402,7 +396,6 @@ impl BrokerSettings {
     }
 
     /// The same under this policy.
-    #[must_use]
     pub fn matchmaking_under(&self, policy: &PolicySpec) -> MatchmakingKind {
         let policy = policy.clone();
         let under = BrokerSettings {
@@ -413,7 +406,6 @@ impl BrokerSettings {
     }
 
     /// Forwards a job may make under the policy in force.
-    #[must_use]
     pub fn hops(&self) -> u32 {
         match self.policy.entry().wanders() {
             true => Self::TTL.of(self).parse().expect("a whole number"),
@@ -423,7 +415,6 @@ impl BrokerSettings {
 
     /// How long a job rests that has come back where it entered, before it is
     /// decided again; `None` where it stays there.
-    #[must_use]
     pub fn reschedule_interval(&self) -> Option<SimDuration> {
         let again = Self::TTL_END.of(self) == "reschedule";
         let interval = Self::RESCHEDULE_INTERVAL.of(self);
@@ -432,7 +423,6 @@ impl BrokerSettings {
     }
 
     /// Whether jobs wait here until there is room for them, under this policy.
-    #[must_use]
     pub fn commits_late(&self, policy: &PolicySpec) -> bool {
         let given = policy.given.get(Self::COMMIT.name);
         let commit = given.map_or(self.commit.name(), String::as_str);

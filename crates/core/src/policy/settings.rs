@@ -39,7 +39,6 @@ impl Commit {
     pub const ALL: [Commit; 2] = [Commit::Early, Commit::Late];
 
     /// The name used in scenarios and results.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -92,25 +91,21 @@ impl MatchmakingKind {
     ];
 
     /// The name used in scenarios and results.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// Whether brokers say more to each other for it than services can carry.
-    #[must_use]
     pub fn is_virtual(self) -> bool {
         self == MatchmakingKind::Pull || self.is_lending()
     }
 
     /// Whether processors are delegated.
-    #[must_use]
     pub fn is_lending(self) -> bool {
         matches!(self, MatchmakingKind::Flock | MatchmakingKind::Delegate)
     }
 
     /// Whether all jobs wait at one domain.
-    #[must_use]
     pub fn is_central(self) -> bool {
         matches!(self, MatchmakingKind::Push | MatchmakingKind::Pull)
     }

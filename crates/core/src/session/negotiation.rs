@@ -23,13 +23,11 @@ impl Auth {
     pub const ALL: [Auth; 3] = [Auth::MutualTls, Auth::Bearer, Auth::None];
 
     /// The name used in files and interfaces.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// The method of this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Auth::ALL.into_iter().find(|auth| auth.name() == name)
     }
@@ -57,7 +55,6 @@ impl Roles {
     pub const BOTH: Roles = Roles::new(true, true);
 
     /// These roles.
-    #[must_use]
     pub const fn new(provider: bool, consumer: bool) -> Self {
         Roles { provider, consumer }
     }
@@ -78,7 +75,6 @@ impl Roles {
     }
 
     /// The name used in files and interfaces.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match (self.provider, self.consumer) {
             (false, false) => "none",
@@ -89,7 +85,6 @@ impl Roles {
     }
 
     /// The roles of this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let all = [Roles::NONE, Roles::PROVIDER, Roles::CONSUMER, Roles::BOTH];
         all.into_iter().find(|roles| roles.name() == name)
@@ -155,7 +150,6 @@ pub struct Terms {
 
 impl Terms {
     /// The same agreement from the other side.
-    #[must_use]
     pub fn mirrored(&self) -> Self {
         Terms {
             roles: self.roles.mirrored(),
@@ -164,7 +158,6 @@ impl Terms {
     }
 
     /// The offer that says just this.
-    #[must_use]
     pub fn offer(&self) -> Offer {
         Offer {
             auth: vec![self.auth],
@@ -208,7 +201,6 @@ pub enum Refusal {
 
 impl Refusal {
     /// The code used in interfaces.
-    #[must_use]
     pub fn code(self) -> &'static str {
         self.into()
     }
@@ -227,7 +219,6 @@ pub enum Verdict {
 
 impl Stance {
     /// The offer of the first round.
-    #[must_use]
     pub fn opening(&self) -> Offer {
         Offer {
             auth: self.auth.clone(),
@@ -244,7 +235,6 @@ impl Stance {
     ///
     /// A choice from the lists is part of an agreement; another role or
     /// heartbeat than the offered one is a counter-offer.
-    #[must_use]
     pub fn answer(&self, offer: &Offer, round: u32, most: u32) -> Verdict {
         let terms = match self.choose(offer) {
             Ok(terms) => terms,
@@ -273,7 +263,6 @@ impl Stance {
     }
 
     /// Whether these terms are within what it is willing to agree to.
-    #[must_use]
     pub fn allows(&self, terms: &Terms) -> bool {
         self.choose(&terms.mirrored().offer()).as_ref() == Ok(terms)
     }

@@ -23,7 +23,6 @@ pub enum Phase {
 
 impl Phase {
     /// The name used in interfaces.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -87,7 +86,6 @@ pub struct Session {
 impl Session {
     /// No session yet. Exactly one of the two sides is `first`, whichever: it
     /// settles who sends a heartbeat where either might.
-    #[must_use]
     pub fn new(first: bool) -> Self {
         Session {
             phase: Phase::Closed,
@@ -104,31 +102,26 @@ impl Session {
     }
 
     /// Where it stands.
-    #[must_use]
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
     /// What is agreed on, from this side, while that holds.
-    #[must_use]
     pub fn terms(&self) -> Option<&Terms> {
         self.terms.as_ref()
     }
 
     /// The name of the connection, which each message carries.
-    #[must_use]
     pub fn connection(&self) -> Option<&Arc<str>> {
         self.connection.as_ref()
     }
 
     /// Whether messages may be sent on it.
-    #[must_use]
     pub fn may_talk(&self) -> bool {
         matches!(self.phase, Phase::Open | Phase::Suspect)
     }
 
     /// Since when the peer has been lost, or the session ended or forgotten.
-    #[must_use]
     pub fn away_since(&self) -> Option<WallTime> {
         self.away_since
     }
@@ -175,7 +168,6 @@ impl Session {
     }
 
     /// When the peer last answered.
-    #[must_use]
     pub fn last_answer(&self) -> WallTime {
         self.answered
     }
@@ -189,7 +181,6 @@ impl Session {
     /// quarter of an interval more. After two intervals and a quarter without
     /// an answer the peer is asked in any case: that it reaches us does not
     /// mean that we reach it.
-    #[must_use]
     pub fn poll_timeout(&self) -> Option<WallTime> {
         let heartbeat = self.terms.as_ref()?.heartbeat;
         match self.phase {

@@ -14,7 +14,6 @@ pub struct Threshold {
 
 impl Threshold {
     /// This many millionths of the processors: 100,000 are a tenth.
-    #[must_use]
     pub fn of_millionths(millionths: u32) -> Self {
         Threshold { millionths }
     }
@@ -62,7 +61,6 @@ pub struct Publisher {
 
 impl Publisher {
     /// Towards a consumer that knows nothing yet.
-    #[must_use]
     pub fn new() -> Self {
         Publisher {
             wants_full: true,
@@ -169,7 +167,6 @@ impl Subscriber {
     }
 
     /// The last number that counted.
-    #[must_use]
     pub fn last(&self) -> u64 {
         self.last
     }

@@ -126,21 +126,18 @@ impl<M: Journaled> Actor<M> {
     }
 
     /// Follows the number of published ends.
-    #[must_use]
     pub fn published(&self) -> watch::Receiver<u64> {
         self.published.clone()
     }
 
     /// Messages that never arrived; of an agent that has stopped, those until
     /// then.
-    #[must_use]
     pub fn undelivered(&self) -> Tally {
         *self.undelivered.borrow()
     }
 
     /// Follows the number of messages under way. It changes whenever the machine
     /// sends something.
-    #[must_use]
     pub fn under_way(&self) -> watch::Receiver<usize> {
         self.under_way.clone()
     }

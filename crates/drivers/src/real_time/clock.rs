@@ -44,7 +44,6 @@ struct Signal {
 impl RunClock {
     /// A clock whose time 0 lies `lead` after this instant. `speed` is above
     /// 0; a speed of 0 is taken as 1.
-    #[must_use]
     pub fn starting_in(lead: Duration, speed: Decimal) -> Self {
         Self::new(Start::Known(Epoch::after(lead)), speed)
     }
@@ -55,13 +54,11 @@ impl RunClock {
     ///
     /// Its signal is never freed, since copies may outlive the run: some
     /// hundred bytes for each run of a process.
-    #[must_use]
     pub fn waiting(speed: Decimal) -> Self {
         Self::waiting_at(SimTime::ZERO, speed)
     }
 
     /// The same that stands at this time, for a run that was broken off and goes on.
-    #[must_use]
     pub fn waiting_at(from: SimTime, speed: Decimal) -> Self {
         let clock = Self::new(Start::Waits(Box::leak(Box::default())), speed);
         RunClock { from, ..clock }
@@ -69,7 +66,6 @@ impl RunClock {
 
     /// A clock whose time 0 is this instant of the system clock, in
     /// nanoseconds since 1970; it may lie in the past or in the future.
-    #[must_use]
     pub fn with_epoch(unix_ns: u64, speed: Decimal) -> Self {
         let (now, unix) = (monotonic_now(), unix_now_ns());
         let at = match unix_ns.checked_sub(unix) {
@@ -85,7 +81,6 @@ impl RunClock {
     /// A clock that stands at `from` until this instant of the system clock, in
     /// nanoseconds since 1970, and goes on from there: that of another process
     /// ([`start`](Self::start)).
-    #[must_use]
     pub fn started((unix_ns, from): (u64, SimTime), speed: Decimal) -> Self {
         let clock = Self::with_epoch(unix_ns, speed);
         RunClock { from, ..clock }
@@ -94,7 +89,6 @@ impl RunClock {
     /// An instant of the system clock, in nanoseconds since 1970, and what this clock
     /// shows then: when it begins to go, or the present. In a machine that was suspended
     /// the two have moved apart since it began.
-    #[must_use]
     pub fn start(&self) -> (u64, SimTime) {
         match self.epoch() {
             Some(epoch) if epoch.at > monotonic_now() => (epoch.unix_ns, self.from),
@@ -143,7 +137,6 @@ impl RunClock {
     }
 
     /// The time of the run; before it begins to go, where it stands.
-    #[must_use]
     pub fn now(&self) -> SimTime {
         let Some(epoch) = self.epoch() else {
             return self.from;
@@ -153,7 +146,6 @@ impl RunClock {
 
     /// The first wall instant at which [`RunClock::now`] is not before `at`,
     /// as far as is known: a clock that waits might begin now.
-    #[must_use]
     pub fn deadline(&self, at: SimTime) -> tokio::time::Instant {
         let wall = u128::from(at.since(self.from).as_nanos()) * u128::from(self.scale);
         let wall = wall.div_ceil(u128::from(self.mantissa));
@@ -164,13 +156,11 @@ impl RunClock {
     }
 
     /// How long this length of run time takes on the wall.
-    #[must_use]
     pub fn wall(&self, length: SimDuration) -> Duration {
         Duration::from_nanos(self.speed.divide(length.as_nanos()))
     }
 
     /// How much run time passes in this length of wall time.
-    #[must_use]
     pub fn run(&self, wall: Duration) -> SimDuration {
         let run = u128::from(nanos(wall)) * u128::from(self.mantissa) / u128::from(self.scale);
         SimDuration::from_nanos(u64::try_from(run).unwrap_or(u64::MAX))
@@ -178,14 +168,12 @@ impl RunClock {
 
     /// Time 0 on the system clock, in nanoseconds since 1970; the present, as
     /// long as nobody knows.
-    #[must_use]
     pub fn epoch_unix_ns(&self) -> u64 {
         let start = self.epoch().map_or_else(unix_now_ns, |epoch| epoch.unix_ns);
         start.saturating_sub(nanos(self.wall(self.from.since(SimTime::ZERO))))
     }
 
     /// An instant of the run on the system clock, in nanoseconds since 1970.
-    #[must_use]
     pub fn unix_ns(&self, at: SimTime) -> u64 {
         let since = self.wall(at.since(SimTime::ZERO));
         self.epoch_unix_ns().saturating_add(nanos(since))
@@ -198,14 +186,12 @@ impl RunClock {
     /// millisecond, a timer is late by one, and a machine with other work adds
     /// some. Without grace, a job meant for just before a cycle would wait for
     /// the next one, which virtual time does not know.
-    #[must_use]
     pub fn grace(&self, interval: SimDuration) -> SimDuration {
         let part = SimDuration::from_nanos(interval.as_nanos() / GRACE_SHARE);
         self.run(GRACE).min(part)
     }
 
     /// How many seconds of the run pass in one on the wall.
-    #[must_use]
     pub fn speed(&self) -> Decimal {
         self.speed
     }
@@ -249,7 +235,6 @@ fn fraction(speed: Decimal) -> (u64, u64) {
 }
 
 /// A length of wall time as agents count it.
-#[must_use]
 pub fn wall_length(length: Duration) -> SimDuration {
     SimDuration::from_nanos(nanos(length))
 }

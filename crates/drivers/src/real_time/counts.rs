@@ -63,13 +63,11 @@ impl Counts {
 
     /// Jobs handed over by class of lag: one count per bound of
     /// [`LAG_BOUNDS`], and one for what is later than the last.
-    #[must_use]
     pub fn lags(&self) -> &[u64] {
         &self.lags
     }
 
     /// All lags added up, in the time of the run.
-    #[must_use]
     pub fn total_lag(&self) -> SimDuration {
         self.total_lag
     }

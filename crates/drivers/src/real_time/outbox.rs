@@ -102,13 +102,11 @@ impl<T: Transport> Outbox<T> {
     }
 
     /// Messages whose delivery has not ended; to be watched until it is 0.
-    #[must_use]
     pub fn under_way(&self) -> watch::Receiver<usize> {
         self.under_way.subscribe()
     }
 
     /// The transport, for reading loads.
-    #[must_use]
     pub fn transport(&self) -> &Arc<T> {
         &self.transport
     }

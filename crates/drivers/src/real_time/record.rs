@@ -22,7 +22,6 @@ pub struct Recorded {
 
 impl Recorded {
     /// Keeps an event.
-    #[must_use]
     pub fn new(at: SimTime, event: Event<'_>) -> Self {
         Recorded {
             at,
@@ -50,7 +49,6 @@ impl Recorded {
     }
 
     /// The event as it was told.
-    #[must_use]
     pub fn event(&self) -> Event<'_> {
         self.event.on(&self.placement)
     }
@@ -102,7 +100,6 @@ pub struct EventSlice {
 impl Recorder {
     /// One that keeps the newest `most` events and forgets older ones, for a
     /// service that nobody ends.
-    #[must_use]
     pub fn keeping(most: usize) -> Self {
         Recorder(Arc::new(Mutex::new(Kept {
             most,
@@ -118,7 +115,6 @@ impl Recorder {
     }
 
     /// Takes out how brokers have decided.
-    #[must_use]
     pub fn take_decisions(&self) -> Vec<(SimTime, Decision)> {
         self.0.lock().decisions.take()
     }
@@ -129,25 +125,21 @@ impl Recorder {
     }
 
     /// How many lives of the service its events are from.
-    #[must_use]
     pub fn lives(&self) -> u32 {
         self.0.lock().lives
     }
 
     /// How many events there are.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.0.lock().events.len()
     }
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// At most `limit` events from position `after` on.
-    #[must_use]
     pub fn page(&self, after: u64, limit: usize) -> EventSlice {
         let kept = self.0.lock();
         let first = after.max(kept.forgotten);
@@ -167,13 +159,11 @@ impl Recorder {
 
     /// What has been recorded so far, counted: what is forgotten or taken out
     /// stays counted.
-    #[must_use]
     pub fn counts(&self) -> Counts {
         self.0.lock().counts.clone()
     }
 
     /// Takes all events out.
-    #[must_use]
     pub fn take(&self) -> Vec<Recorded> {
         let mut kept = self.0.lock();
         kept.forgotten += kept.events.len() as u64;
@@ -203,7 +193,6 @@ impl EventSink for Recorder {
 
 /// One log of several, by time. At one instant the order of the logs counts,
 /// and within a log its own order, so that causes given first stay first.
-#[must_use]
 pub fn merge(logs: impl IntoIterator<Item = Vec<Recorded>>) -> Vec<Recorded> {
     let mut all: Vec<Recorded> = logs.into_iter().flatten().collect();
     all.sort_by_key(|recorded| recorded.at);

@@ -59,7 +59,6 @@ pub enum Step {
 
 impl Step {
     /// Whether it is information about load.
-    #[must_use]
     pub fn is_information(self) -> bool {
         matches!(self, Step::LrmsLoad | Step::PeerLoad | Step::AskForLoad)
     }
@@ -88,7 +87,6 @@ pub enum Met {
 
 impl Met {
     /// What its receiver answers, whether or not the answer gets back.
-    #[must_use]
     pub fn answer(self) -> Option<Result<(), Undelivered>> {
         match self {
             Met::LostAnswer(answer) | Met::Nothing(answer) => Some(answer),

@@ -26,7 +26,6 @@ pub enum FaultName {
 
 impl FaultName {
     /// The name of its element.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -49,7 +48,6 @@ pub struct BesFault {
 
 impl BesFault {
     /// A fault that is about nothing in particular.
-    #[must_use]
     pub fn new(name: FaultName, code: impl Into<String>, message: impl Into<String>) -> Self {
         BesFault {
             name,
@@ -61,7 +59,6 @@ impl BesFault {
     }
 
     /// A request with an element that will not do.
-    #[must_use]
     pub fn invalid(element: &str, message: impl Into<String>) -> Self {
         BesFault {
             about: Some(element.to_owned()),
@@ -70,14 +67,12 @@ impl BesFault {
     }
 
     /// An activity that is not known here.
-    #[must_use]
     pub fn unknown_activity(message: impl Into<String>) -> Self {
         let name = FaultName::UnknownActivityIdentifier;
         BesFault::new(name, "unknown-activity", message)
     }
 
     /// The element of the detail.
-    #[must_use]
     pub fn element(&self) -> Element {
         let about = self.about.as_deref();
         let element = Element::new(FACTORY, self.name.name());
@@ -98,7 +93,6 @@ impl BesFault {
 
     /// The fault about one activity within an answer about several: of the
     /// type of a SOAP 1.1 fault, whatever the version of the envelope.
-    #[must_use]
     pub fn within_answer(&self) -> Element {
         let code = format!("bes-factory:{}", self.name.name());
         let detail = Element::new("", "detail").with(self.element());

@@ -45,7 +45,6 @@ pub fn identifiers(request: &Element) -> Result<Vec<EndpointReference>, BesFault
 /// look for an element literally called `ID`, without a prefix.
 impl EndpointReference {
     /// The reference of the activity `id` of the service at `address`.
-    #[must_use]
     pub fn of_activity(address: &str, id: &str) -> Self {
         let inner = Element::with_text(GRIDSAM, "ID", id);
         EndpointReference {
@@ -55,7 +54,6 @@ impl EndpointReference {
     }
 
     /// The activity that the reference names, if it names one.
-    #[must_use]
     pub fn activity(&self) -> Option<String> {
         self.parameter(&[GRIDSAM, ""], "ID")
     }
@@ -63,7 +61,6 @@ impl EndpointReference {
 
 /// The answer to a `CreateActivity`; what was left out of the document is
 /// listed in elements of our own.
-#[must_use]
 pub fn create_activity_response(reference: &EndpointReference, ignored: &[String]) -> Element {
     let ignored = ignored.iter();
     Element::new(FACTORY, Operation::CreateActivity.response())
@@ -76,13 +73,11 @@ pub type ActivityAnswer = Result<Element, BesFault>;
 
 /// The answer about several activities, in the order in which they were asked
 /// for.
-#[must_use]
 pub fn responses(operation: Operation, answers: impl IntoIterator<Item = Element>) -> Element {
     Element::new(operation.namespace(), operation.response()).with_all(answers)
 }
 
 /// The answer about one activity.
-#[must_use]
 pub fn response(
     operation: Operation,
     reference: &EndpointReference,
@@ -128,7 +123,6 @@ const HPC_BASIC_PROFILE: &str = "http://schemas.ogf.org/hpcp/2007/01/bp";
 const LRMS: &str = "urn:gridrig:emulator";
 
 /// The answer to a `GetFactoryAttributesDocument`.
-#[must_use]
 pub fn factory_attributes_response(factory: &Factory<'_>) -> Element {
     let groups = factory.resources.groups();
     let own = [
@@ -171,7 +165,6 @@ fn overall(factory: &Factory<'_>) -> Element {
 
 /// A group of identical nodes as a contained resource: one node of it, and
 /// how many there are.
-#[must_use]
 pub fn contained(group: &Resource) -> Element {
     let (os, architecture) = (group.os.as_deref(), group.architecture.as_deref());
     let name = group.name.as_deref();

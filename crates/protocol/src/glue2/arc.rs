@@ -61,7 +61,6 @@ pub struct Cluster<'a> {
 
 impl Cluster<'_> {
     /// The document.
-    #[must_use]
     pub fn document(&self) -> Element {
         let domain = self
             .entity("AdminDomain", "Domain", &format!("urn:ad:{}", self.name))
@@ -252,7 +251,6 @@ fn benchmarks(owner: &str, speed: f64) -> [Element; 2] {
 }
 
 /// The start of the document of a job, `ComputingActivity`, as of an instant.
-#[must_use]
 pub fn activity(created: &str) -> Element {
     Element::new(NAMESPACE, "ComputingActivity")
         .with_attribute("BaseType", "Activity")
@@ -261,7 +259,6 @@ pub fn activity(created: &str) -> Element {
 }
 
 /// Its end: the share that the job is in.
-#[must_use]
 pub fn in_share(activity: Element, share_id: &str) -> Element {
     activity.with(associations().field("ComputingShareID", share_id))
 }

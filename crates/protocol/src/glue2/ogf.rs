@@ -59,7 +59,6 @@ pub struct Cluster<'a> {
 const UNKNOWN_NUMBER: u64 = 999_999_999_999_999_999;
 
 /// A part of an id: what the schema's `LocalID_t` allows, other bytes as `_XX`.
-#[must_use]
 fn id_part(text: &str) -> String {
     let encode = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
@@ -77,7 +76,6 @@ fn service_id(domain: &str) -> String {
 
 impl Domain<'_> {
     /// The whole document.
-    #[must_use]
     pub fn element(&self) -> Element {
         let all = |of: fn(&Self, &Cluster<'_>) -> Vec<Element>| {
             self.clusters

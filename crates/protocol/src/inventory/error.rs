@@ -39,7 +39,6 @@ pub enum InventoryDocumentError {
 
 impl InventoryDocumentError {
     /// The code of problem documents and faults.
-    #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
             Self::Xml(error) => error.code,

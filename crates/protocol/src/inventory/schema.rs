@@ -53,7 +53,6 @@ pub fn read_schema(document: &[u8]) -> Result<Schema, Error> {
 }
 
 /// The element of a schema document, `ResourceSchema`.
-#[must_use]
 pub fn schema_element(schema: &Schema) -> Element {
     let rules = Rules {
         types: schema.types().to_vec(),

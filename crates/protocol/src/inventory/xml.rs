@@ -12,13 +12,11 @@ pub(super) type Read<T> = Result<T, Error>;
 
 impl InventoryDocument {
     /// The XML document.
-    #[must_use]
     pub fn to_xml(&self) -> String {
         self.element().to_document()
     }
 
     /// The root element, `Inventory`.
-    #[must_use]
     pub fn element(&self) -> Element {
         Value::<Documents>::write(self, (NAMESPACE, "Inventory"))
     }

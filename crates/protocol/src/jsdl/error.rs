@@ -18,19 +18,16 @@ const UNSUPPORTED: &str = "unsupported-jsdl";
 
 impl JsdlError {
     /// The code of problem documents and faults.
-    #[must_use]
     pub fn code(&self) -> &'static str {
         self.code
     }
 
     /// The path of the element at fault from the root, if it is about one.
-    #[must_use]
     pub fn path(&self) -> Option<&str> {
         self.path.as_deref()
     }
 
     /// Whether it asks for what is not supported.
-    #[must_use]
     pub fn is_unsupported(&self) -> bool {
         self.code == UNSUPPORTED
     }

@@ -28,13 +28,11 @@ const MAX_IGNORED: usize = 32;
 
 impl JobDefinition {
     /// The document.
-    #[must_use]
     pub fn write(&self) -> String {
         self.element().to_document()
     }
 
     /// The document's root, to be put into another one.
-    #[must_use]
     pub fn element(&self) -> Element {
         let mut description = Element::new(JSDL, "JobDescription");
         self.put_all(&mut description);

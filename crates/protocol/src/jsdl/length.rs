@@ -81,7 +81,6 @@ fn said(
 /// assert_eq!(annotated("a job"), None);
 /// assert_eq!(annotated("runtime=long"), Some(None));
 /// ```
-#[must_use]
 pub fn annotated(text: &str) -> Option<Option<SimDuration>> {
     const WORD: &str = "runtime=";
     let begins = |at: usize| {
@@ -104,7 +103,6 @@ pub fn annotated(text: &str) -> Option<Option<SimDuration>> {
 /// The length of a job that executes `sleep`, whose argument counts seconds
 /// unless it has one of the units s, m, h and d. `None` for another program,
 /// `Some(None)` where the argument is no length.
-#[must_use]
 pub fn sleep_length(executable: &str, argument: &str) -> Option<Option<SimDuration>> {
     let program = executable.rsplit('/').next().unwrap_or_default();
     if program != "sleep" {

@@ -76,7 +76,6 @@ impl JobDefinition {
 
     /// What its owner calls it: the environment variable `GRIDRIG_TAG`, else
     /// the `JobName`.
-    #[must_use]
     pub fn tag(&self) -> Option<&str> {
         let program = self.program().into_iter();
         let mut named = program.flat_map(|program| &program.environment);

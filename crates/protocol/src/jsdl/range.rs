@@ -49,7 +49,6 @@ pub struct Exact {
 
 impl Bound {
     /// A bound that is itself within.
-    #[must_use]
     pub fn inclusive(value: f64) -> Self {
         Bound {
             value,
@@ -78,7 +77,6 @@ impl Bound {
 
 impl RangeValue {
     /// This number and no other.
-    #[must_use]
     pub fn exactly(value: f64) -> Self {
         RangeValue {
             exact: vec![Exact {
@@ -90,7 +88,6 @@ impl RangeValue {
     }
 
     /// This number and all above it.
-    #[must_use]
     pub fn at_least(value: f64) -> Self {
         RangeValue {
             lower: Some(Bound::inclusive(value)),
@@ -99,7 +96,6 @@ impl RangeValue {
     }
 
     /// Whether a number is in the set.
-    #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         let near = |exact: &Exact| (value - exact.value).abs() <= exact.epsilon.unwrap_or(0.0);
         let within = |range: &Range| range.lower.below(value) && range.upper.above(value);
@@ -111,7 +107,6 @@ impl RangeValue {
 
     /// The least whole number from `from` on that is in the set; `None` where
     /// there is none below 2^53, up to which every whole number is told apart.
-    #[must_use]
     pub fn least_whole(&self, from: u32) -> Option<u64> {
         let from = f64::from(from);
         let starts = self

@@ -80,7 +80,6 @@ pub enum Quantity {
 
 impl Quantity {
     /// The name of its element.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -187,7 +186,6 @@ fn take_listed(
 
 /// An operating system as an element of another namespace that has the type of
 /// JSDL's.
-#[must_use]
 pub fn operating_system_element(namespace: &'static str, name: &str) -> Element {
     let system = OperatingSystem {
         name: Some(name.to_owned()),
@@ -198,7 +196,6 @@ pub fn operating_system_element(namespace: &'static str, name: &str) -> Element 
 
 /// A processor architecture as an element of another namespace that has the
 /// type of JSDL's.
-#[must_use]
 pub fn architecture_element(namespace: &'static str, name: &str) -> Element {
     Architecture(name.to_owned()).write((namespace, "CPUArchitecture"))
 }

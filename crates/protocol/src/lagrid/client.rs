@@ -59,7 +59,6 @@ impl PeerError {
     }
 
     /// Whether the request may be repeated unchanged with some hope.
-    #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
             PeerError::Fault { fault, .. } => {
@@ -71,7 +70,6 @@ impl PeerError {
     }
 
     /// What it means for the message in the request, which was for `to`.
-    #[must_use]
     pub fn delivering(&self, to: String) -> TransportError {
         let why = self.to_string();
         match self {
@@ -90,7 +88,6 @@ impl PeerError {
     }
 
     /// The fault that the peer told of, if it answered with one.
-    #[must_use]
     pub fn fault(&self) -> Option<&Problem> {
         match self {
             PeerError::Fault { fault, .. } => Some(fault),
@@ -115,7 +112,6 @@ pub struct PeerClient {
 impl PeerClient {
     /// A client that speaks through `http`, whose requests take at most
     /// `timeout`.
-    #[must_use]
     pub fn new(http: reqwest::Client, codec: Codec, timeout: Duration) -> Self {
         PeerClient {
             http,
@@ -140,7 +136,6 @@ impl PeerClient {
     }
 
     /// How it writes.
-    #[must_use]
     pub fn codec(&self) -> Codec {
         self.codec
     }
@@ -249,7 +244,6 @@ fn readable(bytes: &[u8]) -> String {
 
 /// A request in its envelope, with the WS-Addressing properties of its
 /// operation.
-#[must_use]
 pub fn envelope<R: Request>(request: &R, version: Version, to: &str) -> Envelope {
     let addressing = Addressing {
         to: Some(to.to_owned()),
@@ -266,13 +260,11 @@ pub fn envelope<R: Request>(request: &R, version: Version, to: &str) -> Envelope
 
 impl Operation {
     /// The WS-Addressing action of its request, and its SOAPAction.
-    #[must_use]
     pub fn action(self) -> String {
         format!("{}/{}", super::LAGRID, self.name())
     }
 
     /// The WS-Addressing action of its answer.
-    #[must_use]
     pub fn response_action(self) -> String {
         format!("{}/{}", super::LAGRID, self.response())
     }

@@ -38,7 +38,6 @@ pub mod codes {
 impl Problem {
     /// A problem with the status that belongs to the code; [`codes`] has those of
     /// the protocol.
-    #[must_use]
     pub fn of_code(code: &str, detail: impl Into<String>) -> Self {
         let status = match code {
             codes::NOT_AUTHENTICATED => 401,
@@ -53,7 +52,6 @@ impl Problem {
     }
 
     /// No connection of this name.
-    #[must_use]
     pub fn unknown_connection(name: &str) -> Self {
         let name = excerpt(name);
         let detail = format!("no connection \"{name}\" is open here: open one with openConn");

@@ -13,20 +13,17 @@ pub struct Token(String);
 
 impl Token {
     /// Wraps a text.
-    #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Token(text.into())
     }
 
     /// The text, for the one header that carries it.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
     /// Whether this is the same token. Takes as long for a wrong one as for
     /// the right one.
-    #[must_use]
     pub fn matches(&self, other: &Token) -> bool {
         let (a, b) = (self.0.as_bytes(), other.0.as_bytes());
         let differences = a
@@ -63,7 +60,6 @@ pub struct Caller {
 
 impl Caller {
     /// Whether it is on this machine.
-    #[must_use]
     pub fn is_local(&self) -> bool {
         self.address.ip().to_canonical().is_loopback()
     }

@@ -101,7 +101,6 @@ impl Initiator {
 
 impl PeerError {
     /// Whether the peer has forgotten the connection, or never knew it.
-    #[must_use]
     pub fn forgets(&self) -> bool {
         let forgotten = [codes::UNKNOWN_CONNECTION, codes::NOT_ESTABLISHED];
         self.fault()

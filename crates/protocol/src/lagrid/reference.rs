@@ -28,7 +28,6 @@ pub struct Parameter {
 
 impl Reference {
     /// A reference without parameters.
-    #[must_use]
     pub fn of(address: impl Into<String>) -> Self {
         Reference {
             address: address.into(),
@@ -48,13 +47,11 @@ impl Reference {
     }
 
     /// The reference of a job of the broker at this address.
-    #[must_use]
     pub fn of_job(address: impl Into<String>, job: u32) -> Self {
         Reference::of(address).with("job", job.to_string())
     }
 
     /// The text of our parameter of this name.
-    #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let mut parameters = self.parameters.iter();
         parameters
@@ -63,7 +60,6 @@ impl Reference {
     }
 
     /// The job that it names, if it names one of ours.
-    #[must_use]
     pub fn job(&self) -> Option<u32> {
         self.parameter("job")?.parse().ok()
     }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 /// Whether resources are told as records in this language, besides the load of
 /// clusters.
-#[must_use]
 pub fn tells_records(terms: &Terms) -> bool {
     *terms.resource_language == *ResourceLanguage::Inventory.name()
 }
@@ -36,7 +35,6 @@ pub enum Side {
 }
 
 /// An offer as it is sent by this side.
-#[must_use]
 pub fn proposal(offer: &Offer, side: Side) -> wire::Proposal {
     let (initiator, responder) = match side {
         Side::Initiator => (offer.roles, offer.roles.mirrored()),
@@ -61,7 +59,6 @@ pub fn proposal(offer: &Offer, side: Side) -> wire::Proposal {
 
 /// An offer as it came from that side. Roles that contradict each other are
 /// those that both lists allow.
-#[must_use]
 pub fn offer(proposal: &wire::Proposal, side: Side) -> Offer {
     let initiator = roles(&proposal.initiator_roles);
     let initiator = initiator.and(roles(&proposal.responder_roles).mirrored());
@@ -83,7 +80,6 @@ fn names(names: impl Iterator<Item = &'static str>) -> Vec<Arc<str>> {
 }
 
 /// Terms as the responder, whose they are, writes them.
-#[must_use]
 pub fn written(terms: &Terms) -> Option<wire::Terms> {
     Some(wire::Terms {
         authentication: terms.auth,
@@ -97,7 +93,6 @@ pub fn written(terms: &Terms) -> Option<wire::Terms> {
 }
 
 /// Terms as the initiator reads them.
-#[must_use]
 pub fn read(terms: &wire::Terms) -> Terms {
     Terms {
         auth: terms.authentication,

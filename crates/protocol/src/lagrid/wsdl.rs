@@ -7,7 +7,6 @@ const PLACEHOLDER: &str = "http://localhost/lagrid";
 
 /// The WSDL of the broker that takes SOAP at this address, which has no
 /// character that XML would need escaped.
-#[must_use]
 pub fn document(address: &str) -> String {
     TEMPLATE.replace(PLACEHOLDER, address)
 }

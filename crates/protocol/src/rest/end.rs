@@ -31,7 +31,6 @@ words! {
 
 impl JobState {
     /// Whether the job is over.
-    #[must_use]
     pub const fn is_end(self) -> bool {
         matches!(
             self,
@@ -66,7 +65,6 @@ pub struct JobEndReport {
 
 impl JobEndReport {
     /// A job in this state, of which no more is known.
-    #[must_use]
     pub fn of(job: JobId, state: JobState) -> Self {
         JobEndReport {
             job: job.0,
@@ -79,7 +77,6 @@ impl JobEndReport {
     }
 
     /// A job that was turned away.
-    #[must_use]
     pub fn refused(job: JobId, reason: Reason) -> Self {
         JobEndReport {
             reason: Some(reason.name().to_owned()),

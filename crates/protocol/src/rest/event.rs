@@ -62,7 +62,6 @@ fn one_life() -> u32 {
 
 impl EventReport {
     /// The event as it goes over the wire.
-    #[must_use]
     pub fn of(at: SimTime, event: &Event<'_>) -> Self {
         EventReport {
             at_ns: at.as_nanos(),
@@ -77,7 +76,6 @@ impl EventReport {
     }
 
     /// When it happened, and where a started job runs.
-    #[must_use]
     pub fn at_and_placement(&self) -> (SimTime, Vec<PlacementRun>) {
         let placement = self.placement.iter().map(PlacementRun::from).collect();
         (SimTime::from_nanos(self.at_ns), placement)

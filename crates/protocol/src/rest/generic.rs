@@ -17,14 +17,12 @@ pub struct GenericCounts(pub BTreeMap<String, u64>);
 
 impl GenericCounts {
     /// Whether there are none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Of a node or of a job; `None` unless they are what
     /// [`EXPECTED`](gridrig_core::generic::EXPECTED) says.
-    #[must_use]
     pub fn generics(&self) -> Option<Generics> {
         let all = self.0.iter();
         let counts = all.map(|(name, count)| Some((name, u32::try_from(*count).ok()?)));
@@ -32,7 +30,6 @@ impl GenericCounts {
     }
 
     /// What is free, also where that is 0; `None` if a name is none.
-    #[must_use]
     pub fn free(&self) -> Option<BTreeMap<Arc<str>, u64>> {
         let all = self.0.iter();
         let named = all.map(|(name, count)| is_name(name).then(|| (name.as_str().into(), *count)));

@@ -268,7 +268,6 @@ impl From<&Resource> for NodeGroup {
 impl NodeGroup {
     /// The group in the terms of the model; `None` if its speed is no decimal
     /// number, its generic resources are none, or a name of it is too long.
-    #[must_use]
     pub fn to_resource(&self) -> Option<Resource> {
         let mut names = [&self.name, &self.architecture, &self.os]
             .into_iter()
@@ -293,7 +292,6 @@ impl NodeGroup {
     }
 
     /// The groups of a cluster in file order.
-    #[must_use]
     pub fn all(resources: &Resources) -> Vec<Self> {
         resources.groups().iter().map(NodeGroup::from).collect()
     }
@@ -417,7 +415,6 @@ pub struct DrainChange {
 
 impl DrainChange {
     /// When it takes jobs again.
-    #[must_use]
     pub fn until(&self, now: SimTime) -> SimTime {
         let end = self.until_ns.map_or(SimTime::MAX, SimTime::from_nanos);
         if self.draining { end } else { now }

@@ -102,7 +102,6 @@ const MAX_URL: usize = 2000;
 impl JobSubmission {
     /// A job as it is handed over, by a client or by the broker that its route
     /// names.
-    #[must_use]
     pub fn of(job: &Arrival) -> Self {
         let spec = &job.spec;
         let first = JobComponent::from(&spec.components.first);
@@ -129,7 +128,6 @@ impl JobSubmission {
     }
 
     /// The same between brokers, with all that is to be known of its route.
-    #[must_use]
     pub fn forwarded(job: &Arrival) -> Self {
         JobSubmission {
             origin: job.route.map(|route| route.origin.0),
@@ -318,7 +316,6 @@ impl From<&JobView> for JobStatus {
 
 impl JobStatus {
     /// Whether the job is over.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         JobState::from_name(&self.state).is_some_and(JobState::is_end)
     }

@@ -80,7 +80,6 @@ pub struct JobNotice {
 
 impl JobNotice {
     /// The news of a job, from a service.
-    #[must_use]
     pub fn of(from: Place, letter: LetterName, meant: SimTime, news: &News) -> Self {
         let (kind, job, visit) = match news {
             News::Ended(end) => (NoticeKind::Ended, end.into(), None),

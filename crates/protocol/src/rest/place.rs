@@ -71,7 +71,6 @@ impl From<Target> for Place {
 
 impl Place {
     /// The place as something a broker sends jobs to; a client is none.
-    #[must_use]
     pub fn target(self) -> Option<Target> {
         match self.kind {
             PlaceKind::Client => None,

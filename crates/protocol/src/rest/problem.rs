@@ -24,7 +24,6 @@ pub struct Problem {
 
 impl Problem {
     /// A problem with this status, code and explanation.
-    #[must_use]
     pub fn new(status: u16, code: &str, detail: impl Into<String>) -> Self {
         let title = match status {
             400 => "Bad Request",
@@ -50,7 +49,6 @@ impl Problem {
     }
 
     /// A field with a value that will not do.
-    #[must_use]
     pub fn field(field: &str, value: &str, expected: &str) -> Self {
         // A hostile value is not echoed at length.
         let value = excerpt(value);
@@ -59,13 +57,11 @@ impl Problem {
     }
 
     /// A job that nobody here knows.
-    #[must_use]
     pub fn unknown_job(id: u32) -> Self {
         Problem::new(404, "unknown-job", format!("no job {id} is known here"))
     }
 
     /// A job that was turned away for good.
-    #[must_use]
     pub fn rejected(reason: Reason) -> Self {
         let (status, detail) = match reason {
             Reason::NeverFits => (422, "no set of nodes here could ever hold the job"),
@@ -77,20 +73,17 @@ impl Problem {
     }
 
     /// The service has too much to do; the request may be repeated.
-    #[must_use]
     pub fn busy() -> Self {
         let detail = "too many requests wait already: repeat this one later";
         Problem::new(503, "busy", detail)
     }
 
     /// The request took too long; it may be repeated.
-    #[must_use]
     pub fn late() -> Self {
         Problem::new(503, "timeout", "the request took too long")
     }
 
     /// The service is ending.
-    #[must_use]
     pub fn stopped() -> Self {
         Problem::new(503, "stopped", "the service is stopping")
     }

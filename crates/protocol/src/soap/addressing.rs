@@ -20,7 +20,6 @@ pub struct EndpointReference {
 
 impl EndpointReference {
     /// A reference without parameters.
-    #[must_use]
     pub fn of(address: impl Into<String>) -> Self {
         EndpointReference {
             address: address.into(),
@@ -50,7 +49,6 @@ impl EndpointReference {
     }
 
     /// The reference as an element of this name.
-    #[must_use]
     pub fn write(&self, namespace: &'static str, name: &'static str) -> Element {
         let address = Element::with_text(ADDRESSING, "Address", self.address.as_str());
         let mut element = Element::new(namespace, name).with(address);
@@ -63,7 +61,6 @@ impl EndpointReference {
 
     /// The text of the first element of this local name among the parameters,
     /// however deep: toolkits wrap it in elements of their own.
-    #[must_use]
     pub fn parameter(&self, namespaces: &[&str], name: &str) -> Option<String> {
         fn search(element: &Element, namespaces: &[&str], name: &str) -> Option<String> {
             if element.name == name && namespaces.contains(&element.namespace.as_ref()) {
@@ -132,7 +129,6 @@ impl Addressing {
 
     /// The blocks of a header; the reference parameters of `to` are among
     /// them, marked as such (WS-Addressing 1.0 SOAP Binding, section 2.3).
-    #[must_use]
     pub fn write(&self, parameters: &[Element]) -> Vec<Element> {
         let texts = [
             ("To", &self.to),
@@ -163,7 +159,6 @@ impl Addressing {
 
     /// The properties of the answer to a message with these ones: none for a
     /// client that does not speak WS-Addressing.
-    #[must_use]
     pub fn answer(&self, action: &str) -> Self {
         if *self == Addressing::default() {
             return Addressing::default();

@@ -35,7 +35,6 @@ pub struct Fault {
 
 impl Fault {
     /// A fault of this kind.
-    #[must_use]
     pub fn new(kind: FaultKind, code: impl Into<String>, reason: impl Into<String>) -> Self {
         Fault {
             kind,
@@ -48,19 +47,16 @@ impl Fault {
     }
 
     /// A fault of whoever asked.
-    #[must_use]
     pub fn sender(code: impl Into<String>, reason: impl Into<String>) -> Self {
         Fault::new(FaultKind::Sender, code, reason)
     }
 
     /// A fault of whoever was asked.
-    #[must_use]
     pub fn receiver(code: impl Into<String>, reason: impl Into<String>) -> Self {
         Fault::new(FaultKind::Receiver, code, reason)
     }
 
     /// The operation that the body names is none of this service.
-    #[must_use]
     pub fn unknown_operation(body: &Element) -> Self {
         let reason = format!(
             "element {{{}}}{} in the Body: expected an operation of this service",
@@ -105,7 +101,6 @@ impl Fault {
 
     /// Its HTTP status: SOAP 1.1 knows 500 only (section 6.2), SOAP 1.2 tells
     /// senders' faults from receivers' (part 2, table 20).
-    #[must_use]
     pub fn http_status(&self, version: Version) -> u16 {
         match (self.status, version, self.kind) {
             (Some(status), _, _) => status,
@@ -115,7 +110,6 @@ impl Fault {
     }
 
     /// The message that tells of the fault.
-    #[must_use]
     pub fn envelope(&self, version: Version, mut header: Vec<Element>) -> Envelope {
         if version == Version::Soap12 {
             header.extend(self.not_understood.iter().map(|(namespace, name)| {
@@ -134,7 +128,6 @@ impl Fault {
     }
 
     /// The `Fault` element. Its children have no namespace in SOAP 1.1.
-    #[must_use]
     pub fn element(&self, version: Version) -> Element {
         let own = version.namespace();
         let code = format!("{}:{}", version.prefix(), self.name(version));
@@ -181,7 +174,6 @@ impl Fault {
     }
 
     /// The fault that a message tells of, if it does.
-    #[must_use]
     pub fn of(envelope: &Envelope) -> Option<Fault> {
         let (own, body) = (envelope.version.namespace(), &envelope.body);
         if !body.is(own, "Fault") {

@@ -8,7 +8,6 @@ impl Element {
     /// value is a string, children that share a name become an array, and
     /// attributes stand under `_attributes`. `arrays` names children of the
     /// root that are an array however many there are.
-    #[must_use]
     pub fn to_json(&self, arrays: &[&str]) -> Value {
         json(self, "", arrays)
     }

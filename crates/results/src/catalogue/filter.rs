@@ -51,7 +51,6 @@ impl Filter {
     }
 
     /// Whether a run is wanted.
-    #[must_use]
     pub fn wants(&self, run: &RunEntry) -> bool {
         self.terms.iter().all(|term| term.fits(run) != term.not)
     }

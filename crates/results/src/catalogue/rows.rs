@@ -79,7 +79,6 @@ impl Order {
     pub const NAMES: &'static [&'static str] = <Order as strum::VariantNames>::VARIANTS;
 
     /// The order of this name.
-    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         name.parse().ok()
     }
@@ -118,7 +117,6 @@ impl Order {
 /// The runs that `wanted` picks as rows of a table. Replications that lie in
 /// one directory are one row, unless `each` is set or some of them are not
 /// wanted: a row never stands for a run that was filtered out.
-#[must_use]
 pub fn rows(
     all: &[RunEntry],
     wanted: impl Fn(&RunEntry) -> bool,

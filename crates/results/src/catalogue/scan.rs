@@ -44,7 +44,6 @@ pub enum State {
 
 impl State {
     /// As it is written.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

@@ -172,7 +172,6 @@ pub struct Policy {
 
 impl Policy {
     /// Its name, for a table: bounds stand in parentheses.
-    #[must_use]
     pub fn shown(&self) -> String {
         match self.role {
             Role::Bound => format!("({})", self.name),
@@ -181,7 +180,6 @@ impl Policy {
     }
 
     /// A figure of this policy.
-    #[must_use]
     pub fn estimate(&self, figure: Figure) -> Option<&Estimate> {
         self.metrics.get(figure.metric())?.get(figure.statistic())
     }
@@ -400,7 +398,6 @@ pub struct RunMetric {
 
 impl RunMetric {
     /// One of its statistics.
-    #[must_use]
     pub fn statistic(&self, name: &str) -> Option<f64> {
         match name {
             "mean" => self.mean,

@@ -84,7 +84,6 @@ pub(crate) fn find(paths: &[PathBuf], skip_damaged: bool) -> Result<Found, Compa
 }
 
 /// An error with all that lies under it.
-#[must_use]
 pub fn said(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

@@ -10,7 +10,6 @@ const WIDTH: usize = 100;
 
 impl Comparison {
     /// What decides, in lines of at most 100 columns.
-    #[must_use]
     pub fn answer(&self) -> String {
         let mut out = String::new();
         wrap(&mut out, "", "", &clean(&self.sentence()));
@@ -20,7 +19,6 @@ impl Comparison {
 
 impl Report {
     /// Plain text, in lines of at most 100 columns unless a name is longer.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
         wrap(&mut out, "", "", &clean(&self.sentence));
@@ -57,7 +55,6 @@ impl Report {
     }
 
     /// Markdown with tables.
-    #[must_use]
     pub fn markdown(&self) -> String {
         let mut out = format!("**{}**\n\n", escape(&self.sentence));
         for (name, text) in &self.facts {

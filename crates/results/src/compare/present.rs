@@ -36,7 +36,6 @@ pub struct Table {
 }
 
 /// The report of a comparison.
-#[must_use]
 pub fn report(document: &Comparison) -> Report {
     let objections = document.guard.objections.iter();
     let mut warnings: Vec<String> = objections
@@ -59,7 +58,6 @@ pub fn report(document: &Comparison) -> Report {
 
 impl Comparison {
     /// What decides, first: what federating comes to, and which policy is the best.
-    #[must_use]
     pub fn sentence(&self) -> String {
         let federation = self.federation.iter().map(|it| it.text.as_str());
         let all = federation.chain([self.verdict.text.as_str()]);

@@ -19,7 +19,6 @@ impl JobTable {
     /// log that contradicts itself still gives a table: of two things that
     /// should have happened once the first counts; the
     /// [audit](mod@crate::audit) tells.
-    #[must_use]
     pub fn build(
         log: &EventLog,
         submissions: &[Submission],
@@ -179,7 +178,6 @@ impl Builder {
 
 impl JobRow {
     /// A job that nothing has happened to yet; the grid knows its origin.
-    #[must_use]
     pub fn new(submission: &Submission) -> Self {
         JobRow {
             job: submission.spec.id,
@@ -251,7 +249,6 @@ impl JobRow {
 
     /// Which processors it had, node by node, from the log that the table was made
     /// of; empty if it never started.
-    #[must_use]
     pub fn placement<'l>(&self, log: &'l EventLog) -> &'l [PlacementRun] {
         let started = self.start.and_then(|_| log.get(self.started_by));
         started.map_or(&[], |(_, event)| event.placement)

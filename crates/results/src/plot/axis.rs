@@ -20,7 +20,6 @@ pub enum Unit {
 
 impl Unit {
     /// A value with its unit, as tables and tool tips show it.
-    #[must_use]
     pub fn show(&self, value: f64) -> String {
         match self {
             Unit::Plain => format::number(value),

@@ -12,7 +12,6 @@ pub struct Cover {
 
 impl Cover {
     /// A grid of so many columns and rows that nothing covers.
-    #[must_use]
     pub fn new(columns: usize, rows: usize) -> Self {
         let cells = (columns + 1) * rows;
         Cover {
@@ -39,7 +38,6 @@ impl Cover {
     }
 
     /// The cover of every cell, row by row.
-    #[must_use]
     pub fn cells(&self) -> Vec<Vec<f64>> {
         let width = self.columns + 1;
         let rows = self.change.chunks(width).zip(self.part.chunks(width));

@@ -33,7 +33,6 @@ pub struct Drawing {
 impl Drawing {
     /// What the reader has to know about what is not, or not exactly, shown:
     /// values left out, series thinned.
-    #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

@@ -8,7 +8,6 @@ pub(super) const UNDEFINED: &str = "n/a";
 /// A number with four significant digits, its integer part grouped by commas;
 /// integers below 10^15 are written whole, very large and very small numbers
 /// as `1.23e20`, and what is not finite as `n/a`.
-#[must_use]
 pub fn number(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {
@@ -29,14 +28,12 @@ pub fn number(value: f64) -> String {
 }
 
 /// A count, grouped by commas.
-#[must_use]
 pub fn integer(value: u64) -> String {
     grouped(&value.to_string())
 }
 
 /// A share (0 to 1) as per cent with at most one decimal, two below one per
 /// cent.
-#[must_use]
 pub fn percent(share: f64) -> String {
     if !share.is_finite() {
         return UNDEFINED.to_owned();
@@ -52,7 +49,6 @@ pub fn percent(share: f64) -> String {
 
 /// A duration given in seconds, in its two greatest units: `1 h 5 min`,
 /// `2.5 s`, `12 ms`.
-#[must_use]
 pub fn seconds(value: f64) -> String {
     if !value.is_finite() {
         return UNDEFINED.to_owned();

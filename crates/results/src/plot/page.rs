@@ -40,7 +40,6 @@ pub struct Page {
 
 impl Page {
     /// An empty page with this title.
-    #[must_use]
     pub fn new(title: impl Into<String>) -> Self {
         Page {
             title: title.into(),
@@ -216,7 +215,6 @@ impl Page {
     }
 
     /// The whole page.
-    #[must_use]
     pub fn to_html(&self) -> String {
         let style = format!("\n{PLOT_CSS}{PAGE_CSS}");
         let hash = BASE64.encode(&Sha256::digest(style.as_bytes()));
@@ -242,7 +240,6 @@ style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'\">\n\
 
     /// What stands between title and footer, for a page around it that has the
     /// classes ([`RULES`](crate::plot::RULES)) and a title of its own.
-    #[must_use]
     pub fn to_fragment(&self) -> String {
         let mut out = String::with_capacity(self.body.len() + 1024);
         self.write_inner(&mut out);

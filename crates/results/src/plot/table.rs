@@ -20,7 +20,6 @@ pub enum Cell {
 
 impl Cell {
     /// A share from 0 to 1, see [`format::percent`].
-    #[must_use]
     pub fn percent(value: f64) -> Self {
         Cell::shown(value, format::percent)
     }
@@ -108,13 +107,11 @@ impl Table {
     }
 
     /// Number of rows.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
     /// Whether there is no row.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

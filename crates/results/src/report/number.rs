@@ -51,7 +51,6 @@ pub(super) fn count(n: u64, one: &str) -> String {
 }
 
 /// A key as people read it: `window+1209600s` is `window+14d`.
-#[must_use]
 pub fn key_words(key: &str) -> String {
     let days = || {
         let seconds: u64 = key

@@ -243,14 +243,12 @@ pub fn read_manifest(dir: &Path) -> Result<Manifest, RunDirError> {
 impl Manifest {
     /// What a run is called in lists: its policy; `pooled` for the bound that
     /// has every node of the grid in one cluster and no broker; else nothing.
-    #[must_use]
     pub fn policy_or_bound(&self) -> Option<String> {
         let pooled = self.grid.is_pooled().then(|| POOLED.to_owned());
         self.policy.clone().or(pooled)
     }
 
     /// How its replication is named.
-    #[must_use]
     pub fn key(&self) -> String {
         match self.study.key.as_str() {
             "" => format!("replication {}", self.replication),
@@ -351,13 +349,11 @@ impl From<Measure> for MeasureDoc {
 
 impl MeasureDoc {
     /// Tau as people read it, such as `0.167 s`.
-    #[must_use]
     pub fn tau_in_seconds(&self) -> String {
         format!("{:.3} s", self.tau.0.as_secs_f64())
     }
 
     /// What it says.
-    #[must_use]
     pub fn read(&self) -> Measure {
         let instant = |Str(length): Duration| SimTime::ZERO + length;
         Measure {

@@ -19,7 +19,6 @@ pub struct Placements {
 
 impl Placements {
     /// The placement in a row; empty if the job never started.
-    #[must_use]
     pub fn of(&self, row: usize) -> &[PlacementRun] {
         let from = match row {
             0 => 0,

@@ -44,7 +44,6 @@ impl Codes {
     pub const NONE: u16 = u16::MAX;
 
     /// The name in a row.
-    #[must_use]
     pub fn name(&self, row: usize) -> Option<&str> {
         let code = *self.rows.get(row)?;
         self.names.get(usize::from(code)).map(String::as_str)
@@ -71,13 +70,11 @@ impl TableColumns {
     }
 
     /// Rows.
-    #[must_use]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// Whether it has a column of this name.
-    #[must_use]
     pub fn has(&self, name: &'static str) -> bool {
         self.leaf(name).is_ok()
     }

@@ -3,7 +3,6 @@
 /// Coefficient of variation over all members of a set: the standard deviation
 /// of the set itself (divided by n, since the clusters are no sample of
 /// others) over its mean. `None` below two values or with a mean of 0.
-#[must_use]
 pub fn cv(values: &[f64]) -> Option<f64> {
     let mean = super::mean(values).filter(|mean| *mean != 0.0)?;
     let squares = super::sum(values, |value| (value - mean).powi(2));
@@ -13,7 +12,6 @@ pub fn cv(values: &[f64]) -> Option<f64> {
 /// Gini coefficient: the mean difference between any two values over twice
 /// their mean; 0 if all are equal, 1 - 1/n if one has everything. `None` below
 /// two values, with a negative one, or if all are 0.
-#[must_use]
 pub fn gini(values: &[f64]) -> Option<f64> {
     let n = values.len();
     let total = super::sum(values, |value| value);

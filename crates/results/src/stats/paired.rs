@@ -33,14 +33,12 @@ const COVERAGE: [(usize, f64); 9] = [
 /// How often a 95 % interval from so many pairs holds the mean of a skewed
 /// population, as it was measured for the next lower number in the table; `None`
 /// for too few pairs to have an interval.
-#[must_use]
 pub fn coverage(pairs: usize) -> Option<f64> {
     let measured = COVERAGE.iter().rev().find(|(from, _)| *from <= pairs);
     measured.map(|(_, share)| *share)
 }
 
 /// The fewest pairs whose intervals may claim something.
-#[must_use]
 pub fn fewest_for_a_claim() -> usize {
     let enough = COVERAGE.iter().find(|(_, share)| *share >= ENOUGH);
     enough.map_or(usize::MAX, |(from, _)| *from)
@@ -69,7 +67,6 @@ impl Interval {
     /// far as the farther of two: Student's t, and t after P. Hall's transformation,
     /// which takes the skewness out (*On the Removal of Skewness by Transformation*,
     /// J. R. Stat. Soc. B 54, 1992). The p-value is the larger one of both.
-    #[must_use]
     pub fn of_mean(values: &[f64], level: f64) -> Option<Self> {
         let (first, n) = (*values.first()?, values.len() as f64);
         if values.len() < FEWEST {
@@ -114,7 +111,6 @@ pub struct Range {
 
 impl Range {
     /// The 95 % interval of the mean of these values; `None` under five.
-    #[must_use]
     pub fn of_mean(values: &[f64]) -> Option<Self> {
         let Interval { low, high, .. } = Interval::of_mean(values, LEVEL)?;
         Some(Range { low, high })
@@ -141,7 +137,6 @@ pub struct Paired {
 impl Paired {
     /// What pairs `(baseline, other)` say; `None` without any. Without a level there
     /// is no interval.
-    #[must_use]
     pub fn of(pairs: &[(f64, f64)], level: Option<f64>) -> Option<Self> {
         let differences: Vec<f64> = pairs.iter().map(|(base, other)| other - base).collect();
         let difference = mean(&differences)?;
@@ -161,7 +156,6 @@ impl Paired {
     }
 
     /// What the pairs say where differences below `relevant` do not matter.
-    #[must_use]
     pub fn judge(&self, relevant: f64) -> Judgement {
         let claims = coverage(self.n as usize).is_some_and(|share| share >= ENOUGH);
         match self.interval.filter(|_| claims) {
@@ -194,7 +188,6 @@ pub enum Judgement {
 /// differs by twice what is relevant: the least number for which an interval at `level`
 /// and the 90 % quantile of the error together stay within `relevant`. `None` for fewer
 /// than two pairs, or where nothing is too small to matter.
-#[must_use]
 pub fn pairs_needed(differences: &[f64], relevant: f64, level: f64) -> Option<u64> {
     let (centre, n) = (mean(differences)?, differences.len() as f64);
     if n < 2.0 || relevant <= 0.0 {

@@ -10,7 +10,6 @@ pub struct Survival {
 
 impl Survival {
     /// Of times, each with whether it was over then or cut off.
-    #[must_use]
     pub fn of(mut times: Vec<(f64, bool)>) -> Self {
         times.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (mut share, mut left) = (1.0, times.len());
@@ -28,7 +27,6 @@ impl Survival {
 
     /// The first time that at most 1 - p last longer than; `None` if more last to the
     /// end of what was seen.
-    #[must_use]
     pub fn quantile(&self, p: f64) -> Option<f64> {
         // What rounding alone can do to a product.
         const ROUNDING: f64 = 1e-12;

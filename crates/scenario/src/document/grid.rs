@@ -288,7 +288,6 @@ impl Cluster {
     }
 
     /// The interfaces of other systems that it offers when it is a service.
-    #[must_use]
     pub fn faces(&self) -> Vec<FaceKind> {
         self.faces.iter().flatten().map(Written::value).collect()
     }
@@ -304,19 +303,16 @@ impl Cluster {
 
     /// How long each step of a computing element around its LRMS takes, on the
     /// wall.
-    #[must_use]
     pub fn arc_step(&self) -> std::time::Duration {
         wall(or(&self.arc_step, SimDuration::ZERO))
     }
 
     /// The directory in which it installs the commands of Slurm.
-    #[must_use]
     pub fn slurm_bin(&self) -> Option<PathBuf> {
         self.slurm_bin.as_ref().map(|dir| PathBuf::from(&dir.0.0))
     }
 
     /// How the real LRMS that runs its jobs is reached, if one does.
-    #[must_use]
     pub fn real_lrms(&self) -> Option<SlurmAccess> {
         let settings = self.lrms_settings.as_ref().filter(|_| self.is_real())?;
         let path = |text: &Option<Str<PathText>>| Some(PathBuf::from(&text.as_ref()?.0.0));

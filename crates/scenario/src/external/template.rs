@@ -77,7 +77,6 @@ impl Template {
     }
 
     /// The text with every place filled in; one without a value is left empty.
-    #[must_use]
     pub fn fill(&self, values: &[&BTreeMap<String, String>]) -> String {
         let value = |name: &str| values.iter().find_map(|values| values.get(name));
         let pieces = self.0.iter().map(|piece| match piece {

@@ -272,7 +272,6 @@ impl Context<'_> {
 
 impl crate::Scenario {
     /// What is run on every replication, one after the other.
-    #[must_use]
     pub fn contenders(&self) -> Vec<Contender> {
         let name = |policy: &Option<PolicySpec>| policy.as_ref().map(PolicySpec::to_string);
         let ours = self.policies.iter().map(|one| (one.clone(), name(one)));

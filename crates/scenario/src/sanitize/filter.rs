@@ -100,7 +100,6 @@ impl Filter {
     }
 
     /// Whether all conditions hold; a field that is not available meets none.
-    #[must_use]
     pub fn holds(&self, job: &impl Fields) -> bool {
         self.0.iter().all(|condition| condition.holds(job))
     }

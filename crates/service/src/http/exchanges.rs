@@ -50,7 +50,6 @@ struct Ring {
 
 impl Exchanges {
     /// Keeps the newest `most`.
-    #[must_use]
     pub fn keeping(most: usize) -> Self {
         Exchanges(Arc::new(Mutex::new(Ring {
             most,
@@ -59,7 +58,6 @@ impl Exchanges {
     }
 
     /// The kept ones about a job, oldest first.
-    #[must_use]
     pub fn about(&self, job: u32) -> Vec<Exchange> {
         let ring = self.0.lock();
         let about = ring.kept.iter().filter(|one| one.jobs.contains(&job));
@@ -67,7 +65,6 @@ impl Exchanges {
     }
 
     /// How many older ones are forgotten.
-    #[must_use]
     pub fn forgotten(&self) -> u64 {
         self.0.lock().forgotten
     }

@@ -46,7 +46,6 @@ pub async fn bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes,
 }
 
 /// The media type of a body without its parameters; nothing where none is declared.
-#[must_use]
 pub fn media_type(headers: &HeaderMap) -> String {
     let media = header_text(headers, CONTENT_TYPE).unwrap_or_default();
     let essence = media.split(';').next().unwrap_or_default();

@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Name and port of a Host.
-#[must_use]
 pub fn name_and_port(host: &str) -> (&str, Option<u16>) {
     match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok()),
@@ -23,7 +22,6 @@ pub fn name_and_port(host: &str) -> (&str, Option<u16>) {
 }
 
 /// Whether this is the name of the loopback or an address on it.
-#[must_use]
 pub fn is_loopback(name: &str) -> bool {
     let address = name.trim_start_matches('[').trim_end_matches(']');
     let parsed: Result<IpAddr, _> = address.parse();
@@ -31,7 +29,6 @@ pub fn is_loopback(name: &str) -> bool {
 }
 
 /// Whether the request comes from a page of another origin.
-#[must_use]
 pub fn is_of_another_origin(headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else {
         return false;

@@ -38,7 +38,6 @@ pub struct Metrics {
 impl Metrics {
     /// Those of a service with these labels on every series, whose life began
     /// at this Unix time in nanoseconds.
-    #[must_use]
     pub fn new(labels: Labels, began: u64) -> Self {
         Metrics {
             labels,
@@ -48,7 +47,6 @@ impl Metrics {
     }
 
     /// The labels of every series.
-    #[must_use]
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
@@ -77,13 +75,11 @@ impl Metrics {
     }
 
     /// Messages of this kind so far, each counted once.
-    #[must_use]
     pub fn messages(&self, kind: MessageKind) -> u64 {
         self.received[kind as usize].load(Ordering::Relaxed)
     }
 
     /// Messages that came in again.
-    #[must_use]
     pub fn repeated(&self) -> u64 {
         self.repeated.load(Ordering::Relaxed)
     }
@@ -99,7 +95,6 @@ impl Metrics {
 
     /// The text that Prometheus reads: these samples, and what every service
     /// has.
-    #[must_use]
     pub fn text(&self, mut samples: Samples) -> String {
         samples.say(&table::BUILD, &[env!("CARGO_PKG_VERSION")]);
         samples.level(&table::START_TIME, &[], self.began as f64 / 1e9);

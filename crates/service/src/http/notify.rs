@@ -39,7 +39,6 @@ impl NotifyHosts {
 }
 
 /// Whether this URL leads to the loopback interface of this machine.
-#[must_use]
 pub fn is_on_loopback(url: &str) -> bool {
     // Read as the HTTP client will read it, so that both see one host.
     let parsed = Url::parse(url).ok();

@@ -133,7 +133,6 @@ impl ServiceThread {
     }
 
     /// Where it listens.
-    #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }

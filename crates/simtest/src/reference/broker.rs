@@ -107,7 +107,6 @@ pub struct RefBroker<'a> {
 
 impl<'a> RefBroker<'a> {
     /// The broker of this domain, with nothing received yet.
-    #[must_use]
     pub fn new(grid: &'a Grid, domain: DomainId, seed: u64) -> Self {
         let this = &grid.domains[domain.index()];
         let idle = |clusters: &[ClusterId]| -> Vec<(ClusterId, RefLoad)> {
@@ -255,14 +254,12 @@ impl<'a> RefBroker<'a> {
     }
 
     /// The jobs that wait for a cycle.
-    #[must_use]
     pub fn waiting(&self) -> Vec<JobSpec> {
         let waiting = self.visits.iter().filter(|visit| visit.sent_to.is_none());
         waiting.map(|visit| visit.spec.clone()).collect()
     }
 
     /// Everybody this broker may send to.
-    #[must_use]
     pub fn targets(&self) -> Vec<Target> {
         self.views.iter().map(|view| view.target).collect()
     }
@@ -472,7 +469,6 @@ impl<'a> RefBroker<'a> {
     }
 
     /// Its domain.
-    #[must_use]
     pub fn domain(&self) -> DomainId {
         self.domain
     }

@@ -79,7 +79,6 @@ pub struct RefCluster {
 
 impl RefCluster {
     /// An empty cluster.
-    #[must_use]
     pub fn new(config: ClusterConfig) -> Self {
         let mut nodes = Vec::new();
         for (resource, group) in (0u16..).zip(config.resources.groups()) {
@@ -190,7 +189,6 @@ impl RefCluster {
     /// When a pass is due though nothing changes: `slurm-backfill` plans on a
     /// grid of instants, and promises are kept when their time comes, unless a
     /// job overruns: then they wait for its end.
-    #[must_use]
     pub fn wakeup(&self, now: SimTime) -> Option<SimTime> {
         let is_slurm = self.config.discipline == DisciplineKind::SlurmBackfill;
         let grid = self.config.slurm.bf_interval.as_nanos();
@@ -203,7 +201,6 @@ impl RefCluster {
     }
 
     /// What each job was promised first: made when, to whom, for when.
-    #[must_use]
     pub fn first_promises(&self) -> &[(SimTime, JobId, SimTime)] {
         &self.first_promises
     }
@@ -237,20 +234,17 @@ impl RefCluster {
     }
 
     /// When the next running job ends, or nodes fail or are repaired.
-    #[must_use]
     pub fn next_completion(&self) -> Option<SimTime> {
         let ends = self.running.iter().map(|running| running.finish);
         ends.chain(self.next_change()).min()
     }
 
     /// Jobs that wait, in order.
-    #[must_use]
     pub fn queued(&self) -> usize {
         self.queue.len()
     }
 
     /// Processors in use.
-    #[must_use]
     pub fn busy(&self) -> u64 {
         let running = self.running.iter();
         let shares = running.flat_map(|running| running.placement.iter().flatten());

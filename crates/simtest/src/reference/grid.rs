@@ -29,7 +29,6 @@ pub struct RefCancellation {
 /// nothing happens before `stop_at` any more.
 ///
 /// Submissions have job ids 0, 1, 2, ... in order of time.
-#[must_use]
 pub fn simulate(
     grid: &Grid,
     submissions: &[Submission],

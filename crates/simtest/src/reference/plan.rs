@@ -49,7 +49,6 @@ pub struct Wish {
 
 impl Wish {
     /// What it holds from one instant to another if it gets these.
-    #[must_use]
     pub fn hold(&self, (from, to): (SimTime, SimTime), shares: Vec<u32>) -> Hold {
         let of = |count: u64| {
             let shares = shares.iter();
@@ -79,7 +78,6 @@ pub struct RefPlan {
 
 impl RefPlan {
     /// What each component of a job would get by place, starting then.
-    #[must_use]
     pub fn fit(&self, wishes: &[Wish], start: SimTime) -> Option<Vec<Vec<u32>>> {
         let resources = self.places.last().map_or(0, |last| last.resource + 1);
         let everything = vec![vec![u32::MAX; resources]; wishes.len()];
@@ -88,7 +86,6 @@ impl RefPlan {
 
     /// The same, with so many processors of each resource at most. What one
     /// component gets the next ones do not.
-    #[must_use]
     pub fn fit_within(
         &self,
         wishes: &[Wish],
@@ -135,7 +132,6 @@ impl RefPlan {
 
     /// The first instant from `from` on at which it fits: that one, or one at
     /// which something becomes free.
-    #[must_use]
     pub fn earliest(&self, wishes: &[Wish], from: SimTime) -> Option<(SimTime, Vec<Vec<u32>>)> {
         let ends = self.holds.iter().map(|hold| hold.to);
         // Nobody starts at the end of all time.
@@ -164,7 +160,6 @@ impl RefPlan {
 
     /// What this reservation takes already from `early` on: whatever is free then
     /// and will not be left over when it begins.
-    #[must_use]
     pub fn before(&self, early: SimTime, held: &Hold) -> Vec<Hold> {
         let start = held.from;
         let edges = self.holds.iter().flat_map(|hold| [hold.from, hold.to]);

@@ -5,7 +5,6 @@ use gridrig_core::rng;
 use rand::RngExt as _;
 
 /// The same with every second broker drained while jobs come.
-#[must_use]
 pub fn with_drains(mut scenario: Scenario) -> Scenario {
     let mut rng = rng::stream(scenario.seed, "scenario.drains");
     for domain in &mut scenario.grid.domains {

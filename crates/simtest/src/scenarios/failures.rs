@@ -8,7 +8,6 @@ use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
 
 /// The same with nodes that fail, some of them together, until all are repaired.
-#[must_use]
 pub fn with_failures(mut scenario: Scenario) -> Scenario {
     let mut rng = rng::stream(scenario.seed, "scenario.failures");
     for cluster in &mut scenario.grid.clusters {
@@ -26,7 +25,6 @@ pub fn with_failures(mut scenario: Scenario) -> Scenario {
 }
 
 /// The same with every second cluster out of service, or some nodes of it, for a minute.
-#[must_use]
 pub fn with_long_failures(mut scenario: Scenario) -> Scenario {
     let mut rng = rng::stream(scenario.seed, "scenario.long-failures");
     for cluster in &mut scenario.grid.clusters {

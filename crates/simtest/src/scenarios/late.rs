@@ -15,7 +15,6 @@ const POLICIES: [&str; 5] = [
 ];
 
 /// The same with brokers that commit late, most of them, under policies that do.
-#[must_use]
 pub fn committing_late(mut scenario: Scenario) -> Scenario {
     let mut rng = rng::stream(scenario.seed, "scenario.late");
     for domain in &mut scenario.grid.domains {

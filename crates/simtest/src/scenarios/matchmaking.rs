@@ -21,7 +21,6 @@ const POLICIES: [&str; 5] = [
 ];
 
 /// The same with its domains in trees and all brokers under this matchmaking.
-#[must_use]
 pub fn matched(kind: MatchmakingKind, mut scenario: Scenario) -> Scenario {
     let mut rng = rng::stream(scenario.seed, "scenario.matchmaking");
     let grid = &mut scenario.grid;

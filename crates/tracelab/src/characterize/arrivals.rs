@@ -24,7 +24,6 @@ pub struct ArrivalProfile {
 
 impl ArrivalProfile {
     /// Of these jobs.
-    #[must_use]
     pub fn of(submits: &[SimDuration], clock: &Clock) -> Self {
         let week = hours_of_week(submits, clock);
         let mut hourly = [0; 24];
@@ -46,7 +45,6 @@ impl ArrivalProfile {
     }
 
     /// Jobs per day by day of the week; 0 for a day that is not covered.
-    #[must_use]
     pub fn per_day(&self) -> [f64; 7] {
         std::array::from_fn(|at| match self.daily_days[at] {
             days if days > 0.0 => self.daily[at] as f64 / days,
@@ -56,7 +54,6 @@ impl ArrivalProfile {
 }
 
 /// Jobs by hour of the week, from Monday 0:00.
-#[must_use]
 pub fn hours_of_week(submits: &[SimDuration], clock: &Clock) -> [u64; 168] {
     let mut counts = [0; 168];
     for submit in submits {
@@ -66,7 +63,6 @@ pub fn hours_of_week(submits: &[SimDuration], clock: &Clock) -> [u64; 168] {
 }
 
 /// The gaps between neighbours in seconds, for jobs in order of submission.
-#[must_use]
 pub fn interarrival_s(submits: &[SimDuration]) -> Vec<f64> {
     let gap = |pair: &[SimDuration]| (pair[1] - pair[0]).as_secs_f64();
     submits.windows(2).map(gap).collect()
@@ -85,7 +81,6 @@ pub struct Autocorrelation {
 /// The autocorrelation of these values at these lags, with the divisors that
 /// keep it between -1 and 1: sum of (x\[i\] - m)(x\[i+lag\] - m) over the sum
 /// of (x\[i\] - m)^2 (Box and Jenkins).
-#[must_use]
 pub fn autocorrelation(values: &[f64], lags: &[usize]) -> Vec<Autocorrelation> {
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();

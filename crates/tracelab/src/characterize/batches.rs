@@ -64,7 +64,6 @@ impl Batch {
     /// Decimal orders of magnitude between its shortest and its longest run,
     /// the variability of DMM's Figure 6. Runs below one second count as one
     /// second: logs round them to 0.
-    #[must_use]
     pub fn orders_of_magnitude(&self) -> f64 {
         let floor = |time: SimDuration| time.as_secs_f64().max(1.0);
         (floor(self.run_time_max) / floor(self.run_time_min)).log10()
@@ -72,7 +71,6 @@ impl Batch {
 
     /// Coefficient of variation of its run times (sample); `None` for a single
     /// job or runs of no length.
-    #[must_use]
     pub fn cv(&self) -> Option<f64> {
         let sd = (self.squares / f64::from(self.jobs.checked_sub(1)?)).sqrt();
         (self.jobs > 1 && self.mean > 0.0).then(|| sd / self.mean)
@@ -83,7 +81,6 @@ impl Batch {
 /// Jobs come in order of submission; a job belongs to the batch of its user
 /// that is not older than `window`, else it begins a new one. Jobs without a
 /// user belong to none.
-#[must_use]
 pub fn batches(jobs: &Columns, window: SimDuration) -> Vec<Batch> {
     collect(jobs, window, 1)
 }
@@ -156,7 +153,6 @@ pub struct SizeClass {
 
 impl BatchStatistics {
     /// Of jobs in order of submission.
-    #[must_use]
     pub fn of(jobs: &Columns, window: SimDuration) -> Self {
         let all = collect(jobs, window, 2);
         let in_none = jobs.users.iter().filter(|user| user.is_none()).count() as u64;

@@ -10,7 +10,6 @@ const NICE_SECONDS: [u64; 27] = [
 
 /// The smallest such width, in nanoseconds, with which a span takes at most
 /// `bins` bins.
-#[must_use]
 pub(crate) fn nice_width(span: u64, bins: usize) -> u64 {
     let bins = bins.max(2) as u64 - 1;
     let least = span.div_ceil(bins).max(1);

@@ -63,7 +63,6 @@ pub struct Clock {
 
 impl Clock {
     /// The clock of a log with this header.
-    #[must_use]
     pub fn of(header: &Header) -> Self {
         let zone = header
             .values("TimeZone")
@@ -115,13 +114,11 @@ impl Clock {
 
     /// Hour of the week, 0 to 167, counted from Monday 0:00 (from the log's
     /// time 0 where no calendar is known).
-    #[must_use]
     pub fn hour_of_week(&self, submit: SimDuration) -> usize {
         (self.second_of_week(submit) / 3_600) as usize
     }
 
     /// Hour of the day, 0 to 23.
-    #[must_use]
     pub fn hour(&self, submit: SimDuration) -> usize {
         self.hour_of_week(submit) % 24
     }
@@ -132,7 +129,6 @@ impl Clock {
     }
 
     /// Days each weekday is covered by `[from, until)`, Monday first.
-    #[must_use]
     pub fn coverage_days(&self, from: SimDuration, until: SimDuration) -> [f64; 7] {
         let begin = from.as_secs_f64() + self.shift as f64;
         let span = (until - from).as_secs_f64();
@@ -157,7 +153,6 @@ impl Clock {
 
     /// An instant of the log as a date, such as `Wed 1996-06-26 17:06 UTC-4`;
     /// `None` where no calendar is known.
-    #[must_use]
     pub fn date(&self, at: SimDuration) -> Option<String> {
         let unix = i64::try_from(self.unix_start?).ok()?;
         let nanos = i64::try_from(at.as_nanos() / NANOS_PER_SEC).ok()?;
@@ -168,7 +163,6 @@ impl Clock {
     }
 
     /// `UTC`, `UTC-4`, `UTC+5:30`.
-    #[must_use]
     pub fn zone_name(&self) -> String {
         let minutes = self.utc_offset_s.abs() / 60;
         let sign = if self.utc_offset_s < 0 { '-' } else { '+' };

@@ -31,7 +31,6 @@ pub enum ClusterField {
 impl ClusterField {
     /// What a trace names clusters by: the site where there are two of them,
     /// else the partition; `None` where there are not two of these either.
-    #[must_use]
     pub fn of(distinct: &Distinct) -> Option<Self> {
         match (distinct.sites, distinct.partitions) {
             (2.., _) => Some(Self::Site),
@@ -41,13 +40,11 @@ impl ClusterField {
     }
 
     /// `site` or `partition`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// The cluster of a job.
-    #[must_use]
     pub fn value(self, job: &TraceJob) -> Option<u32> {
         job.ids[match self {
             Self::Site => SITE,
@@ -98,7 +95,6 @@ pub struct ClusterLoad {
 
 impl ClusterLoad {
     /// Its number and its name.
-    #[must_use]
     pub fn label(&self) -> String {
         match &self.name {
             Some(name) => format!("{} {name}", self.cluster),
@@ -156,7 +152,6 @@ pub struct Clusters {
 
 impl Clusters {
     /// Number and name of a cluster.
-    #[must_use]
     pub fn label(&self, cluster: u32) -> String {
         let load = self.loads.iter().find(|load| load.cluster == cluster);
         load.map_or_else(|| cluster.to_string(), ClusterLoad::label)
@@ -188,7 +183,6 @@ pub struct ClusterCurve {
 
 /// The clusters that a field of the trace names; `None` without jobs.
 /// `processors` says how large clusters are, by number.
-#[must_use]
 pub fn clusters(
     loaded: &Loaded,
     field: ClusterField,

@@ -107,7 +107,6 @@ pub fn sweep(jobs: &Columns, mut visit: impl FnMut(Level)) {
 impl Demand {
     /// Of these jobs, with a series of at most `bins` bins (at least 1), beside
     /// a machine of so many processors.
-    #[must_use]
     pub fn of(jobs: &Columns, bins: usize, machine: Option<u64>) -> Self {
         let begin = jobs.submits.iter().min();
         let end = jobs.rows().map(|(submit, run, _)| submit + run).max();

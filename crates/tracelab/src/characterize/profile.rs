@@ -28,7 +28,6 @@ pub struct Profile {
 
 impl Profile {
     /// Of these jobs in at most `bins` bins.
-    #[must_use]
     pub fn of(jobs: &Columns, bins: usize) -> Self {
         let Some(grid) = grid(&jobs.submits, bins) else {
             return Profile::default();

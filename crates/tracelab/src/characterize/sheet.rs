@@ -11,7 +11,6 @@ use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use gridrig_results::plot::{Page, Verdict, integer, number, percent, seconds};
 
 /// The sheet of a trace and what was computed of it.
-#[must_use]
 pub fn sheet(loaded: &Loaded, trace: &Characterization) -> Page {
     let name = loaded.file.rsplit('/').next().unwrap_or(&loaded.file);
     let mut page = Page::new(format!("Trace {name}"));

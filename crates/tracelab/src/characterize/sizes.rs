@@ -29,7 +29,6 @@ pub struct SizeCounts(BTreeMap<u32, u64>);
 
 impl SizeCounts {
     /// Of these jobs.
-    #[must_use]
     pub fn of(sizes: &[u32]) -> Self {
         let mut sizes = sizes.to_vec();
         sizes.sort_unstable();
@@ -44,7 +43,6 @@ impl SizeCounts {
 
     /// The distribution function: every size that occurs, or where these are
     /// many, those after which it has risen by half a percent.
-    #[must_use]
     pub fn cdf(&self) -> SizeCdf {
         let total: u64 = self.iter().map(|(_, count)| count).sum();
         let distinct = self.0.len() as u64;
@@ -78,7 +76,6 @@ pub struct SizeCdf {
 
 impl SizeShares {
     /// Of these jobs, counted already.
-    #[must_use]
     pub fn of(jobs: &Columns, counts: &SizeCounts) -> Self {
         let all = jobs.sizes.len();
         let share = |count: u64| (all > 0).then(|| count as f64 / all as f64);
@@ -107,7 +104,6 @@ impl SizeShares {
 
 /// The 0 %, 1 %, ... 100 % quantiles of the run times in seconds; empty
 /// without jobs.
-#[must_use]
 pub fn run_time_percentiles_s(run_times: &[SimDuration]) -> Vec<f64> {
     let mut sorted = run_times.to_vec();
     sorted.sort_unstable();

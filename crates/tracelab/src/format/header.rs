@@ -37,7 +37,6 @@ pub struct Header {
 
 impl Header {
     /// All values by key.
-    #[must_use]
     pub fn entries(&self) -> &BTreeMap<String, Vec<String>> {
         &self.entries
     }
@@ -45,20 +44,17 @@ impl Header {
     /// All comments in file order, as a [`Writer`](super::Writer) takes them:
     /// key, empty for a comment without one, and value. Indentation and empty
     /// comments are not kept.
-    #[must_use]
     pub fn lines(&self) -> &[(String, String)] {
         &self.lines
     }
 
     /// The values of a key, none if it does not occur.
-    #[must_use]
     pub fn values(&self, key: &str) -> &[String] {
         self.entries.get(key).map_or(&[], Vec::as_slice)
     }
 
     /// The whole number that begins the first value of a key that begins with
     /// one: 1664 of `MaxProcs: 1664 (72, 1368, 224)`.
-    #[must_use]
     pub fn number(&self, key: &str) -> Option<u64> {
         self.values(key).iter().find_map(|v| leading_number(v))
     }
@@ -66,7 +62,6 @@ impl Header {
     /// Processors of the machine, from `MaxProcs`, else `MaxNodes`, else the
     /// `Processors` of GWF; `None`
     /// where the header is silent and the user has to say.
-    #[must_use]
     pub fn max_processors(&self) -> Option<u64> {
         ["MaxProcs", "MaxNodes", "Processors"]
             .into_iter()
@@ -74,7 +69,6 @@ impl Header {
     }
 
     /// Unix seconds of the log's time 0.
-    #[must_use]
     pub fn unix_start_time(&self) -> Option<u64> {
         // Our own mark for a log that does not say, where GWF needs a number.
         self.number("UnixStartTime").filter(|at| *at > 0)
@@ -92,13 +86,11 @@ impl Header {
     }
 
     /// Header lines beyond what is kept.
-    #[must_use]
     pub fn dropped_lines(&self) -> u64 {
         self.dropped
     }
 
     /// Keys of numbers that occur with different values; the first one counts.
-    #[must_use]
     pub fn conflicts(&self) -> Vec<&str> {
         let differs = |values: &[String]| {
             let mut numbers = values.iter().filter_map(|v| leading_number(v));

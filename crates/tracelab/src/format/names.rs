@@ -84,7 +84,6 @@ impl Names {
     }
 
     /// The number of a value that has one.
-    #[must_use]
     pub fn find(&self, name: &[u8]) -> Option<u32> {
         self.numbers.get(name).copied()
     }
@@ -121,7 +120,6 @@ impl NameTables {
     }
 
     /// The table of a field, by its place in [`NAMED`].
-    #[must_use]
     pub fn of(&self, field: usize) -> &Names {
         &self.tables[field]
     }

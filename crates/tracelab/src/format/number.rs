@@ -55,7 +55,6 @@ impl<T: Into<Number>> From<Option<T>> for Number {
 impl Number {
     /// Reads `12`, `-1`, `3.25`, `.5` or `1.2e+06`; `None` for anything else
     /// and for what does not fit 64 bits.
-    #[must_use]
     pub fn parse(text: &[u8]) -> Option<Number> {
         let (sign, digits) = match text {
             [b'-', rest @ ..] => (true, rest),
@@ -80,13 +79,11 @@ impl Number {
 
     /// The smallest whole number that is no less, the sign left aside: a
     /// requirement must be met.
-    #[must_use]
     pub fn rounded_up(self) -> u64 {
         self.whole.saturating_add(u64::from(self.billionths > 0))
     }
 
     /// Seconds as a duration; `None` past 584 years. The sign is not looked at.
-    #[must_use]
     pub fn seconds(self) -> Option<SimDuration> {
         self.whole
             .checked_mul(NANOS_PER_SEC)?

@@ -137,43 +137,36 @@ impl<R: BufRead> TraceReader<R> {
     }
 
     /// What the file is.
-    #[must_use]
     pub fn format(&self) -> Format {
         self.format
     }
 
     /// The header comments read so far.
-    #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
     /// The name used in messages.
-    #[must_use]
     pub fn file(&self) -> &str {
         self.lines.file()
     }
 
     /// Lines read so far.
-    #[must_use]
     pub fn line(&self) -> u64 {
         self.lines.number()
     }
 
     /// Job lines read so far, without a truncated one.
-    #[must_use]
     pub fn records(&self) -> u64 {
         self.records
     }
 
     /// 1 when the last line was cut short and left out, else 0.
-    #[must_use]
     pub fn truncated_last_line(&self) -> u64 {
         self.truncated
     }
 
     /// What was odd about the file but did no harm.
-    #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let file = self.file();
         let mut warnings = Vec::new();

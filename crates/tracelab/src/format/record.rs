@@ -18,14 +18,12 @@ pub enum Format {
 
 impl Format {
     /// `swf` or `gwf`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// The format that a file name ends in, `.gz` left aside; `None` for any
     /// other ending.
-    #[must_use]
     pub fn of_name(path: &Path) -> Option<Format> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let (_, end) = name.strip_suffix(".gz").unwrap_or(&name).rsplit_once('.')?;
@@ -222,20 +220,17 @@ pub(super) fn unfit(numbers: &[Number; FIELDS]) -> Option<Unfit> {
 
 impl Record {
     /// A number of the line, `None` where it is not available.
-    #[must_use]
     pub fn number(&self, field: usize) -> Option<Number> {
         let number = self.numbers.get(field)?;
         (!number.negative).then_some(*number)
     }
 
     /// A field that is a time.
-    #[must_use]
     pub fn time(&self, field: usize) -> Option<SimDuration> {
         self.number(field)?.seconds()
     }
 
     /// A field that is a whole number.
-    #[must_use]
     pub fn count(&self, field: usize) -> Option<u64> {
         let number = self.numbers.get(field)?;
         (!number.negative).then_some(number.whole)
@@ -255,7 +250,6 @@ impl Record {
 
     /// Fields below zero that are not -1, bit 0 for field 1: not available by
     /// the rules of the format, but more likely wrong.
-    #[must_use]
     pub fn below_zero(&self) -> u32 {
         let below = self.numbers.iter().enumerate().filter(|(_, n)| n.negative);
         let odd = below.filter(|(_, n)| n.whole != 1 || n.billionths > 0);
@@ -263,7 +257,6 @@ impl Record {
     }
 
     /// User, group, executable, queue and partition.
-    #[must_use]
     pub fn ids(&self) -> [Option<u64>; IDS] {
         std::array::from_fn(|at| self.count(field::USER + at))
     }
@@ -277,7 +270,6 @@ impl Record {
 
     /// A column of GWF from 12 on as text; `None` where it is *not available*
     /// (-1 or empty), and for the columns that are numbers.
-    #[must_use]
     pub fn column(&self, number: usize) -> Option<&[u8]> {
         let text = self.text.get(number.checked_sub(FIRST_TEXT)?)?;
         (!text.is_empty() && text != b"-1").then_some(text)

@@ -67,7 +67,6 @@ impl<W: Write> Writer<W> {
     }
 
     /// Jobs written so far.
-    #[must_use]
     pub fn records(&self) -> u64 {
         self.records
     }

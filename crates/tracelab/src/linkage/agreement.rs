@@ -4,7 +4,6 @@
 /// same items: 1 for equal partitions, 0 in the mean for independent ones,
 /// `None` for fewer than two items or lists of different length. Two trivial
 /// partitions that are equal (all in one, or each alone) agree fully: 1.
-#[must_use]
 pub fn adjusted_rand_index(left: &[usize], right: &[usize]) -> Option<f64> {
     if left.len() != right.len() || left.len() < 2 {
         return None;
@@ -34,7 +33,6 @@ fn runs<T: Ord>(items: &mut [T]) -> impl Iterator<Item = u64> {
 /// most pairs and, of these, the least sum of centre distances weighted with
 /// the original share. Pairs of places, of the original and of the reduced trace;
 /// clusters left over are in no pair.
-#[must_use]
 pub fn match_clusters(original: &[(f64, f64)], reduced: &[(f64, f64)]) -> Vec<(usize, usize)> {
     if original.len() > reduced.len() {
         let pairs = align(reduced, original, |_, long| original[long].1);

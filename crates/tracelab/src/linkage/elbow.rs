@@ -11,7 +11,6 @@
 /// below the maximum less one mean step before it rises to another. A curve
 /// without such a bend has its elbow where the difference is largest; one that
 /// does not fall at all has one cluster.
-#[must_use]
 pub fn elbow(curve: &[f64]) -> usize {
     let (Some(first), Some(last)) = (curve.first(), curve.last()) else {
         return 1;

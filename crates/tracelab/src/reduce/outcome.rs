@@ -67,14 +67,12 @@ pub struct Load {
 impl Load {
     /// Processor-seconds wanted per second over processors there are; `None`
     /// without span or processors.
-    #[must_use]
     pub fn offered(&self, processors: u64) -> Option<f64> {
         let capacity = u128::from(processors) * u128::from(self.span.as_nanos());
         (capacity > 0).then(|| self.processor_nanos as f64 / capacity as f64)
     }
 
     /// Sum of run time x processors in processor-seconds.
-    #[must_use]
     pub fn processor_seconds(&self) -> f64 {
         self.processor_nanos as f64 / NANOS_PER_SEC as f64
     }

@@ -103,7 +103,6 @@ pub struct ScaleNote {
 impl Provenance {
     /// What the header of a trace says of its making; `None` where it says
     /// nothing, a message where the line cannot be read.
-    #[must_use]
     pub fn of(header: &Header) -> Option<Result<Self, String>> {
         let line = header.values(REDUCTION_KEY).first()?;
         Some(
@@ -114,7 +113,6 @@ impl Provenance {
     }
 
     /// Of this reduction.
-    #[must_use]
     pub fn new(spec: &WorkloadSpec, reduced: &Reduced) -> Self {
         let (keep, phase, share, seed) = match reduced.keep {
             Keep::Systematic { m, n, phase } => (format!("{m}/{n}"), Some(phase), None, None),
@@ -167,7 +165,6 @@ impl Provenance {
     }
 
     /// The line, as the value of [`REDUCTION_KEY`].
-    #[must_use]
     pub fn to_line(&self) -> String {
         // Strings and numbers only: there is nothing JSON could refuse.
         serde_json::to_string(self).unwrap_or_default()

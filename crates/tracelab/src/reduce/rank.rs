@@ -67,13 +67,11 @@ pub struct RankedWindow {
 
 impl WindowRanking {
     /// Windows looked at, also those with too few jobs.
-    #[must_use]
     pub fn considered(&self) -> u64 {
         self.windows.len() as u64 + self.too_few_jobs
     }
 
     /// The window that represents the trace best.
-    #[must_use]
     pub fn best(&self) -> Option<TraceWindow> {
         self.windows.first().map(|window| TraceWindow {
             start: window.start,

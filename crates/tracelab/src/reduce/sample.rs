@@ -22,7 +22,6 @@ pub(crate) fn draws(seed: u64) -> impl Iterator<Item = u64> {
 
 /// So many of a number of jobs by their position, in order: those that a share of
 /// this seed keeps which is met exactly.
-#[must_use]
 pub fn lowest_draws(jobs: usize, keep: usize, seed: u64) -> Vec<usize> {
     let mut drawn: Vec<(u64, usize)> = draws(seed).zip(0..jobs).collect();
     drawn.sort_unstable();
@@ -42,7 +41,6 @@ pub(crate) fn bound(share: Decimal) -> f64 {
 /// demand is nearest. `None` without jobs; at least one is kept.
 ///
 /// The same share and seed as [`crate::spec::Keep::Share`] keep the same jobs.
-#[must_use]
 pub fn share_for_load(demands: &[u128], target: u128, seed: u64) -> Option<Decimal> {
     let mut drawn: Vec<(u64, u128)> = draws(seed).zip(demands.iter().copied()).collect();
     drawn.sort_unstable();

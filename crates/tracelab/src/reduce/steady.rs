@@ -60,7 +60,6 @@ impl Steady {
     }
 
     /// How long it is; nothing where the two ends meet.
-    #[must_use]
     pub fn length(&self) -> SimDuration {
         self.end - self.start
     }

@@ -108,7 +108,6 @@ pub enum Week {
 
 impl Week {
     /// Its model.
-    #[must_use]
     pub fn model(self) -> Burst {
         let text = match self {
             Week::Ctc => include_str!("../../../../traces/ctc-like.json"),

@@ -67,7 +67,6 @@ const MOST_JOBS: f64 = 5e7;
 
 impl Egee {
     /// So many jobs that load so many processors of speed 1.0.
-    #[must_use]
     pub fn new(jobs: u64, processors: u32, load: f64, seed: u64) -> Self {
         let sizes = [
             (1, 40.0),

@@ -20,7 +20,6 @@ pub struct Extent {
 
 impl Extent {
     /// So many jobs.
-    #[must_use]
     pub fn jobs(jobs: u64) -> Self {
         Extent {
             jobs: Some(jobs),
@@ -29,7 +28,6 @@ impl Extent {
     }
 
     /// So many days.
-    #[must_use]
     pub fn days(days: f64) -> Self {
         Extent {
             jobs: None,
@@ -38,7 +36,6 @@ impl Extent {
     }
 
     /// The length in seconds, where it is given.
-    #[must_use]
     pub fn seconds(&self) -> Option<f64> {
         self.days.map(|days| days * 86_400.0)
     }

@@ -3,7 +3,6 @@
 use statrs::function::gamma::gamma_lr;
 
 /// P(X <= x) for X of this shape and scale; both above 0.
-#[must_use]
 pub(super) fn cdf(x: f64, shape: f64, scale: f64) -> f64 {
     gamma_lr(shape, x / scale)
 }

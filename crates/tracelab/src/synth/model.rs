@@ -119,7 +119,6 @@ impl Model {
     }
 
     /// Its kind, as the file spells it.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         self.into()
     }
@@ -136,7 +135,6 @@ impl Model {
     }
 
     /// Seed of all its random streams.
-    #[must_use]
     pub fn seed(&self) -> u64 {
         self.basics().0
     }
@@ -153,13 +151,11 @@ impl Model {
     }
 
     /// Processors of the machine that the workload is for.
-    #[must_use]
     pub fn processors(&self) -> u32 {
         self.basics().1
     }
 
     /// The length of the trace in seconds, where the model says.
-    #[must_use]
     pub fn length_s(&self) -> Option<f64> {
         self.basics().2.seconds()
     }
@@ -180,7 +176,6 @@ impl Model {
 
     /// The model as its file holds it: readable, one line for each list of
     /// numbers.
-    #[must_use]
     pub fn to_json(&self) -> String {
         super::pretty::pretty(self)
     }

@@ -71,7 +71,6 @@ impl Koala {
     /// are left to the user and begin as 150 to 250 s, our choice: then the
     /// jobs want 42 % of the processors in W1 and 84 % in W2, beside the 15 to
     /// 20 % of background load that the paper keeps up.
-    #[must_use]
     pub fn model(self, seed: u64) -> Poisson {
         const RUN_TIME_S: [u64; 2] = [150, 250];
         let request = |processors, components: &[u32]| Request {

@@ -27,13 +27,11 @@ pub struct Identity {
 impl Identity {
     /// Whether every job is a job of the original, unchanged but for its
     /// scale; also true where there is no telling.
-    #[must_use]
     pub fn holds(&self) -> bool {
         !self.ids_kept || self.faults().is_empty()
     }
 
     /// What is wrong, for people.
-    #[must_use]
     pub fn faults(&self) -> Vec<String> {
         let counts = [
             self.foreign,

@@ -28,7 +28,6 @@ pub enum Design {
 
 impl Design {
     /// Its name in reports.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -143,13 +142,11 @@ impl Validation {
     /// Whether the reduced trace is one that random sampling gives: all its
     /// jobs are jobs of the original, all its statistics lie within the common
     /// envelope of one design, and every bound of the user's is met.
-    #[must_use]
     pub fn passed(&self) -> bool {
         self.passed
     }
 
     /// The verdict in a sentence.
-    #[must_use]
     pub fn summary(&self) -> String {
         let standing = self.standing.iter().find(|s| s.design == self.judged_by);
         let (beyond, p_value, inside) =
@@ -183,7 +180,6 @@ impl Validation {
     }
 
     /// Why it did not pass, one line for each reason.
-    #[must_use]
     pub fn failures(&self) -> Vec<String> {
         let mut failures = self.identity.faults();
         let edge = |edge: Option<f64>| edge.map_or("..".to_owned(), |e| format!("{e:.4}"));

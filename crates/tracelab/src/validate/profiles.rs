@@ -23,7 +23,6 @@ pub struct Partition {
 /// 2007) out of the stream `k-means` of the seed, the best of `runs` runs.
 /// `None` where there are no points, fewer distinct ones than clusters, or
 /// rows of different length.
-#[must_use]
 pub fn k_means(points: &[Vec<f64>], k: usize, runs: u32, seed: u64) -> Option<Partition> {
     let columns = points.first()?.len();
     let flat: Vec<f64> = points.iter().flatten().copied().collect();

@@ -24,7 +24,6 @@ pub struct RequirementError {
 
 impl Requirement {
     /// Whether a value is within the bound.
-    #[must_use]
     pub fn met_by(&self, value: f64) -> bool {
         self.relation.holds(&value, &self.bound)
     }

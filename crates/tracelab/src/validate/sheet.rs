@@ -14,7 +14,6 @@ const DAY: f64 = 86_400.0;
 /// One offline page with the verdict, the processor CDFs (LSAP Figure 3), the
 /// clusters of arrivals of both traces (Figure 4), the curves by which their
 /// number was found, and every statistic on its envelope.
-#[must_use]
 pub fn sheet(validation: &Validation, original: &str, reduced: &str) -> String {
     let mut page = Page::new(format!("{reduced} against {original}"));
     let verdict = if validation.passed() {

@@ -39,7 +39,6 @@ impl Group {
     pub const GENERATED: [Group; 3] = [Group::Marginals, Group::Classes, Group::Hours];
 
     /// Its name in options and reports.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }

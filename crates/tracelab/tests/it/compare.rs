@@ -22,7 +22,6 @@ pub struct Moments {
 
 impl Moments {
     /// Of values that can be walked twice; `None` when there are none.
-    #[must_use]
     pub fn of(values: impl Iterator<Item = f64> + Clone) -> Option<Self> {
         let n = values.clone().count() as u64;
         if n == 0 {
@@ -40,19 +39,16 @@ impl Moments {
     }
 
     /// Of run times in seconds.
-    #[must_use]
     pub fn of_run_times(jobs: &[Submission]) -> Option<Self> {
         Self::of(jobs.iter().map(|j| j.spec.run_time.as_secs_f64()))
     }
 
     /// Of sizes in processors.
-    #[must_use]
     pub fn of_processors(jobs: &[Submission]) -> Option<Self> {
         Self::of(jobs.iter().map(|j| f64::from(j.spec.processors())))
     }
 
     /// Coefficient of variation; `None` with mean 0 or a single value.
-    #[must_use]
     pub fn cv(&self) -> Option<f64> {
         self.sd
             .filter(|_| self.mean != 0.0)
@@ -70,7 +66,6 @@ pub struct Demand {
 
 impl Demand {
     /// Of these jobs; runs of length 0 count for nothing.
-    #[must_use]
     pub fn of(jobs: &[Submission]) -> Self {
         let mut changes: Vec<(SimTime, i64, i64)> = Vec::with_capacity(jobs.len() * 2);
         for job in jobs.iter().filter(|j| !j.spec.run_time.is_zero()) {
@@ -94,7 +89,6 @@ impl Demand {
     }
 
     /// The largest demand in processors and when it begins; `None` without jobs.
-    #[must_use]
     pub fn peak(&self) -> Option<(SimTime, u64)> {
         let peak = self.steps.iter().map(|s| s.1).max()?;
         let first = self.steps.iter().find(|s| s.1 == peak)?;
@@ -102,7 +96,6 @@ impl Demand {
     }
 
     /// The time during which more than `processors` are wanted.
-    #[must_use]
     pub fn time_above(&self, processors: u64) -> SimDuration {
         let pairs = self.steps.windows(2).filter(|w| w[0].1 > processors);
         pairs.fold(SimDuration::ZERO, |sum, w| sum + w[1].0.since(w[0].0))

@@ -23,7 +23,6 @@ use std::process::ExitCode;
 
 /// Does what a command of Slurm does, if that is what this program was called
 /// as; `None` if it was not.
-#[must_use]
 pub fn dispatch(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     let mut args = args.into_iter();
     let called = PathBuf::from(args.next()?);

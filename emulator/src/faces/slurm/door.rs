@@ -182,7 +182,6 @@ fn is_ours(link: &Path) -> bool {
 
 impl Door {
     /// Where the commands are.
-    #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }

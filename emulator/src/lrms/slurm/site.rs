@@ -119,7 +119,6 @@ impl Site {
     }
 
     /// Its nodes as a cluster file would have them, in Slurm's order.
-    #[must_use]
     pub fn resources(&self) -> Resources {
         let mut groups: Vec<Resource> = Vec::new();
         for (_, node) in &self.nodes {
@@ -156,7 +155,6 @@ impl Site {
     }
 
     /// Its version, such as `22.05.8`.
-    #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }

@@ -90,7 +90,6 @@ impl RunDoc {
 }
 
 /// The names of the domains, and the clusters with their domains and sizes.
-#[must_use]
 pub fn grid(grid: &Grid) -> Value {
     let names = Names::of(grid);
     let clusters = grid.clusters.iter().zip(0..).map(|(cluster, index)| {
@@ -232,7 +231,6 @@ impl Context {
 
 impl Now {
     /// How things are by these counts, `wall` after the run began.
-    #[must_use]
     pub fn of(tap: &Tap, context: &Context, wall: Duration) -> Self {
         const S: f64 = 1e-9;
         let counts = tap.counts;

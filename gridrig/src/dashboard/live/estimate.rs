@@ -29,19 +29,16 @@ impl Histogram {
     }
 
     /// How many values there were.
-    #[must_use]
     pub fn len(&self) -> u64 {
         self.values.len()
     }
 
     /// Their mean; none without any.
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.len() > 0).then(|| self.sum as f64 / self.len() as f64)
     }
 
     /// An estimate of the quantile `q` in 0..=1; none without values.
-    #[must_use]
     pub fn quantile(&self, q: f64) -> Option<f64> {
         (self.len() > 0).then(|| self.values.value_at_quantile(q) as f64)
     }

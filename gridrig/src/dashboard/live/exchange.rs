@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 /// The exchanges about a job that this listener has heard: when each was
 /// answered, in milliseconds of the run, by which service, and both bodies.
-#[must_use]
 pub fn about(listener: &Listener, job: JobId) -> Value {
     let heard = listener.about(job.0).into_iter();
     heard

@@ -132,7 +132,6 @@ impl Reader {
 
 impl Hub {
     /// A new reader; none when there are too many.
-    #[must_use]
     pub fn reader(self: &Arc<Self>) -> Option<Reader> {
         let place = Arc::clone(&self.readers).try_acquire_owned().ok()?;
         let (news, first) = self.join();
@@ -152,7 +151,6 @@ impl Hub {
     }
 
     /// The whole state as JSON.
-    #[must_use]
     pub fn snapshot(&self) -> Arc<str> {
         self.state.lock().since(None).json
     }
@@ -193,7 +191,6 @@ impl Hub {
     }
 
     /// Whether this session is the one that is shown.
-    #[must_use]
     pub fn shows(&self, id: u64) -> bool {
         self.state
             .lock()
@@ -242,7 +239,6 @@ impl Hub {
     }
 
     /// What was said about a job in the last run in real time.
-    #[must_use]
     pub fn exchanges(&self, job: JobId) -> Value {
         let listener = self.listener.lock();
         exchange::about(&listener, job)
@@ -256,14 +252,12 @@ impl Hub {
     }
 
     /// Position and name of the run that goes on or was the last one.
-    #[must_use]
     pub fn current(&self) -> Option<RunDoc> {
         let state = self.state.lock();
         state.runs.get(state.current?).cloned()
     }
 
     /// Asks the run that goes on about a job; none when too many ask.
-    #[must_use]
     pub fn ask(&self, job: JobId) -> Option<oneshot::Receiver<Option<Value>>> {
         let (answer, life) = oneshot::channel();
         let mut state = self.state.lock();
@@ -279,7 +273,6 @@ impl Hub {
     }
 
     /// The questions that the run has to answer.
-    #[must_use]
     pub fn questions(&self) -> Vec<Question> {
         match self.asked.swap(false, Ordering::Relaxed) {
             true => std::mem::take(&mut self.state.lock().questions),

@@ -17,7 +17,6 @@ const STEPS: usize = 500;
 
 /// The life of a job as far as this log has it; none for a job that is not
 /// among the submissions, whose ids are their positions.
-#[must_use]
 pub fn so_far(
     job: JobId,
     submissions: &[Submission],
@@ -31,7 +30,6 @@ pub fn so_far(
 }
 
 /// The life of a job of a finished run.
-#[must_use]
 pub fn finished(job: &OneJob) -> Value {
     let places = job.events.rows.iter().map(|row| *row as usize);
     let events = places.zip(job.events.log.records());

@@ -19,7 +19,6 @@ pub struct Series {
 impl Series {
     /// A series of rows with so many figures; at first there is a row every
     /// `step`.
-    #[must_use]
     pub fn new(width: usize, capacity: usize, step: SimDuration) -> Self {
         Series {
             width,
@@ -30,7 +29,6 @@ impl Series {
     }
 
     /// The first instant of the grid after `at`.
-    #[must_use]
     pub fn next_after(&self, at: SimTime) -> SimTime {
         let grid = at + SimDuration::from_nanos(1);
         grid.next_on_grid(SimDuration::ZERO, self.step)
@@ -64,20 +62,17 @@ impl Series {
 
     /// How often rows have gone: a reader that has seen another epoch has to
     /// read all of it again.
-    #[must_use]
     pub fn epoch(&self) -> u32 {
         self.epoch
     }
 
     /// How many rows there are.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.times.len()
     }
 
     /// The rows from this position on, each with its instant first, in
     /// seconds.
-    #[must_use]
     pub fn rows(&self, from: usize) -> Vec<Vec<f64>> {
         let times = self.times.iter();
         let rows = times.zip(self.figures.chunks(self.width.max(1)));

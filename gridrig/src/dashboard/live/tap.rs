@@ -77,7 +77,6 @@ pub struct Counts {
 
 impl Counts {
     /// Jobs that brokers hold, or that are on their way.
-    #[must_use]
     pub fn with_brokers(&self) -> u64 {
         let gone = self.finished + self.rejected + self.cancelled + self.failed;
         let placed = u64::from(self.queued) + u64::from(self.running);
@@ -145,7 +144,6 @@ pub struct Tap {
 impl Tap {
     /// Counts a run on this grid with jobs 0 to `jobs`, the last of which is
     /// submitted at `last`.
-    #[must_use]
     pub fn new(grid: &Grid, jobs: usize, last: SimTime, tolerance: SimDuration) -> Self {
         let part = |rows: usize| SimDuration::from_nanos(last.as_nanos() / rows as u64);
         let (domains, clusters) = (grid.domains.len(), grid.clusters.len());
@@ -168,13 +166,11 @@ impl Tap {
     }
 
     /// Forwards from one domain to another.
-    #[must_use]
     pub fn forwards(&self, from: DomainId, to: DomainId) -> u64 {
         self.forwards.get(self.cell(from, to)).copied().unwrap_or(0)
     }
 
     /// When a party last sent its information to another.
-    #[must_use]
     pub fn told(&self, from: Party, to: Party) -> Option<SimTime> {
         match (from, to) {
             (Party::Lrms(cluster), _) => self.clusters.get(cluster.index())?.sampled,
@@ -187,7 +183,6 @@ impl Tap {
     }
 
     /// How many events there were.
-    #[must_use]
     pub fn events(&self) -> u64 {
         self.events + self.informed
     }

@@ -32,7 +32,6 @@ pub struct Watch {
 
 impl Watch {
     /// A scenario that is about to run, with run directories below `runs`.
-    #[must_use]
     pub fn new(hub: Arc<Hub>, runs: &Path) -> Self {
         Watch {
             hub,
@@ -43,7 +42,6 @@ impl Watch {
     }
 
     /// Its number in this process.
-    #[must_use]
     pub fn id(&self) -> u64 {
         self.id
     }

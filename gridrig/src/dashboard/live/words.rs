@@ -26,7 +26,6 @@ pub struct Line {
 
 impl Line {
     /// The line of an event; information is about no job and has none.
-    #[must_use]
     pub fn of(n: usize, at: SimTime, event: Event<'_>, names: &Names) -> Option<Line> {
         let job = event.job?;
         let kind = event.kind.name();
@@ -49,7 +48,6 @@ impl Line {
 }
 
 /// The newest lines of a log, oldest first, at most [`FEED`].
-#[must_use]
 pub fn newest(log: &EventLog, names: &Names) -> Vec<Line> {
     (log.len().saturating_sub(FEED)..log.len())
         .filter_map(|n| {

@@ -81,7 +81,6 @@ pub struct Side {
 
 impl Builtin {
     /// Compares what Slurm did with what the model does.
-    #[must_use]
     pub fn of(real: &Real, processors: u32, bound_s: f64) -> Self {
         let jobs = &real.jobs;
         let fcfs =
@@ -111,7 +110,6 @@ impl Builtin {
 
 impl Backfill {
     /// Compares what Slurm did with what the model does.
-    #[must_use]
     pub fn of(real: &Real, processors: u32) -> Self {
         let slurm = slurm_starts(&real.jobs);
         let slurm_waits = waits(&real.jobs, &slurm);
@@ -175,7 +173,6 @@ fn passed(starts: &[SimTime]) -> f64 {
 
 /// The two-sample statistic of Kolmogorov and Smirnov: the greatest distance
 /// of the two empirical distribution functions. 0 without values.
-#[must_use]
 pub(super) fn ks(one: &[f64], other: &[f64]) -> f64 {
     let sorted = |values: &[f64]| {
         let mut values = values.to_vec();

@@ -5,7 +5,6 @@ use gridrig_results::stats::Distribution;
 use std::fmt::Write as _;
 
 /// The study as Markdown, which reads well on a terminal too.
-#[must_use]
 pub fn markdown(study: &Study) -> String {
     let (mut text, plan) = (String::new(), study.plan);
     let _ = writeln!(
@@ -96,7 +95,6 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// The jobs of one scheduler as CSV, times in seconds of its run.
-#[must_use]
 pub fn rows(real: &Real) -> String {
     let mut text = "job,processors,run_time_s,limit_s,queued_s,start_s,finish_s\n".to_owned();
     for job in &real.jobs {

@@ -222,14 +222,12 @@ impl Handle<Pull> for BrokerAgent {
 impl BrokerAgent {
     /// Whether it is something to every peer with which it talks in sessions:
     /// each of them has been open by now.
-    #[must_use]
     pub fn has_all_sessions(&self) -> bool {
         let mut partners = self.partners.0.values();
         partners.all(|partner| partner.roles != Roles::NONE)
     }
 
     /// A job as the peer that brought it may see it.
-    #[must_use]
     pub fn view_for(&self, peer: DomainId, job: JobId) -> Option<JobView> {
         let record = self.notes.store.get(job)?;
         let its = record.came_from(Party::Broker(peer));

@@ -20,7 +20,6 @@ pub struct GridNames {
 
 impl GridNames {
     /// Those of this grid.
-    #[must_use]
     pub fn of(grid: &Grid) -> Self {
         GridNames {
             domains: grid.domains.iter().map(|site| site.name.clone()).collect(),
@@ -29,27 +28,23 @@ impl GridNames {
     }
 
     /// How many domains there are.
-    #[must_use]
     pub fn domains(&self) -> usize {
         self.domains.len()
     }
 
     /// A domain's name; its number if the grid has no such domain.
-    #[must_use]
     pub fn domain(&self, id: DomainId) -> Cow<'_, str> {
         let known = self.domains.get(id.index());
         known.map_or_else(|| id.to_string().into(), |name| name.as_str().into())
     }
 
     /// The domain with this name.
-    #[must_use]
     pub fn find_domain(&self, name: &str) -> Option<DomainId> {
         let index = self.domains.iter().position(|known| known == name)?;
         u16::try_from(index).ok().map(DomainId)
     }
 
     /// A cluster's name; its number if the grid has no such cluster.
-    #[must_use]
     pub fn cluster(&self, id: ClusterId) -> Cow<'_, str> {
         let known = self.clusters.get(id.index());
         known.map_or_else(|| id.to_string().into(), |name| name.as_str().into())

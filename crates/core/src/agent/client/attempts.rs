@@ -69,7 +69,6 @@ impl Attempt {
     }
 
     /// The one that counts: that which came furthest, of equals the first.
-    #[must_use]
     pub fn that_counts(attempts: &Attempts) -> Option<(Place, Attempt)> {
         let rank = |attempt: &Attempt| {
             let stage = match attempt.end {
@@ -86,7 +85,6 @@ impl Attempt {
     }
 
     /// When it ended, unless its LRMS tells that this was seen.
-    #[must_use]
     pub fn unseen_end(&self) -> Option<SimTime> {
         let (at, _) = self.end.filter(|_| !self.is_seen)?;
         Some(at)

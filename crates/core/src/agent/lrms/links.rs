@@ -39,7 +39,6 @@ pub struct Pass;
 
 impl Lrms {
     /// An empty LRMS that reports to this broker.
-    #[must_use]
     pub fn new(cluster: ClusterConfig, home: Option<Home>) -> Self {
         let broker = |home: Home| Party::Broker(home.domain);
         Lrms {
@@ -54,13 +53,11 @@ impl Lrms {
     }
 
     /// The cluster, to look at.
-    #[must_use]
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
     }
 
     /// The broker that it reports to.
-    #[must_use]
     pub fn home(&self) -> Option<Home> {
         self.home
     }

@@ -51,7 +51,6 @@ const RESERVED: [&str; 5] = ["job", "instance", "le", "quantile", "service"];
 
 impl Labels {
     /// The labels of a service of this kind.
-    #[must_use]
     pub fn of(service: &str) -> Self {
         Labels::default().with("service", service)
     }

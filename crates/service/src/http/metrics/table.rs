@@ -17,7 +17,6 @@ pub enum Kind {
 
 impl Kind {
     /// Its name in OpenMetrics.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -68,7 +67,6 @@ impl Metric {
     }
 
     /// Its name, such as `gridrig_virtual_time_seconds`.
-    #[must_use]
     pub fn name(&self) -> String {
         match self.unit {
             Some(unit) => format!("{PREFIX}_{}_{unit}", self.stem),
@@ -77,7 +75,6 @@ impl Metric {
     }
 
     /// The names of its series, as queries use them.
-    #[must_use]
     pub fn series(&self) -> Vec<String> {
         let name = self.name();
         match self.kind {

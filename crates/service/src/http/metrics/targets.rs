@@ -43,7 +43,6 @@ pub struct Target {
 
 impl Target {
     /// The service with these labels at this address.
-    #[must_use]
     pub fn new(address: SocketAddr, labels: &Labels) -> Self {
         let labels = labels.iter();
         Target {
@@ -102,7 +101,6 @@ impl TargetsFile {
     }
 
     /// Where it is.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }

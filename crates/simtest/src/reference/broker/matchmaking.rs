@@ -9,7 +9,6 @@ use gridrig_core::time::SimDuration;
 
 impl RefBroker<'_> {
     /// Time between cycles.
-    #[must_use]
     pub fn interval(&self) -> SimDuration {
         let matched = match self.settings.matchmaking() {
             MatchmakingKind::Flock | MatchmakingKind::Delegate => true,

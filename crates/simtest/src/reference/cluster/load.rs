@@ -43,7 +43,6 @@ pub struct RefLoad {
 
 impl RefLoad {
     /// What is believed before the first report.
-    #[must_use]
     pub fn idle(processors: u32) -> Self {
         let zero = RefMean { sum: 0, weight: 1 };
         RefLoad {
@@ -63,7 +62,6 @@ impl RefLoad {
 
 impl RefCluster {
     /// The report of this instant.
-    #[must_use]
     pub fn sample(&self, now: SimTime) -> RefLoad {
         let means = |value: fn(&(SimTime, u64, u64)) -> u64| {
             Window::ALL.map(|window| self.mean(now, window, value))

@@ -273,7 +273,6 @@ fn users(jobs: &[TraceJob], class: impl Fn(&TraceJob) -> usize) -> Vec<User> {
 
 /// Jobs among these that the trace holds as well, by submit time, run time,
 /// size and user: none, as a look-alike begins after its source.
-#[must_use]
 pub fn recurring_jobs(trace: &Loaded, made: impl Iterator<Item = Record>) -> u64 {
     let known: BTreeSet<_> = trace.jobs.iter().map(identity).collect();
     made.filter(|job| known.contains(&identity(job))).count() as u64

@@ -79,7 +79,6 @@ impl Lublin {
     }
 
     /// Mean load over all seeds.
-    #[must_use]
     pub fn expected_load(&self) -> f64 {
         let classes = self.classes.values();
         let demand = classes.map(|class| class.mean_area(self.processors) / class.mean_gap());

@@ -85,7 +85,6 @@ impl Preset {
     /// The model of these parameters on a machine. On another than one of 128
     /// processors, sizes are moved by the difference of the logarithms, as the
     /// authors advise: the second stage stays as far below the largest size.
-    #[must_use]
     pub fn model(self, processors: u32, extent: Extent, seed: u64) -> Lublin {
         let classes: &[(&str, JobClass)] = match self {
             Preset::All => &[("all", ALL)],
