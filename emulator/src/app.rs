@@ -54,8 +54,12 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 )]
 async fn submit(
     State(app): State<App>,
-    Body(job): Body<JobSubmission>,
+    Body(mut job): Body<JobSubmission>,
 ) -> Result<Response, ProblemResponse> {
+    if job.from.is_some() && app.config.broker.is_some() {
+        // News of the jobs of brokers go to the one that it was started with.
+        job.notify = None;
+    }
     let arrival = submission::arrival(job, app.config.notify)?;
     submission::submit(&app, arrival, MessageKind::Dispatch).await
 }

@@ -222,6 +222,7 @@ fn config(grid: &Grid, domain: DomainId, urls: &[String], talk: &Talk, clock: Ru
         decisions: About::None,
         faults: Default::default(),
         liveness: Liveness::default(),
+        introduces: None,
         setup,
     }
 }

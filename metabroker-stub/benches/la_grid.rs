@@ -176,6 +176,7 @@ fn config() -> Config {
         decisions: About::None,
         faults: Default::default(),
         liveness: Liveness::default(),
+        introduces: None,
     }
 }
 

@@ -32,6 +32,7 @@ use gridrig_service::tls::ServerTls;
 use lagrid::Links;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// A running broker.
@@ -77,6 +78,30 @@ pub struct Config {
     pub liveness: Liveness,
     /// What is planned to go wrong with its messages.
     pub faults: Faults,
+    /// Its own address, for services that were started one by one: its LRMSs are told it
+    /// with each job, and one that never says how it stands is asked. `None` where each
+    /// knows the others from the start.
+    pub introduces: Option<Introduction>,
+}
+
+/// The address by which a broker is known to its LRMSs, once it has one.
+#[derive(Clone, Debug, Default)]
+pub struct Introduction(Arc<OnceLock<String>>);
+
+impl Introduction {
+    /// The service listens there. What it is bound to may be every address of the host,
+    /// which is none that others could use.
+    fn listening(&self, url: &str) {
+        let everywhere = url.contains("//0.0.0.0:") || url.contains("//[::]:");
+        if !everywhere {
+            self.0.get_or_init(|| format!("{url}/v1/notifications"));
+        }
+    }
+
+    /// Where news go.
+    fn news(&self) -> Option<String> {
+        self.0.get().cloned()
+    }
 }
 
 /// Where peers come in that speak the protocol of LA Grid.

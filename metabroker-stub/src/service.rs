@@ -4,7 +4,7 @@ use crate::Config;
 use crate::app;
 use crate::lagrid::{self, BrokerHandler, Ways, keep, say_goodbye};
 use crate::transport::HttpTransport;
-use crate::watch::watch;
+use crate::watch::{ask, watch};
 use axum::Router;
 use gridrig_core::agent::{BrokerAgent, BrokerSetup, Memory};
 use gridrig_core::decision::About;
@@ -74,6 +74,9 @@ impl Service for Config {
         if self.peer_door.is_none() {
             self.links.set_address(url);
         }
+        if let Some(introduction) = &self.introduces {
+            introduction.listening(url);
+        }
     }
 
     async fn farewell(&self) {
@@ -121,11 +124,12 @@ impl Service for Config {
             peers: self.peers.clone(),
             links: self.links.clone(),
             faults: self.faults.clone(),
+            introduces: self.introduces.clone(),
             setup: self.setup.clone(),
         }
     }
 
-    /// Watches those who have jobs of this broker.
+    /// Watches those who have jobs of this broker, and asks those who say nothing.
     fn companion(
         &self,
         actor: &Actor<BrokerAgent>,
@@ -139,8 +143,15 @@ impl Service for Config {
             here: self.setup.config.domain,
         };
         let keeping = keep(actor.clone(), self.links.clone(), ways, origin);
+        let asking = self.introduces.is_some();
+        let asking = asking.then(|| ask(actor.clone(), Arc::clone(transport), self.clock));
         Some(tokio::spawn(async {
-            tokio::join!(watching, keeping);
+            let asking = async {
+                if let Some(asking) = asking {
+                    asking.await
+                }
+            };
+            tokio::join!(watching, keeping, asking);
         }))
     }
 

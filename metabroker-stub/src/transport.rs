@@ -1,7 +1,7 @@
 //! What a broker sends, over HTTP.
 
-use crate::Peer;
 use crate::lagrid::Links;
+use crate::{Introduction, Peer};
 use gridrig_core::agent::{BrokerSetup, Envelope, FromBroker, ToLrms, ToPeer};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::load::LoadSample;
@@ -21,6 +21,7 @@ pub struct HttpTransport {
     pub peers: BTreeMap<DomainId, Peer>,
     pub links: Links,
     pub faults: Faults,
+    pub introduces: Option<Introduction>,
     /// What peers are told of the clusters here.
     pub(crate) setup: BrokerSetup,
 }
@@ -51,7 +52,11 @@ impl HttpTransport {
     async fn to_lrms(&self, cluster: ClusterId, what: &ToLrms) -> Result<(), TransportError> {
         let to = Target::Cluster(cluster);
         match what {
-            ToLrms::Dispatch(job) => self.submit(to, JobSubmission::of(job)).await,
+            ToLrms::Dispatch(job) => {
+                let mut job = JobSubmission::of(job);
+                job.notify = self.introduces.as_ref().and_then(Introduction::news);
+                self.submit(to, job).await
+            }
             ToLrms::Cancel(job) => self.cancel(to, *job).await,
         }
     }

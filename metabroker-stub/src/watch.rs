@@ -2,11 +2,15 @@
 
 use crate::Liveness;
 use crate::transport::HttpTransport;
-use gridrig_core::agent::{BrokerAgent, Lost};
+use gridrig_core::agent::{BrokerAgent, Lost, Received, Unexpected};
+use gridrig_core::broker::LocalInfo;
+use gridrig_core::load::LoadSample;
 use gridrig_core::message::Target;
-use gridrig_drivers::real_time::{Actor, CallError};
+use gridrig_core::session::Push;
+use gridrig_core::time::SimDuration;
+use gridrig_drivers::real_time::{Actor, CallError, RunClock, Transport as _};
 use gridrig_protocol::client::ClientError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,6 +68,58 @@ pub(crate) async fn watch(
                 {
                     tracing::warn!(?target, jobs, "a service is lost, and jobs with it");
                 }
+            }
+        }
+    }
+}
+
+/// Asks every LRMS of this broker that has not said for two exchanges how it stands: one
+/// that was started without the address of its broker never does. Ends with the machine.
+pub(crate) async fn ask(actor: Actor<BrokerAgent>, transport: Arc<HttpTransport>, clock: RunClock) {
+    let settings = &transport.setup.config.settings;
+    let exchange = settings.exchange;
+    if exchange == SimDuration::ZERO || settings.local_info == LocalInfo::Fresh {
+        return;
+    }
+    let mut silent = BTreeSet::new();
+    loop {
+        tokio::time::sleep(clock.wall(exchange)).await;
+        let old = actor.call(move |broker, now| {
+            let ages = broker.broker().information_age(now);
+            let clusters = ages.filter_map(|(target, age)| match target {
+                Target::Cluster(cluster) => Some((cluster, age > exchange + exchange)),
+                Target::Peer(_) => None,
+            });
+            clusters.collect::<Vec<_>>()
+        });
+        let clusters = match old.await {
+            Ok(clusters) => clusters,
+            Err(CallError::Busy) => continue,
+            Err(CallError::Stopped) => return,
+        };
+        for (cluster, is_old) in clusters {
+            if !is_old && !silent.contains(&cluster) {
+                continue;
+            }
+            // Who does not answer may not be there yet.
+            let Ok(sample) = transport.sample(cluster).await else {
+                continue;
+            };
+            if silent.insert(cluster) {
+                let name = transport.setup.names.cluster(cluster);
+                tracing::warn!(
+                    "the LRMS {name} does not report its load to this broker, which asks for it \
+                     instead, once in each exchange (started with --broker URL it reports)"
+                );
+            }
+            let told = actor.call(move |broker, now| {
+                // Its clock may be another one.
+                let sample = LoadSample { at: now, ..sample };
+                let from = Target::Cluster(cluster);
+                broker.handle(now, Received::new(from, Push::from(vec![sample])))
+            });
+            if let Ok(Err(Unexpected)) = told.await {
+                tracing::warn!(?cluster, "a load was not taken in");
             }
         }
     }

@@ -316,6 +316,7 @@ fn broker_config(
         keep_events: usize::MAX,
         decisions: options.decisions,
         liveness: options.liveness,
+        introduces: None,
         faults: options.planned.clone(),
     })
 }

@@ -59,7 +59,7 @@ pub fn start<W: AsRef<std::ffi::OsStr>>(words: &[W]) -> Service {
 pub fn start_overheard<W: AsRef<std::ffi::OsStr>>(words: &[W], log: &str) -> Service {
     let log = std::fs::File::options().create(true).append(true).open(log);
     let mut command = gridrig();
-    command.env("GRIDRIG_LOG", "gridrig::wire=trace");
+    command.env("GRIDRIG_LOG", "warn,gridrig::wire=trace");
     command.args(["--log-format", "json"]);
     command.stderr(log.expect("a file"));
     start_as(command, words)

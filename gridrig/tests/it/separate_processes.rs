@@ -1,8 +1,11 @@
 //! Emulators, brokers and the replayer, each a process of its own.
 
-use crate::command::{Bench, JOBS, PAIR, expect_code, gridrig, json, start};
+use crate::command::{Bench, JOBS, PAIR, expect_code, gridrig, json, start, start_overheard};
+use crate::patience::Patience;
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
+use gridrig_protocol::client::Client;
+use gridrig_protocol::rest::JobSubmission;
 use gridrig_service::free_ports;
 use std::process::Stdio;
 use std::time::Duration;
@@ -182,4 +185,51 @@ fn a_broker_without_peers_asks_its_clusters_what_they_are() {
         .unwrap();
     expect_code(&output, 0);
     assert_eq!(json(&output)["ends"]["completed"], 6);
+}
+
+/// An LRMS that was started without `--broker`: its broker tells it where it is, with each
+/// job, and asks it how it stands.
+#[test]
+fn services_that_were_started_one_by_one_find_each_other() {
+    let bench = Bench::new(PAIR, &JOBS);
+    let log = bench.path("broker.log");
+    let lrms = start(&["emulator", "--processors", "4", "--speed", "100"]);
+    let lrms_at = format!("a1={}", lrms.url);
+    let words = [
+        "broker", "--name", "a", "--speed", "100", "--lrms", &lrms_at,
+    ];
+    let broker = start_overheard(&words, &log);
+    let client = Client::new(Duration::from_secs(10)).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let submit = |processors: u32| {
+        let text = format!("{{\"processors\":{processors},\"run_time\":\"20s\"}}");
+        let job: JobSubmission = serde_json::from_str(&text).unwrap();
+        let receipt = runtime.block_on(client.submit(&broker.url, &job));
+        receipt.unwrap().id
+    };
+    let jobs = [submit(4), submit(1)];
+    let is_over = |job: u32| {
+        let job = runtime.block_on(client.job(&broker.url, job));
+        job.unwrap().is_over()
+    };
+    let patience = Patience::seconds(60);
+    for job in jobs {
+        while !is_over(job) {
+            patience.wait(format_args!("job {job} is not known to have ended"));
+        }
+        let job = runtime.block_on(client.job(&broker.url, job)).unwrap();
+        assert_eq!(job.state, "completed");
+    }
+    let asked = "the LRMS a1 does not report its load to this broker";
+    while !std::fs::read_to_string(&log).unwrap().contains(asked) {
+        patience.wait("a word about the load");
+    }
+    // What it says then is taken in: information is younger than the broker.
+    let is_young = || {
+        let known = runtime.block_on(client.broker(&broker.url)).unwrap();
+        known.candidates[0].information_age_ns < known.clock.now_ns / 2
+    };
+    while !is_young() {
+        patience.wait("a load that is taken in");
+    }
 }

@@ -105,6 +105,7 @@ fn config(interval: SimDuration, lrms: &str, peer: &str) -> Config {
             every: Duration::from_millis(100),
             ..Liveness::default()
         },
+        introduces: None,
     }
 }
 

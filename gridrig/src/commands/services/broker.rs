@@ -22,7 +22,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::policy::PolicySpec;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
-use gridrig_metabroker_stub::{Config, Liveness, Peer};
+use gridrig_metabroker_stub::{Config, Introduction, Liveness, Peer};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::ClusterInfo;
 use gridrig_service::JournalSetup;
@@ -82,6 +82,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         decisions: About::None,
         faults: Default::default(),
         liveness: Liveness::default(),
+        introduces: Some(Introduction::default()),
     };
     serve(
         args.service.listen,
