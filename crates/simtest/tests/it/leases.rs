@@ -163,6 +163,63 @@ fn a_request_goes_no_further_than_its_time_to_live() {
     assert!(matches!(end, Some(EndState::Rejected(_))), "{end:?}");
 }
 
+/// Figure 5: site 9 of Grid'5000 needs what only cluster 4 of DAS has. Sites know what is
+/// free nowhere but at home, so that others are asked on the way, in vain.
+#[test]
+fn a_request_finds_its_way_over_both_trees_although_sites_know_only_themselves() {
+    // 0: site 9. 1: its parent 23; 2: 21, the root of Grid'5000; 3: 20, that of DAS; 4: cluster 4.
+    // 5 and 6, below 23 and 20, are full.
+    let mut scenario = lending(
+        MatchmakingKind::Delegate,
+        &[&[2], &[], &[], &[], &[2], &[2], &[2]],
+    );
+    let grid = &mut scenario.grid;
+    let first = grid.links[0];
+    grid.links.clear();
+    for (one, other) in [(0, 1), (5, 1), (1, 2), (2, 3), (4, 3), (6, 3)] {
+        for (consumer, provider) in [(one, other), (other, one)] {
+            grid.links.push(Link {
+                consumer: DomainId(consumer),
+                provider: DomainId(provider),
+                ..first
+            });
+        }
+    }
+    let parents = [Some(1), Some(2), None, None, Some(3), Some(1), Some(3)];
+    for (domain, parent) in grid.domains.iter_mut().zip(parents) {
+        domain.topology.parent = parent.map(DomainId);
+    }
+    grid.domains[2].topology.siblings = vec![DomainId(3)];
+    grid.domains[3].topology.siblings = vec![DomainId(2)];
+    for full in [0, 5, 6] {
+        scenario = with(scenario, entry(full), 1_000, 2, 10_000_000);
+    }
+    let trails = play(&with(scenario, entry(0), 310_000, 2, 100_000));
+    let said = said(&trails, 3);
+    let of = |what: EventKind| said.iter().filter(move |(_, said, ..)| *said == what);
+    // Four delegations at best, each released at the end.
+    let chain = |what| {
+        of(what)
+            .map(|(_, _, by, to)| (*by, *to))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(chain(Delegated), [(4, 3), (3, 2), (2, 1), (1, 0)]);
+    assert_eq!(chain(Released), [(0, 1), (1, 2), (2, 3), (3, 4)]);
+    // The full ones were asked on the way, and each request waited for a cycle.
+    let needless: Vec<u16> = of(LeaseRejected).map(|(_, _, by, _)| *by).collect();
+    assert!(needless.contains(&5) && !needless.contains(&4), "{said:?}");
+    assert_eq!(record(&trails, 3).cluster, Some(ClusterId(1)));
+}
+
+#[test]
+fn a_job_that_is_too_wide_for_the_whole_tree_is_rejected_and_nobody_is_asked() {
+    let scenario = chain(&[&[1], &[2], &[4]]);
+    let trails = play(&with(scenario, entry(0), 1_000, 5, 1_000));
+    assert_eq!(said(&trails, 0), []);
+    let end = record(&trails, 0).end;
+    assert!(matches!(end, Some(EndState::Rejected(_))), "{end:?}");
+}
+
 #[test]
 fn what_was_delegated_to_a_job_that_is_removed_goes_back() {
     // While it is asked for, while it is delegated, and while the job runs.
