@@ -15,6 +15,7 @@ mod forest;
 mod gantt;
 mod groups;
 mod judgement;
+mod lending;
 mod load;
 mod material;
 mod matrices;
@@ -153,6 +154,7 @@ fn page(
     cdf::draw(&mut page, material, replications);
     load::draw(&mut page, material, chosen)?;
     matrices::draw(&mut page, material, replications);
+    lending::draw(&mut page, material, chosen);
     if let Some(gantt) = gantt {
         gantt?.show(&mut page);
     }

@@ -109,7 +109,7 @@ function colours() {
   return { bg: of("--bg"), ink: of("--ink"), mut: of("--mut"), grid: of("--grid"), axis: of("--axis"), here: of("--p0"), away: of("--p1"), sans: of("--sans") };
 }
 
-/** Stripes, so that forwarded jobs stand out without their colour. */
+/** Stripes, so that jobs elsewhere stand out without their colour. */
 function hatched(context, colour, ground) {
   const tile = document.createElement("canvas");
   tile.width = tile.height = 6;
@@ -257,7 +257,7 @@ function tell(chart) {
   const forwarded = part.clusters.reduce((sum, cluster) => sum + cluster.forwarded, 0);
   const how = part.picture.mode === "boxes" ? "each is drawn" : "drawn as cells: zoom in to see single jobs";
   const never = part.never_ran ? ` ${whole.format(part.never_ran)} jobs of the run never ran.` : "";
-  chart.base = `${whole.format(part.jobs_shown)} of ${whole.format(part.jobs)} jobs ran between ${number.format(part.from_s)} s and ${number.format(part.to_s)} s, ${whole.format(forwarded)} of them forwarded; ${how}.${never}`;
+  chart.base = `${whole.format(part.jobs_shown)} of ${whole.format(part.jobs)} jobs ran between ${number.format(part.from_s)} s and ${number.format(part.to_s)} s, ${whole.format(forwarded)} of them ${part.elsewhere}; ${how}.${never}`;
   chart.told.classList.remove("bad");
   chart.told.textContent = chart.base;
   chart.canvas.setAttribute("aria-label", `Gantt chart of ${chart.name}. ${chart.base}`);
@@ -290,7 +290,7 @@ function tables(chart) {
   const { part } = chart;
   const used = table(
     "Clusters in the part that is shown",
-    [["cluster"], ["processors", 1], ["jobs", 1], ["forwarded", 1], ["busy", 1]],
+    [["cluster"], ["processors", 1], ["jobs", 1], [part.elsewhere, 1], ["busy", 1]],
     part.clusters.map((c) => [c.name, whole.format(c.processors), whole.format(c.jobs), whole.format(c.forwarded), c.busy === null ? "n/a" : percent.format(c.busy)]),
   );
   const parts = [used];
@@ -305,7 +305,7 @@ function tables(chart) {
         button.type = "button";
         button.textContent = `job ${job.job}`;
         button.addEventListener("click", () => openJob(job.job, chart.run));
-        return [button, job.cluster, job.forwarded ? `${job.origin} (forwarded)` : job.origin, whole.format(job.processors), number.format(job.start_s), number.format(job.end_s), number.format(job.wait_s)];
+        return [button, job.cluster, job.forwarded ? `${job.origin} (${part.elsewhere})` : job.origin, whole.format(job.processors), number.format(job.start_s), number.format(job.end_s), number.format(job.wait_s)];
       }),
     ));
   }

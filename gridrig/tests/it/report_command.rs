@@ -207,3 +207,57 @@ fn a_scenario_beside_the_working_directory_leaves_no_absolute_path() {
     let resolved = resolved.unwrap();
     assert!(resolved.contains("trace = \"t.swf\""), "{resolved}");
 }
+
+/// Two sites below one, of which `a` borrows what it has not.
+const LENDING: &str = "[workload]
+trace = \"t.swf\"
+domain = \"a\"
+
+[[domain]]
+name = \"a\"
+parent = \"top\"
+grid = \"g\"
+clusters = [ { name = \"a1\", processors = 2 } ]
+
+[[domain]]
+name = \"b\"
+parent = \"top\"
+siblings = [\"a\"]
+grid = \"g\"
+clusters = [ { name = \"b1\", processors = 4 } ]
+
+[[domain]]
+name = \"top\"
+administrative = true
+
+[run]
+policies = [\"free-node(matchmaking=delegate)\", \"free-node(matchmaking=independent)\"]
+bounds = false
+";
+
+#[test]
+fn the_page_says_whose_processors_were_used_and_hatches_the_borrowed_ones() {
+    let jobs = [(1, 10_000, 2), (10, 3_600, 2), (20, 100, 1)];
+    let bench = Bench::new(LENDING, &jobs);
+    expect_code(&bench.run(&[]), 0);
+    let (runs, out) = (bench.path("runs"), bench.path("report.html"));
+    expect_code(&run(&["report", &runs, "--out", &out]), 0);
+    let page = std::fs::read_to_string(&out).unwrap();
+    let part = |from: &str, to: &str| {
+        let part = page.split_once(&format!("<h2 id=\"{from}\"")).unwrap().1;
+        part.split_once(&format!("<h2 id=\"{to}\"")).unwrap().0
+    };
+    let lending = part("whose-processors", "gantt-charts");
+    // From the delegation until the release: what is a little more than the hour that it ran.
+    let hours = "<th scope=\"row\">a</th><td class=\"num\">2.";
+    for wanted in ["borrowed by", "lent by", "Who pays and who gains", hours] {
+        assert!(lending.contains(wanted), "{wanted}: {lending}");
+    }
+    let gantt = part("gantt-charts", "demand-and-delay-over-time");
+    let of_policy: Vec<&str> = gantt.split("<figure").skip(1).collect();
+    assert!(of_policy[0].contains(">on borrowed processors<"));
+    assert!(of_policy[0].contains("<path class=\"z\""));
+    // Where nobody lends there is nothing to hatch but the key of the legend.
+    assert!(of_policy[1].contains(">forwarded<"));
+    assert_eq!(of_policy[1].matches("class=\"z\"").count(), 1);
+}

@@ -29,6 +29,7 @@ pub struct Gantt {
     rows: Vec<String>,
     spans: Vec<Span>,
     legend: Vec<(Color, String)>,
+    hatched: Option<Color>,
     width: f64,
 }
 
@@ -56,6 +57,7 @@ impl Gantt {
             rows: rows.into_iter().map(Into::into).collect(),
             spans: Vec::new(),
             legend: Vec::new(),
+            hatched: None,
             width: 1000.0,
         }
     }
@@ -84,6 +86,12 @@ impl Gantt {
     /// Says what a colour means.
     pub fn legend(mut self, color: Color, meaning: impl Into<String>) -> Self {
         self.legend.push((color, meaning.into()));
+        self
+    }
+
+    /// Boxes of this colour are hatched, so that they can be told without it.
+    pub fn hatched(mut self, color: Color) -> Self {
+        self.hatched = Some(color);
         self
     }
 
@@ -129,8 +137,14 @@ impl Figure for Gantt {
         let names = self.legend.iter().map(|(_, meaning)| meaning.as_str());
         let top = legend(&mut canvas, names, top, |canvas, index, (x, y)| {
             canvas.open(self.legend[index].0);
-            canvas.rect("f", " fill-opacity=\".8\"", [x, y - 5.0, 14.0, 10.0], "");
+            let area = [x, y - 5.0, 14.0, 10.0];
+            canvas.rect("f", " fill-opacity=\".8\"", area, "");
             canvas.close();
+            if Some(self.legend[index].0) == self.hatched {
+                let mut stripes = Path::default();
+                hatch(&mut stripes, area);
+                canvas.titled_path("z", "", &stripes, "");
+            }
         });
         let top = top + 6.0;
         let row = (420.0 / self.rows.len().max(1) as f64).clamp(0.0, 22.0);
@@ -149,7 +163,7 @@ impl Figure for Gantt {
                 canvas.open_area(area[0], area[1], area[2], area[3]);
                 let inner = Scale::new(&self.axis, ends, 0.0, area[2]);
                 match spans.len() <= MOST {
-                    true => boxes(&mut canvas, &inner, &spans, row, &self.axis),
+                    true => boxes(&mut canvas, &inner, &spans, row, self),
                     false => {
                         cells(&mut canvas, &inner, &spans, row, area);
                         let count = format::integer(spans.len() as u64);
@@ -193,7 +207,9 @@ impl Gantt {
 }
 
 /// A box each, at least a pixel wide.
-fn boxes(canvas: &mut Canvas, scale: &Scale, spans: &[&Span], row: f64, axis: &Axis) {
+fn boxes(canvas: &mut Canvas, scale: &Scale, spans: &[&Span], row: f64, chart: &Gantt) {
+    let axis = &chart.axis;
+    let mut stripes = Path::default();
     for span in spans {
         let (Some(from), Some(to)) = (scale.at(span.start), scale.at(span.end)) else {
             continue;
@@ -209,6 +225,24 @@ fn boxes(canvas: &mut Canvas, scale: &Scale, spans: &[&Span], row: f64, axis: &A
         let title = format!("{}: {} to {}", or(&span.label, "box"), times.0, times.1);
         let class = format!("f s {}", span.color.class());
         canvas.rect(&class, " fill-opacity=\".8\"", area, &title);
+        if chart.hatched == Some(span.color) {
+            hatch(&mut stripes, area);
+        }
+    }
+    canvas.titled_path("z", "", &stripes, "");
+}
+
+/// Rising stripes over a box, some pixels apart.
+fn hatch(stripes: &mut Path, [x, y, width, height]: [f64; 4]) {
+    const APART: f64 = 6.0;
+    // The first that meets the box, so that those of neighbours go on.
+    let mut at = ((x + y) / APART).ceil() * APART;
+    while at < x + width + y + height {
+        let low = (at - y - height).max(x);
+        let high = (at - y).min(x + width);
+        stripes.start(low, at - low);
+        stripes.to(high, at - high);
+        at += APART;
     }
 }
 

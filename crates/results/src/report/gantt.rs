@@ -117,7 +117,8 @@ fn chart(name: &str, jobs: &Ran, placements: &Placements, grid: &GridDoc, end: f
     let axis = Axis::linear("time", Unit::Seconds).range(0.0, end);
     let mut chart = Gantt::new(name, axis, names.collect::<Vec<_>>())
         .legend(HERE, "runs where it was submitted")
-        .legend(AWAY, "forwarded");
+        .legend(AWAY, jobs.elsewhere())
+        .hatched(AWAY);
     let named = jobs.start.len() <= MOST_NAMES;
     let mut held: Vec<Vec<usize>> = vec![Vec::new(); jobs.start.len()];
     for (begins, row) in events(jobs) {

@@ -19,11 +19,22 @@ pub struct Ran {
     pub on: Vec<Option<usize>>,
     /// By row: whether it ran away from where it was submitted.
     pub away: Vec<bool>,
+    /// Whether brokers have delegated processors: what ran away from where it was
+    /// submitted did so on borrowed ones, and was not forwarded.
+    pub lent: bool,
 }
 
 impl Ran {
     /// No instant.
     pub const NEVER: i64 = i64::MIN;
+
+    /// What is said of jobs that ran away from where they were submitted.
+    pub fn elsewhere(&self) -> &'static str {
+        match self.lent {
+            true => "on borrowed processors",
+            false => "forwarded",
+        }
+    }
 
     /// Reads the columns of a job table.
     ///
@@ -51,6 +62,9 @@ impl Ran {
         Ok(Ran {
             on: cluster.rows.iter().map(on).collect(),
             away: (0..start.len()).map(away).collect(),
+            lent: manifest.summary["lending"]["delegations"]
+                .as_u64()
+                .is_some_and(|delegations| delegations > 0),
             processors: table.u32s("processors")?,
             start,
             end,

@@ -113,6 +113,7 @@ fn draw(run: &RunEntry, timeline: &Timeline, from_s: f64, to_s: f64) -> Value {
         "jobs": timeline.jobs(),
         "jobs_shown": found.len(),
         "never_ran": timeline.never_ran(),
+        "elsewhere": timeline.ran.elsewhere(),
         "clusters": timeline.use_of(&found, window),
         "picture": picture.unwrap_or_else(|| bins::draw(timeline, &found, window)),
     })
