@@ -16,8 +16,10 @@ const svg = (tag, attributes) => {
 };
 
 export class Clusters {
-  constructor(place, data) {
+  /** `over`: the run has ended. */
+  constructor(place, data, over) {
     this.place = place;
+    this.over = over;
     this.data = data;
     this.rows = [];
     data.addEventListener("toggle", () => this.fill());
@@ -84,7 +86,7 @@ export class Clusters {
       });
       const share = cluster.processors > 0 ? busy / cluster.processors : 0;
       card.fill.style.width = `${(share * 100).toFixed(1)}%`;
-      card.use.textContent = `Utilization ${percent(share, 0)}: ${count(busy)} of ${count(cluster.processors)} processors`;
+      card.use.textContent = `${this.over ? "At the end" : "Utilization"} ${percent(share, 0)}: ${count(busy)} of ${count(cluster.processors)} processors`;
       card.age.textContent = this.ages(now, cluster);
       this.spark(card, i);
     });

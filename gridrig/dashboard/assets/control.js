@@ -90,7 +90,7 @@ export class Control {
     this.say("Starting");
     try {
       await post("/api/control/start", this.draft());
-      this.say("Queued: it shows above when its turn has come");
+      this.say("Taken: it is shown at the top of this page once it runs");
       scrollTo({ top: 0, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
       this.queue();
     } catch (error) { this.fail(error); }

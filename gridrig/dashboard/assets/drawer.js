@@ -65,7 +65,7 @@ const show = (life) => {
   if (life.more_steps > 0) parts.push(el("p", { class: "mut" }, `${count(life.more_steps)} more events`));
   if (life.placement.length > 0) {
     parts.push(el("h3", {}, "Placement"), table("Its processors, node by node",
-      [{ name: "Resource", num: true }, { name: "Nodes", num: true }, { name: "Processors on each", num: true }],
+      [{ name: "Resource", num: true }, { name: "Numbers of its nodes", num: true }, { name: "Processors on each", num: true }],
       life.placement.map((run) => [run.resource,
         run.nodes === 1 ? run.node : `${run.node} to ${run.node + run.nodes - 1}`, count(run.processors)])));
   }

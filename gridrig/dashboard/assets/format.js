@@ -14,6 +14,10 @@ export const number = (x, digits = 3) => {
   return x.toFixed(Math.min(places, 6));
 };
 
+// 46,524,141 as "46.5 million".
+const long = new Intl.NumberFormat("en", { notation: "compact", compactDisplay: "long", maximumSignificantDigits: 3 });
+export const rounded = (x) => (Number.isFinite(x) && Math.abs(x) >= 1e5 ? long.format(x) : number(x));
+
 export const percent = (share, digits = 1) =>
   share === null || share === undefined ? NONE : `${(share * 100).toFixed(digits)} %`;
 

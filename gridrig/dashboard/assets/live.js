@@ -3,7 +3,8 @@ import { Clusters } from "/assets/clusters.js";
 import { Control } from "/assets/control.js";
 import { Course } from "/assets/course.js";
 import { openJob } from "/assets/drawer.js";
-import { NONE, ask, clock, count, duration, el, keyWords, number, percent, post, time } from "/assets/format.js";
+import { NONE, ask, clock, count, duration, el, keyWords, number, percent, post, rounded, time } from "/assets/format.js";
+import { lending } from "/assets/lending.js";
 
 const FEED = 40;
 const RUNS = 200;
@@ -12,7 +13,7 @@ const chosen = id("live").dataset.run;
 
 const state = { session: null, runs: [], current: null, grid: null, now: null, feed: [] };
 const course = new Course(id("course"), id("course-data"));
-const clusters = new Clusters(id("clusters"), id("clusters-data"));
+const clusters = new Clusters(id("clusters"), id("clusters-data"), Boolean(chosen));
 const control = new Control();
 
 const LOOKS = { running: "", writing: "", preparing: "mut", done: "good", failed: "bad", stopped: "warn" };
@@ -95,7 +96,7 @@ function facts() {
     ["Progress", [percent(progress()), " ", el("small", {}, `${count(now.ended)} of ${count(now.jobs)} jobs seen to their end`)]],
     ["Clock of the run", [clock(now.t_s), " ", session.compression === 1 ? null
       : el("small", {}, `${duration(now.t_s * session.compression)} of the trace`)].filter(Boolean)],
-    now.pace === null ? null : ["Pace", small(`${number(now.pace)}\u00d7`, "the wall clock")],
+    now.pace === null ? null : ["Pace", small(`${rounded(now.pace)}\u00d7`, "the wall clock")],
     going ? ["Time left", small(...time(now.eta_s))] : null,
     chosen ? null : ["Wall-clock time", small(...time(now.wall_s))],
     lag(),
@@ -104,6 +105,10 @@ function facts() {
 
 function tiles() {
   const { now } = state;
+  // Of a run that is over the summary has the exact figures.
+  const exact = chosen ? state.runs[state.current] : null;
+  const named = (name) => (exact ? name : `${name} (est.)`);
+  const { waited_share: waited, delay_mean_s: mean, delay_p95_s: p95 } = exact ?? now;
   pairs(id("tiles"), [
     ["submitted", count(now.submitted)],
     ["with brokers", count(now.with_brokers), "Held by a broker, or on the way between services"],
@@ -115,24 +120,16 @@ function tiles() {
     now.failed > 0 ? ["failed", count(now.failed)] : null,
     ["forwarded", [count(now.forwarded), " ", el("small", {}, percent(now.submitted > 0 ? now.forwarded / now.submitted : null, 0))],
       "Jobs forwarded at least once, and their share of those submitted"],
-    ["waited (est.)", percent(now.waited_share), "Share of the started jobs that waited for processors"],
-    ["mean delay (est.)", small(...time(now.delay_mean_s)), "finish_seen - submit - actual run time, of the jobs so far"],
-    ["p95 delay (est.)", small(...time(now.delay_p95_s)), "Off by at most 2 %"],
+    [named("waited"), percent(waited), "Share of the started jobs that waited for processors"],
+    [named("mean delay"), small(...time(mean)), exact ? "finish_seen - submit - actual run time, of the measured jobs" : "finish_seen - submit - actual run time, of the jobs so far"],
+    [named("p95 delay"), small(...time(p95)), exact ? null : "Off by at most 2 %"],
   ]);
 }
 
-function matrix() {
-  const { now, grid } = state;
-  const place = id("matrix");
-  const key = JSON.stringify([now.forwards, now.submitted, grid.domains]);
-  if (place.dataset.is === key) return;
-  place.dataset.is = key;
-  const names = grid.domains;
-  if (names.length < 2) {
-    place.replaceChildren(el("p", { class: "mut" }, "There is no second domain to forward to."));
-    return;
-  }
-  const max = Math.max(1, ...now.forwards.map(([, , n]) => n));
+/** Pairs of domains, [from, to, how many], as a matrix or, of a large grid, the busiest. */
+function matrix(place, pairs, caption, heads) {
+  const names = state.grid.domains;
+  const max = Math.max(1, ...pairs.map(([, , n]) => n));
   const cell = (n) => {
     const td = el("td", { class: n ? "num hot" : "num none" }, n ? count(n) : "0");
     td.style.setProperty("--heat", `${Math.round((n / max) * 45)}%`);
@@ -140,22 +137,40 @@ function matrix() {
   };
   let body;
   if (names.length <= 12) {
-    const of = new Map(now.forwards.map(([from, to, n]) => [`${from}>${to}`, n]));
+    const of = new Map(pairs.map(([from, to, n]) => [`${from}>${to}`, n]));
     body = el("table", { class: "matrix" },
-      el("caption", {}, "Forwards from (row) to (column)"),
-      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "from"), ...names.map((name) => el("th", { scope: "col", class: "num" }, name)))),
+      el("caption", {}, caption),
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, heads[0]), ...names.map((name) => el("th", { scope: "col", class: "num" }, name)))),
       el("tbody", {}, ...names.map((name, from) => el("tr", {}, el("th", { scope: "row" }, name),
         ...names.map((_, to) => (from === to ? el("td", { class: "self" }, NONE) : cell(of.get(`${from}>${to}`) ?? 0)))))));
   } else {
-    const top = [...now.forwards].sort((a, b) => b[2] - a[2]);
+    const top = [...pairs].sort((a, b) => b[2] - a[2]);
     body = el("table", { class: "matrix" },
       el("caption", {}, `The busiest of ${count(top.length)} pairs`),
-      el("thead", {}, el("tr", {}, ...["from", "to", "forwards"].map((name, i) => el("th", { scope: "col", class: i === 2 ? "num" : null }, name)))),
+      el("thead", {}, el("tr", {}, ...heads.map((name, i) => el("th", { scope: "col", class: i === 2 ? "num" : null }, name)))),
       el("tbody", {}, ...top.slice(0, 25).map(([from, to, n]) =>
         el("tr", {}, el("th", { scope: "row" }, names[from]), el("td", {}, names[to]), cell(n)))));
   }
+  place.replaceChildren(body);
+}
+
+function forwarding() {
+  const { now, grid } = state;
+  const place = id("matrix");
+  const key = JSON.stringify([now.forwards, now.submitted, grid.domains]);
+  if (place.dataset.is === key) return;
+  place.dataset.is = key;
+  if (grid.domains.length < 2) {
+    place.replaceChildren(el("p", { class: "mut" }, "There is no second domain to forward to."));
+    return;
+  }
+  if (grid.domains.length > 12 && now.forwards.length === 0) {
+    place.replaceChildren(el("p", { class: "mut" }, "No job has been forwarded."));
+    return;
+  }
+  matrix(place, now.forwards, "Forwards from (row) to (column)", ["from", "to", "forwards"]);
   const shown = now.forwards.reduce((sum, [, , n]) => sum + n, now.more_forwards);
-  place.replaceChildren(body, el("p", { class: "mut small" }, `${count(shown)} forwards; ${count(now.forwarded)} jobs forwarded at least once, ${
+  place.append(el("p", { class: "mut small" }, `${count(shown)} forwards; ${count(now.forwarded)} jobs forwarded at least once, ${
     percent(now.submitted > 0 ? now.forwarded / now.submitted : null)} of those submitted`));
 }
 
@@ -218,7 +233,9 @@ function apply(message, whole) {
   tiles();
   course.update(message.course);
   clusters.update(state.now, message.sparks);
-  matrix();
+  forwarding();
+  lending(id("lending"), id("tree"), state.grid, state.now,
+    (pairs, caption) => matrix(id("leases"), pairs, caption, ["lender", "borrower", "leases"]));
   feed();
 }
 

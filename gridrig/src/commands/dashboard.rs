@@ -9,6 +9,7 @@ use crate::exit::Failure;
 use crate::interrupt;
 use anyhow::Context as _;
 use gridrig_service::http::{ServiceThread, listening_line};
+use std::io::IsTerminal as _;
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +32,10 @@ pub(super) fn dashboard(args: &DashboardArgs) -> Result<(), Failure> {
         .name("runs".to_owned())
         .spawn(move || worker.work())
         .map_err(Failure::run)?;
-    print(&format!("{}\n", listening_line(server.address)))?;
+    // A program reads where it is; a person has the link.
+    if !std::io::stdout().is_terminal() {
+        print(&format!("{}\n", listening_line(server.address)))?;
+    }
     server.tell_link();
     server.wait();
     let ran = server.control.close();
@@ -128,7 +132,10 @@ impl Server {
         let access = Access::new(address, allow_host, &token);
         let link = file.map(|file| {
             let file = file.display();
-            format!("the dashboard wants the token in {file}: http://{address}/login?token={token}")
+            format!(
+                "the dashboard runs until Ctrl-C, its token is in {file}: open \
+                 http://{address}/login?token={token}"
+            )
         });
         let dashboard = Dashboard {
             runs: runs.to_owned(),
@@ -151,7 +158,10 @@ impl Server {
 
     /// Says on stderr how to get in.
     fn tell_link(&self) {
-        self.link.iter().for_each(|link| eprintln!("{link}"));
+        match &self.link {
+            Some(link) => eprintln!("{link}"),
+            None => eprintln!("open http://{} and give it GRIDRIG_TOKEN", self.address),
+        }
     }
 
     /// Waits for Ctrl-C.

@@ -209,7 +209,7 @@ fn a_scenario_beside_the_working_directory_leaves_no_absolute_path() {
 }
 
 /// Two sites below one, of which `a` borrows what it has not.
-const LENDING: &str = "[workload]
+pub const LENDING: &str = "[workload]
 trace = \"t.swf\"
 domain = \"a\"
 
@@ -235,10 +235,11 @@ policies = [\"free-node(matchmaking=delegate)\", \"free-node(matchmaking=indepen
 bounds = false
 ";
 
+pub const BORROWERS: [(u64, i64, u32); 3] = [(1, 10_000, 2), (10, 3_600, 2), (20, 100, 1)];
+
 #[test]
 fn the_page_says_whose_processors_were_used_and_hatches_the_borrowed_ones() {
-    let jobs = [(1, 10_000, 2), (10, 3_600, 2), (20, 100, 1)];
-    let bench = Bench::new(LENDING, &jobs);
+    let bench = Bench::new(LENDING, &BORROWERS);
     expect_code(&bench.run(&[]), 0);
     let (runs, out) = (bench.path("runs"), bench.path("report.html"));
     expect_code(&run(&["report", &runs, "--out", &out]), 0);

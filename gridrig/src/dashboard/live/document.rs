@@ -89,7 +89,7 @@ impl RunDoc {
     }
 }
 
-/// The names of the domains, and the clusters with their domains and sizes.
+/// The names of the domains, those above them, and the clusters with their domains and sizes.
 pub fn grid(grid: &Grid) -> Value {
     let names = Names::of(grid);
     let clusters = grid.clusters.iter().zip(0..).map(|(cluster, index)| {
@@ -100,7 +100,13 @@ pub fn grid(grid: &Grid) -> Value {
         })
     });
     let domains: Vec<_> = names.domain_ids().map(|id| names.domain(id)).collect();
-    json!({ "domains": domains, "clusters": clusters.collect::<Vec<_>>() })
+    let parents = grid.domains.iter().map(|domain| domain.topology.parent);
+    let parents: Vec<_> = parents.map(|parent| parent.map(|it| it.0)).collect();
+    json!({
+        "domains": domains,
+        "parents": parents,
+        "clusters": clusters.collect::<Vec<_>>(),
+    })
 }
 
 /// How things are now. Times are seconds of the run.
@@ -143,6 +149,8 @@ pub struct Now {
     pub forwards: Vec<(u16, u16, u64)>,
     /// Forwards between pairs that are not shown.
     pub more_forwards: u64,
+    /// Processors that domains have delegated: lender, borrower, leases now and so far.
+    pub leases: Vec<(u16, u16, u64, u64)>,
 }
 
 /// How old the information on a domain's clusters is, in seconds of the run.
@@ -260,6 +268,7 @@ impl Now {
             ages: ages(tap, context),
             forwards,
             more_forwards,
+            leases: leases(tap),
         }
     }
 }
@@ -276,6 +285,17 @@ fn forwards(tap: &Tap, grid: &Grid) -> (Vec<(u16, u16, u64)>, u64) {
     pairs.truncate(PAIRS);
     pairs.sort_unstable();
     (pairs, more)
+}
+
+/// The busiest pairs of lenders and borrowers.
+fn leases(tap: &Tap) -> Vec<(u16, u16, u64, u64)> {
+    let mut pairs: Vec<_> = tap.leases.pairs().collect();
+    pairs.sort_by_key(|&(lender, borrower, now, all)| {
+        (std::cmp::Reverse((now, all)), lender, borrower)
+    });
+    pairs.truncate(PAIRS);
+    pairs.sort_unstable();
+    pairs
 }
 
 /// What its own broker has, what each peer has, and the larger of all peers'.

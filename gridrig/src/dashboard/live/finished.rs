@@ -128,13 +128,22 @@ impl Played {
     }
 }
 
-/// Tells a tap of the information messages, which a log only counts.
+/// Tells a tap of the information messages, which a log only counts, and of leases, which
+/// no table has.
 fn recall(tap: &mut Tap, manifest: &Manifest, names: &Names) {
     let sent = information(manifest, names).into_iter();
     tap.inform(sent.map(|((from, to), info)| {
         let last = info.age.map(|age| SimTime::from_nanos(age.last_ns));
         (from, to, info.count, last)
     }));
+    let loans = manifest.summary["lending"]["pairs"].as_array();
+    for loan in loans.into_iter().flatten() {
+        let domain = |role: &str| names.find_domain(loan[role].as_str()?);
+        if let Some((lender, borrower)) = domain("lender").zip(domain("borrower")) {
+            let jobs = loan["jobs"].as_u64().unwrap_or(0);
+            tap.leases.recall(lender, borrower, jobs);
+        }
+    }
 }
 
 fn snapshot(dir: &Path, below: &str, manifest: &Manifest, played: &Played) -> Arc<str> {

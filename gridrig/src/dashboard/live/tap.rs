@@ -3,6 +3,7 @@
 //! Most events of a quiet grid are messages with resource information. The log
 //! counts them anyway, and a tap asks it when somebody looks.
 
+mod leases;
 mod tables;
 
 use super::estimate::Histogram;
@@ -11,6 +12,7 @@ use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::time::{SimDuration, SimTime};
+use leases::Leases;
 use serde::Serialize;
 
 /// Rows of the history of the whole grid.
@@ -128,6 +130,8 @@ pub struct Tap {
     pub history: Series,
     /// The queue of each cluster over time.
     pub sparks: Series,
+    /// Processors that are delegated.
+    pub leases: Leases,
     next_row: SimTime,
     next_spark: SimTime,
     /// The earlier of the two: one comparison for every event.
@@ -389,6 +393,15 @@ impl EventSink for Tap {
                 let to = event.to.and_then(Party::domain);
                 if let Some((from, to)) = event.by.domain().zip(to) {
                     self.forward(job, from, to);
+                }
+            }
+            EventKind::LeaseRequested
+            | EventKind::LeaseRejected
+            | EventKind::Delegated
+            | EventKind::Released => {
+                let to = event.to.and_then(Party::domain);
+                if let Some((by, to)) = event.by.domain().zip(to) {
+                    self.leases.said(event.kind, job, by, to);
                 }
             }
             EventKind::Rejected => self.counts.rejected += 1,

@@ -3,6 +3,7 @@
 use super::Dashboard;
 use super::http::Page;
 use crate::command::{Bench, JOBS, PAIR, expect_code, run, stdout};
+use crate::report_command::{BORROWERS, LENDING};
 use std::fs;
 
 /// A dashboard over the runs of two policies on two small sites.
@@ -38,6 +39,26 @@ fn the_document_of_a_comparison_is_that_of_the_command() {
     let offline = rig.get("/compare/report.html?run=s-1").expect(200);
     assert!(offline.headers["content-disposition"].starts_with("attachment"));
     assert!(offline.body.contains(&text));
+}
+
+#[test]
+fn a_page_of_a_run_has_the_tree_and_who_lent_to_whom() {
+    let bench = Bench::new(LENDING, &BORROWERS);
+    expect_code(&bench.run(&[]), 0);
+    let rig = Dashboard::start_over(bench.dir, &[], &[]);
+    let page = |path: &str| rig.get(path).expect(200);
+    for (policy, leases) in [
+        ("delegate", serde_json::json!([[1, 0, 0, 2]])),
+        ("independent", serde_json::json!([])),
+    ] {
+        let run = format!("s-1/free-node-matchmaking-{policy}-/r000");
+        let document = page(&format!("/api/live/run/{run}")).json();
+        assert_eq!(document["grid"]["parents"], serde_json::json!([2, 2, null]));
+        assert_eq!(document["now"]["leases"], leases, "{policy}");
+        let part = page(&format!("/api/gantt?run={run}")).json();
+        let words = ["forwarded", "on borrowed processors"];
+        assert_eq!(part["elsewhere"], words[usize::from(policy == "delegate")]);
+    }
 }
 
 #[test]

@@ -69,6 +69,33 @@ fn run_job(tap: &mut Tap, job: JobId, times: [u64; 5]) {
 }
 
 #[test]
+fn a_lease_goes_from_the_first_that_delegated_to_where_the_job_entered() {
+    use EventKind::{Delegated, LeaseRejected, LeaseRequested, Released};
+    let mut tap = tap(2);
+    let mut said = |kind, by: u16, to: u16| {
+        at(
+            &mut tap,
+            1,
+            Event::new(kind, JobId(0), DomainId(by)).to(DomainId(to)),
+        );
+        tap.leases.pairs().collect::<Vec<_>>()
+    };
+    // 1 asks 2 in vain and 3, which asks 4.
+    for (kind, by, to) in [
+        (LeaseRequested, 1, 2),
+        (LeaseRejected, 2, 1),
+        (LeaseRequested, 1, 3),
+        (LeaseRequested, 3, 4),
+        (Delegated, 4, 3),
+    ] {
+        assert_eq!(said(kind, by, to), []);
+    }
+    assert_eq!(said(Delegated, 3, 1), [(4, 1, 1, 1)]);
+    assert_eq!(said(Released, 1, 3), [(4, 1, 0, 1)]);
+    assert_eq!(said(Released, 3, 4), [(4, 1, 0, 1)]);
+}
+
+#[test]
 fn a_job_counts_in_one_place_at_a_time() {
     let mut tap = tap(2);
     run_job(&mut tap, JobId(0), [1, 3, 3, 10, 11]);
