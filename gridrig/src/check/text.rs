@@ -23,7 +23,12 @@ impl fmt::Display for CheckReport {
             }
         }
         writeln!(f, "runs          {}", self.runs)?;
-        writeln!(f, "wall time     about {}", human(self.wall_time_s))?;
+        let one_by_one = match (self.runs, self.clock) {
+            (2.., "virtual") => ", one run at a time (-j runs several)",
+            _ => "",
+        };
+        let wall = human(self.wall_time_s);
+        writeln!(f, "wall time     about {wall}{one_by_one}")?;
         if let Some(repeats) = &self.repeats {
             writeln!(f, "repeats       {repeats}")?;
         }

@@ -170,6 +170,13 @@ fn wall_time_is_that_of_the_clock() {
     let really = report(&QUIET, &["run.clock=real", "run.speed=10"]);
     // The last job ends at 2,000 s; two policies.
     assert!((really.wall_time_s - 400.0).abs() < 1e-9);
+    // The last arrives at 1,000 s.
+    let cut = [
+        "run.clock=real",
+        "run.speed=10",
+        "measure.stop=last-arrival",
+    ];
+    assert!((report(&QUIET, &cut).wall_time_s - 200.0).abs() < 1e-9);
 }
 
 #[test]
