@@ -3,6 +3,7 @@
 
 mod again;
 mod cell;
+mod done;
 mod execute;
 mod load;
 mod observer;
@@ -261,6 +262,17 @@ fn run_cell(
         pace.shows(),
     );
     let position = number.number - 1;
+    if let Some(run) = done::read(cell, (&grid, load), options)? {
+        if let Some(watch) = &options.watch {
+            watch.finish(position, &run);
+        }
+        progress.finish(&format!(
+            "{}, as it is there{}",
+            run.one_line(),
+            pace.left()
+        ));
+        return Ok(run);
+    }
     let options = &RunOptions {
         monitoring: monitor::of_run(replication, policy, &options.monitoring),
         // What is there is its own.

@@ -69,7 +69,7 @@ fn there(cell: &Cell, options: &RunOptions) -> anyhow::Result<There> {
 }
 
 /// Whether the run there is of this scenario.
-fn is_of(replication: &Replication, dir: &Path) -> bool {
+pub(super) fn is_of(replication: &Replication, dir: &Path) -> bool {
     let text = rundir::read_file(&dir.join(rundir::names::SCENARIO));
     text.is_ok_and(|text| text == replication.scenario.to_resolved_toml().as_bytes())
 }
@@ -284,7 +284,7 @@ fn choices(load: &Load) -> BTreeMap<String, ChoiceDoc> {
 /// Two runs with the same hash `all` were given the same jobs at the same
 /// instants: that is what pairs them. `jobs` leaves out where they enter, so
 /// that a run of one pooled cluster is known as one of the same jobs.
-fn workload_hashes(submissions: &[Submission]) -> BTreeMap<String, String> {
+pub(super) fn workload_hashes(submissions: &[Submission]) -> BTreeMap<String, String> {
     let hash =
         |(name, entries): (&str, bool)| (name.to_owned(), workload_hash(submissions, entries));
     [("all", true), ("jobs", false)].map(hash).into()

@@ -1,6 +1,6 @@
 //! `gridrig run --cell k/n`: one policy on one replication, by itself.
 
-use crate::command::{Bench, JOBS, PAIR, expect_code, run, stderr};
+use crate::command::{Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -130,4 +130,26 @@ fn runs_of_other_settings_go_to_the_next_folder() {
     expect_code(&bench.run(&["--set", "run.tie=first", "--force"]), 0);
     assert!(!there("s-1-4"), "overwritten");
     assert_eq!(before, files(Path::new(&bench.path("runs/s-1-2"))));
+}
+
+#[test]
+fn runs_that_are_there_are_read_and_only_what_is_missing_is_run() {
+    let bench = study();
+    let whole = bench.run(&["--json"]);
+    expect_code(&whole, 0);
+    let runs = bench.dir.path().join("runs");
+    let before = files(&runs);
+    let policies: Vec<_> = fs::read_dir(runs.join("s-1")).unwrap().collect();
+    let missing = policies[0].as_ref().unwrap().path().join("r000");
+    fs::remove_dir_all(&missing).unwrap();
+    let again = bench.run(&["--json"]);
+    expect_code(&again, 0);
+    assert_eq!(stdout(&again), stdout(&whole));
+    let there = stderr(&again).matches("as it is there").count();
+    let of = json(&whole)["runs"].as_array().unwrap().len();
+    assert_eq!(there, of - 1, "{}", stderr(&again));
+    // Nothing of it was written but what was missing, and that as before.
+    assert_eq!(files(&runs), before);
+    let forced = bench.run(&["--json", "--force"]);
+    assert!(!stderr(&forced).contains("as it is there"));
 }
