@@ -56,8 +56,9 @@ async fn submit(
     State(app): State<App>,
     Body(mut job): Body<JobSubmission>,
 ) -> Result<Response, ProblemResponse> {
-    if job.from.is_some() && app.config.broker.is_some() {
-        // News of the jobs of brokers go to the one that it was started with.
+    let home = app.config.broker.as_ref().map(|broker| broker.domain.0);
+    if home.is_some() && job.from == home {
+        // Its own broker hears of its jobs at the address that it was started with.
         job.notify = None;
     }
     let arrival = submission::arrival(job, app.config.notify)?;

@@ -9,7 +9,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::time::Decimal;
 use gridrig_results::compare::{self, CompareError, OnCommonJobs};
 use gridrig_results::stats::Distribution;
-use gridrig_results::summary::Metrics;
+use gridrig_results::summary::{Lending, Metrics};
 use gridrig_results::text::{aligned, cells, folded};
 use std::fmt::Write as _;
 
@@ -262,7 +262,12 @@ fn bounds(text: &mut String, runs: &[PolicyRun]) {
 
 /// Where delegated processors have worked.
 fn lent(run: &PolicyRun) -> Option<String> {
-    let lent = run.summary.lending.as_ref()?;
+    let all_at_home = |lent: &&Lending| {
+        let away = lent.intra_site_processor_s + lent.intra_grid_processor_s;
+        lent.requests == 0 && away + lent.inter_grid_processor_s == 0.0
+    };
+    let lent = run.summary.lending.as_ref();
+    let lent = lent.filter(|lent| !all_at_home(lent))?;
     let hours = |seconds: f64| seconds / 3600.0;
     Some(format!(
         "{}: goodput {:.1} processor-hours where jobs entered, {:.1} elsewhere on the same site, \

@@ -223,6 +223,7 @@ fn config(grid: &Grid, domain: DomainId, urls: &[String], talk: &Talk, clock: Ru
         faults: Default::default(),
         liveness: Liveness::default(),
         introduces: None,
+        asks: false,
         setup,
     }
 }

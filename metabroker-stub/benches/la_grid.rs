@@ -177,6 +177,7 @@ fn config() -> Config {
         faults: Default::default(),
         liveness: Liveness::default(),
         introduces: None,
+        asks: false,
     }
 }
 

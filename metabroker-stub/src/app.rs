@@ -9,7 +9,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use gridrig_core::agent::{BrokerAgent, Cancel, EnvelopeId, Received, ToPeer, Unexpected};
+use gridrig_core::agent::{
+    BrokerAgent, Cancel, EnvelopeId, Received, ToPeer, Undelivered, Unexpected,
+};
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::message::Target;
@@ -18,8 +20,8 @@ use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::rest::{
-    BrokerInfo, CandidateInfo, InfoReport, JobNotice, JobReceipt, JobStatus, JobSubmission,
-    PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
+    BrokerInfo, CandidateInfo, DealNotice, InfoReport, JobNotice, JobReceipt, JobStatus,
+    JobSubmission, PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
 };
 use gridrig_protocol::xml::excerpt;
 use gridrig_service::http::{
@@ -45,6 +47,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(common::ends))
         .routes(routes!(info, inform))
         .routes(routes!(notify))
+        .routes(routes!(deal))
         .routes(routes!(peers))
         .routes(routes!(set_role))
         .routes(routes!(peer_resources))
@@ -251,6 +254,33 @@ async fn notify(
     let (news, id) = (notice.news()?, notice.letter.map(Into::into));
     let news = received(&app, notice.from, id, notice.meant_ns, news)?;
     take_news(&app, news).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Ask for processors, delegate or release them, or tell of room, as the matchmaking of the
+/// brokers has it.
+#[utoipa::path(
+    post, path = "/v1/deals", request_body = DealNotice,
+    responses(
+        (status = 204, description = "Taken in; what is about no job that was asked for changes nothing"),
+        BadBody,
+        (status = 403, description = "The sender holds a session", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid, or the sender is no peer", body = Problem, content_type = "application/problem+json"),
+        Unavailable,
+    )
+)]
+async fn deal(
+    State(app): State<App>,
+    Body(notice): Body<DealNotice>,
+) -> Result<StatusCode, ProblemResponse> {
+    let (from, meant) = (notice.from, notice.meant_ns);
+    let id = notice.letter.map(Into::into);
+    expect_peer(&app, from.into())?;
+    let said = notice.said(|job| submission::arrival(job, app.config.notify))?;
+    let heard = received(&app, from, id, meant, said)?;
+    let call = app.message(heard.meant, move |broker, now| broker.handle(now, heard));
+    // What it says of the message is that it was taken in.
+    let _: Result<(), Undelivered> = call.await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -78,10 +78,12 @@ pub struct Config {
     pub liveness: Liveness,
     /// What is planned to go wrong with its messages.
     pub faults: Faults,
-    /// Its own address, for services that were started one by one: its LRMSs are told it
-    /// with each job, and one that never says how it stands is asked. `None` where each
-    /// knows the others from the start.
+    /// Its own address, where LRMSs are told it with each job. `None` where each knows the
+    /// others from the start.
     pub introduces: Option<Introduction>,
+    /// Whether an LRMS of its own is asked that never says how it stands, as may be where
+    /// services were started one by one.
+    pub asks: bool,
 }
 
 /// The address by which a broker is known to its LRMSs, once it has one.

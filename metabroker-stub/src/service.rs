@@ -143,8 +143,9 @@ impl Service for Config {
             here: self.setup.config.domain,
         };
         let keeping = keep(actor.clone(), self.links.clone(), ways, origin);
-        let asking = self.introduces.is_some();
-        let asking = asking.then(|| ask(actor.clone(), Arc::clone(transport), self.clock));
+        let asking = self
+            .asks
+            .then(|| ask(actor.clone(), Arc::clone(transport), self.clock));
         Some(tokio::spawn(async {
             let asking = async {
                 if let Some(asking) = asking {

@@ -6,11 +6,12 @@ use gridrig_core::agent::{BrokerSetup, Envelope, FromBroker, ToLrms, ToPeer};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::{News, Target};
+use gridrig_core::time::SimTime;
 use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::{Transport, TransportError};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::lagrid::NotifyDrain;
-use gridrig_protocol::rest::JobSubmission;
+use gridrig_protocol::rest::{DealNotice, JobSubmission, LetterName, Place};
 use gridrig_service::{inform, notify};
 use std::collections::BTreeMap;
 
@@ -99,16 +100,29 @@ impl HttpTransport {
                     (status, why) => Err(TransportError::declined(&url, status, why)),
                 }
             }
-            // A broker that would say these is not set up as a service.
-            (ToPeer::Request(_) | ToPeer::Deal(_), _) => {
-                let why = "processors are delegated on the virtual clock only";
+            // A scenario that would have it said in a session is refused.
+            (ToPeer::Request(_) | ToPeer::Deal(_), Some(_)) => {
+                let why = "processors are delegated over native links only";
                 Err(TransportError::declined(self.base(to)?, 501, why))
+            }
+            (ToPeer::Request(job), None) => {
+                let notice = DealNotice::request(job, letter(envelope));
+                Ok(self.client.deal(self.base(to)?, &notice).await?)
+            }
+            (ToPeer::Deal(deal), None) => {
+                let notice = DealNotice::deal(*deal, letter(envelope));
+                Ok(self.client.deal(self.base(to)?, &notice).await?)
             }
             (ToPeer::Info(push), None) => {
                 inform(&self.client, envelope, &push.samples, self.base(to)?).await
             }
         }
     }
+}
+
+/// Whose message it is, its name, and when it is meant to arrive.
+fn letter(envelope: &Envelope<FromBroker>) -> (Place, LetterName, SimTime) {
+    (envelope.from.into(), envelope.id.into(), envelope.due)
 }
 
 impl Transport for HttpTransport {

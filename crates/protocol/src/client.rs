@@ -2,8 +2,8 @@
 //! open, every request bounded in time.
 
 use crate::rest::{
-    BrokerInfo, ClockInfo, ClusterInfo, EndPage, EventPage, InfoReport, JobList, JobNotice,
-    JobReceipt, JobStatus, JobSubmission, PeerList, Problem, RoleChange, SessionInfo,
+    BrokerInfo, ClockInfo, ClusterInfo, DealNotice, EndPage, EventPage, InfoReport, JobList,
+    JobNotice, JobReceipt, JobStatus, JobSubmission, PeerList, Problem, RoleChange, SessionInfo,
 };
 use gridrig_core::job::Reason;
 use gridrig_core::transport::TransportError;
@@ -204,6 +204,16 @@ impl Client {
     pub async fn notify(&self, url: &str, notice: &JobNotice) -> Result<(), ClientError> {
         let request = self.http.post(url).json(notice);
         self.send(request, url, self.timeout).await.map(drop)
+    }
+
+    /// `POST /v1/deals`.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn deal(&self, base: &str, notice: &DealNotice) -> Result<(), ClientError> {
+        let url = format!("{base}/v1/deals");
+        let request = self.http.post(&url).json(notice);
+        self.send(request, &url, self.timeout).await.map(drop)
     }
 
     /// `POST /v1/info`.

@@ -6,6 +6,7 @@
 //! describes the routes, `/openapi.json` of each service has the schema.
 
 mod component;
+mod deal;
 mod end;
 mod event;
 mod generic;
@@ -17,6 +18,7 @@ mod place;
 mod problem;
 
 pub use component::{JobComponent, JobRequirements, more_components};
+pub use deal::{DealKind, DealNotice};
 pub use end::{EndPage, JobEndReport, JobState};
 pub use event::{EventPage, EventReport};
 pub use generic::GenericCounts;

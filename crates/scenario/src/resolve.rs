@@ -26,6 +26,7 @@ use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
+use topology::Links;
 pub(super) use workload::capacity_in_reach;
 
 /// Lag that is tolerated by default, in trace time: at the 60 times of the
@@ -65,9 +66,8 @@ pub(super) fn resolve(
         false => External::default(),
     };
     let faults = context.faults(&document, &grid, is_external)?;
-    // Services know no truth, whatever their clock.
-    let services = clock == ClockName::Real || faults.is_some();
-    context.check_matchmaking(&document, &run, &policies, &grid, services)?;
+    let links = Links::of(faults.is_some(), clock, &protocols);
+    context.check_matchmaking(&document, &run, &policies, &grid, links)?;
     if faults.is_some() {
         context.refuse_oracles(&run, &policies)?;
     }
@@ -75,7 +75,8 @@ pub(super) fn resolve(
     let bounds = context.bounds(&document, &run, is_external)?;
     let bounds = bounds.unwrap_or_else(|| virtual_time && are_bounded(&policies, &document));
     if bounds {
-        add_bounds(&mut policies, services);
+        // Services know no truth, whatever their clock.
+        add_bounds(&mut policies, !virtual_time || faults.is_some());
     }
     let seed = fill(&mut run.seed, 1);
     let workloads = context.workloads(&mut document, &grid, seed)?;

@@ -203,8 +203,8 @@ pub struct BrokerArgs {
     /// Forwarding policy [default: the first of the scenario]
     #[arg(long, value_parser = values::text::<PolicySpec>)]
     pub policy: Option<PolicySpec>,
-    /// The address of a cluster of its own; without --scenario, in the order
-    /// of their --index
+    /// The address of a cluster of its own, and where processors are lent of every
+    /// cluster; without --scenario, in the order of their --index
     #[arg(long = "lrms", value_name = "NAME=URL", required = true,
           value_parser = values::named_url)]
     pub lrms: Vec<(String, String)>,

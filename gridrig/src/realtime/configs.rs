@@ -294,6 +294,7 @@ fn broker_config(
     urls: &Urls,
 ) -> anyhow::Result<broker::Config> {
     let name = setup.name.clone();
+    let lends = setup.config.settings.matchmaking().is_lending();
     let peers = peers(grid, &setup, &urls.brokers);
     // Peers on one machine, which need not show who they are.
     let as_written = |_: &mut _| Ok::<_, TlsError>(());
@@ -303,7 +304,13 @@ fn broker_config(
         links: links.with_context(|| not_started(&name))?,
         peer_door: None,
         journal: options.journal(&named("broker", &name)),
-        lrms: own_lrms(&setup, &urls.lrms),
+        lrms: match lends {
+            true => (0..)
+                .map(ClusterId)
+                .zip(urls.lrms.iter().cloned())
+                .collect(),
+            false => own_lrms(&setup, &urls.lrms),
+        },
         peers,
         setup: BrokerSetup {
             keep_ended: KEEP_ENDED,
@@ -316,7 +323,9 @@ fn broker_config(
         keep_events: usize::MAX,
         decisions: options.decisions,
         liveness: options.liveness,
-        introduces: None,
+        // The LRMSs of others hear of it first by its jobs.
+        introduces: lends.then(broker::Introduction::default),
+        asks: false,
         faults: options.planned.clone(),
     })
 }

@@ -40,6 +40,7 @@ mod journal_full;
 mod kill_nine;
 mod la_grid;
 mod lagrid_outlet;
+mod lending;
 mod link_protocols;
 mod lsap;
 mod metrics_command;

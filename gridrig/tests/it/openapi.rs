@@ -71,5 +71,5 @@ fn a_broker_does_what_its_document_says() {
     let emulator = start(&["emulator", "--processors", "64"]);
     let lrms = format!("a1={}", emulator.url);
     let broker = start(&["broker", "--name", "a", "--lrms", &lrms]);
-    examine(&python, &broker, 20);
+    examine(&python, &broker, 21);
 }

@@ -106,6 +106,7 @@ fn config(interval: SimDuration, lrms: &str, peer: &str) -> Config {
             ..Liveness::default()
         },
         introduces: None,
+        asks: false,
     }
 }
 

@@ -21,7 +21,7 @@ use super::store::{JobState, JobStore, JobView, Naming};
 use super::{Agent, Cx, Handle, JobHolder, Participant};
 use crate::broker::{Access, Broker, LocalInfo};
 use crate::conversation::{Arrival, FromBroker};
-use crate::envelope::{EnvelopeId, Tally, Told};
+use crate::envelope::{Envelope, EnvelopeId, Tally, Told};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::Reason;
 use crate::message::{JobEnd, News, Target};
@@ -58,6 +58,8 @@ enum Reminder {
     Bring(Target, Box<Arrival>),
     /// The request to remove the job.
     Remove(Target, JobId),
+    /// What was said about processors, in the same letter.
+    Say(Box<Envelope<FromBroker>>),
 }
 
 /// Names of jobs that come without one: apart from those of a run, and by
@@ -91,6 +93,8 @@ impl BrokerAgent {
                 unsure: BTreeSet::new(),
                 to_remove: BTreeSet::new(),
                 taken_in: BTreeMap::new(),
+                asked: BTreeMap::new(),
+                rooms: BTreeMap::new(),
                 domains: setup.names.domains(),
                 next_id: EnvelopeId::first(setup.incarnation),
                 undelivered: Tally::default(),
@@ -150,11 +154,13 @@ impl BrokerAgent {
         }
     }
 
-    /// Whoever has jobs of this broker, or may have, and must therefore be watched. Peers
-    /// with sessions are not among them: their heartbeats say more.
+    /// Whoever has jobs of this broker, or may have, or was asked for processors, and must
+    /// therefore be watched. Peers with sessions are not among them: their heartbeats say
+    /// more.
     pub fn relied_on(&self) -> BTreeSet<Target> {
         let there = self.notes.under_way.values().filter(|sent| sent.is_there());
-        let targets = there.map(|sent| sent.target);
+        let asked = self.broker.asked().map(|(_, peer)| Target::Peer(peer));
+        let targets = there.map(|sent| sent.target).chain(asked);
         targets.filter(|to| !self.partners.has(*to)).collect()
     }
 
@@ -172,6 +178,10 @@ impl BrokerAgent {
 
     /// After any change, the next cycle is found.
     fn settle(&mut self) {
+        let broker = &self.broker;
+        self.notes
+            .asked
+            .retain(|job, _| broker.whereabouts(*job).is_some());
         self.find_cycle(self.notes.now);
     }
 }

@@ -95,8 +95,8 @@ impl MatchmakingKind {
         self.into()
     }
 
-    /// Whether brokers say more to each other for it than services can carry.
-    pub fn is_virtual(self) -> bool {
+    /// Whether brokers make deals for it: over links that may fail they cannot.
+    pub fn makes_deals(self) -> bool {
         self == MatchmakingKind::Pull || self.is_lending()
     }
 

@@ -1,12 +1,14 @@
 //! The tree of domains, and how jobs and processors are brought together in it.
 
 use super::Context;
-use crate::ScenarioError;
 use crate::document::{Document, Domain, Run};
+use crate::interface::LinkProtocol;
 use crate::value::{At, Written};
+use crate::{ClockName, ScenarioError};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::policy::{MatchmakingKind, PolicySpec};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 impl Context<'_> {
@@ -68,14 +70,14 @@ impl Context<'_> {
     }
 
     /// Brokers can bring jobs and processors together in one way at a time, and in some
-    /// ways only where no service has to.
+    /// ways only over links of one kind.
     pub(super) fn check_matchmaking(
         &self,
         raw: &Document,
         run: &Run,
         policies: &[Option<PolicySpec>],
         grid: &Grid,
-        services: bool,
+        links: Links,
     ) -> Result<(), ScenarioError> {
         let written = run.policies.iter().flat_map(At::get).map(At::span);
         let mut written = written.chain(std::iter::repeat(0..0));
@@ -94,7 +96,7 @@ impl Context<'_> {
                 said = key.unwrap_or(said);
                 let alike = *first.get_or_insert(kind) == kind;
                 self.check(alike, &said, "the same matchmaking in every domain")?;
-                self.check_one(kind, &said, grid, services)?;
+                self.check_one(kind, &said, grid, links)?;
             }
         }
         Ok(())
@@ -105,16 +107,46 @@ impl Context<'_> {
         kind: MatchmakingKind,
         at: &Range<usize>,
         grid: &Grid,
-        services: bool,
+        links: Links,
     ) -> Result<(), ScenarioError> {
         let name = kind.name();
         let has_queue = !kind.is_central() || grid.central().is_some();
         let expected = format!("a domain with central = true, whose queue {name} needs");
         self.check(has_queue, at, expected)?;
-        let expected = format!(
-            "clock = \"virtual\" without [faults] with matchmaking {name}, of which services \
-             cannot tell each other"
-        );
-        self.check(!(services && kind.is_virtual()), at, expected)
+        let expected = match links {
+            Links::Sound => return Ok(()),
+            Links::Faulty => format!("no [faults] with matchmaking {name}"),
+            Links::Sessions => {
+                format!("protocol = \"native\" on all links with matchmaking {name}")
+            }
+        };
+        self.check(!kind.makes_deals(), at, &expected)
+    }
+}
+
+/// What links are like between brokers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Links {
+    /// Everything arrives, or is said again.
+    Sound,
+    /// They fail by plan.
+    Faulty,
+    /// Some are held in sessions, in which nothing is said of processors.
+    Sessions,
+}
+
+impl Links {
+    /// Those of a run.
+    pub(super) fn of(
+        has_faults: bool,
+        clock: ClockName,
+        protocols: &BTreeMap<(DomainId, DomainId), LinkProtocol>,
+    ) -> Self {
+        let in_sessions = protocols.values().any(|it| *it != LinkProtocol::Native);
+        match (has_faults, clock == ClockName::Real && in_sessions) {
+            (true, _) => Links::Faulty,
+            (false, true) => Links::Sessions,
+            (false, false) => Links::Sound,
+        }
     }
 }

@@ -128,8 +128,8 @@ fn a_tree_that_is_none_is_refused_with_its_place() {
         ),
         (
             "[run]",
-            "[run]\nclock = \"real\"",
-            "\"free-node(matchmaking=delegate)\": expected clock = \"virtual\" without [faults]",
+            "[faults]\n[run]",
+            "\"free-node(matchmaking=delegate)\": expected no [faults] with matchmaking delegate",
         ),
     ];
     for (from, to, expected) in cases {

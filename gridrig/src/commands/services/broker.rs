@@ -83,6 +83,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         faults: Default::default(),
         liveness: Liveness::default(),
         introduces: Some(Introduction::default()),
+        asks: true,
     };
     serve(
         args.service.listen,
@@ -194,7 +195,8 @@ fn address(given: &[(String, String)], name: &str) -> Option<String> {
     found.map(|(_, url)| url.clone())
 }
 
-/// The address of every cluster of the domain.
+/// The address of every cluster that the broker sends jobs to: those of its domain, and
+/// where processors are lent those of all.
 fn own_clusters(
     grid: &Grid,
     domain: DomainId,
@@ -206,11 +208,15 @@ fn own_clusters(
         let why = || format!("cluster {name} has no address (expected --lrms {name}=URL)");
         Ok((*id, url.with_context(why)?))
     };
-    grid.domains[domain.index()]
-        .clusters
-        .iter()
-        .map(url)
-        .collect()
+    let site = &grid.domains[domain.index()];
+    if site.broker.matchmaking().is_lending() {
+        return (0..)
+            .map(ClusterId)
+            .take(grid.clusters.len())
+            .map(|id| url(&id))
+            .collect();
+    }
+    site.clusters.iter().map(url).collect()
 }
 
 /// The address of every broker it has a link with.

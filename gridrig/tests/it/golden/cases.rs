@@ -26,7 +26,7 @@ const FIRST_HOURS: [&str; 2] = [
 ];
 
 /// Shipped scenarios with their cuts; the log of lsap-ctc does not ship.
-const SHIPPED: [(&str, &[&str], &[&str]); 14] = [
+const SHIPPED: [(&str, &[&str], &[&str]); 15] = [
     ("dmm-das-grid5000", &FIRST_HOURS, &[]),
     ("faulty-sites", &[], &[]),
     (
@@ -60,6 +60,7 @@ const SHIPPED: [(&str, &[&str], &[&str]); 14] = [
         &["run.clock=virtual"],
         &["run.clock=virtual"],
     ),
+    ("two-lenders", &[], &[]),
     ("two-sites", &[], &[]),
 ];
 

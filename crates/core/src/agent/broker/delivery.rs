@@ -5,14 +5,15 @@ use super::notes::{UnderWay, visit_before};
 use super::{BrokerAgent, Reminder};
 use crate::agent::SAY_AGAIN;
 use crate::agent::{Cx, Handle};
-use crate::conversation::{Arrival, FromBroker, ToLrms, ToPeer};
-use crate::envelope::{Fate, Message, Undelivered};
+use crate::conversation::{Arrival, Deal, FromBroker, ToLrms, ToPeer};
+use crate::envelope::{Envelope, Fate, Message, Undelivered};
 use crate::event::{Event, EventKind, MessageKind};
+use crate::ids::JobId;
 use crate::job::Reason;
 use crate::message::Target;
 
 /// A service has stopped answering: touch is lost with the jobs that it had
-/// confirmed, or may have.
+/// confirmed, or may have, and what it was asked for it will not delegate.
 /// The answer is how many there were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -24,6 +25,13 @@ impl Handle<Lost> for BrokerAgent {
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, Lost(target): Lost) -> usize {
         self.notes.now = self.notes.now.max(cx.now());
         let lost = self.lose_all(cx, |sent| sent.target == target && sent.is_there());
+        let asked = self.broker.asked();
+        let asked = asked.filter(|(_, peer)| Target::Peer(*peer) == target);
+        let mut asked: Vec<JobId> = asked.map(|(job, _)| job).collect();
+        asked.sort_unstable();
+        for job in asked {
+            self.hear_deal(cx, target, Deal::Reject(job));
+        }
         self.settle();
         lost
     }
@@ -56,6 +64,11 @@ impl BrokerAgent {
             return;
         };
         use FromBroker::{Lrms, Peer};
+        if let (Peer(_, ToPeer::Request(_) | ToPeer::Deal(_)), Err(error)) =
+            (&envelope.message, result)
+        {
+            return self.note_unsaid(cx, target, envelope, error);
+        }
         match envelope.message {
             Lrms(_, ToLrms::Dispatch(job)) | Peer(_, ToPeer::Forward(job)) => {
                 self.note_job_sent(cx, job, target, result);
@@ -66,6 +79,28 @@ impl BrokerAgent {
             Peer(to, ToPeer::Info(_)) if result.is_err() => self.partners.want_full(to),
             Peer(to, ToPeer::News(news)) if result.is_err() => self.partners.miss(to, news),
             Peer(..) | FromBroker::Client(_) => {}
+        }
+    }
+
+    /// What was said about processors has not arrived for certain. A request that has
+    /// not, or was declined, is rejected by that; anything else is said until it is heard,
+    /// in the same letter, which counts once.
+    fn note_unsaid(
+        &mut self,
+        cx: &mut impl Cx<FromBroker>,
+        peer: Target,
+        envelope: Envelope<FromBroker>,
+        error: Undelivered,
+    ) {
+        let FromBroker::Peer(_, said) = &envelope.message else {
+            return;
+        };
+        match said {
+            ToPeer::Request(job) if error != Undelivered::NoAnswer => {
+                self.hear_deal(cx, peer, Deal::Reject(job.spec.id));
+            }
+            _ if matches!(error, Undelivered::Declined(_)) => {}
+            _ => self.remind_of(cx, Reminder::Say(Box::new(envelope))),
         }
     }
 

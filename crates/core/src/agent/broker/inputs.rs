@@ -164,6 +164,7 @@ impl BrokerAgent {
                             self.bring_again(cx, target, job);
                         }
                     }
+                    Reminder::Say(envelope) => cx.send(*envelope),
                     Reminder::Remove(target, job) => {
                         if self.notes.sent_to(job, target).is_some() {
                             self.write_to(cx, target, FromBroker::removes(target, job));

@@ -4,7 +4,7 @@
 use super::BrokerAgent;
 use crate::agent::{BrokerSends, Brought, Cancel, Cx, Due, Handle, Participant};
 use crate::broker::{Broker, Pending};
-use crate::conversation::{FromBroker, ToPeer};
+use crate::conversation::{Deal, FromBroker, ToPeer};
 use crate::envelope::{Envelope, EnvelopeId, Received, Told, Undelivered};
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{ClusterId, DomainId};
@@ -105,10 +105,39 @@ impl Handle<Received<ToPeer>> for BrokerAgent {
                 self.broker.close_until(envelope.from, until);
                 self.settle();
             }
-            // No service is set up for these.
-            ToPeer::Request(_) | ToPeer::Deal(_) => return Err(Undelivered::Declined(None)),
+            ToPeer::Request(job) => {
+                if self.notes.store.hear(envelope.from.into(), envelope.id) {
+                    let (from, spec, route) = (envelope.from, job.spec, job.route);
+                    let brought = Brought { spec: &spec, route };
+                    self.notes.asked.insert(spec.id, spec.clone());
+                    self.inside(
+                        cx,
+                        Told {
+                            from,
+                            said: ToPeer::Request(brought),
+                        },
+                    );
+                    self.settle();
+                }
+            }
+            ToPeer::Deal(deal) => {
+                let is_old = matches!(deal, Deal::Room { .. }) && self.notes.is_old(&envelope);
+                if !is_old && self.notes.store.hear(envelope.from.into(), envelope.id) {
+                    self.hear_deal(cx, envelope.from, deal);
+                }
+            }
         }
         Ok(())
+    }
+}
+
+impl BrokerAgent {
+    /// A peer says something about processors, or cannot be asked for any, which comes to
+    /// the same as if it had none.
+    pub(super) fn hear_deal(&mut self, cx: &mut impl Cx<FromBroker>, from: Target, deal: Deal) {
+        let said = ToPeer::<Brought<'_>, Infallible>::Deal(deal);
+        self.inside(cx, Told { from, said });
+        self.settle();
     }
 }
 

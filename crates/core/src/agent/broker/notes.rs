@@ -5,7 +5,7 @@ use crate::agent::Cx;
 use crate::agent::store::{JobStore, Visit, digest, visit_name};
 use crate::conversation::{Arrival, BrokerSends, FromBroker, Passed, ToLrms, ToPeer};
 use crate::decision::Decision;
-use crate::envelope::{Envelope, EnvelopeId, Tally};
+use crate::envelope::{Envelope, EnvelopeId, Received, Tally};
 use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::{DomainId, JobId};
 use crate::job::{JobSpec, Reason};
@@ -34,6 +34,10 @@ pub(super) struct Notes {
     /// Jobs of other domains that were handed to own clusters, by the domain
     /// at which they entered.
     pub taken_in: BTreeMap<Option<DomainId>, u64>,
+    /// Jobs of others, whose processors were asked for here.
+    pub asked: BTreeMap<JobId, JobSpec>,
+    /// The latest word of each peer about its room.
+    pub rooms: BTreeMap<Target, EnvelopeId>,
     /// How many domains the grid has.
     pub domains: usize,
     pub next_id: EnvelopeId,
@@ -121,6 +125,29 @@ impl Notes {
         }
         self.note_sent(target, sent.clone(), has_data);
         Some(sent)
+    }
+
+    /// Whether a peer has told later how much room it has.
+    pub fn is_old(&mut self, told: &Received<()>) -> bool {
+        let Some(id) = told.id else {
+            return false;
+        };
+        let latest = self.rooms.entry(told.from).or_insert(id);
+        let is_old = id < *latest;
+        *latest = id.max(*latest);
+        is_old
+    }
+
+    /// A peer is asked for the processors of a job, which stays where it is.
+    fn request(&self, asked: Passed, due: SimTime) -> Option<Box<Arrival>> {
+        let own = self.store.get(asked.job).map(|record| &record.spec);
+        let spec = own.or_else(|| self.asked.get(&asked.job))?.clone();
+        Some(Box::new(Arrival {
+            id: Some(asked.job),
+            route: Some(asked.route),
+            meant: Some(due),
+            ..Arrival::of(spec)
+        }))
     }
 
     /// A job is with this target, or on its way there.
@@ -309,6 +336,10 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
             FromBroker::Peer(to, ToPeer::News(news)) => {
                 let news = notes.store.tell(to.into(), news);
                 Some(FromBroker::Peer(to, ToPeer::News(news)))
+            }
+            FromBroker::Peer(to, ToPeer::Request(asked)) => {
+                let request = notes.request(asked, due);
+                request.map(|job| FromBroker::Peer(to, ToPeer::Request(job)))
             }
             FromBroker::Peer(to, said) => {
                 let said = said.with_job(|job| notes.send_on(job, Target::Peer(to), due));

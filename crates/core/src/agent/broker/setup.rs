@@ -95,17 +95,6 @@ pub enum SetupError {
         /// The policy's name.
         policy: String,
     },
-    /// A matchmaking for which services have no messages.
-    #[error(
-        "domain {domain}: field matchmaking = \"{matchmaking}\": expected route, independent or \
-         push, since processors are asked for and delegated on the virtual clock without faults only"
-    )]
-    IsVirtual {
-        /// The domain's name.
-        domain: String,
-        /// The name of the matchmaking.
-        matchmaking: &'static str,
-    },
     /// A domain that the grid does not have.
     #[error("there is no domain {index}: the grid has {domains}")]
     NoSuchDomain {
@@ -133,15 +122,6 @@ impl BrokerSetup {
             return Err(SetupError::NeedsTruth {
                 domain,
                 policy: policy.to_string(),
-            });
-        }
-        let matchmaking = site.broker.matchmaking();
-        if matchmaking.is_virtual() {
-            let domain = site.name.clone();
-            let matchmaking = matchmaking.name();
-            return Err(SetupError::IsVirtual {
-                domain,
-                matchmaking,
             });
         }
         Ok(BrokerSetup {

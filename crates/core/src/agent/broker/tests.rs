@@ -1,3 +1,4 @@
+mod deals;
 mod recovery;
 mod removal;
 

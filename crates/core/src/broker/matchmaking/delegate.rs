@@ -241,6 +241,8 @@ impl Matchmaking for Delegate {
 
     fn deal(&mut self, broker: &mut Broker, cx: &mut Around<'_>, from: DomainId, deal: Deal) {
         match deal {
+            // Who is lost has not taken back what it had delegated.
+            Deal::Reject(job) if self.leases.contains_key(&job) => {}
             Deal::Reject(job) => {
                 if broker.take_back_request(job, from) {
                     self.rejected_by.entry(job).or_default().push(from);

@@ -62,6 +62,14 @@ impl Broker {
         }
     }
 
+    /// Jobs whose processors neighbours were asked for, which have not answered or have
+    /// delegated some.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = (JobId, DomainId)> {
+        let lends = self.config.settings.matchmaking().is_lending();
+        let all = self.jobs.iter().filter(move |_| lends);
+        all.filter_map(|(job, held)| Some((*job, held.sent?.peer()?)))
+    }
+
     /// A request for the processors of a job was rejected: it waits here again. The answer
     /// is whether it was asked for there.
     pub(super) fn take_back_request(&mut self, job: JobId, from: DomainId) -> bool {

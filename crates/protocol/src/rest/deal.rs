@@ -1,0 +1,198 @@
+//! What brokers say to each other to bring jobs and processors together.
+
+use super::job::JobSubmission;
+use super::notice::LetterName;
+use super::place::Place;
+use super::problem::Problem;
+use gridrig_core::agent::{Arrival, Deal, ToPeer};
+use gridrig_core::ids::{ClusterId, JobId};
+use gridrig_core::time::SimTime;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DealKind {
+    /// The sender asks for the processors that the job needs.
+    Request,
+    /// The sender has none for the job, and will have none.
+    Reject,
+    /// Those of the cluster that were asked for are the receiver's, until it releases them.
+    Delegate,
+    /// The sender needs none for the job, or no more.
+    Release,
+    /// The sender has room for a job of so many processors.
+    Room,
+}
+
+/// One broker to another about processors (docs/matchmaking.md).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "kind": "delegate", "from": {"kind": "broker", "id": 1}, "id": 7, "cluster": 2
+}))]
+pub struct DealNotice {
+    /// What is said.
+    pub kind: DealKind,
+    /// Who says so.
+    pub from: Place,
+    /// The name of this letter; without one it is never a repetition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub letter: Option<LetterName>,
+    /// When it was meant to arrive, in nanoseconds of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meant_ns: Option<u64>,
+    /// The job whose processors are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<Box<JobSubmission>>,
+    /// The number of the job that anything else is about, but room.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<u32>,
+    /// Where the processors are that are delegated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<u16>,
+    /// For how many there is room.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors: Option<u32>,
+    /// With so many jobs of the receiver's there already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u32>,
+}
+
+impl DealNotice {
+    /// A letter of this kind that says nothing else yet.
+    fn of(kind: DealKind, (from, letter, meant): (Place, LetterName, SimTime)) -> Self {
+        DealNotice {
+            kind,
+            from,
+            letter: Some(letter),
+            meant_ns: Some(meant.as_nanos()),
+            job: None,
+            id: None,
+            cluster: None,
+            processors: None,
+            jobs: None,
+        }
+    }
+
+    /// A request for the processors of this job.
+    pub fn request(job: &Arrival, letter: (Place, LetterName, SimTime)) -> Self {
+        DealNotice {
+            job: Some(Box::new(JobSubmission::forwarded(job))),
+            ..Self::of(DealKind::Request, letter)
+        }
+    }
+
+    /// Anything else.
+    pub fn deal(deal: Deal, letter: (Place, LetterName, SimTime)) -> Self {
+        let of = |kind, job: JobId| DealNotice {
+            id: Some(job.0),
+            ..Self::of(kind, letter)
+        };
+        match deal {
+            Deal::Reject(job) => of(DealKind::Reject, job),
+            Deal::Release(job) => of(DealKind::Release, job),
+            Deal::Delegate { job, cluster } => DealNotice {
+                cluster: Some(cluster.0),
+                ..of(DealKind::Delegate, job)
+            },
+            Deal::Room { processors, jobs } => DealNotice {
+                processors: Some(processors),
+                jobs: Some(jobs),
+                ..Self::of(DealKind::Room, letter)
+            },
+        }
+    }
+
+    /// What it says; `arrival` reads the job of a request.
+    ///
+    /// # Errors
+    /// When a field is missing, or the job is none.
+    pub fn said(
+        self,
+        arrival: impl FnOnce(JobSubmission) -> Result<Arrival, Problem>,
+    ) -> Result<ToPeer, Problem> {
+        fn needed<T>(value: Option<T>, name: &str) -> Result<T, Problem> {
+            value.ok_or_else(|| Problem::field(name, "", "a value, which this kind needs"))
+        }
+        let job = || needed(self.id, "id").map(JobId);
+        let deal = match self.kind {
+            DealKind::Request => {
+                let job = arrival(*needed(self.job, "job")?)?;
+                return match job.id {
+                    Some(_) => Ok(ToPeer::Request(Box::new(job))),
+                    None => Err(Problem::field("job.id", "", "the number of the job")),
+                };
+            }
+            DealKind::Reject => Deal::Reject(job()?),
+            DealKind::Release => Deal::Release(job()?),
+            DealKind::Delegate => Deal::Delegate {
+                job: job()?,
+                cluster: needed(self.cluster, "cluster").map(ClusterId)?,
+            },
+            DealKind::Room => Deal::Room {
+                processors: needed(self.processors, "processors")?,
+                jobs: needed(self.jobs, "jobs")?,
+            },
+        };
+        Ok(ToPeer::Deal(deal))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rest::PlaceKind;
+    use gridrig_core::job::JobSpec;
+    use gridrig_core::time::SimDuration;
+
+    fn letter() -> (Place, LetterName, SimTime) {
+        let (kind, id) = (PlaceKind::Broker, 1);
+        let name = LetterName {
+            incarnation: 2,
+            number: 3,
+        };
+        (Place { kind, id }, name, SimTime::from_secs(4))
+    }
+
+    fn none(_: JobSubmission) -> Result<Arrival, Problem> {
+        unreachable!("there is no job")
+    }
+
+    #[test]
+    fn what_is_said_is_what_is_read() {
+        let job = JobId(7);
+        let cluster = ClusterId(2);
+        for deal in [
+            Deal::Reject(job),
+            Deal::Release(job),
+            Deal::Delegate { job, cluster },
+            Deal::Room {
+                processors: 8,
+                jobs: 1,
+            },
+        ] {
+            let text = serde_json::to_string(&DealNotice::deal(deal, letter())).unwrap();
+            let read: DealNotice = serde_json::from_str(&text).unwrap();
+            assert_eq!(read.said(none), Ok(ToPeer::Deal(deal)), "{text}");
+        }
+        let spec = JobSpec::rigid(job, 4, SimDuration::from_secs(60));
+        let asked = Arrival {
+            id: Some(job),
+            ..Arrival::of(spec)
+        };
+        let notice = DealNotice::request(&asked, letter());
+        let said = notice.clone().said(|text| {
+            assert_eq!((text.processors, text.id), (4, Some(7)));
+            Ok(asked.clone())
+        });
+        assert_eq!(said, Ok(ToPeer::Request(Box::new(asked))));
+        let nothing = DealNotice {
+            job: None,
+            ..notice
+        };
+        let said = nothing.said(none).unwrap_err().detail;
+        assert!(said.contains("job"), "{said}");
+    }
+}
