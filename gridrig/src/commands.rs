@@ -22,7 +22,7 @@ use crate::exit::Failure;
 use crate::scenario::Scenario;
 use crate::{init, interrupt, logging, runner};
 use anyhow::{Context as _, anyhow, ensure};
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use gridrig_service::http::{Labels, Monitoring};
 use line::{Cli, Command};
 use std::io::Write as _;
@@ -31,7 +31,7 @@ use std::process::ExitCode;
 
 /// Parses the command line, does what it says and answers the exit code.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read() {
         Ok(cli) => cli,
         Err(answer) => {
             // Help and version are answers, everything else is a mistake.

@@ -106,11 +106,11 @@ impl HttpTransport {
                 Err(TransportError::declined(self.base(to)?, 501, why))
             }
             (ToPeer::Request(job), None) => {
-                let notice = DealNotice::request(job, letter(envelope));
+                let notice = DealNotice::request(job, name_of(envelope));
                 Ok(self.client.deal(self.base(to)?, &notice).await?)
             }
             (ToPeer::Deal(deal), None) => {
-                let notice = DealNotice::deal(*deal, letter(envelope));
+                let notice = DealNotice::deal(*deal, name_of(envelope));
                 Ok(self.client.deal(self.base(to)?, &notice).await?)
             }
             (ToPeer::Info(push), None) => {
@@ -121,7 +121,7 @@ impl HttpTransport {
 }
 
 /// Whose message it is, its name, and when it is meant to arrive.
-fn letter(envelope: &Envelope<FromBroker>) -> (Place, LetterName, SimTime) {
+fn name_of(envelope: &Envelope<FromBroker>) -> (Place, LetterName, SimTime) {
     (envelope.from.into(), envelope.id.into(), envelope.due)
 }
 

@@ -8,7 +8,8 @@ use crate::cli::{
     AuditArgs, BrokerArgs, CheckArgs, CompareArgs, DashboardArgs, EmulatorArgs, ExplainArgs,
     InitArgs, LogFormat, MetricsArgs, ReplayArgs, ReportArgs, ResourcesArgs, RunArgs, SchemaArgs,
 };
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use std::fmt::Write as _;
 
 /// The test bench for brokers of batch clusters.
 ///
@@ -30,6 +31,72 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// The commands as the help lists them: by what somebody wants.
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("Run a scenario", &["init", "check", "run"]),
+    (
+        "Look at what came out",
+        &[
+            "compare",
+            "report",
+            "dashboard",
+            "explain",
+            "audit",
+            "export",
+        ],
+    ),
+    ("Work with traces", &["trace"]),
+    (
+        "Serve the parts one by one, for a broker or client under test",
+        &["emulator", "broker", "replay", "gridway", "metrics"],
+    ),
+    (
+        "Formats, studies, the shell",
+        &[
+            "schema",
+            "resources",
+            "reproduce",
+            "completions",
+            "man",
+            "help",
+        ],
+    ),
+];
+
+impl Cli {
+    /// What stands on the command line.
+    ///
+    /// # Errors
+    /// A mistake in it, or an answer such as the help.
+    pub fn read() -> Result<Self, clap::Error> {
+        let matches = Self::grouped().try_get_matches()?;
+        Self::from_arg_matches(&matches)
+    }
+
+    /// The command with its help in groups.
+    fn grouped() -> clap::Command {
+        let mut command = Self::command();
+        command.build();
+        let header = *command.get_styles().get_header();
+        let literal = *command.get_styles().get_literal();
+        let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n\n");
+        for (group, names) in GROUPS {
+            let _ = writeln!(text, "{header}{group}:{header:#}");
+            for name in names {
+                let about = command.find_subcommand(name).and_then(|it| it.get_about());
+                let about = about.map(ToString::to_string).unwrap_or_default();
+                let _ = writeln!(text, "  {literal}{name:<11}{literal:#}  {about}");
+            }
+            text.push('\n');
+        }
+        let _ = write!(
+            text,
+            "{header}Options:{header:#}\n{{options}}{{after-help}}"
+        );
+        Self::command().help_template(text)
+    }
 }
 
 /// The commands that work.
@@ -84,4 +151,25 @@ pub enum Command {
         /// What the runner says.
         order: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_stands_in_one_group_of_the_help() {
+        let mut command = Cli::command();
+        command.build();
+        let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
+        let mut shown: Vec<&str> = shown.map(|it| it.get_name()).collect();
+        let mut grouped: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| *names)
+            .copied()
+            .collect();
+        shown.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(shown, grouped);
+    }
 }

@@ -82,6 +82,7 @@ macro_rules! pages_that_run {
 
 pages_that_run! {
     readme: "README.md",
+    all_pages: "docs/README.md",
     arc: "docs/arc.md",
     compare: "docs/compare.md",
     dashboard: "docs/dashboard.md",

@@ -58,7 +58,7 @@ enum Reminder {
     Bring(Target, Box<Arrival>),
     /// The request to remove the job.
     Remove(Target, JobId),
-    /// What was said about processors, in the same letter.
+    /// What was said about processors, in the same message.
     Say(Box<Envelope<FromBroker>>),
 }
 

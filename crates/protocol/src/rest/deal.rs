@@ -37,7 +37,7 @@ pub struct DealNotice {
     pub kind: DealKind,
     /// Who says so.
     pub from: Place,
-    /// The name of this letter; without one it is never a repetition.
+    /// The name of this message; without one it is never a repetition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub letter: Option<LetterName>,
     /// When it was meant to arrive, in nanoseconds of the run.
@@ -61,12 +61,12 @@ pub struct DealNotice {
 }
 
 impl DealNotice {
-    /// A letter of this kind that says nothing else yet.
-    fn of(kind: DealKind, (from, letter, meant): (Place, LetterName, SimTime)) -> Self {
+    /// A message of this kind that says nothing else yet.
+    fn of(kind: DealKind, (from, name, meant): (Place, LetterName, SimTime)) -> Self {
         DealNotice {
             kind,
             from,
-            letter: Some(letter),
+            letter: Some(name),
             meant_ns: Some(meant.as_nanos()),
             job: None,
             id: None,
@@ -77,18 +77,18 @@ impl DealNotice {
     }
 
     /// A request for the processors of this job.
-    pub fn request(job: &Arrival, letter: (Place, LetterName, SimTime)) -> Self {
+    pub fn request(job: &Arrival, message: (Place, LetterName, SimTime)) -> Self {
         DealNotice {
             job: Some(Box::new(JobSubmission::forwarded(job))),
-            ..Self::of(DealKind::Request, letter)
+            ..Self::of(DealKind::Request, message)
         }
     }
 
     /// Anything else.
-    pub fn deal(deal: Deal, letter: (Place, LetterName, SimTime)) -> Self {
+    pub fn deal(deal: Deal, message: (Place, LetterName, SimTime)) -> Self {
         let of = |kind, job: JobId| DealNotice {
             id: Some(job.0),
-            ..Self::of(kind, letter)
+            ..Self::of(kind, message)
         };
         match deal {
             Deal::Reject(job) => of(DealKind::Reject, job),
@@ -100,7 +100,7 @@ impl DealNotice {
             Deal::Room { processors, jobs } => DealNotice {
                 processors: Some(processors),
                 jobs: Some(jobs),
-                ..Self::of(DealKind::Room, letter)
+                ..Self::of(DealKind::Room, message)
             },
         }
     }
@@ -147,7 +147,7 @@ mod tests {
     use gridrig_core::job::JobSpec;
     use gridrig_core::time::SimDuration;
 
-    fn letter() -> (Place, LetterName, SimTime) {
+    fn message() -> (Place, LetterName, SimTime) {
         let (kind, id) = (PlaceKind::Broker, 1);
         let name = LetterName {
             incarnation: 2,
@@ -173,7 +173,7 @@ mod tests {
                 jobs: 1,
             },
         ] {
-            let text = serde_json::to_string(&DealNotice::deal(deal, letter())).unwrap();
+            let text = serde_json::to_string(&DealNotice::deal(deal, message())).unwrap();
             let read: DealNotice = serde_json::from_str(&text).unwrap();
             assert_eq!(read.said(none), Ok(ToPeer::Deal(deal)), "{text}");
         }
@@ -182,7 +182,7 @@ mod tests {
             id: Some(job),
             ..Arrival::of(spec)
         };
-        let notice = DealNotice::request(&asked, letter());
+        let notice = DealNotice::request(&asked, message());
         let said = notice.clone().said(|text| {
             assert_eq!((text.processors, text.id), (4, Some(7)));
             Ok(asked.clone())

@@ -84,7 +84,7 @@ impl BrokerAgent {
 
     /// What was said about processors has not arrived for certain. A request that has
     /// not, or was declined, is rejected by that; anything else is said until it is heard,
-    /// in the same letter, which counts once.
+    /// in the same message, which counts once.
     fn note_unsaid(
         &mut self,
         cx: &mut impl Cx<FromBroker>,

@@ -63,7 +63,7 @@ fn a_request_that_has_not_arrived_is_as_good_as_rejected() {
 }
 
 #[test]
-fn one_that_may_have_arrived_is_said_again_in_the_same_letter_and_its_receiver_watched() {
+fn one_that_may_have_arrived_is_said_again_as_the_same_message_and_its_receiver_watched() {
     let mut broker = lender();
     let first = request(&mut broker);
     fail(&mut broker, first.clone(), Undelivered::NoAnswer);
@@ -79,10 +79,10 @@ fn one_that_may_have_arrived_is_said_again_in_the_same_letter_and_its_receiver_w
 }
 
 #[test]
-fn a_letter_counts_once_and_room_is_what_was_told_last() {
+fn a_message_counts_once_and_room_is_what_was_told_last() {
     let mut broker = lender();
     request(&mut broker);
-    let letter = |number, deal| Received {
+    let message = |number, deal| Received {
         id: Some(EnvelopeId {
             incarnation: 1,
             number,
@@ -91,7 +91,7 @@ fn a_letter_counts_once_and_room_is_what_was_told_last() {
     };
     let (job, cluster) = (JobId(0), ClusterId(2));
     for _ in 0..2 {
-        let given = letter(7, Deal::Delegate { job, cluster });
+        let given = message(7, Deal::Delegate { job, cluster });
         broker.handle(millis(70_000), given).unwrap();
     }
     let sent = said(&mut broker);
