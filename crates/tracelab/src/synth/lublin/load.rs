@@ -43,8 +43,10 @@ impl Lublin {
         let mut aim = load;
         let (mut below, mut above) = (0.0f64, f64::INFINITY);
         let mut best: Option<(Lublin, Calibration)> = None;
+        // Gaps do not change them.
+        let areas = self.mean_areas();
         for passes in 1..=MAX_PASSES {
-            let model = match self.expecting(aim, load) {
+            let model = match self.expecting(aim, load, &areas) {
                 Ok(model) => model,
                 // One job of this seed is far more than the demand.
                 Err(_) if best.is_some() => break,
@@ -54,7 +56,7 @@ impl Lublin {
             let error = |achieved: f64| (achieved / load - 1.0).abs();
             let found = Calibration {
                 wanted_load: load,
-                expected_load: model.expected_load(),
+                expected_load: model.load_of(&areas),
                 achieved_load,
                 passes,
             };
@@ -85,15 +87,27 @@ impl Lublin {
 
     /// Mean load over all seeds.
     pub fn expected_load(&self) -> f64 {
+        self.load_of(&self.mean_areas())
+    }
+
+    /// Mean of size x run time of each class.
+    fn mean_areas(&self) -> Vec<f64> {
         let classes = self.classes.values();
-        let demand = classes.map(|class| class.mean_area(self.processors) / class.mean_gap());
+        classes
+            .map(|class| class.mean_area(self.processors))
+            .collect()
+    }
+
+    fn load_of(&self, areas: &[f64]) -> f64 {
+        let classes = self.classes.values().zip(areas);
+        let demand = classes.map(|(class, area)| area / class.mean_gap());
         demand.sum::<f64>() / f64::from(self.processors)
     }
 
     /// The same model with all gaps changed by one factor so that it has a
     /// load on average. `wanted` is what the user asked for.
-    fn expecting(&self, load: f64, wanted: f64) -> Result<Lublin, SynthError> {
-        let factor = self.expected_load() / load;
+    fn expecting(&self, load: f64, wanted: f64, areas: &[f64]) -> Result<Lublin, SynthError> {
+        let factor = self.load_of(areas) / load;
         let mut model = self.clone();
         for class in model.classes.values_mut() {
             let gap = class.mean_gap() * factor;
