@@ -11,6 +11,7 @@ use gridrig_results::compare::{self, CompareError, OnCommonJobs};
 use gridrig_results::stats::Distribution;
 use gridrig_results::summary::{Lending, Metrics};
 use gridrig_results::text::{aligned, cells, folded};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// The report of a scenario's runs, for people: the policies of each replication
@@ -104,11 +105,19 @@ fn settings(text: &mut String, scenario: &Scenario) {
     if let Some(faults) = FaultReport::of(scenario.fault_plan()) {
         let _ = writeln!(text, "  faults: {faults}");
     }
+    let mut drawn: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for workload in &scenario.workloads {
         if let Some(draw) = &workload.draw {
-            let (trace, drawn) = (workload.trace.display(), list(draw.keys()));
-            let _ = writeln!(text, "  workload {trace}: drawn at random by draw: {drawn}");
+            let trace = workload.trace.display().to_string();
+            drawn.entry(list(draw.keys())).or_default().push(trace);
         }
+    }
+    for (keys, traces) in drawn {
+        let of = match traces.as_slice() {
+            [trace] => format!("workload {trace}"),
+            more => format!("{} workloads", more.len()),
+        };
+        let _ = writeln!(text, "  {of}: drawn at random by draw: {keys}");
     }
 }
 
