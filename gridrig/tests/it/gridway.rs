@@ -5,6 +5,7 @@
 
 use crate::command::{Service, gridrig, start};
 use crate::gridway_daemon::{Heard, attributes, heard};
+use gridrig_protocol::client::Client;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
@@ -219,7 +220,7 @@ fn gwd_would_spread_its_jobs_over_clusters_whose_load_it_sees() {
 #[test]
 fn a_job_is_polled_cancelled_and_recovered_by_another_driver() {
     let dir = tempfile::tempdir().unwrap();
-    let (_services, file) = clusters(dir.path(), "1");
+    let (services, file) = clusters(dir.path(), "1");
     let words = ["em", "--clusters", file.as_str(), "--interval", "50ms"];
     let rsl = job(dir.path(), 0, 4, 3600);
     let mut em = Mad::start(&words);
@@ -237,6 +238,14 @@ fn a_job_is_polled_cancelled_and_recovered_by_another_driver() {
     assert_eq!(said, "RECOVER 0 SUCCESS ACTIVE");
     assert_eq!(em.ask("CANCEL 0 - -", "CANCEL 0"), "CANCEL 0 SUCCESS -");
     em.wait("CALLBACK 0 SUCCESS DONE");
+    // Somebody else cancels one at the cluster: for gwd it has failed.
+    let said = em.ask(&format!("SUBMIT 2 a1/gridrig {rsl}"), "SUBMIT 2 ");
+    let id = said.rsplit('/').next().unwrap().parse().unwrap();
+    let client = Client::new(Duration::from_secs(10)).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let cancelled = runtime.block_on(client.cancel(&services[0].url, id, None));
+    assert_eq!(cancelled.unwrap().state, "cancelled");
+    em.wait("CALLBACK 2 FAILURE cancelled");
     // The end of the input ends the driver as FINALIZE does.
     em.requests = None;
     assert!(em.ends());

@@ -44,6 +44,8 @@ struct Job {
     told: State,
     /// Whether gwd has its contact: it expects to hear nothing of it before.
     known: bool,
+    /// Whether gwd wants it cancelled.
+    unwanted: bool,
 }
 
 /// A state in gwd's words.
@@ -62,12 +64,14 @@ impl State {
     }
 
     /// GridWay's own BES driver calls a cancelled job done: gwd waits for
-    /// that word when it has cancelled one.
-    fn of(job: &JobStatus) -> Self {
+    /// that word when it has cancelled one. One that somebody else has cancelled, at the
+    /// cluster, has failed.
+    fn of(job: &JobStatus, unwanted: bool) -> Self {
         match job.state.as_str() {
             "running" => State::Active,
-            "completed" | "cancelled" => State::Done,
-            "rejected" | "failed" => State::Failed,
+            "completed" => State::Done,
+            "cancelled" if unwanted => State::Done,
+            "rejected" | "failed" | "cancelled" => State::Failed,
             _ => State::Pending,
         }
     }
@@ -149,14 +153,19 @@ impl Inner {
 
     /// Whether the cluster has answered.
     async fn look_at(&self, number: &str, job: &Job) -> bool {
-        let (state, why) = match self.known.client.job(&job.url, job.id).await {
-            Ok(status) => (State::of(&status), status.reason),
+        let found = self.known.client.job(&job.url, job.id).await;
+        let mut jobs = self.jobs.lock().await;
+        let unwanted = jobs.by_number.get(number).is_some_and(|now| now.unwanted);
+        let (state, why) = match found {
+            Ok(status) => {
+                let state = State::of(&status, unwanted);
+                (state, status.reason.or(Some(status.state)))
+            }
             Err(ClientError::Problem { problem, .. }) if problem.code == "unknown-job" => {
                 (State::Failed, Some(problem.code))
             }
             Err(_) => return false,
         };
-        let mut jobs = self.jobs.lock().await;
         // A cancelled and submitted again job has another number there.
         let same = jobs
             .by_number
@@ -185,6 +194,7 @@ impl Inner {
             id,
             told: State::Pending,
             known: false,
+            unwanted: false,
         };
         let mut jobs = self.jobs.lock().await;
         jobs.by_number.insert(number.to_owned(), job);
@@ -193,7 +203,7 @@ impl Inner {
     async fn poll(&self, number: &str) -> Result<String, String> {
         let job = self.job(number).await?;
         let status = self.known.client.job(&job.url, job.id).await;
-        let state = State::of(&status.map_err(|error| error.to_string())?);
+        let state = State::of(&status.map_err(|error| error.to_string())?, job.unwanted);
         self.jobs.lock().await.tell(number, state);
         Ok(state.to_string())
     }
@@ -205,7 +215,7 @@ impl Inner {
             parts.ok_or_else(|| format!("contact {contact}: expected what SUBMIT has answered"))?;
         let url = self.known.url(name).await?;
         let status = self.known.client.job(&url, id).await;
-        let state = State::of(&status.map_err(|error| error.to_string())?);
+        let state = State::of(&status.map_err(|error| error.to_string())?, false);
         self.follow(number, &url, id).await;
         self.jobs.lock().await.tell(number, state);
         Ok(state.to_string())
@@ -213,6 +223,10 @@ impl Inner {
 
     async fn cancel(&self, number: &str) -> Result<String, String> {
         let job = self.job(number).await?;
+        // Before: whoever looks meanwhile sees why it is cancelled.
+        if let Some(job) = self.jobs.lock().await.by_number.get_mut(number) {
+            job.unwanted = true;
+        }
         let status = self.known.client.cancel(&job.url, job.id, None).await;
         status
             .map(|_| "-".to_owned())
