@@ -285,6 +285,11 @@ async fn a_delegation_is_taken_renewed_listed_and_deleted() {
     let job = ce.create(&named).await;
     let (_, info) = ce.post("jobs?action=info", &Ce::list(&[&job])).await;
     assert_eq!(element(&info, "Owner"), "/O=Test/CN=alice");
+    let plain = ce.create(&adl("b", 1, 60)).await;
+    let both = Ce::list(&[&job, &plain, "other"]);
+    let (_, answer) = ce.post("jobs?action=delegations", &both).await;
+    assert_eq!(elements(&answer, "status-code"), ["200", "200", "404"]);
+    assert_eq!(elements(&answer, "delegation_id"), [id.as_str()]);
     let (status, chain) = ce.post(&format!("delegations/{id}?action=get"), "").await;
     assert_eq!(
         (status, chain.matches("BEGIN CERTIFICATE").count()),

@@ -32,6 +32,7 @@ pub(super) async fn jobs(
         }
         "info" => look(&face, &call, &body, info_item).await?,
         "status" => look(&face, &call, &body, status_item).await?,
+        "delegations" => look(&face, &call, &body, delegations_item).await?,
         "kill" => kill(&face, &call, &body).await?,
         "clean" => clean(&face, &call, &body).await?,
         "restart" => restart(&face, &call, &body).await?,
@@ -124,6 +125,18 @@ fn status_item(_face: &Face, id: &str, found: Option<Found<'_>>) -> Element {
         Some(found) => item(200, "OK", id).field("state", found.look.state.name()),
         None => item(404, "Job not found", id).field("state", "None"),
     }
+}
+
+/// By which delegations the job acts: at most one.
+fn delegations_item(face: &Face, id: &str, found: Option<Found<'_>>) -> Element {
+    let Some(found) = found else {
+        return item(404, "Job not found", id);
+    };
+    let delegation = found
+        .job
+        .delegation
+        .map(|number| face.delegation_id(number));
+    item(200, "OK", id).optional("delegation_id", delegation)
 }
 
 fn info_item(face: &Face, id: &str, found: Option<Found<'_>>) -> Element {
