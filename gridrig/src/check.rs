@@ -456,29 +456,38 @@ impl<'a> Facts<'a> {
         report.collect()
     }
 
+    /// By cluster, the work of all domains that can reach it, were that spread over their
+    /// clusters by capacity, and of what goes straight to it.
+    fn even_work_s(&self) -> Vec<f64> {
+        let own = |id: ClusterId| self.capacity(&[id]);
+        let direct = |id: ClusterId| self.entering.work_s_at(Entry::Cluster(id));
+        let mut even: Vec<f64> = self.all_clusters().into_iter().map(direct).collect();
+        for index in (0u16..).take(self.scenario.grid.domains.len()) {
+            let entry = Entry::Domain(DomainId(index));
+            let reach = self.reach(entry);
+            let (work_s, all) = (self.entering.work_s_at(entry), self.capacity(&reach));
+            for id in reach {
+                even[id.index()] += work_s * (own(id) / all);
+            }
+        }
+        even
+    }
+
     fn clusters(&self) -> Vec<ClusterReport> {
         let grid = &self.scenario.grid;
+        let even_s = self.even_work_s();
         let report = grid.clusters.iter().zip(self.scenario.clusters());
         let report = report.map(|(cluster, written)| {
             let (id, domain) = (cluster.config.id, cluster.domain);
             let direct = Entry::Cluster(id);
             let direct_s = self.entering.work_s_at(direct);
-            let mut even_s = direct_s;
-            for index in (0u16..).take(grid.domains.len()) {
-                let entry = Entry::Domain(DomainId(index));
-                let reach = self.reach(entry);
-                if reach.contains(&id) {
-                    let share = self.capacity(&[id]) / self.capacity(&reach);
-                    even_s += self.entering.work_s_at(entry) * share;
-                }
-            }
             ClusterReport {
                 name: cluster.name.clone(),
                 domain: domain.map(|id| grid.domains[id.index()].name.clone()),
                 processors: u64::from(cluster.config.resources.processors()),
                 jobs: self.entering.jobs_at(direct),
                 direct_load: self.load(direct_s, &[id]),
-                even_load: self.load(even_s, &[id]),
+                even_load: self.load(even_s[id.index()], &[id]),
                 how_nodes_fail: how_nodes_fail(written),
             }
         });
