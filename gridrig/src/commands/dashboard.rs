@@ -32,9 +32,11 @@ pub(super) fn dashboard(args: &DashboardArgs) -> Result<(), Failure> {
         .name("runs".to_owned())
         .spawn(move || worker.work())
         .map_err(Failure::run)?;
-    // A program reads where it is; a person has the link.
-    if !std::io::stdout().is_terminal() {
-        print(&format!("{}\n", listening_line(server.address)))?;
+    // A program reads where it is; a person has the link, or knows the token.
+    match (std::io::stdout().is_terminal(), &server.link) {
+        (false, _) => print(&format!("{}\n", listening_line(server.address)))?,
+        (true, None) => eprintln!("open http://{} with GRIDRIG_TOKEN", server.address),
+        (true, Some(_)) => {}
     }
     server.tell_link();
     server.wait();
@@ -133,7 +135,7 @@ impl Server {
         let link = file.map(|file| {
             let file = file.display();
             format!(
-                "the dashboard runs until Ctrl-C, its token is in {file}: open \
+                "the token of the dashboard is in {file}: open \
                  http://{address}/login?token={token}"
             )
         });
@@ -158,10 +160,7 @@ impl Server {
 
     /// Says on stderr how to get in.
     fn tell_link(&self) {
-        match &self.link {
-            Some(link) => eprintln!("{link}"),
-            None => eprintln!("open http://{} and give it GRIDRIG_TOKEN", self.address),
-        }
+        self.link.iter().for_each(|link| eprintln!("{link}"));
     }
 
     /// Waits for Ctrl-C.

@@ -71,7 +71,7 @@ fn a_lender_that_dies_is_not_waited_for() {
     let _alone = alone();
     let bench = Bench::new(SITES, &JOBS);
     let (scenario, out) = (bench.path("s.toml"), bench.path("runs"));
-    // Between the request at 15 s and the cycle at 20 s.
+    // Between the request at 15 s and the cycle at 200 s, with seconds of the wall to both.
     let output = run(&[
         "run",
         &scenario,
@@ -82,7 +82,8 @@ fn a_lender_that_dies_is_not_waited_for() {
         &out,
         "--no-journal",
         "--kill",
-        "b@17s",
+        "b@100s",
+        "--set=domain.*.broker.matchmaking_interval=200s",
     ]);
     expect_code(&output, 0);
     let run = &json(&output)["runs"][0];
