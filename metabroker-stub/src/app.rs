@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gridrig_core::agent::{
-    BrokerAgent, Cancel, EnvelopeId, Received, ToPeer, Undelivered, Unexpected,
+    BrokerAgent, Cancel, Deal, EnvelopeId, Received, ToPeer, Undelivered, Unexpected,
 };
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::{DomainId, JobId};
@@ -277,6 +277,12 @@ async fn deal(
     let id = notice.letter.map(Into::into);
     expect_peer(&app, from.into())?;
     let said = notice.said(|job| submission::arrival(job, app.config.notify))?;
+    if let ToPeer::Deal(Deal::Delegate { cluster, .. }) = &said
+        && !app.config.lrms.contains_key(cluster)
+    {
+        let expected = "a cluster that this broker can send jobs to";
+        return Err(Problem::field("cluster", &cluster.0.to_string(), expected).into());
+    }
     let heard = received(&app, from, id, meant, said)?;
     let call = app.message(heard.meant, move |broker, now| broker.handle(now, heard));
     // What it says of the message is that it was taken in.

@@ -153,3 +153,37 @@ async fn what_a_page_elsewhere_has_a_browser_send_is_refused() {
         "{metrics}"
     );
 }
+
+#[tokio::test]
+async fn what_a_peer_cannot_say_about_processors_is_refused_with_its_field() {
+    let broker = start_idle().await;
+    let job = json!({"processors": 1, "run_time": "1s", "id": 7, "from": 1, "hop": 1});
+    let with = |name: &str, value: u64| {
+        let mut job = job.clone();
+        job[name] = value.into();
+        json!({"kind": "request", "job": job})
+    };
+    let delegate = |cluster: u64| json!({"kind": "delegate", "id": 7, "cluster": cluster});
+    for (from, mut body, expected) in [
+        (1, json!({"kind": "release"}), "field id"),
+        (1, json!({"kind": "request"}), "field job"),
+        (1, with("from", 0), "field job.hop"),
+        (1, with("hop", 0), "field job.hop"),
+        (1, delegate(65_535), "field cluster = \"65535\""),
+        (9, delegate(0), "field from"),
+    ] {
+        body["from"] = json!({"kind": "broker", "id": from});
+        let (status, said) = ask(&broker, "POST", "/v1/deals", Some(body)).await;
+        let detail = said["detail"].as_str().unwrap_or_default();
+        assert!(
+            status == 422 && detail.contains(expected),
+            "{expected}: {said}"
+        );
+    }
+    // However far it says to have come.
+    let mut far = with("hop", u32::MAX.into());
+    far["from"] = json!({"kind": "broker", "id": 1});
+    let (status, _) = ask(&broker, "POST", "/v1/deals", Some(far)).await;
+    assert_eq!(status, 204);
+    broker.stop().await.unwrap();
+}

@@ -105,10 +105,10 @@ impl DealNotice {
         }
     }
 
-    /// What it says; `arrival` reads the job of a request.
+    /// What it says; `arrival` reads the job of a request, which its sender passes on.
     ///
     /// # Errors
-    /// When a field is missing, or the job is none.
+    /// When a field is missing, or the job is none, or comes from somebody else.
     pub fn said(
         self,
         arrival: impl FnOnce(JobSubmission) -> Result<Arrival, Problem>,
@@ -120,10 +120,12 @@ impl DealNotice {
         let deal = match self.kind {
             DealKind::Request => {
                 let job = arrival(*needed(self.job, "job")?)?;
-                return match job.id {
-                    Some(_) => Ok(ToPeer::Request(Box::new(job))),
-                    None => Err(Problem::field("job.id", "", "the number of the job")),
-                };
+                needed(job.id, "job.id")?;
+                if Place::from(job.from()) != self.from || job.hop() == 0 {
+                    let expected = "a job with the sender's domain as from, and hop 1 or more";
+                    return Err(Problem::field("job.hop", &job.hop().to_string(), expected));
+                }
+                return Ok(ToPeer::Request(Box::new(job)));
             }
             DealKind::Reject => Deal::Reject(job()?),
             DealKind::Release => Deal::Release(job()?),
@@ -144,7 +146,9 @@ impl DealNotice {
 mod tests {
     use super::*;
     use crate::rest::PlaceKind;
+    use gridrig_core::ids::DomainId;
     use gridrig_core::job::JobSpec;
+    use gridrig_core::message::Route;
     use gridrig_core::time::SimDuration;
 
     fn message() -> (Place, LetterName, SimTime) {
@@ -178,8 +182,15 @@ mod tests {
             assert_eq!(read.said(none), Ok(ToPeer::Deal(deal)), "{text}");
         }
         let spec = JobSpec::rigid(job, 4, SimDuration::from_secs(60));
+        let domain = DomainId(1);
+        let entered = Route::entering(domain);
         let asked = Arrival {
             id: Some(job),
+            route: Some(Route {
+                from: Some(domain),
+                hop: 1,
+                ..entered
+            }),
             ..Arrival::of(spec)
         };
         let notice = DealNotice::request(&asked, message());
@@ -187,7 +198,15 @@ mod tests {
             assert_eq!((text.processors, text.id), (4, Some(7)));
             Ok(asked.clone())
         });
-        assert_eq!(said, Ok(ToPeer::Request(Box::new(asked))));
+        assert_eq!(said, Ok(ToPeer::Request(Box::new(asked.clone()))));
+        for route in [Some(entered), None] {
+            let foreign = Arrival {
+                route,
+                ..asked.clone()
+            };
+            let said = notice.clone().said(|_| Ok(foreign)).unwrap_err().detail;
+            assert!(said.contains("the sender's domain"), "{said}");
+        }
         let nothing = DealNotice {
             job: None,
             ..notice

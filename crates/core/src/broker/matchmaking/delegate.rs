@@ -85,7 +85,10 @@ impl Delegate {
     /// the one with the most free processors, and of these the first.
     fn target(&self, broker: &Broker, job: JobId, now: SimTime) -> Option<DomainId> {
         let held = &broker.jobs[&job];
-        let left = broker.survey.hops.checked_sub(held.route.hop + 1)?;
+        let left = broker
+            .survey
+            .hops
+            .checked_sub(held.route.hop.saturating_add(1))?;
         let request = JobRequest::from(&held.spec);
         let rejected_by = self.rejected_by.get(&job);
         let asked = |peer: &DomainId| rejected_by.is_some_and(|all| all.contains(peer));
@@ -225,7 +228,7 @@ impl Matchmaking for Delegate {
         let is_here = broker.jobs.contains_key(&spec.id);
         let known = self.remember(now, spec.id, memory);
         let request = JobRequest::from(spec);
-        let left = broker.survey.hops.checked_sub(route.hop + 1);
+        let left = broker.survey.hops.checked_sub(route.hop.saturating_add(1));
         let able = broker.known.iter().any(|known| match known.target {
             Target::Cluster(_) => known.could_run(&request, 0),
             Target::Peer(peer) => {

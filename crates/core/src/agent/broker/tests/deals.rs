@@ -9,9 +9,14 @@ const B: Target = Target::Peer(DomainId(1));
 
 /// The broker of a, whose neighbour is b, with a job that is too wide for a.
 fn lender() -> Broker {
+    under(MatchmakingKind::Delegate)
+}
+
+fn under(matchmaking: MatchmakingKind) -> Broker {
     let mut grid = grid("free-node");
+    grid.domains[0].topology.central = true;
     for (index, domain) in grid.domains.iter_mut().enumerate() {
-        domain.broker.matchmaking = MatchmakingKind::Delegate;
+        domain.broker.matchmaking = matchmaking;
         domain.topology.siblings = vec![DomainId(1 - index as u16)];
     }
     grid.clusters[2].config.resources = Resources::homogeneous(8);
@@ -79,7 +84,7 @@ fn one_that_may_have_arrived_is_said_again_as_the_same_message_and_its_receiver_
 }
 
 #[test]
-fn a_message_counts_once_and_room_is_what_was_told_last() {
+fn a_message_counts_once_and_who_is_lost_has_taken_nothing_back() {
     let mut broker = lender();
     request(&mut broker);
     let message = |number, deal| Received {
@@ -103,4 +108,27 @@ fn a_message_counts_once_and_room_is_what_was_told_last() {
     // A lender that is lost has taken nothing back.
     broker.handle(millis(130_000), Lost(B));
     assert!(matches!(state(&broker), JobState::Sent { to } if to == Target::Cluster(cluster)));
+}
+
+#[test]
+fn room_is_what_was_told_last_whatever_arrives_last() {
+    for (latest, sent) in [(8, 1), (0, 0)] {
+        let mut broker = under(MatchmakingKind::Pull);
+        for (number, processors) in [(2, latest), (1, 8 - latest)] {
+            let id = Some(EnvelopeId {
+                incarnation: 1,
+                number,
+            });
+            let room = Deal::Room {
+                processors,
+                jobs: 0,
+            };
+            let told = Received {
+                id,
+                ..Received::new(B, ToPeer::Deal(room))
+            };
+            broker.handle(millis(2000), told).unwrap();
+        }
+        assert_eq!(said(&mut broker).len(), sent, "{latest}");
+    }
 }
