@@ -140,7 +140,7 @@ impl Figure for Gantt {
             let area = [x, y - 5.0, 14.0, 10.0];
             canvas.rect("f", " fill-opacity=\".8\"", area, "");
             canvas.close();
-            if Some(self.legend[index].0) == self.hatched {
+            if Some(self.legend[index].0) == self.hatched && spans.len() <= MOST {
                 let mut stripes = Path::default();
                 hatch(&mut stripes, area);
                 canvas.titled_path("z", "", &stripes, "");
