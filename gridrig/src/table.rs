@@ -5,7 +5,7 @@ use crate::runner::{PolicyRun, ReplicationRuns};
 use crate::scenario::Scenario;
 use crate::words::{counts, list, many};
 use gridrig_core::broker::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
-use gridrig_core::grid::Grid;
+use gridrig_core::grid::{BrokerSettings, Grid};
 use gridrig_core::time::Decimal;
 use gridrig_results::compare::{self, CompareError, OnCommonJobs};
 use gridrig_results::stats::Distribution;
@@ -69,12 +69,7 @@ fn settings(text: &mut String, scenario: &Scenario) {
         if broker.commit == Commit::Late {
             unusual.push_str(", commit late");
         }
-        if broker.matchmaking != MatchmakingKind::Route {
-            let _ = write!(unusual, ", matchmaking {}", broker.matchmaking.name());
-        }
-        if broker.blocking == Blocking::Skip {
-            unusual.push_str(", blocking skip");
-        }
+        unusual.push_str(&matchmaking(broker));
         if broker.origin_promotion != Decimal::ONE {
             let _ = write!(unusual, ", origin_promotion {}", broker.origin_promotion);
         }
@@ -267,6 +262,49 @@ fn bounds(text: &mut String, runs: &[PolicyRun]) {
             names.join(", ")
         );
     }
+}
+
+/// How jobs and processors come together, where that is not as it is by default.
+fn matchmaking(broker: &BrokerSettings) -> String {
+    let default = BrokerSettings::default();
+    let mut text = String::new();
+    if broker.matchmaking != MatchmakingKind::Route {
+        let _ = write!(text, ", matchmaking {}", broker.matchmaking.name());
+    }
+    for (key, value, usual) in [
+        (
+            "matchmaking_interval",
+            broker.matchmaking_interval,
+            default.matchmaking_interval,
+        ),
+        (
+            "delegation_interval",
+            broker.delegation_interval,
+            default.delegation_interval,
+        ),
+        (
+            "delegation_memory",
+            broker.delegation_memory,
+            default.delegation_memory,
+        ),
+        (
+            "usage_half_life",
+            broker.usage_half_life,
+            default.usage_half_life,
+        ),
+    ] {
+        if value != usual {
+            let _ = write!(text, ", {key} {value}");
+        }
+    }
+    if broker.delegation_threshold != default.delegation_threshold {
+        let threshold = broker.delegation_threshold;
+        let _ = write!(text, ", delegation_threshold {threshold}");
+    }
+    if broker.blocking == Blocking::Skip {
+        text.push_str(", blocking skip");
+    }
+    text
 }
 
 /// Where delegated processors have worked.
