@@ -27,10 +27,11 @@ use std::collections::BTreeMap;
 
 /// What a run in virtual time takes in seconds, from its jobs to its files on the disk, for
 /// the prediction of wall time: by itself, and for each job without brokers and with them.
-/// Measured on one core with `scripts/bench.d/million-jobs` and, a million job runs over 22
-/// clusters, `gridrig run resources/scenarios/la-grid-3.toml`.
+/// Measured on two cores: the command of `scripts/bench.d/million-jobs` in 3.8 s, and
+/// `gridrig run resources/scenarios/la-grid-3.toml --set run.replicate.count=1`, a million
+/// job runs over 22 clusters, in 25 s.
 const VIRTUAL_RUN_S: f64 = 0.045;
-const VIRTUAL_JOB_S: [f64; 2] = [7e-6, 16e-6];
+const VIRTUAL_JOB_S: [f64; 2] = [4e-6, 25e-6];
 
 /// What a scenario will do. Times are seconds of the run unless a name says
 /// otherwise; loads are work over capacity, 1.0 being all that there is.
