@@ -161,6 +161,17 @@ impl Grid {
     }
 
     fn reach(&self, from: DomainId, hops: u32, takes: impl Fn(&Link) -> bool) -> Vec<ClusterId> {
+        let providers = |domain| self.providers_of(domain).filter(|link| takes(link));
+        self.clusters_within(from, hops, providers)
+    }
+
+    /// The clusters of a domain and of those that so many forwards lead to.
+    fn clusters_within<'a, I: Iterator<Item = &'a Link>>(
+        &self,
+        from: DomainId,
+        hops: u32,
+        providers: impl Fn(DomainId) -> I,
+    ) -> Vec<ClusterId> {
         let mut domains = vec![from];
         let mut hop_before = 0;
         for _ in 0..hops {
@@ -170,7 +181,7 @@ impl Grid {
             }
             hop_before = domains.len();
             for index in frontier {
-                for link in self.providers_of(domains[index]).filter(|link| takes(link)) {
+                for link in providers(domains[index]) {
                     if !domains.contains(&link.provider) {
                         domains.push(link.provider);
                     }
@@ -187,48 +198,22 @@ impl Grid {
 
     /// The complete set-up of a domain's broker.
     pub fn broker_config(&self, domain: DomainId) -> BrokerConfig {
-        let resources: Vec<Arc<Resources>> = self
-            .clusters
-            .iter()
-            .map(|cluster| Arc::new(cluster.config.resources.clone()))
-            .collect();
-        let own = |domain: DomainId| -> Vec<(ClusterId, Arc<Resources>)> {
-            let clusters = self.domains[domain.index()].clusters.iter();
-            clusters
-                .map(|id| (*id, Arc::clone(&resources[id.index()])))
-                .collect()
-        };
-        let settings = self.domains[domain.index()].broker.clone();
-        let asks = settings.matchmaking() == MatchmakingKind::Delegate;
-        let peers = self.providers_of(domain).map(|link| PeerConfig {
-            domain: link.provider,
-            latency: link.latency,
-            clusters: own(link.provider),
-            bandwidth: link.bandwidth,
-            timetable: self.timetable(domain, link.provider).cloned(),
-            reach: (0..settings.hops().min(self.domains.len() as u32))
-                .map(|hops| {
-                    // Requests for processors go along the tree only.
-                    let reachable = self.reach(link.provider, hops, |link| {
-                        !asks || self.around(link.consumer).contains_key(&link.provider)
-                    });
-                    reachable
-                        .iter()
-                        .map(|id| Arc::clone(&resources[id.index()]))
-                        .collect()
-                })
+        self.broker_configs().of(domain)
+    }
+
+    /// The complete set-ups of all brokers.
+    pub fn broker_configs(&self) -> BrokerConfigs<'_> {
+        let resources = self.clusters.iter();
+        let mut providers = vec![Vec::new(); self.domains.len()];
+        for link in &self.links {
+            providers[link.consumer.index()].push(link);
+        }
+        BrokerConfigs {
+            grid: self,
+            resources: resources
+                .map(|cluster| Arc::new(cluster.config.resources.clone()))
                 .collect(),
-        });
-        let peers = peers.collect();
-        BrokerConfig {
-            domain,
-            settings,
-            queue_limit: None,
-            clusters: own(domain),
-            around: self.around(domain),
-            central: self.central(),
-            peers,
-            neighbours: self.neighbours(domain),
+            providers,
         }
     }
 
@@ -242,13 +227,22 @@ impl Grid {
 
     /// The neighbours of a domain in the tree.
     pub fn around(&self, domain: DomainId) -> BTreeMap<DomainId, Relation> {
+        let all = (0..self.domains.len() as u16).map(DomainId);
+        all.filter_map(|other| Some((other, self.relation(domain, other)?)))
+            .collect()
+    }
+
+    /// What another domain is to this one in the tree, if they are neighbours.
+    pub fn relation(&self, domain: DomainId, other: DomainId) -> Option<Relation> {
         let own = &self.domains[domain.index()].topology;
-        let below = (0..).map(DomainId).zip(&self.domains);
-        let below = below.filter(|(_, other)| other.topology.parent == Some(domain));
-        let below = below.map(|(id, _)| (id, Relation::Child));
-        let beside = own.siblings.iter().map(|id| (*id, Relation::Sibling));
-        let above = own.parent.map(|id| (id, Relation::Parent));
-        below.chain(beside).chain(above).collect()
+        if own.parent == Some(other) {
+            return Some(Relation::Parent);
+        }
+        if own.siblings.contains(&other) {
+            return Some(Relation::Sibling);
+        }
+        let below = self.domains.get(other.index())?;
+        (below.topology.parent == Some(domain)).then_some(Relation::Child)
     }
 
     /// Every broker that this one has a link with, in order of their domains. A
@@ -270,5 +264,59 @@ impl Grid {
             known.entry(other).or_insert(fresh).consumer |= consumer;
         }
         known.into_values().collect()
+    }
+}
+
+/// The set-ups of all brokers of a grid, and what they share.
+pub struct BrokerConfigs<'a> {
+    grid: &'a Grid,
+    resources: Vec<Arc<Resources>>,
+    /// By domain the links over which it forwards.
+    providers: Vec<Vec<&'a Link>>,
+}
+
+impl BrokerConfigs<'_> {
+    /// The set-up of one of them.
+    pub fn of(&self, domain: DomainId) -> BrokerConfig {
+        let grid = self.grid;
+        let settings = grid.domains[domain.index()].broker.clone();
+        let hops = settings.hops().min(grid.domains.len() as u32);
+        let asks = settings.matchmaking() == MatchmakingKind::Delegate;
+        let providers = |domain: DomainId| {
+            let links = self.providers[domain.index()].iter().copied();
+            // Requests for processors go along the tree only.
+            links.filter(move |link| !asks || grid.relation(domain, link.provider).is_some())
+        };
+        let shared = |id: &ClusterId| Arc::clone(&self.resources[id.index()]);
+        let within = |provider, hops| {
+            let all = grid.clusters_within(provider, hops, providers);
+            all.iter().map(shared).collect()
+        };
+        let peers = self.providers[domain.index()].iter();
+        let peers = peers.map(|link| PeerConfig {
+            domain: link.provider,
+            latency: link.latency,
+            clusters: self.clusters_of(link.provider),
+            bandwidth: link.bandwidth,
+            timetable: grid.timetable(domain, link.provider).cloned(),
+            reach: (0..hops).map(|hops| within(link.provider, hops)).collect(),
+        });
+        BrokerConfig {
+            domain,
+            settings,
+            queue_limit: None,
+            clusters: self.clusters_of(domain),
+            around: grid.around(domain),
+            central: grid.central(),
+            peers: peers.collect(),
+            neighbours: grid.neighbours(domain),
+        }
+    }
+
+    fn clusters_of(&self, domain: DomainId) -> Vec<(ClusterId, Arc<Resources>)> {
+        let clusters = self.grid.domains[domain.index()].clusters.iter();
+        clusters
+            .map(|id| (*id, Arc::clone(&self.resources[id.index()])))
+            .collect()
     }
 }

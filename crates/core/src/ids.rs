@@ -26,9 +26,12 @@ pub struct ClusterId(pub u16);
 /// A table by job. Job ids are small integers, which a multiplication spreads
 /// well enough. Clients of a service may choose theirs; what a table of chosen
 /// collisions could cost is bounded by the services' limits on jobs.
-pub type IdMap<V> = HashMap<JobId, V, BuildHasherDefault<IdHasher>>;
+pub type IdMap<V> = SmallMap<JobId, V>;
 
-/// Hashes one small integer.
+/// A table by what a few small integers tell apart.
+pub type SmallMap<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
+
+/// Hashes small integers.
 #[derive(Default)]
 pub struct IdHasher(u64);
 
@@ -41,6 +44,14 @@ impl Hasher for IdHasher {
         for &byte in bytes {
             self.write_u32(u32::from(byte));
         }
+    }
+
+    fn write_u16(&mut self, value: u16) {
+        self.write_u32(u32::from(value));
+    }
+
+    fn write_isize(&mut self, value: isize) {
+        self.write_u32(value as u32);
     }
 
     fn write_u32(&mut self, value: u32) {

@@ -1,9 +1,10 @@
 //! The event log of a run: everything a run reports is computed from it.
 //!
 //! Records are 24 bytes each, and placements and the rare value that is too
-//! great for that lie one after the other in lists beside them, so that taking note of an event costs no allocation of its
-//! own. A log that is followed is made of chunks, each of which goes to whoever
-//! writes it down as soon as it is full. Messages that carry resource information are only counted, by sender
+//! great for that lie one after the other in lists beside them, so that taking
+//! note of an event costs no allocation of its own. A log that is followed is
+//! made of chunks, each of which goes to whoever writes it down as soon as it is
+//! full. Messages that carry resource information are only counted, by sender
 //! and receiver, with the times between them: a year of grid life sends many
 //! more of them than there are jobs.
 
@@ -13,12 +14,11 @@ mod record;
 
 use gridrig_core::decision::{About, Decision, Decisions};
 use gridrig_core::event::{Event, EventKind, EventSink, MessageKind, Party};
-use gridrig_core::ids::JobId;
+use gridrig_core::ids::{JobId, SmallMap};
 use gridrig_core::time::{SimDuration, SimTime};
 use info::Flow;
 pub use info::InfoAge;
 use record::{Beside, Record};
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -72,7 +72,7 @@ pub struct EventLog {
     last: Chunk,
     follower: Option<Sender<Arc<Chunk>>>,
     messages: [u64; MessageKind::ALL.len()],
-    info: BTreeMap<(Party, Party), Flow>,
+    info: SmallMap<(Party, Party), Flow>,
     end: SimTime,
     decisions: Decisions,
 }
@@ -161,7 +161,9 @@ impl EventLog {
     /// (sender, receiver), and the instant of the last one; `None` in a log that
     /// was read from a file.
     pub fn info_messages(&self) -> impl Iterator<Item = (Party, Party, u64, Option<SimTime>)> + '_ {
-        let flows = self.info.iter();
+        let mut flows: Vec<_> = self.info.iter().collect();
+        flows.sort_unstable_by_key(|(pair, _)| **pair);
+        let flows = flows.into_iter();
         flows.map(|(&(from, to), flow)| (from, to, flow.count, flow.last))
     }
 

@@ -60,8 +60,9 @@ impl<'a, S: EventSink> Simulation<'a, S> {
         options: &Options<'_>,
         events: &'a mut S,
     ) -> Self {
+        let configs = grid.broker_configs();
         let brokers = grid.domains.iter().enumerate().map(|(index, domain)| {
-            let config = grid.broker_config(DomainId(index as u16));
+            let config = configs.of(DomainId(index as u16));
             let stream = format!("broker.{}", domain.name);
             Broker::new(config, rng::stream(options.seed, &stream))
         });

@@ -374,9 +374,8 @@ fn add_mesh(grid: &mut Grid, mesh: Option<&Mesh>) -> Vec<Link> {
     let written: BTreeSet<(DomainId, DomainId)> = grid.links.iter().map(ends).collect();
     let mut links = Vec::new();
     for a in (0..count).map(DomainId) {
-        let around = grid.around(a);
         for b in (a.0 + 1..count).map(DomainId) {
-            let near = around.contains_key(&b) || [Some(a), Some(b)].contains(&central);
+            let near = grid.relation(a, b).is_some() || [Some(a), Some(b)].contains(&central);
             let wanted = mesh.is_some() || near;
             if !wanted || written.contains(&(a, b)) || written.contains(&(b, a)) {
                 continue;

@@ -13,7 +13,7 @@ impl<'a> Auditor<'a> {
             let known = grid.domains.get(by.index());
             known.is_some_and(|domain| match domain.broker.matchmaking() {
                 MatchmakingKind::Flock => grid.latency(by, to).is_some(),
-                _ => grid.around(by).contains_key(&to),
+                _ => grid.relation(by, to).is_some(),
             })
         });
         let chain = self.chains.entry(life.job.spec.id).or_default();

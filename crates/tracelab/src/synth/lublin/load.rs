@@ -143,19 +143,33 @@ impl JobClass {
     /// The shape with which the mean gap is this one.
     fn shape_for(&self, gap: f64) -> Option<f64> {
         let scale = self.arrival.barr;
+        let off = |shape: f64| (mean_gap(shape, scale) / gap).ln();
         let (mut low, mut high) = (1e-3, MAX_LN_GAP / scale);
-        if !(mean_gap(low, scale)..=mean_gap(high, scale)).contains(&gap) {
+        let (mut below, mut above) = (off(low), off(high));
+        if !(below <= 0.0 && above >= 0.0) {
             return None;
         }
+        // By regula falsi with Illinois' step: the logarithm of the mean is almost
+        // a straight line, and each look at it takes hundreds of integrals.
+        let mut shape = high;
         for _ in 0..48 {
-            let middle = (low + high) / 2.0;
-            if mean_gap(middle, scale) < gap {
-                low = middle;
-            } else {
-                high = middle;
+            let last = shape;
+            shape = (low * above - high * below) / (above - below);
+            let error = off(shape);
+            if error.abs() < 1e-13 || (shape - last).abs() < 1e-13 * shape {
+                break;
             }
+            let end = if error < 0.0 {
+                (&mut low, &mut below, &mut above)
+            } else {
+                (&mut high, &mut above, &mut below)
+            };
+            if *end.0 == last {
+                *end.2 /= 2.0;
+            }
+            (*end.0, *end.1) = (shape, error);
         }
-        Some((low + high) / 2.0)
+        Some(shape)
     }
 
     /// Mean of size x run time in processor-seconds.
