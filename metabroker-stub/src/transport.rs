@@ -101,12 +101,12 @@ impl HttpTransport {
                 }
             }
             // A scenario that would have it said in a session is refused.
-            (ToPeer::Request(_) | ToPeer::Deal(_), Some(_)) => {
+            (ToPeer::Request(..) | ToPeer::Deal(_), Some(_)) => {
                 let why = "processors are delegated over native links only";
                 Err(TransportError::declined(self.base(to)?, 501, why))
             }
-            (ToPeer::Request(job), None) => {
-                let notice = DealNotice::request(job, name_of(envelope));
+            (ToPeer::Request(job, at), None) => {
+                let notice = DealNotice::request((job, *at), name_of(envelope));
                 Ok(self.client.deal(self.base(to)?, &notice).await?)
             }
             (ToPeer::Deal(deal), None) => {

@@ -26,7 +26,7 @@ mod tests;
 mod tries;
 
 pub use crate::conversation::{
-    Arrival, BrokerSends, Deal, FromBroker, FromClient, FromLrms, LrmsSends, Order, Passed,
+    Arrival, Asked, BrokerSends, Deal, FromBroker, FromClient, FromLrms, LrmsSends, Order, Passed,
     ToBroker, ToEntry, ToLrms, ToPeer,
 };
 pub use crate::envelope::{

@@ -92,6 +92,8 @@ struct Held {
     sent: Option<Target>,
     /// When that was.
     sent_at: SimTime,
+    /// Where it is a neighbour's request for processors: when that was meant to arrive.
+    asked_at: SimTime,
     /// It is to be removed, wherever it is.
     unwanted: bool,
     /// Whoever it was sent to has been asked so, since touch was last lost with it.
@@ -247,6 +249,7 @@ impl Broker {
             arrival,
             sent,
             sent_at: SimTime::ZERO,
+            asked_at: SimTime::ZERO,
             unwanted: false,
             followed: false,
             lost: false,
@@ -317,9 +320,12 @@ impl Broker {
         if held.unwanted {
             return self.end_unwanted(cx, job);
         }
+        // Neighbours may count on processors here for as long as they wait.
+        let waits =
+            reason == Reason::ServiceLost && self.config.settings.matchmaking().makes_deals();
         match (returns, held.route.from) {
             // It may go there later: others are tried meanwhile.
-            _ if reason == Reason::Draining => {
+            _ if waits || reason == Reason::Draining => {
                 self.queue.insert(held.arrival, job);
                 let pause = self.config.settings.exchange;
                 return self.close_until(by, cx.now() + pause);

@@ -151,33 +151,45 @@ pub enum ToPeer<J = Box<Arrival>, I = Push> {
     Cancel(JobId),
     /// The sender is drained: it takes no new jobs before this instant.
     Drain(SimTime),
-    /// The sender asks for the processors that a job needs.
-    Request(J),
+    /// The sender asks for the processors that a job needs: in a message that is meant
+    /// to arrive at this instant.
+    Request(J, SimTime),
     /// How jobs and processors come together.
     Deal(Deal),
+}
+
+/// A request for the processors of a job: a broker that has given one up may ask the same
+/// neighbour again, and what is said of the first must not be taken for the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Asked {
+    /// The job.
+    pub job: JobId,
+    /// When the request was meant to arrive.
+    pub at: SimTime,
 }
 
 /// What brokers say to bring jobs and processors together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Deal {
-    /// The sender has no processors for this job, and will have none.
-    Reject(JobId),
+    /// The sender has no processors for this request, and will have none.
+    Reject(Asked),
     /// The processors of this cluster that were asked for are the receiver's, until it
     /// releases them.
     Delegate {
-        /// The job that they were asked for.
-        job: JobId,
+        /// What they were asked for by.
+        asked: Asked,
         /// Where they are.
         cluster: ClusterId,
     },
-    /// The sender needs no processors for this job, or no more.
-    Release(JobId),
+    /// The sender needs no processors for what it has asked for, or no more.
+    Release(Asked),
     /// The sender has room.
     Room {
         /// For a job of so many processors.
         processors: u32,
-        /// With so many jobs of the receiver's there already.
+        /// After so many jobs of the receiver's have come there in all.
         jobs: u32,
     },
 }
@@ -251,7 +263,7 @@ impl<J, I> ToPeer<J, I> {
             ToPeer::News(news) => (news.order(), to.0, 0, news.job().0),
             ToPeer::Info(_) => (Order::Information, to.0, 1, u32::from(from.0)),
             ToPeer::Drain(_) => (Order::Information, to.0, 2, u32::from(from.0)),
-            ToPeer::Request(passed) => (Order::Lease, to.0, from.0, job(passed).0),
+            ToPeer::Request(passed, _) => (Order::Lease, to.0, from.0, job(passed).0),
             ToPeer::Deal(deal) => (Order::Lease, to.0, from.0, deal.job().0),
         }
     }
@@ -265,7 +277,7 @@ impl<J, I> ToPeer<J, I> {
             ToPeer::News(news) => ToPeer::News(news),
             ToPeer::Info(info) => ToPeer::Info(info.into()),
             ToPeer::Drain(until) => ToPeer::Drain(until),
-            ToPeer::Request(passed) => ToPeer::Request(job(passed)?),
+            ToPeer::Request(passed, at) => ToPeer::Request(job(passed)?, at),
             ToPeer::Deal(deal) => ToPeer::Deal(deal),
         })
     }
@@ -275,7 +287,7 @@ impl Deal {
     /// The job; 0 for what is about none.
     fn job(self) -> JobId {
         match self {
-            Deal::Reject(job) | Deal::Release(job) | Deal::Delegate { job, .. } => job,
+            Deal::Reject(asked) | Deal::Release(asked) | Deal::Delegate { asked, .. } => asked.job,
             Deal::Room { .. } => JobId(0),
         }
     }
@@ -379,7 +391,7 @@ impl Message for FromBroker {
             FromBroker::Lrms(_, ToLrms::Cancel(_))
             | FromBroker::Peer(
                 _,
-                ToPeer::Cancel(_) | ToPeer::Drain(_) | ToPeer::Request(_) | ToPeer::Deal(_),
+                ToPeer::Cancel(_) | ToPeer::Drain(_) | ToPeer::Request(..) | ToPeer::Deal(_),
             ) => None,
             FromBroker::Peer(_, ToPeer::News(news)) => Some(news.kind()),
             FromBroker::Peer(_, ToPeer::Info(_)) => Some(MessageKind::Info),

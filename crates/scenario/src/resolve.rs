@@ -66,7 +66,7 @@ pub(super) fn resolve(
         false => External::default(),
     };
     let faults = context.faults(&document, &grid, is_external)?;
-    let links = Links::of(faults.is_some(), clock, &protocols);
+    let links = Links::of(faults.as_ref(), clock, &protocols);
     context.check_matchmaking(&document, &run, &policies, &grid, links)?;
     if faults.is_some() {
         context.refuse_oracles(&run, &policies)?;

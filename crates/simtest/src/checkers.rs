@@ -2,11 +2,12 @@
 
 use crate::trail::{JobRecord, Share, Step, Trails};
 use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::event::EventKind;
 use gridrig_core::grid::Grid;
-use gridrig_core::ids::ClusterId;
+use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Component, JobSpec, Requirements, Submission};
 use gridrig_core::time::{SimDuration, SimTime};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A rule that a run must keep.
 #[derive(Clone, Copy)]
@@ -18,7 +19,7 @@ pub struct Checker {
 }
 
 /// Every rule.
-pub const ALL: [Checker; 9] = [
+pub const ALL: [Checker; 10] = [
     Checker {
         rule: "a job ends exactly once, and is seen to end after that",
         check: one_end_per_job,
@@ -54,6 +55,10 @@ pub const ALL: [Checker; 9] = [
     Checker {
         rule: "a job comes by a broker that forwards it, and not more often than it may",
         check: forwards_allowed,
+    },
+    Checker {
+        rule: "a job starts on own processors, or on those that are delegated for it",
+        check: processors_held,
     },
 ];
 
@@ -383,4 +388,44 @@ fn forwards_allowed(grid: &Grid, _: &[Submission], trails: &Trails) -> Result<()
         }
     }
     Ok(())
+}
+
+fn processors_held(grid: &Grid, _: &[Submission], trails: &Trails) -> Result<(), String> {
+    for (job, steps) in trails.jobs.iter().enumerate() {
+        let mut sent_by = None;
+        for (index, (_, step)) in steps.iter().enumerate() {
+            if let Step::Dispatched(by, _) = step {
+                sent_by = Some(*by);
+            }
+            let Step::Started(cluster, _) = step else {
+                continue;
+            };
+            let home = grid.clusters[cluster.index()].domain;
+            if let (Some(lender), Some(by)) = (home, sent_by)
+                && lender != by
+                && !delegated(&steps[..index]).any(|(by, ..)| by == lender)
+            {
+                return Err(format!("job {job} starts at {cluster} for {by}: {steps:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// By whom processors are delegated for a job and to whom, and not released: each for a
+/// request of its own.
+pub fn delegated(steps: &[(SimTime, Step)]) -> impl Iterator<Item = (DomainId, DomainId, i64)> {
+    let mut open = BTreeSet::new();
+    for (_, step) in steps {
+        match *step {
+            Step::Lease(EventKind::Delegated, by, to, at) => {
+                open.insert((by, to, at));
+            }
+            Step::Lease(EventKind::Released, by, to, at) => {
+                open.remove(&(to, by, at));
+            }
+            _ => {}
+        }
+    }
+    open.into_iter()
 }

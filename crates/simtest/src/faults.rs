@@ -1,10 +1,14 @@
 //! Seeded random plans of faults that happen while jobs are under way.
 
-use crate::scenarios::{Scenario, once_in, pick, with_drains, with_failures, with_long_failures};
+use crate::scenarios::{
+    Scenario, matched, once_in, pick, with_drains, with_failures, with_long_failures,
+};
 use crate::services;
 use gridrig_core::agent::Memory;
+use gridrig_core::broker::MatchmakingKind;
 use gridrig_core::event::Party;
 use gridrig_core::faults::{Chance, FaultPlan, LinkFaults, Outage, Rates, Restart, Scope};
+use gridrig_core::grid::Domain;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::rng;
@@ -13,7 +17,7 @@ use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
 
 /// The scenario of this seed for services, in some with nodes that fail and brokers
-/// that are drained, and a plan of several kinds of faults for it.
+/// that are drained or under a matchmaking, and a plan of several kinds of faults for it.
 pub fn of_several_kinds(seed: u64) -> (Scenario, FaultPlan) {
     let mut rng = rng::stream(seed, "scenario.plan");
     let mut scenario = services::scenario(seed);
@@ -22,6 +26,11 @@ pub fn of_several_kinds(seed: u64) -> (Scenario, FaultPlan) {
     }
     if once_in(&mut rng, 3) {
         scenario = with_drains(scenario);
+    }
+    let mut kinds = rng::stream(seed, "scenario.plan.matchmaking");
+    let kind = pick(&mut kinds, &MatchmakingKind::ALL);
+    if kind != MatchmakingKind::Route && once_in(&mut kinds, 3) {
+        scenario = matched(kind, scenario);
     }
     let speed = pick(&mut rng, &["1", "1", "2.5"]);
     let mut plan = FaultPlan {
@@ -35,6 +44,13 @@ pub fn of_several_kinds(seed: u64) -> (Scenario, FaultPlan) {
     };
     for _ in 0..draw.rng.random_range(2..=4) {
         draw.any(&mut plan);
+    }
+    let makes_deals = |domain: &Domain| domain.broker.matchmaking().makes_deals();
+    if scenario.grid.domains.iter().any(makes_deals) {
+        // What was delegated is known by the journal only.
+        for restart in &mut plan.restarts {
+            restart.anew = restart.anew.map(|_| Memory::Journal);
+        }
     }
     (scenario, plan)
 }

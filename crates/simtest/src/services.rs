@@ -111,6 +111,11 @@ pub fn check(scenario: &Scenario, plan: &FaultPlan, ran: &Ran) {
             (ends, seen) == (1, 1) || (lost && may_be_lost && ends <= 1),
             "seed {seed} job {job} lost {lost} under {plan:?}: {steps:#?}"
         );
+        let kept = checkers::delegated(steps).next();
+        assert!(
+            kept.is_none(),
+            "seed {seed} job {job}: {kept:?} is kept for ever under {plan:?}: {steps:#?}"
+        );
     }
     // The first rule wants the news of the end to come last, and it may be
     // repeated after it has arrived.

@@ -50,7 +50,7 @@ const KINDS: [(Kind, &str); 13] = [
 type Row = (Step, Option<bool>);
 
 /// The steps with the names of their rows.
-const ROWS: [(Row, &str); 33] = [
+const ROWS: [(Row, &str); 38] = [
     ((Step::Submit, None), "submit"),
     ((Step::Submit, Some(true)), "  answer: accepted"),
     ((Step::Submit, Some(false)), "  answer: refused"),
@@ -82,6 +82,11 @@ const ROWS: [(Row, &str); 33] = [
     ((Step::PeerLoad, None), "peer: load"),
     ((Step::AskForLoad, None), "peer: ask for load"),
     ((Step::Drain, None), "peer: drain"),
+    ((Step::LeaseRequest, None), "peer: ask processors"),
+    ((Step::LeaseRejection, None), "peer: has none"),
+    ((Step::Delegation, None), "peer: delegates them"),
+    ((Step::LeaseRelease, None), "peer: releases them"),
+    ((Step::Room, None), "peer: has room"),
     ((Step::OpenSession, None), "peer: open session"),
     ((Step::Heartbeat, None), "peer: heartbeat"),
 ];
@@ -90,6 +95,7 @@ const ROWS: [(Row, &str); 33] = [
 fn why_not(kind: Kind, (step, answer): Row) -> Option<(char, &'static str)> {
     use Kind::{ClusterOutage, Delay, Duplication, NoInformation, NodeFailure, Reordering};
     use Step::{AskForLoad, Ends, Heartbeat, OpenSession};
+    use Step::{Delegation, LeaseRejection, LeaseRelease, LeaseRequest, Room};
     let of_lrms = matches!(
         step,
         Step::LrmsSearch
@@ -105,7 +111,12 @@ fn why_not(kind: Kind, (step, answer): Row) -> Option<(char, &'static str)> {
             | Ends
     );
     let at_once = matches!(step, Ends | OpenSession | Heartbeat | AskForLoad);
+    let of_deals = matches!(
+        step,
+        LeaseRequest | LeaseRejection | Delegation | LeaseRelease | Room
+    );
     match kind {
+        Kind::Forgotten if of_deals => Some(('d', "who makes deals has a journal of them")),
         _ if answer.is_some() && kind != Duplication => Some((
             'a',
             "an answer is given at the instant of its request: it is lost, or arrives",

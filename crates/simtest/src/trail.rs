@@ -57,7 +57,7 @@ pub enum Step {
     /// Lost to a fault.
     Failed(Party, Reason),
     /// About its processors the first says this to the second.
-    Lease(EventKind, DomainId, DomainId),
+    Lease(EventKind, DomainId, DomainId, i64),
 }
 
 /// The steps of every job with their instants, and the information messages.
@@ -250,7 +250,7 @@ impl EventSink for Trails {
             EventKind::LeaseRequested
             | EventKind::LeaseRejected
             | EventKind::Delegated
-            | EventKind::Released => Step::Lease(event.kind, broker(), peer()),
+            | EventKind::Released => Step::Lease(event.kind, broker(), peer(), event.value),
             EventKind::Finished => Step::Finished(lrms()),
             EventKind::Notified => Step::Notified(by, to()),
             EventKind::FinishSeen => Step::Seen(by),

@@ -73,7 +73,9 @@ impl Broker {
             return false;
         };
         held.sent = None;
+        let processors = held.spec.processors();
         self.queue.insert(held.arrival, job);
+        self.never_came(from, processors);
         true
     }
 }

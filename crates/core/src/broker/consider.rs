@@ -80,7 +80,7 @@ impl Broker {
             return Standing::Closed;
         }
         match self.fit(index, held) {
-            Fit::Later => Standing::NoRoom,
+            Fit::Later | Fit::Away => Standing::NoRoom,
             Fit::Now | Fit::Never => Standing::NotFromHere,
         }
     }

@@ -69,7 +69,7 @@ impl Broker {
                 decision.outcome = outcome;
                 cx.decided(now, *decision);
             }
-            if blocks && outcome == Outcome::WaitsForRoom {
+            if blocks && outcome == Outcome::WaitsForRoom && !self.survey.waits_away {
                 break;
             }
         }
@@ -158,8 +158,7 @@ impl Broker {
         let request = JobRequest::from(&held.spec);
         let hops_left = self.hops_left(held.route);
         self.survey.turn_to(&request, held.route);
-        let mut closed = false;
-        self.survey.lacks_room = false;
+        let (mut closed, mut later, mut away) = (false, false, false);
         for (index, known) in self.known.iter().enumerate() {
             let able = self.survey.suits(index, known, &request, hops_left);
             if !able || known.access == Access::Gone || held.refused_by.contains(&known.target) {
@@ -168,12 +167,15 @@ impl Broker {
             match at.is_none_or(|at| known.is_open(at)) {
                 true => match self.fit(index, held) {
                     Fit::Now => self.survey.view.possible.push(index),
-                    Fit::Later => self.survey.lacks_room = true,
+                    Fit::Later => later = true,
+                    Fit::Away => away = true,
                     Fit::Never => {}
                 },
                 false => closed = true,
             }
         }
+        self.survey.lacks_room = later || away;
+        self.survey.waits_away = away && !later;
         (self.policy.choose(&request, &self.survey.view), closed)
     }
 

@@ -10,7 +10,7 @@ mod pull;
 mod push;
 
 use super::{Broker, BrokerConfig, Held, MatchmakingKind};
-use crate::agent::{BrokerSends, Cx, Deal};
+use crate::agent::{Asked, BrokerSends, Cx, Deal};
 use crate::ids::{DomainId, JobId};
 use crate::job::JobSpec;
 use crate::message::{Route, Target};
@@ -20,6 +20,25 @@ use crate::time::{SimDuration, SimTime};
 /// What a module is given while it acts.
 type Around<'a> = dyn Cx<BrokerSends> + 'a;
 
+/// A neighbour asks for the processors of a job.
+pub(super) struct Request<'a> {
+    from: DomainId,
+    spec: &'a JobSpec,
+    route: Route,
+    /// When its message was meant to arrive.
+    at: SimTime,
+}
+
+impl Request<'_> {
+    /// What answers to it name.
+    fn asked(&self) -> Asked {
+        Asked {
+            job: self.spec.id,
+            at: self.at,
+        }
+    }
+}
+
 /// Whether a waiting job may go to a candidate that could run it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
@@ -27,6 +46,8 @@ pub(super) enum Fit {
     Now,
     /// Not yet: it waits, unless another candidate takes it.
     Later,
+    /// The same, and it keeps nobody else waiting: nobody here has what it waits for.
+    Away,
     /// Not from here.
     Never,
 }
@@ -69,7 +90,7 @@ pub(super) trait Matchmaking: Send + Sync {
     fn act(&mut self, _: &mut Broker, _: &mut Around<'_>) {}
 
     /// A neighbour asks for the processors of a job.
-    fn request(&mut self, _: &mut Broker, _: &mut Around<'_>, _: DomainId, _: (&JobSpec, Route)) {}
+    fn request(&mut self, _: &mut Broker, _: &mut Around<'_>, _: &Request<'_>) {}
 
     /// A neighbour says something else.
     fn deal(&mut self, _: &mut Broker, _: &mut Around<'_>, _from: DomainId, _deal: Deal) {}
@@ -77,6 +98,13 @@ pub(super) trait Matchmaking: Send + Sync {
     /// A job is not where it was sent any more: it has ended, or was refused, or it was
     /// removed while it waited here.
     fn is_back(&mut self, _: &mut Broker, _: &mut Around<'_>, _job: JobId) {}
+
+    /// A neighbour has brought a job, taken in or not.
+    fn brought(&mut self) {}
+
+    /// A job of so many processors that was sent to this neighbour has not got there, and
+    /// never will.
+    fn never_came(&mut self, _to: DomainId, _processors: u32) {}
 
     /// A job is to be removed; `true` if it waits here although something was sent for it,
     /// which is taken back.
@@ -120,6 +148,20 @@ impl Broker {
         own.map_or(Fit::Now, |own| own.fit(self, index, job))
     }
 
+    /// A neighbour has brought a job.
+    pub(crate) fn brought(&mut self) {
+        if let Some(own) = &mut self.matchmaking {
+            own.brought();
+        }
+    }
+
+    /// A job that was sent there has not got there, and never will.
+    pub(super) fn never_came(&mut self, to: Target, processors: u32) {
+        if let (Some(own), Some(peer)) = (&mut self.matchmaking, to.peer()) {
+            own.never_came(peer, processors);
+        }
+    }
+
     /// Timers are due: that of the cycles, or that of the module.
     pub(crate) fn handle_due(&mut self, cx: &mut impl Cx<BrokerSends>) {
         let now = cx.now();
@@ -140,13 +182,19 @@ impl Broker {
         &mut self,
         cx: &mut impl Cx<BrokerSends>,
         from: Target,
-        spec: &JobSpec,
+        (spec, at): (&JobSpec, SimTime),
         route: Option<Route>,
     ) {
         self.now = cx.now();
-        let job = (spec, self.way(route));
+        let route = self.way(route);
         if let Target::Peer(from) = from {
-            self.matched(cx, |own, broker, cx| own.request(broker, cx, from, job));
+            let request = Request {
+                from,
+                spec,
+                route,
+                at,
+            };
+            self.matched(cx, |own, broker, cx| own.request(broker, cx, &request));
         }
     }
 

@@ -45,7 +45,10 @@ impl Broker {
             cx.emit(cx.now(), asked);
         }
         if stopped {
-            held.sent = None;
+            let (sent, processors) = (held.sent.take(), held.spec.processors());
+            if let (Some(to), true) = (sent, leaves) {
+                self.never_came(to, processors);
+            }
             self.end_unwanted(cx, job);
             return true;
         }

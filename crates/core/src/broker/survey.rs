@@ -1,7 +1,7 @@
 //! What a broker shows its policy.
 
 use super::view::{Known, work_of};
-use super::{BrokerConfig, OwnDispatch};
+use super::{BrokerConfig, MatchmakingKind, OwnDispatch};
 use crate::ids::{ClusterId, DomainId};
 use crate::job::{Component, JobRequest, JobSpec, Requirements};
 use crate::load::LoadSample;
@@ -23,6 +23,8 @@ pub(super) struct Survey {
     pub late: bool,
     /// Whether somebody could run the job it has turned to, though not now.
     pub lacks_room: bool,
+    /// Whether that is neighbours only, so that it keeps nobody else waiting.
+    pub waits_away: bool,
 }
 
 /// Clusters by name with what they are made of.
@@ -43,7 +45,12 @@ impl Survey {
             let peers = config.peers.iter();
             domains.extend(peers.map(|peer| site(peer.domain, &peer.clusters)));
         }
-        let late = config.settings.commits_late(&config.settings.policy);
+        // The others know the room that there is in a way of their own.
+        let late = config.settings.commits_late(&config.settings.policy)
+            && matches!(
+                config.settings.matchmaking(),
+                MatchmakingKind::Independent | MatchmakingKind::Route
+            );
         let debited = late || counts_own || config.settings.own_dispatch == OwnDispatch::Debited;
         Survey {
             view: View {
@@ -61,6 +68,7 @@ impl Survey {
             counts_own: debited || need == InformationNeed::Truth,
             late,
             lacks_room: false,
+            waits_away: false,
         }
     }
 

@@ -95,7 +95,7 @@ impl MatchmakingKind {
         self.into()
     }
 
-    /// Whether brokers make deals for it: over links that may fail they cannot.
+    /// Whether brokers make deals for it, which one that has forgotten them cannot keep.
     pub fn makes_deals(self) -> bool {
         self == MatchmakingKind::Pull || self.is_lending()
     }

@@ -12,9 +12,9 @@ use super::{Cancellation, Options, Outcome};
 use crate::faults::FaultCounts;
 use clients::{QuestionsForEnds, client_of};
 use gridrig_core::agent::{
-    Agent as _, BrokerAgent, BrokerInput, BrokerSetup, ClientAgent, Completions, Due, Exchange,
-    Handle, Home, LrmsAgent, LrmsSetup, Memory, Message as _, Participant as _, Pass, Record,
-    Replay, Resumed, SetupError, Tries, Undelivered,
+    Agent as _, BrokerAgent, BrokerInput, BrokerSetup, ClientAgent, Completions, Due, Envelope,
+    Exchange, FromBroker, Handle, Home, LrmsAgent, LrmsSetup, Memory, Message as _,
+    Participant as _, Pass, Record, Replay, Resumed, SetupError, Tries, Undelivered,
 };
 use gridrig_core::event::{EventSink, NoEvents, Party};
 use gridrig_core::faults::{FaultPlan, Restart};
@@ -250,6 +250,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
             let (at, wall, input) = (self.network.now, self.network.wall(), input.clone().into());
             journal.records.push(Record::Input { at, wall, input });
         }
+        self.network.speaks = to.into();
         let answer = broker.handle(&mut self.network, input);
         let stopped = std::mem::take(&mut self.network.stopped).into_iter();
         if let Some(journal) = journal {
@@ -322,7 +323,14 @@ impl<'a, S: EventSink> Agents<'a, S> {
             let brokers = self.brokers.iter().flatten();
             let brokers = brokers.filter_map(|broker| broker.next_wall_due());
             let lrms = self.lrms.iter().filter_map(|lrms| lrms.next_wall_due());
-            brokers.chain(lrms).next().is_some()
+            // One that is not there says it when it is there again.
+            let mut stopped = self.stopped.values();
+            let stopped = stopped.any(|one| {
+                let mut unanswered = one.unanswered.iter();
+                let is_news = |sent: &Envelope<FromBroker>| !sent.message.step().0.is_information();
+                one.agent.next_wall_due().is_some() || unanswered.any(is_news)
+            });
+            stopped || brokers.chain(lrms).next().is_some()
         };
         works || self.network.agenda.has_job_messages() || to_say_again()
     }

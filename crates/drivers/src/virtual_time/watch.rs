@@ -1,7 +1,7 @@
 //! What messages meet on their way under a plan of faults, for whoever watches a run.
 
 use gridrig_core::agent::{
-    FromBroker, FromClient, FromLrms, Message, ToBroker, ToEntry, ToLrms, ToPeer, Undelivered,
+    Deal, FromBroker, FromClient, FromLrms, Message, ToBroker, ToEntry, ToLrms, ToPeer, Undelivered,
 };
 use gridrig_core::event::Party;
 use gridrig_core::ids::JobId;
@@ -47,8 +47,16 @@ pub enum Step {
     PeerLoad,
     /// A broker tells a peer that it is drained.
     Drain,
-    /// Brokers bring jobs and processors together.
-    Matchmaking,
+    /// A broker asks a peer for the processors of a job.
+    LeaseRequest,
+    /// A broker has none for it.
+    LeaseRejection,
+    /// A broker delegates them.
+    Delegation,
+    /// A broker releases them.
+    LeaseRelease,
+    /// A broker tells a peer for how many processors it wants a job.
+    Room,
     /// A broker asks a peer for a session.
     OpenSession,
     /// A broker asks whether a peer lives.
@@ -150,7 +158,13 @@ impl Says for FromBroker {
             FromBroker::Peer(_, ToPeer::News(News::Ended(end))) => (Step::PeerEnd, Some(end.job)),
             FromBroker::Peer(_, ToPeer::Info(_)) => (Step::PeerLoad, None),
             FromBroker::Peer(_, ToPeer::Drain(_)) => (Step::Drain, None),
-            FromBroker::Peer(_, ToPeer::Request(_) | ToPeer::Deal(_)) => (Step::Matchmaking, None),
+            FromBroker::Peer(_, ToPeer::Request(job, _)) => (Step::LeaseRequest, job.id),
+            FromBroker::Peer(_, ToPeer::Deal(deal)) => match deal {
+                Deal::Reject(asked) => (Step::LeaseRejection, Some(asked.job)),
+                Deal::Delegate { asked, .. } => (Step::Delegation, Some(asked.job)),
+                Deal::Release(asked) => (Step::LeaseRelease, Some(asked.job)),
+                Deal::Room { .. } => (Step::Room, None),
+            },
             FromBroker::Client(end) => (Step::Ends, Some(end.job)),
         }
     }

@@ -4,7 +4,7 @@ use super::job::JobSubmission;
 use super::notice::LetterName;
 use super::place::Place;
 use super::problem::Problem;
-use gridrig_core::agent::{Arrival, Deal, ToPeer};
+use gridrig_core::agent::{Arrival, Asked, Deal, ToPeer};
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::time::SimTime;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,8 @@ pub enum DealKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
-    "kind": "delegate", "from": {"kind": "broker", "id": 1}, "id": 7, "cluster": 2
+    "kind": "delegate", "from": {"kind": "broker", "id": 1}, "id": 7,
+    "asked_ns": 60_050_000_000_u64, "cluster": 2
 }))]
 pub struct DealNotice {
     /// What is said.
@@ -49,13 +50,17 @@ pub struct DealNotice {
     /// The number of the job that anything else is about, but room.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u32>,
+    /// When the request was meant to arrive for which this is, in nanoseconds of the run:
+    /// of a request, when this one is. A job may be asked for again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_ns: Option<u64>,
     /// Where the processors are that are delegated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<u16>,
     /// For how many there is room.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<u32>,
-    /// With so many jobs of the receiver's there already.
+    /// After so many jobs of the receiver's have come there in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u32>,
 }
@@ -70,6 +75,7 @@ impl DealNotice {
             meant_ns: Some(meant.as_nanos()),
             job: None,
             id: None,
+            asked_ns: None,
             cluster: None,
             processors: None,
             jobs: None,
@@ -77,25 +83,27 @@ impl DealNotice {
     }
 
     /// A request for the processors of this job.
-    pub fn request(job: &Arrival, message: (Place, LetterName, SimTime)) -> Self {
+    pub fn request((job, at): (&Arrival, SimTime), message: (Place, LetterName, SimTime)) -> Self {
         DealNotice {
             job: Some(Box::new(JobSubmission::forwarded(job))),
+            asked_ns: Some(at.as_nanos()),
             ..Self::of(DealKind::Request, message)
         }
     }
 
     /// Anything else.
     pub fn deal(deal: Deal, message: (Place, LetterName, SimTime)) -> Self {
-        let of = |kind, job: JobId| DealNotice {
-            id: Some(job.0),
+        let of = |kind, asked: Asked| DealNotice {
+            id: Some(asked.job.0),
+            asked_ns: Some(asked.at.as_nanos()),
             ..Self::of(kind, message)
         };
         match deal {
-            Deal::Reject(job) => of(DealKind::Reject, job),
-            Deal::Release(job) => of(DealKind::Release, job),
-            Deal::Delegate { job, cluster } => DealNotice {
+            Deal::Reject(asked) => of(DealKind::Reject, asked),
+            Deal::Release(asked) => of(DealKind::Release, asked),
+            Deal::Delegate { asked, cluster } => DealNotice {
                 cluster: Some(cluster.0),
-                ..of(DealKind::Delegate, job)
+                ..of(DealKind::Delegate, asked)
             },
             Deal::Room { processors, jobs } => DealNotice {
                 processors: Some(processors),
@@ -116,7 +124,11 @@ impl DealNotice {
         fn needed<T>(value: Option<T>, name: &str) -> Result<T, Problem> {
             value.ok_or_else(|| Problem::field(name, "", "a value, which this kind needs"))
         }
-        let job = || needed(self.id, "id").map(JobId);
+        let at = || needed(self.asked_ns, "asked_ns").map(SimTime::from_nanos);
+        let asked = || {
+            let job = needed(self.id, "id").map(JobId)?;
+            at().map(|at| Asked { job, at })
+        };
         let deal = match self.kind {
             DealKind::Request => {
                 let job = arrival(*needed(self.job, "job")?)?;
@@ -125,12 +137,12 @@ impl DealNotice {
                     let expected = "a job with the sender's domain as from, and hop 1 or more";
                     return Err(Problem::field("job.hop", &job.hop().to_string(), expected));
                 }
-                return Ok(ToPeer::Request(Box::new(job)));
+                return Ok(ToPeer::Request(Box::new(job), at()?));
             }
-            DealKind::Reject => Deal::Reject(job()?),
-            DealKind::Release => Deal::Release(job()?),
+            DealKind::Reject => Deal::Reject(asked()?),
+            DealKind::Release => Deal::Release(asked()?),
             DealKind::Delegate => Deal::Delegate {
-                job: job()?,
+                asked: asked()?,
                 cluster: needed(self.cluster, "cluster").map(ClusterId)?,
             },
             DealKind::Room => Deal::Room {
@@ -168,10 +180,12 @@ mod tests {
     fn what_is_said_is_what_is_read() {
         let job = JobId(7);
         let cluster = ClusterId(2);
+        let at = SimTime::from_secs(3);
+        let asked = Asked { job, at };
         for deal in [
-            Deal::Reject(job),
-            Deal::Release(job),
-            Deal::Delegate { job, cluster },
+            Deal::Reject(asked),
+            Deal::Release(asked),
+            Deal::Delegate { asked, cluster },
             Deal::Room {
                 processors: 8,
                 jobs: 1,
@@ -193,12 +207,12 @@ mod tests {
             }),
             ..Arrival::of(spec)
         };
-        let notice = DealNotice::request(&asked, message());
+        let notice = DealNotice::request((&asked, at), message());
         let said = notice.clone().said(|text| {
             assert_eq!((text.processors, text.id), (4, Some(7)));
             Ok(asked.clone())
         });
-        assert_eq!(said, Ok(ToPeer::Request(Box::new(asked.clone()))));
+        assert_eq!(said, Ok(ToPeer::Request(Box::new(asked.clone()), at)));
         for route in [Some(entered), None] {
             let foreign = Arrival {
                 route,

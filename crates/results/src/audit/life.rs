@@ -17,7 +17,8 @@ use gridrig_core::grid::GridCluster;
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
-use std::collections::BTreeMap;
+use leases::Lease;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Goes through the log with one life per job.
 pub(super) struct Auditor<'a> {
@@ -31,7 +32,7 @@ pub(super) struct Auditor<'a> {
     /// whether all jobs have left them.
     failed: Option<(SimTime, Party)>,
     /// Processors that are delegated for a job: by whom and to whom, from the lender on.
-    chains: BTreeMap<JobId, Vec<(Party, Party)>>,
+    leases: BTreeMap<JobId, BTreeSet<Lease>>,
 }
 
 impl<'a> Auditor<'a> {
@@ -46,7 +47,7 @@ impl<'a> Auditor<'a> {
             clusters: clusters.collect(),
             findings,
             failed: None,
-            chains: BTreeMap::new(),
+            leases: BTreeMap::new(),
         };
         for job in auditor.index.doubles() {
             let message = "more than one job of the workload has this id";
@@ -95,8 +96,8 @@ impl<'a> Auditor<'a> {
             EventKind::Rejected => self.rejected(life, by),
             EventKind::Cancelled => self.removed(life, by, JobState::Cancelled),
             EventKind::Failed => self.removed(life, by, JobState::Failed),
-            EventKind::Delegated => self.delegated(life, by, to),
-            EventKind::Released => self.released(life, by, to),
+            EventKind::Delegated => self.delegated(life, (by, to, event.value)),
+            EventKind::Released => self.released(life, (to, by, event.value)),
             EventKind::Notified => self.news(life, "sent", life.lost),
             EventKind::FinishSeen => self.seen(life, by),
             _ => {}

@@ -2,9 +2,11 @@
 
 use super::Context;
 use crate::document::{Document, Domain, Run};
+use crate::faults::Faults;
 use crate::interface::LinkProtocol;
 use crate::value::{At, Written};
 use crate::{ClockName, ScenarioError};
+use gridrig_core::agent::Memory;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::policy::{MatchmakingKind, PolicySpec};
@@ -115,7 +117,10 @@ impl Context<'_> {
         self.check(has_queue, at, expected)?;
         let expected = match links {
             Links::Sound => return Ok(()),
-            Links::Faulty => format!("no [faults] with matchmaking {name}"),
+            Links::Forgotten => format!(
+                "brokers that are restarted with memory = \"journal\" or \"kept\" with \
+                 matchmaking {name}, whose deals the journal knows"
+            ),
             Links::Sessions => {
                 format!("protocol = \"native\" on all links with matchmaking {name}")
             }
@@ -129,8 +134,8 @@ impl Context<'_> {
 pub(super) enum Links {
     /// Everything arrives, or is said again.
     Sound,
-    /// They fail by plan.
-    Faulty,
+    /// They may fail, and a broker may forget what was said.
+    Forgotten,
     /// Some are held in sessions, in which nothing is said of processors.
     Sessions,
 }
@@ -138,13 +143,15 @@ pub(super) enum Links {
 impl Links {
     /// Those of a run.
     pub(super) fn of(
-        has_faults: bool,
+        faults: Option<&Faults>,
         clock: ClockName,
         protocols: &BTreeMap<(DomainId, DomainId), LinkProtocol>,
     ) -> Self {
         let in_sessions = protocols.values().any(|it| *it != LinkProtocol::Native);
-        match (has_faults, clock == ClockName::Real && in_sessions) {
-            (true, _) => Links::Faulty,
+        let mut restarts = faults.into_iter().flat_map(|faults| &faults.restarts);
+        let forgets = restarts.any(|(one, _)| one.anew == Some(Memory::None));
+        match (forgets, clock == ClockName::Real && in_sessions) {
+            (true, _) => Links::Forgotten,
             (false, true) => Links::Sessions,
             (false, false) => Links::Sound,
         }

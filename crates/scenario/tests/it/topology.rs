@@ -128,8 +128,8 @@ fn a_tree_that_is_none_is_refused_with_its_place() {
         ),
         (
             "[run]",
-            "[faults]\n[run]",
-            "\"free-node(matchmaking=delegate)\": expected no [faults] with matchmaking delegate",
+            "[[faults.restarts]]\nbroker = \"a\"\nfrom = \"1s\"\nuntil = \"2s\"\nmemory = \"none\"\n[run]",
+            "\"free-node(matchmaking=delegate)\": expected brokers that are restarted with memory",
         ),
     ];
     for (from, to, expected) in cases {

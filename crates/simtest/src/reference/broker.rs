@@ -15,7 +15,7 @@ pub(super) use removal::Removal;
 use super::cluster::RefLoad;
 use domains::{Chosen, Rank};
 use gridrig_core::agent::Deal;
-use gridrig_core::broker::{Blocking, MatchmakingKind};
+use gridrig_core::broker::MatchmakingKind;
 use gridrig_core::grid::{BrokerSettings, Grid};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
@@ -40,6 +40,10 @@ struct Visit {
     refused_by: Vec<Target>,
     /// It has come back where it entered and is not looked at before this.
     rests_until: Option<SimTime>,
+    /// Of a neighbour's request: when it came.
+    asked_at: SimTime,
+    /// When the request for it gets to the neighbour that was asked last.
+    asking_at: SimTime,
     /// Processors that were delegated for it: where, and by whom.
     lease: Option<(ClusterId, DomainId)>,
     /// Whether it is to start on them in the next delegation cycle.
@@ -95,9 +99,12 @@ pub struct RefBroker<'a> {
     /// The instant of the cycle, by which peers are open or closed; `None`:
     /// all are taken to be open.
     at: Option<SimTime>,
-    /// Under pull: for how many processors others ask here, what was asked for last, and
-    /// whether something has changed since.
+    /// Under pull: for how many processors others ask here, and how many jobs each was
+    /// sent; how many have come here; what was asked for last, and whether something has
+    /// changed since.
     asked: Vec<(DomainId, u32)>,
+    sent: Vec<DomainId>,
+    came: u32,
     told: Option<Deal>,
     has_changed: bool,
     /// Under delegate: requests that were here, and when.
@@ -153,6 +160,8 @@ impl<'a> RefBroker<'a> {
             rng: rng::stream(seed, &format!("broker.{}", this.name)),
             at: None,
             asked: Vec::new(),
+            sent: Vec::new(),
+            came: 0,
             told: None,
             has_changed: true,
             seen: Vec::new(),
@@ -162,6 +171,10 @@ impl<'a> RefBroker<'a> {
 
     /// A job arrives.
     pub fn arrive(&mut self, spec: &JobSpec, from: Option<DomainId>, way: RefWay) {
+        if from.is_some() {
+            self.came += 1;
+            self.has_changed = true;
+        }
         self.visits.push(Visit {
             spec: spec.clone(),
             from,
@@ -173,6 +186,8 @@ impl<'a> RefBroker<'a> {
             followed: false,
             refused_by: Vec::new(),
             rests_until: None,
+            asked_at: SimTime::ZERO,
+            asking_at: SimTime::ZERO,
             lease: None,
             served: false,
             rejected_by: Vec::new(),
@@ -280,7 +295,7 @@ impl<'a> RefBroker<'a> {
                     decisions.push(self.send(now, index, view));
                     index += 1;
                 }
-                Chosen::NoRoom if self.settings.blocking == Blocking::Head => break,
+                Chosen::NoRoom if self.keeps_others_waiting(index) => break,
                 Chosen::NoRoom => index += 1,
                 Chosen::Nobody if self.could_wait(index) => index += 1,
                 lost => decisions.push(self.turn_away(index, &lost)),
@@ -338,6 +353,9 @@ impl<'a> RefBroker<'a> {
         view.sent.push((arrives, visit.spec.clone()));
         visit.sent_to = Some(view.target);
         self.has_changed = true;
+        if let Target::Peer(peer) = view.target {
+            self.sent.push(peer);
+        }
         for (peer, asked) in &mut self.asked {
             if view.target == Target::Peer(*peer) {
                 *asked -= visit.spec.processors();
@@ -345,8 +363,8 @@ impl<'a> RefBroker<'a> {
         }
         let lends = self.settings.matchmaking().is_lending();
         if let (true, Some(to), Target::Cluster(cluster)) = (lends, visit.from, view.target) {
-            let job = visit.spec.id;
-            return Decision::Say(to, Deal::Delegate { job, cluster });
+            let asked = visit.asked_here();
+            return Decision::Say(to, Deal::Delegate { asked, cluster });
         }
         match view.target {
             Target::Cluster(cluster) => Decision::Dispatch(visit.spec.id, cluster),

@@ -56,7 +56,7 @@ const fn entry(domain: u16) -> Entry {
 fn said(trails: &Trails, job: usize) -> Vec<(u64, EventKind, u16, u16)> {
     let steps = trails.jobs[job].iter();
     let leases = steps.filter_map(|(at, step)| match step {
-        Step::Lease(what, by, to) => Some((at.as_nanos() / 1_000_000, *what, by.0, to.0)),
+        Step::Lease(what, by, to, _) => Some((at.as_nanos() / 1_000_000, *what, by.0, to.0)),
         _ => None,
     });
     leases.collect()
@@ -67,6 +67,8 @@ fn the_seven_steps_of_figure_4() {
     const SM_1: DomainId = DomainId(0);
     const SM_2: DomainId = DomainId(1);
     const RM_1: ClusterId = ClusterId(1);
+    /// When the request gets there, in nanoseconds.
+    const REQUEST: i64 = 60_050_000_000;
     let scenario = chain(&[&[2], &[4]]);
     // The own processors are taken by another job.
     let scenario = with(scenario, entry(0), 10_000, 2, 10_000_000);
@@ -83,9 +85,9 @@ fn the_seven_steps_of_figure_4() {
         at(20_000, Step::Submitted(entry(0), ms(20_000))),
         at(20_000, Step::Arrived(SM_1, 0)),
         // 2: in its next delegation cycle SM-1 asks SM-2.
-        at(60_000, Step::Lease(LeaseRequested, SM_1, SM_2)),
+        at(60_000, Step::Lease(LeaseRequested, SM_1, SM_2, 1)),
         // 3: in its next matchmaking cycle SM-2 delegates free processors.
-        at(300_000, Step::Lease(Delegated, SM_2, SM_1)),
+        at(300_000, Step::Lease(Delegated, SM_2, SM_1, REQUEST)),
         // 4: SM-1 has them 50 ms later. 5: in its next delegation cycle they are matched.
         at(360_000, Step::Dispatched(SM_1, RM_1)),
         // 6: the job starts there.
@@ -94,7 +96,7 @@ fn the_seven_steps_of_figure_4() {
         at(460_001, Step::Finished(RM_1)),
         at(460_001, Step::Notified(RM_1.into(), SM_1.into())),
         // 7: they are released.
-        at(460_002, Step::Lease(Released, SM_1, SM_2)),
+        at(460_002, Step::Lease(Released, SM_1, SM_2, REQUEST)),
         at(460_002, Step::Seen(Party::Broker(SM_1))),
     ];
     assert_eq!(*job, expected);

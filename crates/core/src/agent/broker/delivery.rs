@@ -5,10 +5,9 @@ use super::notes::{UnderWay, visit_before};
 use super::{BrokerAgent, Reminder};
 use crate::agent::SAY_AGAIN;
 use crate::agent::{Cx, Handle};
-use crate::conversation::{Arrival, Deal, FromBroker, ToLrms, ToPeer};
+use crate::conversation::{Arrival, Asked, Deal, FromBroker, ToLrms, ToPeer};
 use crate::envelope::{Envelope, Fate, Message, Undelivered};
 use crate::event::{Event, EventKind, MessageKind};
-use crate::ids::JobId;
 use crate::job::Reason;
 use crate::message::Target;
 
@@ -27,10 +26,10 @@ impl Handle<Lost> for BrokerAgent {
         let lost = self.lose_all(cx, |sent| sent.target == target && sent.is_there());
         let asked = self.broker.asked();
         let asked = asked.filter(|(_, peer)| Target::Peer(*peer) == target);
-        let mut asked: Vec<JobId> = asked.map(|(job, _)| job).collect();
-        asked.sort_unstable();
-        for job in asked {
-            self.hear_deal(cx, target, Deal::Reject(job));
+        let mut asked: Vec<Asked> = asked.map(|(asked, _)| asked).collect();
+        asked.sort_unstable_by_key(|asked| asked.job);
+        for asked in asked {
+            self.hear_deal(cx, target, Deal::Reject(asked));
         }
         self.settle();
         lost
@@ -64,7 +63,7 @@ impl BrokerAgent {
             return;
         };
         use FromBroker::{Lrms, Peer};
-        if let (Peer(_, ToPeer::Request(_) | ToPeer::Deal(_)), Err(error)) =
+        if let (Peer(_, ToPeer::Request(..) | ToPeer::Deal(_)), Err(error)) =
             (&envelope.message, result)
         {
             return self.note_unsaid(cx, target, envelope, error);
@@ -96,8 +95,9 @@ impl BrokerAgent {
             return;
         };
         match said {
-            ToPeer::Request(job) if error != Undelivered::NoAnswer => {
-                self.hear_deal(cx, peer, Deal::Reject(job.spec.id));
+            ToPeer::Request(job, at) if error != Undelivered::NoAnswer => {
+                let (job, at) = (job.spec.id, *at);
+                self.hear_deal(cx, peer, Deal::Reject(Asked { job, at }));
             }
             _ if matches!(error, Undelivered::Declined(_)) => {}
             _ => self.remind_of(cx, Reminder::Say(Box::new(envelope))),

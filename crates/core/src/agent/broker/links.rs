@@ -32,6 +32,9 @@ impl Handle<Brought<'_>> for Broker {
         self.now = cx.now();
         let (job, now) = (brought.spec.id, self.now);
         let route = self.way(brought.route);
+        if route.from.is_some() {
+            self.brought();
+        }
         let taken = self.take_over(cx, brought.spec.clone(), route);
         if let Err(reason) = taken {
             match route.from {
@@ -71,7 +74,7 @@ impl Handle<Heard<'_>> for Broker {
             ToPeer::News(said) => self.handle(cx, Told { from, said }),
             ToPeer::Info(never) => match never {},
             ToPeer::Drain(until) => self.close_until(from, until),
-            ToPeer::Request(job) => self.handle_request(cx, from, job.spec, job.route),
+            ToPeer::Request(job, at) => self.handle_request(cx, from, (job.spec, at), job.route),
             ToPeer::Deal(deal) => self.handle_deal(cx, from, deal),
         }
     }
@@ -105,18 +108,15 @@ impl Handle<Received<ToPeer>> for BrokerAgent {
                 self.broker.close_until(envelope.from, until);
                 self.settle();
             }
-            ToPeer::Request(job) => {
+            ToPeer::Request(job, at) => {
                 if self.notes.store.hear(envelope.from.into(), envelope.id) {
                     let (from, spec, route) = (envelope.from, job.spec, job.route);
                     let brought = Brought { spec: &spec, route };
+                    let broker = &self.broker;
+                    self.notes.asked.retain(|job, _| broker.holds(*job));
                     self.notes.asked.insert(spec.id, spec.clone());
-                    self.inside(
-                        cx,
-                        Told {
-                            from,
-                            said: ToPeer::Request(brought),
-                        },
-                    );
+                    let said = ToPeer::Request(brought, at);
+                    self.inside(cx, Told { from, said });
                     self.settle();
                 }
             }

@@ -337,9 +337,9 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
                 let news = notes.store.tell(to.into(), news);
                 Some(FromBroker::Peer(to, ToPeer::News(news)))
             }
-            FromBroker::Peer(to, ToPeer::Request(asked)) => {
+            FromBroker::Peer(to, ToPeer::Request(asked, at)) => {
                 let request = notes.request(asked, due);
-                request.map(|job| FromBroker::Peer(to, ToPeer::Request(job)))
+                request.map(|job| FromBroker::Peer(to, ToPeer::Request(job, at)))
             }
             FromBroker::Peer(to, said) => {
                 let said = said.with_job(|job| notes.send_on(job, Target::Peer(to), due));

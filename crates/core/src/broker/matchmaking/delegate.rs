@@ -9,12 +9,12 @@
 //! were delegated are the borrower's until it releases them, back along the chain.
 
 use super::leases::{Lease, ask, say};
-use super::{Around, Fit, Matchmaking, fits_here};
+use super::{Around, Fit, Matchmaking, Request, fits_here};
 use crate::agent::Deal;
 use crate::broker::{Broker, Held};
 use crate::ids::{DomainId, IdMap, JobId};
-use crate::job::{JobRequest, JobSpec};
-use crate::message::{Route, Target};
+use crate::job::JobRequest;
+use crate::message::Target;
 use crate::policy::{Blocking, BrokerSettings};
 use crate::time::{SimDuration, SimTime};
 use std::cmp::Reverse;
@@ -141,7 +141,7 @@ impl Matchmaking for Delegate {
     fn fit(&self, broker: &Broker, index: usize, job: &Held) -> Fit {
         let known = &broker.known[index];
         let peer = match known.target {
-            Target::Peer(peer) if broker.config.around.contains_key(&peer) => Fit::Later,
+            Target::Peer(peer) if broker.config.around.contains_key(&peer) => Fit::Away,
             _ => Fit::Never,
         };
         fits_here(&self.room, index, job).unwrap_or(peer)
@@ -157,7 +157,8 @@ impl Matchmaking for Delegate {
             return false;
         };
         (held.sent, held.sent_at) = (Some(Target::Cluster(cluster)), cx.now());
-        say(broker, cx, to, Deal::Delegate { job, cluster });
+        let asked = held.asked_here();
+        say(broker, cx, to, Deal::Delegate { asked, cluster });
         true
     }
 
@@ -186,6 +187,7 @@ impl Matchmaking for Delegate {
             let own = broker.known.iter().enumerate().take(self.room.len());
             let mut own = own
                 .filter(|(_, known)| known.could_run(&request, 0))
+                .filter(|(_, known)| !held.refused_by.contains(&known.target))
                 .peekable();
             let never = own.peek().is_none();
             let room = own.find(|(index, _)| self.room[*index] >= processors);
@@ -202,13 +204,14 @@ impl Matchmaking for Delegate {
             match (self.target(broker, job, now), from) {
                 (Some(to), _) => ask(broker, cx, job, to),
                 (None, Some(from)) => {
+                    let asked = held.asked_here();
                     self.forget(broker, job);
-                    say(broker, cx, from, Deal::Reject(job));
+                    say(broker, cx, from, Deal::Reject(asked));
                 }
                 // All are asked again in the next cycle.
                 (None, None) => {
                     self.rejected_by.remove(&job);
-                    blocked |= blocks;
+                    blocked |= blocks && !never;
                     continue;
                 }
             }
@@ -216,18 +219,15 @@ impl Matchmaking for Delegate {
         }
     }
 
-    fn request(
-        &mut self,
-        broker: &mut Broker,
-        cx: &mut Around<'_>,
-        from: DomainId,
-        (spec, route): (&JobSpec, Route),
-    ) {
-        let now = cx.now();
+    fn request(&mut self, broker: &mut Broker, cx: &mut Around<'_>, asks: &Request<'_>) {
+        let (now, Request { spec, route, .. }) = (cx.now(), asks);
+        if let Some(asked) = broker.given_up(asks) {
+            self.deal(broker, cx, asks.from, Deal::Release(asked));
+        }
         let memory = broker.config.settings.delegation_memory;
         let is_here = broker.jobs.contains_key(&spec.id);
         let known = self.remember(now, spec.id, memory);
-        let request = JobRequest::from(spec);
+        let request = JobRequest::from(*spec);
         let left = broker.survey.hops.checked_sub(route.hop.saturating_add(1));
         let able = broker.known.iter().any(|known| match known.target {
             Target::Cluster(_) => known.could_run(&request, 0),
@@ -237,41 +237,51 @@ impl Matchmaking for Delegate {
             }
         });
         if is_here || known || !able || broker.is_drained(now) {
-            return say(broker, cx, from, Deal::Reject(spec.id));
+            return say(broker, cx, asks.from, Deal::Reject(asks.asked()));
         }
-        broker.restore(spec.clone(), route, None);
+        broker.take_in(asks);
     }
 
     fn deal(&mut self, broker: &mut Broker, cx: &mut Around<'_>, from: DomainId, deal: Deal) {
         match deal {
             // Who is lost has not taken back what it had delegated.
-            Deal::Reject(job) if self.leases.contains_key(&job) => {}
-            Deal::Reject(job) => {
-                if broker.take_back_request(job, from) {
-                    self.rejected_by.entry(job).or_default().push(from);
+            Deal::Reject(asked) if self.leases.contains_key(&asked.job) => {}
+            Deal::Reject(asked) => {
+                if broker.asking(from, asked).is_some() {
+                    broker.stop_asking(asked.job);
+                    self.rejected_by.entry(asked.job).or_default().push(from);
                 }
             }
-            Deal::Delegate { job, cluster } => {
-                let asked = broker.jobs.get(&job);
-                let Some(held) = asked.filter(|held| held.sent == Some(Target::Peer(from))) else {
-                    return say(broker, cx, from, Deal::Release(job));
+            Deal::Delegate { asked, cluster } => {
+                let Some(held) = broker.asking(from, asked) else {
+                    return say(broker, cx, from, Deal::Release(asked));
                 };
-                let (arrival, to) = (held.arrival, held.route.from);
-                self.leases.insert(job, Lease { cluster, from });
-                match to {
-                    Some(to) => say(broker, cx, to, deal),
-                    None => drop(self.served.insert(arrival, job)),
+                let (job, lease) = (
+                    asked.job,
+                    Lease {
+                        cluster,
+                        from,
+                        asked,
+                    },
+                );
+                self.leases.insert(job, lease);
+                match held.route.from {
+                    Some(to) => {
+                        let asked = held.asked_here();
+                        say(broker, cx, to, Deal::Delegate { asked, cluster });
+                    }
+                    None => drop(self.served.insert(held.arrival, job)),
                 }
             }
-            Deal::Release(job) => {
-                let asked = broker.jobs.get(&job);
-                let Some(held) = asked.filter(|held| held.route.from == Some(from)) else {
+            Deal::Release(asked) => {
+                let Some(held) = broker.asked_by(from, asked) else {
                     return;
                 };
-                let sent = held.sent;
-                self.forget(broker, job);
-                if let Some(Target::Peer(to)) = sent {
-                    say(broker, cx, to, deal);
+                let there = held.sent.and_then(Target::peer);
+                let there = there.map(|peer| (peer, broker.asked_there(held, peer)));
+                self.forget(broker, asked.job);
+                if let Some((to, asked)) = there {
+                    say(broker, cx, to, Deal::Release(asked));
                 }
             }
             Deal::Room { .. } => {}
@@ -281,20 +291,20 @@ impl Matchmaking for Delegate {
     fn is_back(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
         self.rejected_by.remove(&job);
         if let Some(lease) = self.leases.remove(&job) {
-            say(broker, cx, lease.from, Deal::Release(job));
+            say(broker, cx, lease.from, Deal::Release(lease.asked));
         }
     }
 
     fn withdraw(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) -> bool {
-        let Some((arrival, Some(Target::Peer(to)))) =
-            broker.jobs.get(&job).map(|held| (held.arrival, held.sent))
-        else {
+        let held = broker.jobs.get(&job);
+        let Some((held, to)) = held.and_then(|held| Some((held, held.sent?.peer()?))) else {
             return false;
         };
+        let asked = broker.asked_there(held, to);
         self.leases.remove(&job);
         self.rejected_by.remove(&job);
-        self.served.remove(&arrival);
-        say(broker, cx, to, Deal::Release(job));
+        self.served.remove(&held.arrival);
+        say(broker, cx, to, Deal::Release(asked));
         true
     }
 }

@@ -8,12 +8,12 @@
 //! is rejected at the end of the cycle, and that is when the job manager learns of it.
 
 use super::leases::{Lease, ask, say};
-use super::{Around, Fit, Matchmaking, fits_here};
+use super::{Around, Fit, Matchmaking, Request, fits_here};
 use crate::agent::Deal;
 use crate::broker::{Broker, Held};
 use crate::ids::{DomainId, IdMap, JobId};
-use crate::job::{JobRequest, JobSpec};
-use crate::message::{Route, Target};
+use crate::job::JobRequest;
+use crate::message::Target;
 use crate::policy::BrokerSettings;
 use crate::time::{SimDuration, SimTime};
 use std::collections::{BTreeMap, BTreeSet};
@@ -113,8 +113,9 @@ impl Flock {
             let held = &broker.jobs[&job];
             match held.route.from {
                 Some(from) => {
+                    let asked = held.asked_here();
                     broker.forget(job);
-                    say(broker, cx, from, Deal::Reject(job));
+                    say(broker, cx, from, Deal::Reject(asked));
                 }
                 None => {
                     if !self.away.contains_key(&held.spec.account) {
@@ -145,8 +146,9 @@ impl Flock {
             return;
         }
         for (arrival, job) in asked(broker, at, account) {
-            broker.take_back_request(job, at);
-            say(broker, cx, at, Deal::Release(job));
+            let asked = broker.asked_there(&broker.jobs[&job], at);
+            broker.stop_asking(job);
+            say(broker, cx, at, Deal::Release(asked));
             waiting.insert(arrival, job);
         }
         let to = next(broker, cx.now(), at, &waiting);
@@ -262,7 +264,8 @@ impl Matchmaking for Flock {
             return false;
         };
         (held.sent, held.sent_at) = (Some(target), now);
-        say(broker, cx, to, Deal::Delegate { job, cluster });
+        let asked = held.asked_here();
+        say(broker, cx, to, Deal::Delegate { asked, cluster });
         true
     }
 
@@ -295,41 +298,44 @@ impl Matchmaking for Flock {
         self.unserved.clear();
     }
 
-    fn request(
-        &mut self,
-        broker: &mut Broker,
-        cx: &mut Around<'_>,
-        from: DomainId,
-        (spec, route): (&JobSpec, Route),
-    ) {
-        let request = JobRequest::from(spec);
+    fn request(&mut self, broker: &mut Broker, cx: &mut Around<'_>, asks: &Request<'_>) {
+        if let Some(asked) = broker.given_up(asks) {
+            self.deal(broker, cx, asks.from, Deal::Release(asked));
+        }
+        let request = JobRequest::from(asks.spec);
         let mut own = broker.known.iter().take(broker.config.clusters.len());
         let able = own.any(|known| known.could_run(&request, 0));
-        if !able || broker.jobs.contains_key(&spec.id) || broker.is_drained(cx.now()) {
-            return say(broker, cx, from, Deal::Reject(spec.id));
+        let is_here = broker.jobs.contains_key(&asks.spec.id);
+        if !able || is_here || broker.is_drained(cx.now()) {
+            return say(broker, cx, asks.from, Deal::Reject(asks.asked()));
         }
-        broker.restore(spec.clone(), route, None);
+        broker.take_in(asks);
     }
 
     fn deal(&mut self, broker: &mut Broker, mut cx: &mut Around<'_>, from: DomainId, deal: Deal) {
         match deal {
-            Deal::Reject(job) => {
-                if broker.take_back_request(job, from) {
-                    self.unserved.insert(broker.jobs[&job].spec.account);
+            Deal::Reject(asked) => {
+                if let Some(held) = broker.asking(from, asked) {
+                    self.unserved.insert(held.spec.account);
+                    broker.stop_asking(asked.job);
                 }
             }
-            Deal::Delegate { job, cluster } => {
-                if !broker.is_with(job, Target::Peer(from)) {
-                    return say(broker, cx, from, Deal::Release(job));
+            Deal::Delegate { asked, cluster } => {
+                if broker.asking(from, asked).is_none() {
+                    return say(broker, cx, from, Deal::Release(asked));
                 }
-                self.leases.insert(job, Lease { cluster, from });
-                broker.send_to(&mut cx, job, Target::Cluster(cluster));
+                let lease = Lease {
+                    cluster,
+                    from,
+                    asked,
+                };
+                self.leases.insert(asked.job, lease);
+                broker.send_to(&mut cx, asked.job, Target::Cluster(cluster));
             }
-            Deal::Release(job) => {
-                let asked = broker.jobs.get(&job);
-                if asked.is_some_and(|held| held.route.from == Some(from)) {
-                    self.hold(broker, cx.now(), job, false);
-                    broker.forget(job);
+            Deal::Release(asked) => {
+                if broker.asked_by(from, asked).is_some() {
+                    self.hold(broker, cx.now(), asked.job, false);
+                    broker.forget(asked.job);
                 }
             }
             Deal::Room { .. } => {}
@@ -340,18 +346,18 @@ impl Matchmaking for Flock {
     fn is_back(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
         self.hold(broker, cx.now(), job, false);
         if let Some(lease) = self.leases.remove(&job) {
-            say(broker, cx, lease.from, Deal::Release(job));
+            say(broker, cx, lease.from, Deal::Release(lease.asked));
         }
         self.has_news = true;
     }
 
     fn withdraw(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) -> bool {
         self.has_news = true;
-        let sent = broker.jobs.get(&job).and_then(|held| held.sent);
-        let Some(Target::Peer(to)) = sent else {
+        let held = broker.jobs.get(&job);
+        let Some((held, to)) = held.and_then(|held| Some((held, held.sent?.peer()?))) else {
             return false;
         };
-        say(broker, cx, to, Deal::Release(job));
+        say(broker, cx, to, Deal::Release(broker.asked_there(held, to)));
         true
     }
 }

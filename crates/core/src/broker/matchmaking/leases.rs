@@ -2,8 +2,9 @@
 //! other about them.
 
 use super::Around;
-use crate::agent::{Deal, FromBroker, Passed, ToPeer};
-use crate::broker::Broker;
+use super::Request;
+use crate::agent::{Asked, Deal, FromBroker, Passed, ToPeer};
+use crate::broker::{Broker, Held};
 use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::message::{Route, Target};
@@ -13,6 +14,7 @@ use crate::message::{Route, Target};
 pub(super) struct Lease {
     pub cluster: ClusterId,
     pub from: DomainId,
+    pub asked: Asked,
 }
 
 /// Asks a neighbour for the processors of a job.
@@ -36,24 +38,30 @@ pub(super) fn ask(broker: &mut Broker, mut cx: &mut Around<'_>, job: JobId, to: 
     let asked = Event::new(EventKind::LeaseRequested, job, here);
     cx.emit(cx.now(), asked.to(to).with(route.hop));
     let due = cx.now() + broker.config.latency(Target::Peer(to));
-    broker.post(&mut cx, due, FromBroker::Peer(to, ToPeer::Request(passed)));
+    let request = ToPeer::Request(passed, due);
+    broker.post(&mut cx, due, FromBroker::Peer(to, request));
 }
 
 /// Says something to a neighbour.
 pub(super) fn say(broker: &Broker, mut cx: &mut Around<'_>, to: DomainId, deal: Deal) {
-    let (kind, job) = match deal {
-        Deal::Reject(job) => (EventKind::LeaseRejected, job),
-        Deal::Delegate { job, .. } => (EventKind::Delegated, job),
-        Deal::Release(job) => (EventKind::Released, job),
+    let (kind, asked) = match deal {
+        Deal::Reject(asked) => (EventKind::LeaseRejected, asked),
+        Deal::Delegate { asked, .. } => (EventKind::Delegated, asked),
+        Deal::Release(asked) => (EventKind::Released, asked),
         Deal::Room { .. } => return,
     };
-    let said = Event::new(kind, job, broker.config.domain);
-    cx.emit(cx.now(), said.to(to));
+    let said = Event::new(kind, asked.job, broker.config.domain);
+    cx.emit(cx.now(), said.to(to).at(asked.at));
     let due = cx.now() + broker.config.latency(Target::Peer(to));
     broker.post(&mut cx, due, FromBroker::Peer(to, ToPeer::Deal(deal)));
 }
 
 impl Broker {
+    /// Whether a job or a request is here.
+    pub(crate) fn holds(&self, job: JobId) -> bool {
+        self.jobs.contains_key(&job)
+    }
+
     /// A job or a request is not here any more.
     pub(super) fn forget(&mut self, job: JobId) {
         if let Some(held) = self.jobs.remove(&job) {
@@ -62,23 +70,70 @@ impl Broker {
         }
     }
 
-    /// Jobs whose processors neighbours were asked for, which have not answered or have
-    /// delegated some.
-    pub(crate) fn asked(&self) -> impl Iterator<Item = (JobId, DomainId)> {
-        let lends = self.config.settings.matchmaking().is_lending();
-        let all = self.jobs.iter().filter(move |_| lends);
-        all.filter_map(|(job, held)| Some((*job, held.sent?.peer()?)))
+    /// Takes in a request of a neighbour, which waits like a job.
+    pub(super) fn take_in(&mut self, request: &Request<'_>) {
+        self.restore(request.spec.clone(), request.route, None);
+        if let Some(held) = self.jobs.get_mut(&request.spec.id) {
+            held.asked_at = request.at;
+        }
     }
 
-    /// A request for the processors of a job was rejected: it waits here again. The answer
-    /// is whether it was asked for there.
-    pub(super) fn take_back_request(&mut self, job: JobId, from: DomainId) -> bool {
-        let asked = self.jobs.get_mut(&job);
-        let asked = asked.filter(|held| held.sent == Some(Target::Peer(from)));
-        asked.is_some_and(|held| {
+    /// An earlier request of the neighbour for the same job, which it has given up: that it
+    /// says so is on its way.
+    pub(super) fn given_up(&self, request: &Request<'_>) -> Option<Asked> {
+        let held = self.jobs.get(&request.spec.id)?;
+        let its = held.route.from == Some(request.from) && held.asked_at < request.at;
+        its.then(|| held.asked_here())
+    }
+
+    /// The request of a neighbour that is here.
+    pub(super) fn asked_by(&self, from: DomainId, asked: Asked) -> Option<&Held> {
+        let held = self.jobs.get(&asked.job)?;
+        let is_it = held.route.from == Some(from) && held.asked_at == asked.at;
+        is_it.then_some(held)
+    }
+
+    /// Jobs whose processors neighbours were asked for, which have not answered or have
+    /// delegated some.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = (Asked, DomainId)> {
+        let lends = self.config.settings.matchmaking().is_lending();
+        let all = self.jobs.values().filter(move |_| lends);
+        all.filter_map(|held| {
+            let peer = held.sent?.peer()?;
+            Some((self.asked_there(held, peer), peer))
+        })
+    }
+
+    /// The request for the processors of a job, that a neighbour was asked for last.
+    pub(super) fn asked_there(&self, held: &Held, peer: DomainId) -> Asked {
+        Asked {
+            job: held.spec.id,
+            at: held.sent_at + self.config.latency(Target::Peer(peer)),
+        }
+    }
+
+    /// The job for which a neighbour was asked by this request, and no other one since.
+    pub(super) fn asking(&self, from: DomainId, asked: Asked) -> Option<&Held> {
+        let held = self.jobs.get(&asked.job)?;
+        let asks = held.sent == Some(Target::Peer(from)) && self.asked_there(held, from) == asked;
+        asks.then_some(held)
+    }
+
+    /// A request for the processors of a job is over: it waits here again.
+    pub(super) fn stop_asking(&mut self, job: JobId) {
+        if let Some(held) = self.jobs.get_mut(&job) {
             held.sent = None;
             self.queue.insert(held.arrival, job);
-            true
-        })
+        }
+    }
+}
+
+impl Held {
+    /// The request that this is, of a neighbour.
+    pub(super) fn asked_here(&self) -> Asked {
+        Asked {
+            job: self.spec.id,
+            at: self.asked_at,
+        }
     }
 }

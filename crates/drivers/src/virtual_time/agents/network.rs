@@ -113,6 +113,8 @@ pub(super) struct Network<'a, S> {
     /// By job: its end has been seen where it entered.
     pub seen: Vec<bool>,
     pub ended: usize,
+    /// The broker that handles something, and may call back what it has sent.
+    pub speaks: Party,
     /// Jobs whose data was stopped by the input that is being handled.
     pub stopped: Vec<JobId>,
     /// Touch with it has been lost.
@@ -131,6 +133,7 @@ impl<'a, S> Network<'a, S> {
             links: Links::new(plan.clone(), options.seed, "faults"),
             seen: vec![false; jobs],
             ended: 0,
+            speaks: Party::Client,
             stopped: Vec::new(),
             lost: vec![false; jobs],
             open: jobs,
@@ -241,7 +244,7 @@ where
         for parcel in self.agenda.under_way() {
             if let Parcel::FromBroker(sent, tries) = parcel
                 && *tries == Tries::default()
-                && sent.message.data_of() == Some(job)
+                && (sent.from, sent.message.data_of()) == (self.speaks, Some(job))
             {
                 let envelope = sent.clone();
                 let result = Err(Undelivered::CalledBack);

@@ -2,12 +2,30 @@
 //! that is held is found by looking at all visits.
 
 use super::{Decision, RefBroker, RefWay, Visit};
-use gridrig_core::agent::Deal;
+use gridrig_core::agent::{Asked, Deal};
 use gridrig_core::broker::{Blocking, MatchmakingKind};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::JobSpec;
 use gridrig_core::message::Target;
 use gridrig_core::time::SimTime;
+
+impl Visit {
+    /// The neighbour's request that it is.
+    pub(super) fn asked_here(&self) -> Asked {
+        Asked {
+            job: self.spec.id,
+            at: self.asked_at,
+        }
+    }
+
+    /// The request for it, at the neighbour that was asked last.
+    pub(super) fn asked_there(&self) -> Asked {
+        Asked {
+            job: self.spec.id,
+            at: self.asking_at,
+        }
+    }
+}
 
 impl RefBroker<'_> {
     /// A neighbour asks for the processors of a job.
@@ -18,6 +36,12 @@ impl RefBroker<'_> {
         from: DomainId,
         way: RefWay,
     ) -> Vec<Decision> {
+        let before = |visit: &&Visit| visit.spec.id == spec.id && visit.from == Some(from);
+        let before = self.visits.iter().find(before).map(Visit::asked_here);
+        let mut said = Vec::new();
+        if let Some(given_up) = before.filter(|asked| asked.at < now) {
+            said = self.told(now, from, Deal::Release(given_up));
+        }
         let memory = self.settings.delegation_memory.as_nanos();
         self.seen
             .retain(|(at, _)| at.as_nanos() + memory > now.as_nanos());
@@ -38,9 +62,21 @@ impl RefBroker<'_> {
         });
         if known || is_here || !able {
             self.visits.pop();
-            return vec![Decision::Say(from, Deal::Reject(spec.id))];
+            let asked = Asked {
+                job: spec.id,
+                at: now,
+            };
+            said.push(Decision::Say(from, Deal::Reject(asked)));
+        } else {
+            self.visits.last_mut().expect("it has just come").asked_at = now;
         }
-        Vec::new()
+        said
+    }
+
+    /// The request for a job gets to the neighbour at this instant.
+    pub(in crate::reference) fn asks_at(&mut self, job: JobId, at: SimTime) {
+        let index = self.latest(job).expect("it is asked for");
+        self.visits[index].asking_at = at;
     }
 
     /// A neighbour says something about processors.
@@ -51,38 +87,43 @@ impl RefBroker<'_> {
         deal: Deal,
     ) -> Vec<Decision> {
         let flocks = self.flocks();
-        let asked =
-            |visit: &Visit, job| visit.spec.id == job && visit.sent_to == Some(Target::Peer(from));
+        let asking = |visit: &Visit, asked| {
+            visit.asked_there() == asked && visit.sent_to == Some(Target::Peer(from))
+        };
         match deal {
             Deal::Room { processors, jobs } => self.asked_for(from, processors, jobs),
-            Deal::Reject(job) => {
-                for visit in self.visits.iter_mut().filter(|visit| asked(visit, job)) {
+            Deal::Reject(asked) => {
+                for visit in self.visits.iter_mut().filter(|visit| asking(visit, asked)) {
                     visit.sent_to = None;
                     self.flock.unserved.push(visit.spec.account);
                     visit.rejected_by.push(from);
                 }
             }
-            Deal::Delegate { job, cluster } => {
-                let Some(visit) = self.visits.iter_mut().find(|visit| asked(visit, job)) else {
-                    return vec![Decision::Say(from, Deal::Release(job))];
+            Deal::Delegate { asked, cluster } => {
+                let mut visits = self.visits.iter_mut();
+                let Some(visit) = visits.find(|visit| asking(visit, asked)) else {
+                    return vec![Decision::Say(from, Deal::Release(asked))];
                 };
                 visit.lease = Some((cluster, from));
                 if flocks {
                     visit.sent_to = Some(Target::Cluster(cluster));
-                    return vec![Decision::Dispatch(job, cluster)];
+                    return vec![Decision::Dispatch(asked.job, cluster)];
                 }
                 visit.served = visit.from.is_none();
-                let back = visit.from.map(|to| Decision::Say(to, deal));
+                let asked = visit.asked_here();
+                let on = Deal::Delegate { asked, cluster };
+                let back = visit.from.map(|to| Decision::Say(to, on));
                 return back.into_iter().collect();
             }
-            Deal::Release(job) => {
-                let its = |visit: &Visit| visit.spec.id == job && visit.from == Some(from);
+            Deal::Release(asked) => {
+                let its = |visit: &Visit| visit.asked_here() == asked && visit.from == Some(from);
                 let Some(index) = self.visits.iter().position(its) else {
                     return Vec::new();
                 };
-                self.let_go(now, job);
-                if let Some(Target::Peer(to)) = self.visits.remove(index).sent_to {
-                    return vec![Decision::Say(to, deal)];
+                self.let_go(now, asked.job);
+                let visit = self.visits.remove(index);
+                if let Some(Target::Peer(to)) = visit.sent_to {
+                    return vec![Decision::Say(to, Deal::Release(visit.asked_there()))];
                 }
             }
         }
@@ -103,9 +144,8 @@ impl RefBroker<'_> {
             visit.sent_to = None;
         }
         let lender = visit.lease.take().map(|(_, lender)| lender);
-        lender
-            .or(asked)
-            .map(|to| Decision::Say(to, Deal::Release(job)))
+        let release = Deal::Release(visit.asked_there());
+        lender.or(asked).map(|to| Decision::Say(to, release))
     }
 
     /// Whether the job waits here for what a neighbour was asked for.
@@ -141,8 +181,11 @@ impl RefBroker<'_> {
             let index = self.latest(job).expect("it waits");
             let visit = &self.visits[index];
             let size = i128::from(visit.spec.processors());
-            let able = |id: &ClusterId| self.could_ever_run(visit, Target::Cluster(*id));
-            let never = !own.iter().any(able);
+            let able = |id: &ClusterId| {
+                let to = Target::Cluster(*id);
+                self.could_ever_run(visit, to) && !visit.refused_by.contains(&to)
+            };
+            let never = !self.could_run_here(index);
             let served = room.iter_mut().find(|(id, room)| able(id) && *room >= size);
             if let (Some((_, room)), false) = (served, blocked) {
                 *room -= size;
@@ -166,18 +209,32 @@ impl RefBroker<'_> {
                     decisions.push(Decision::Ask(job, to, way));
                 }
                 (None, Some(from)) => {
-                    self.visits.remove(index);
-                    decisions.push(Decision::Say(from, Deal::Reject(job)));
+                    let asked = self.visits.remove(index).asked_here();
+                    decisions.push(Decision::Say(from, Deal::Reject(asked)));
                 }
                 (None, None) => {
                     self.visits[index].rejected_by.clear();
-                    blocked |= blocks;
+                    blocked |= blocks && !never;
                     continue;
                 }
             }
             wanted -= size;
         }
         decisions
+    }
+
+    /// Whether no job behind one that has no room is looked at: not where no own cluster
+    /// could ever run it.
+    pub(super) fn keeps_others_waiting(&self, index: usize) -> bool {
+        let delegates = self.settings.matchmaking() == MatchmakingKind::Delegate;
+        self.settings.blocking == Blocking::Head && (!delegates || self.could_run_here(index))
+    }
+
+    fn could_run_here(&self, index: usize) -> bool {
+        let visit = &self.visits[index];
+        let own = &self.grid.domains[self.domain.index()].clusters;
+        let mut able = own.iter().map(|id| Target::Cluster(*id));
+        able.any(|to| self.could_ever_run(visit, to) && !visit.refused_by.contains(&to))
     }
 
     /// Processors that are wanted here, and those that are here: own ones that are not lent,

@@ -126,8 +126,8 @@ impl RefBroker<'_> {
             let account = self.visits[index].spec.account;
             match self.visits[index].from {
                 Some(from) => {
-                    self.visits.remove(index);
-                    decisions.push(Decision::Say(from, Deal::Reject(job)));
+                    let asked = self.visits.remove(index).asked_here();
+                    decisions.push(Decision::Say(from, Deal::Reject(asked)));
                 }
                 None if self.manager_at(account) == self.domain => {
                     self.flock.unserved.push(account);
@@ -167,7 +167,7 @@ impl RefBroker<'_> {
             for visit in &mut self.visits {
                 if visit.spec.account == account && visit.sent_to == Some(Target::Peer(at)) {
                     visit.sent_to = None;
-                    decisions.push(Decision::Say(at, Deal::Release(visit.spec.id)));
+                    decisions.push(Decision::Say(at, Deal::Release(visit.asked_there())));
                 }
             }
             let to = self.next_pool(account, at);

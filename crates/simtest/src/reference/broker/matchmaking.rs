@@ -107,13 +107,9 @@ impl RefBroker<'_> {
         self.has_changed = false;
         let central = self.central()?;
         let room = own.clusters.iter().map(|id| self.room(*id)).max()?;
-        let theirs = self
-            .visits
-            .iter()
-            .filter(|visit| visit.from == Some(central));
         let asks = Deal::Room {
             processors: u32::try_from(room).unwrap_or(0),
-            jobs: theirs.count() as u32,
+            jobs: self.came,
         };
         let news = self.told != Some(asks);
         self.told = Some(asks);
@@ -122,10 +118,19 @@ impl RefBroker<'_> {
 
     /// Somebody asks for jobs.
     pub(super) fn asked_for(&mut self, from: DomainId, processors: u32, jobs: u32) {
-        let there = |visit: &&Visit| visit.sent_to == Some(Target::Peer(from));
-        if self.visits.iter().filter(there).count() as u32 == jobs {
+        if self.sent.iter().filter(|to| **to == from).count() as u32 <= jobs {
             self.asked.retain(|(who, _)| *who != from);
             self.asked.push((from, processors));
+        }
+    }
+
+    /// A job that was sent to a peer is stopped before it has left.
+    pub(in crate::reference) fn stopped(&mut self, to: DomainId, processors: u32) {
+        if let Some(index) = self.sent.iter().position(|one| *one == to) {
+            self.sent.swap_remove(index);
+        }
+        for (_, asked) in self.asked.iter_mut().filter(|(peer, _)| *peer == to) {
+            *asked += processors;
         }
     }
 
@@ -134,6 +139,8 @@ impl RefBroker<'_> {
         let looks = ["free-node", "utilization", "best-broker-rank"]
             .contains(&self.policy.as_str())
             || self.policy.starts_with("best-broker-rank-1");
-        looks && self.settings.commit == Commit::Late
+        let by_room = [MatchmakingKind::Route, MatchmakingKind::Independent];
+        let by_room = by_room.contains(&self.settings.matchmaking());
+        looks && by_room && self.settings.commit == Commit::Late
     }
 }

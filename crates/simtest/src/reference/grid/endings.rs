@@ -36,7 +36,9 @@ impl Simulation<'_> {
                 let what = What::CancelAtCluster(cluster, job);
                 self.add(at, Kind::Cancellation, key, what);
             }
-            Removal::Follow(Target::Peer(_), true) if self.stop_data(now, domain, job) => {
+            Removal::Follow(Target::Peer(peer), true) if self.stop_data(now, domain, job) => {
+                let processors = self.submissions[job.index()].spec.processors();
+                self.brokers[domain.index()].stopped(peer, processors);
                 let by = Party::Broker(domain);
                 self.trails.note(now, job, Step::Cancelled(by));
                 self.news_at_broker(now, domain, job);

@@ -45,23 +45,27 @@ impl Simulation<'_> {
         (job, to): (JobId, DomainId),
         way: RefWay,
     ) {
-        let step = Step::Lease(EventKind::LeaseRequested, domain, to);
+        let step = Step::Lease(EventKind::LeaseRequested, domain, to, i64::from(way.hop));
         self.trails.note(now, job, step);
         let at = after(now, self.link_latency(domain, to));
+        self.brokers[domain.index()].asks_at(job, at);
         let what = What::Ask(to, job, domain, way);
         self.add(at, Kind::Lease, (to.0, domain.0, job.0), what);
     }
 
     /// A broker says something else to a neighbour.
     pub(super) fn say(&mut self, now: SimTime, domain: DomainId, to: DomainId, deal: Deal) {
-        let (kind, job) = match deal {
-            Deal::Reject(job) => (Some(EventKind::LeaseRejected), job),
-            Deal::Delegate { job, .. } => (Some(EventKind::Delegated), job),
-            Deal::Release(job) => (Some(EventKind::Released), job),
-            Deal::Room { .. } => (None, JobId(0)),
+        let told = match deal {
+            Deal::Reject(asked) => Some((EventKind::LeaseRejected, asked)),
+            Deal::Delegate { asked, .. } => Some((EventKind::Delegated, asked)),
+            Deal::Release(asked) => Some((EventKind::Released, asked)),
+            Deal::Room { .. } => None,
         };
-        if let Some(kind) = kind {
-            self.trails.note(now, job, Step::Lease(kind, domain, to));
+        let job = told.map_or(JobId(0), |(_, asked)| asked.job);
+        if let Some((kind, asked)) = told {
+            let at = asked.at.as_nanos().cast_signed();
+            self.trails
+                .note(now, job, Step::Lease(kind, domain, to, at));
         }
         // Who lends may forward nothing to who borrows.
         let (there, back) = (self.link_latency(domain, to), self.link_latency(to, domain));

@@ -1,7 +1,7 @@
 //! What is said about processors over links that fail.
 
 use super::*;
-use crate::conversation::Deal;
+use crate::conversation::{Asked, Deal};
 use crate::envelope::EnvelopeId;
 use crate::policy::MatchmakingKind;
 
@@ -45,7 +45,7 @@ fn said(broker: &mut Broker) -> Vec<Sent> {
 fn request(broker: &mut Broker) -> Sent {
     let sent = said(broker).remove(0);
     assert!(
-        matches!(&sent.message, FromBroker::Peer(_, ToPeer::Request(job)) if job.id == Some(JobId(0)))
+        matches!(&sent.message, FromBroker::Peer(_, ToPeer::Request(job, _)) if job.id == Some(JobId(0)))
     );
     sent
 }
@@ -86,7 +86,7 @@ fn one_that_may_have_arrived_is_said_again_as_the_same_message_and_its_receiver_
 #[test]
 fn a_message_counts_once_and_who_is_lost_has_taken_nothing_back() {
     let mut broker = lender();
-    request(&mut broker);
+    let sent = request(&mut broker);
     let message = |number, deal| Received {
         id: Some(EnvelopeId {
             incarnation: 1,
@@ -95,8 +95,22 @@ fn a_message_counts_once_and_who_is_lost_has_taken_nothing_back() {
         ..Received::new(B, ToPeer::Deal(deal))
     };
     let (job, cluster) = (JobId(0), ClusterId(2));
+    // What answers another request than the last one is not taken.
+    let asked = |at| Asked { job, at };
+    let early = asked(millis(1));
+    let old = Deal::Delegate {
+        asked: early,
+        cluster,
+    };
+    broker.handle(millis(69_000), message(6, old)).unwrap();
+    let back = broker.envelopes().pop().unwrap().message;
+    assert_eq!(
+        back,
+        FromBroker::Peer(DomainId(1), ToPeer::Deal(Deal::Release(early)))
+    );
+    let asked = asked(sent.due);
     for _ in 0..2 {
-        let given = message(7, Deal::Delegate { job, cluster });
+        let given = message(7, Deal::Delegate { asked, cluster });
         broker.handle(millis(70_000), given).unwrap();
     }
     let sent = said(&mut broker);
