@@ -138,7 +138,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// When the folder cannot be read, or the table cannot be written. A table
-    /// that turns out to be damaged is made anew.
+    /// that turns out to be damaged is made again.
     pub fn refresh(&mut self) -> Result<Refresh, CatalogueError> {
         let scan = Scan::of(&self.folder).map_err(|source| CatalogueError::Folder {
             path: self.folder.clone(),
@@ -265,7 +265,7 @@ impl Catalogue {
         }
     }
 
-    /// Asks the table, and once more if it had to be made anew.
+    /// Asks the table, and once more if it had to be made again.
     fn attempt<T>(
         &mut self,
         mut ask: impl FnMut(&mut Store) -> Result<T, rusqlite::Error>,

@@ -143,7 +143,7 @@ fn a_directory_of_the_earlier_format_is_read() {
     let arrivals = own.filter(|event| event.kind == EventKind::BrokerArrival);
     let hops: Vec<u32> = arrivals.map(|event| event.hop()).collect();
     assert_eq!(hops, [0, 1]);
-    // Written anew, it is the same.
+    // Written again, it is the same.
     let dir = TempDir::new().unwrap();
     let table = JobTable::build(
         &run.log,
