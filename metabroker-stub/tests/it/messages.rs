@@ -163,13 +163,18 @@ async fn what_a_peer_cannot_say_about_processors_is_refused_with_its_field() {
         job[name] = value.into();
         json!({"kind": "request", "job": job})
     };
-    let delegate = |cluster: u64| json!({"kind": "delegate", "id": 7, "cluster": cluster});
+    let delegate = |cluster: u64| {
+        json!({"kind": "delegate", "id": 7, "cluster": cluster, "asked_ns": 60_000_000_000_u64})
+    };
+    let mut timeless = delegate(0);
+    timeless.as_object_mut().unwrap().remove("asked_ns");
     for (from, mut body, expected) in [
         (1, json!({"kind": "release"}), "field id"),
         (1, json!({"kind": "request"}), "field job"),
         (1, with("from", 0), "field job.hop"),
         (1, with("hop", 0), "field job.hop"),
         (1, delegate(65_535), "field cluster = \"65535\""),
+        (1, timeless, "field asked_ns"),
         (9, delegate(0), "field from"),
     ] {
         body["from"] = json!({"kind": "broker", "id": from});
