@@ -297,6 +297,9 @@ fn matchmaking(broker: &BrokerSettings) -> String {
             let _ = write!(text, ", {key} {value}");
         }
     }
+    if let Some(timeout) = broker.lease_timeout {
+        let _ = write!(text, ", lease_timeout {timeout}");
+    }
     if broker.delegation_threshold != default.delegation_threshold {
         let threshold = broker.delegation_threshold;
         let _ = write!(text, ", delegation_threshold {threshold}");

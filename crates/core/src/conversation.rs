@@ -182,6 +182,8 @@ pub enum Deal {
         asked: Asked,
         /// Where they are.
         cluster: ClusterId,
+        /// Until then at most.
+        until: Option<SimTime>,
     },
     /// The sender needs no processors for what it has asked for, or no more.
     Release(Asked),

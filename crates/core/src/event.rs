@@ -358,7 +358,7 @@ event_kinds! {
     LeaseRequested "lease-requested" "A broker asks a neighbour for the processors that the job needs; the value is how often they have been asked for on this way, this time included."
         "{by} asks {to} for its processors ({value} times on this way)"
         { by: Parties::BROKER, to: Parties::BROKER, value: Value::Forwards }
-    LeaseRejected "lease-rejected" "A broker has no processors for the job of a neighbour that has asked for them; the value of this and the next two is when that request was meant to arrive, by which it is told from other ones for the job."
+    LeaseRejected "lease-rejected" "A broker has no processors for the job of a neighbour that has asked for them; the value of this and the next three is when that request was meant to arrive, by which it is told from other ones for the job."
         "{by} has no processors for {to}"
         { by: Parties::BROKER, to: Parties::BROKER, value: Value::Instant }
     Delegated "delegated" "A broker delegates to a neighbour the processors that it has asked for, its own or some that were delegated to it."
@@ -366,6 +366,9 @@ event_kinds! {
         { by: Parties::BROKER, to: Parties::BROKER, value: Value::Instant }
     Released "released" "A broker needs the processors no more, or does not want them any more, that it has asked a neighbour for."
         "{by} releases processors of {to}"
+        { by: Parties::BROKER, to: Parties::BROKER, value: Value::Instant }
+    LeaseExpired "lease-expired" "A broker takes back processors that it has delegated, since their time-out has come."
+        "{by} takes processors back from {to}"
         { by: Parties::BROKER, to: Parties::BROKER, value: Value::Instant }
     Finished "finished" "The job ended by itself."
         "finished at {by}"

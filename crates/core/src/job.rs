@@ -288,6 +288,8 @@ pub enum Reason {
     Lost,
     /// A node that it ran on failed.
     NodeFailed,
+    /// The processors that it had were taken back by the broker that had delegated them.
+    LeaseExpired,
 }
 
 impl Reason {

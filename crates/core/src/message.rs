@@ -126,6 +126,10 @@ pub struct Route {
     pub origin: DomainId,
     /// Whether it has wandered enough: it is kept here or refused.
     pub settled: bool,
+    /// Until when the processors that it is sent to are delegated to its sender, if not for
+    /// as long as it runs.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub until: Option<SimTime>,
 }
 
 impl Route {
@@ -136,6 +140,7 @@ impl Route {
             hop: 0,
             origin,
             settled: false,
+            until: None,
         }
     }
 }

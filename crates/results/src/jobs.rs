@@ -146,6 +146,15 @@ impl Lease {
             None => self.cancelled += 1,
         }
     }
+
+    /// The broker that had delegated them to the job's domain has taken them back.
+    fn expired(&mut self, at: SimTime, by: DomainId) {
+        if self.chain.iter().nth_back(1) == Some(&by)
+            && let Some(since) = self.since.take()
+        {
+            self.before = self.before + at.since(since);
+        }
+    }
 }
 
 impl JobRow {

@@ -130,7 +130,9 @@ impl<'a> Tables<'a> {
     }
 
     fn find(&self, span: &Range<usize>) -> Option<(String, &DeValue<'a>)> {
-        find_in_table(self.root.get_ref(), "", span)
+        let (mut steps, value) = find_in_table(self.root.get_ref(), span)?;
+        steps.reverse();
+        Some((steps.join("."), value))
     }
 
     /// An error of the typed reader in the form of ours.
@@ -343,32 +345,30 @@ fn shifted<'a>(value: Spanned<DeValue<'a>>, by: usize) -> Spanned<DeValue<'a>> {
     Spanned::new(span, value)
 }
 
+/// The value at `span` with its path, the last step first.
 fn find_in_table<'t, 'a>(
     table: &'t DeTable<'a>,
-    path: &str,
     span: &Range<usize>,
-) -> Option<(String, &'t DeValue<'a>)> {
+) -> Option<(Vec<String>, &'t DeValue<'a>)> {
     table.iter().find_map(|(key, value)| {
-        let path = match path {
-            "" => key.get_ref().to_string(),
-            _ => format!("{path}.{}", key.get_ref()),
-        };
-        find_in_value(value, path, span)
+        let (mut steps, value) = find_in_value(value, span)?;
+        steps.push(key.get_ref().to_string());
+        Some((steps, value))
     })
 }
 
 fn find_in_value<'t, 'a>(
     value: &'t Spanned<DeValue<'a>>,
-    path: String,
     span: &Range<usize>,
-) -> Option<(String, &'t DeValue<'a>)> {
+) -> Option<(Vec<String>, &'t DeValue<'a>)> {
     let within = match value.get_ref() {
-        DeValue::Table(table) => find_in_table(table, &path, span),
+        DeValue::Table(table) => find_in_table(table, span),
         DeValue::Array(list) => list.iter().enumerate().find_map(|(index, item)| {
-            let step = name_of(item.get_ref()).unwrap_or_else(|| index.to_string());
-            find_in_value(item, format!("{path}.{step}"), span)
+            let (mut steps, value) = find_in_value(item, span)?;
+            steps.push(name_of(item.get_ref()).unwrap_or_else(|| index.to_string()));
+            Some((steps, value))
         }),
         _ => None,
     };
-    within.or_else(|| (value.span() == *span).then_some((path, value.get_ref())))
+    within.or_else(|| (value.span() == *span).then_some((Vec::new(), value.get_ref())))
 }

@@ -30,6 +30,7 @@ pub fn arrival(job: JobSubmission, hosts: NotifyHosts) -> Result<Arrival, Proble
             hop: job.hop,
             origin: DomainId(job.origin.unwrap_or(from)),
             settled: job.settled,
+            until: job.until_ns.map(SimTime::from_nanos),
         }),
         meant: job.meant_ns.map(SimTime::from_nanos),
         notify: job.notify.map(Into::into),

@@ -424,6 +424,9 @@ pub fn delegated(steps: &[(SimTime, Step)]) -> impl Iterator<Item = (DomainId, D
             Step::Lease(EventKind::Released, by, to, at) => {
                 open.remove(&(to, by, at));
             }
+            Step::Lease(EventKind::LeaseExpired, by, to, at) => {
+                open.remove(&(by, to, at));
+            }
             _ => {}
         }
     }

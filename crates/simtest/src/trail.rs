@@ -250,6 +250,7 @@ impl EventSink for Trails {
             EventKind::LeaseRequested
             | EventKind::LeaseRejected
             | EventKind::Delegated
+            | EventKind::LeaseExpired
             | EventKind::Released => Step::Lease(event.kind, broker(), peer(), event.value),
             EventKind::Finished => Step::Finished(lrms()),
             EventKind::Notified => Step::Notified(by, to()),

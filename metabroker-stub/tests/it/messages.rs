@@ -163,9 +163,7 @@ async fn what_a_peer_cannot_say_about_processors_is_refused_with_its_field() {
         job[name] = value.into();
         json!({"kind": "request", "job": job})
     };
-    let delegate = |cluster: u64| {
-        json!({"kind": "delegate", "id": 7, "cluster": cluster, "asked_ns": 60_000_000_000_u64})
-    };
+    let delegate = |cluster: u64| json!({"kind": "delegate", "id": 7, "cluster": cluster, "asked_ns": 60_000_000_000_u64});
     let mut timeless = delegate(0);
     timeless.as_object_mut().unwrap().remove("asked_ns");
     for (from, mut body, expected) in [

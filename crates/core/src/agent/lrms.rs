@@ -172,6 +172,11 @@ impl LrmsAgent {
         self.lrms.cluster()
     }
 
+    /// The LRMS by itself, to look at.
+    pub fn lrms(&self) -> &Lrms {
+        &self.lrms
+    }
+
     /// What the LRMS would report at this instant.
     pub fn sample_at(&self, now: SimTime) -> LoadSample {
         self.cluster().sample(self.notes.now.max(now))

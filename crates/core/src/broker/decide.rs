@@ -233,7 +233,12 @@ impl Broker {
         let held = self.jobs.get_mut(&job).expect("a queued job is held");
         (held.sent, held.sent_at, held.lost) = (Some(target), now, false);
         let (data_kib, from) = (held.spec.data_kib, Some(here));
-        let route = Route { from, ..held.route };
+        let until = held.route.until.take();
+        let route = Route {
+            from,
+            until,
+            ..held.route
+        };
         let due = now + self.config.latency(target);
         match target {
             Target::Cluster(to) => {

@@ -299,6 +299,8 @@ pub struct BrokerSettings {
     pub delegation_threshold: Decimal,
     /// For so long a request that was here is refused if it comes again.
     pub delegation_memory: SimDuration,
+    /// What this broker delegates it takes back after so long; `None`: when it is released.
+    pub lease_timeout: Option<SimDuration>,
     /// In so long the past usage of a user counts half.
     pub usage_half_life: SimDuration,
     /// How equals are told apart.
@@ -336,6 +338,7 @@ impl Default for BrokerSettings {
             delegation_interval: SimDuration::from_secs(60),
             delegation_threshold: Decimal::ONE,
             delegation_memory: SimDuration::from_secs(3600),
+            lease_timeout: None,
             usage_half_life: SimDuration::from_secs(86_400),
             tie: Tie::default(),
             policy: PolicySpec::default(),

@@ -150,6 +150,7 @@ fn a_forwarded_job_is_promoted_where_it_entered_and_not_where_it_is() {
         hop: 1,
         origin: DomainId(0),
         settled: false,
+        until: None,
     };
     rig.take_over(secs(1), &job(0, 1), route);
     assert_eq!(rig.cycle(secs(5)), [(0, Target::Peer(DomainId(0)))]);
@@ -287,6 +288,7 @@ fn a_wandering_job_goes_neither_back_nor_past_its_ttl() {
             hop,
             origin: DomainId(0),
             settled: false,
+            until: None,
         };
         rig.take_over(secs(1), &job(7, 1), route);
         let sent: Vec<Target> = rig.cycle(secs(5)).iter().map(|(_, to)| *to).collect();
@@ -398,6 +400,7 @@ fn a_job_that_cannot_run_where_it_entered_waits_at_the_peer_with_the_shortest_qu
         hop: 1,
         origin: DomainId(0),
         settled: true,
+        until: None,
     };
     rig.take_over(secs(1), &job(0, 6), route);
     assert_eq!(rig.cycle(secs(5)), [(0, Target::Cluster(ClusterId(2)))]);

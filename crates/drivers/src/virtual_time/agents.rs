@@ -286,7 +286,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
         let answer = lrms.handle(&mut self.network, input);
         let has_news = lrms.published() > before;
         // What is sampled has an alarm of its own.
-        let due = lrms.cluster().poll_timeout().unwrap_or(SimTime::MAX);
+        let due = lrms.lrms().next_due().unwrap_or(SimTime::MAX);
         self.timers.lrms.set(to.index(), due);
         let wall = self.network.alarm(lrms.next_wall_due());
         self.wall.set(self.grid.domains.len() + to.index(), wall);
@@ -366,7 +366,7 @@ impl<S: EventSink> Layer for Agents<'_, S> {
     }
 
     fn ends_a_job(&self, lrms: usize, now: SimTime) -> bool {
-        self.lrms[lrms].cluster().next_completion() == Some(now)
+        self.lrms[lrms].lrms().next_completion() == Some(now)
     }
 
     fn complete(&mut self, lrms: ClusterId) {

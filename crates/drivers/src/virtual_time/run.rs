@@ -251,7 +251,7 @@ impl<S: EventSink> Layer for Simulation<'_, S> {
     }
 
     fn ends_a_job(&self, lrms: usize, now: SimTime) -> bool {
-        self.lrms[lrms].cluster().next_completion() == Some(now)
+        self.lrms[lrms].next_completion() == Some(now)
     }
 
     fn complete(&mut self, lrms: ClusterId) {

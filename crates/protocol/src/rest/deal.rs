@@ -57,6 +57,9 @@ pub struct DealNotice {
     /// Where the processors are that are delegated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<u16>,
+    /// Until when at most, in nanoseconds of the run, if not until they are released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_ns: Option<u64>,
     /// For how many there is room.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<u32>,
@@ -77,6 +80,7 @@ impl DealNotice {
             id: None,
             asked_ns: None,
             cluster: None,
+            until_ns: None,
             processors: None,
             jobs: None,
         }
@@ -101,8 +105,13 @@ impl DealNotice {
         match deal {
             Deal::Reject(asked) => of(DealKind::Reject, asked),
             Deal::Release(asked) => of(DealKind::Release, asked),
-            Deal::Delegate { asked, cluster } => DealNotice {
+            Deal::Delegate {
+                asked,
+                cluster,
+                until,
+            } => DealNotice {
                 cluster: Some(cluster.0),
+                until_ns: until.map(SimTime::as_nanos),
                 ..of(DealKind::Delegate, asked)
             },
             Deal::Room { processors, jobs } => DealNotice {
@@ -144,6 +153,7 @@ impl DealNotice {
             DealKind::Delegate => Deal::Delegate {
                 asked: asked()?,
                 cluster: needed(self.cluster, "cluster").map(ClusterId)?,
+                until: self.until_ns.map(SimTime::from_nanos),
             },
             DealKind::Room => Deal::Room {
                 processors: needed(self.processors, "processors")?,
@@ -185,7 +195,16 @@ mod tests {
         for deal in [
             Deal::Reject(asked),
             Deal::Release(asked),
-            Deal::Delegate { asked, cluster },
+            Deal::Delegate {
+                asked,
+                cluster,
+                until: None,
+            },
+            Deal::Delegate {
+                asked,
+                cluster,
+                until: Some(at),
+            },
             Deal::Room {
                 processors: 8,
                 jobs: 1,

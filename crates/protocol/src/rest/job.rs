@@ -88,6 +88,10 @@ pub struct JobSubmission {
     /// cycle it was meant for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meant_ns: Option<u64>,
+    /// Until when the processors that it is to have are delegated to the domain of `from`, in
+    /// nanoseconds of the run: then it ends as failed. Left out: as long as it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_ns: Option<u64>,
     /// A broker looks for the job: it is taken only if it is here under its key,
     /// or is found further on by a broker that was restarted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -123,6 +127,10 @@ impl JobSubmission {
             account: spec.account,
             executable: spec.executable,
             meant_ns: job.meant.map(SimTime::as_nanos),
+            until_ns: job
+                .route
+                .and_then(|route| route.until)
+                .map(SimTime::as_nanos),
             sought: job.sought,
         }
     }

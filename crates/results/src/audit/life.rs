@@ -98,6 +98,7 @@ impl<'a> Auditor<'a> {
             EventKind::Failed => self.removed(life, by, JobState::Failed),
             EventKind::Delegated => self.delegated(life, (by, to, event.value)),
             EventKind::Released => self.released(life, (to, by, event.value)),
+            EventKind::LeaseExpired => self.released(life, (by, to, event.value)),
             EventKind::Notified => self.news(life, "sent", life.lost),
             EventKind::FinishSeen => self.seen(life, by),
             _ => {}

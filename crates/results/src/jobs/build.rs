@@ -235,6 +235,13 @@ impl JobRow {
             EventKind::Released if self.origin.is_some() && event.by.domain() == self.origin => {
                 self.lease.get_or_insert_default().released(at);
             }
+            EventKind::LeaseExpired
+                if self.origin.is_some() && event.to.and_then(Party::domain) == self.origin =>
+            {
+                if let (Some(lease), Some(by)) = (&mut self.lease, event.by.domain()) {
+                    lease.expired(at, by);
+                }
+            }
             EventKind::LostTouch if self.end.is_none() => self.reason = event.reason,
             EventKind::Finished => self.ended(at, JobState::Completed, None),
             EventKind::Rejected => self.ended(at, JobState::Rejected, event.reason),

@@ -58,6 +58,9 @@ pub struct Broker {
     /// Under delegate, for so long a request that was here is rejected if it comes
     /// again. Default "1h".
     pub delegation_memory: Option<Duration>,
+    /// Under delegate and flock, what this broker has delegated it takes back after so long,
+    /// whether it has been released or not. Default: never.
+    pub lease_timeout: Option<Str<AboveZero>>,
     /// Under flock, in so long the past usage of an account counts half. Default "1d".
     pub usage_half_life: Option<Str<AboveZero>>,
     /// How it gets information about its own clusters. Default "exchange".
@@ -233,6 +236,7 @@ impl Broker {
             delegation_interval,
             delegation_threshold,
             delegation_memory,
+            lease_timeout,
             usage_half_life,
             local_info,
             tie: _,
@@ -259,6 +263,7 @@ impl Broker {
             delegation_interval: other(delegation_interval, default.delegation_interval),
             delegation_threshold: other(delegation_threshold, default.delegation_threshold),
             delegation_memory: other(delegation_memory, default.delegation_memory),
+            lease_timeout: lease_timeout.map(Written::of),
             usage_half_life: other(usage_half_life, default.usage_half_life),
             local_info: Some(Written::of(local_info)),
             lrms_latency: Some(Written::of(lrms_latency)),
@@ -290,6 +295,7 @@ impl Broker {
             delegation_interval: or(&self.delegation_interval, default.delegation_interval),
             delegation_threshold: or(&self.delegation_threshold, default.delegation_threshold),
             delegation_memory: or(&self.delegation_memory, default.delegation_memory),
+            lease_timeout: self.lease_timeout.as_ref().map(|timeout| timeout.0.0),
             usage_half_life: or(&self.usage_half_life, default.usage_half_life),
             local_info: or(&self.local_info, default.local_info),
             queue_window: or(&self.queue_window, default.queue_window),

@@ -51,6 +51,7 @@ impl Context<'_> {
                 )?;
                 grid.domains[id.index()].topology.central = is_so;
             }
+            self.lease_timeout(grid, id, raw)?;
         }
         for (id, raw) in (0..).map(DomainId).zip(list) {
             for name in raw.get().siblings.iter().flat_map(At::get) {
@@ -102,6 +103,23 @@ impl Context<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A borrower starts a job in the delegation cycle after it was served.
+    fn lease_timeout(&self, grid: &Grid, id: DomainId, raw: &Domain) -> Result<(), ScenarioError> {
+        let timeout = grid.domains[id.index()].broker.lease_timeout;
+        let (Some(timeout), Some(broker)) = (timeout, &raw.broker) else {
+            return Ok(());
+        };
+        let all = grid.domains.iter();
+        let longest = all.map(|domain| domain.broker.delegation_interval).max();
+        let longest = longest.unwrap_or_default();
+        let expected = format!(
+            "more than the longest delegation_interval, {longest}: for so long a job may wait to \
+             be started on what was delegated"
+        );
+        let at = self.tables.key(&broker.span(), "lease_timeout");
+        self.check(timeout > longest, &at, &expected)
     }
 
     fn check_one(

@@ -35,6 +35,7 @@ fn unusual_broker() -> BrokerSettings {
         delegation_interval: seconds(61),
         delegation_threshold: Decimal::parse("0.75").unwrap(),
         delegation_memory: seconds(0),
+        lease_timeout: Some(seconds(7200)),
         usage_half_life: seconds(3600),
         local_info: LocalInfo::Fresh,
         tie: Tie::ALL[1],

@@ -111,6 +111,13 @@ fn a_tree_that_is_none_is_refused_with_its_place() {
             "central = true",
             "field domain.top.central = true: expected one central domain at most",
         ),
+    ];
+    refuses(&cases);
+}
+
+#[test]
+fn a_matchmaking_that_cannot_be_is_refused_with_its_place() {
+    let cases = [
         (
             "central = true",
             "",
@@ -123,6 +130,12 @@ fn a_tree_that_is_none_is_refused_with_its_place() {
         ),
         (
             "site = \"s\"",
+            "broker = { lease_timeout = \"60s\" }",
+            "field domain.a.broker.lease_timeout = \"60s\": expected more than the longest \
+             delegation_interval, 60s",
+        ),
+        (
+            "site = \"s\"",
             "broker = { matchmaking = \"independent\" }",
             "field domain.a.broker.matchmaking = \"independent\": expected",
         ),
@@ -132,6 +145,11 @@ fn a_tree_that_is_none_is_refused_with_its_place() {
             "\"free-node(matchmaking=delegate)\": expected brokers that are restarted with memory",
         ),
     ];
+    refuses(&cases);
+}
+
+/// What the tree says with something of it replaced.
+fn refuses(cases: &[(&str, &str, &str)]) {
     for (from, to, expected) in cases {
         let text = TREE.replacen(from, to, 1);
         let said = parse(&text).unwrap_err().to_string();

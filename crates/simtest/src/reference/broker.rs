@@ -44,8 +44,10 @@ struct Visit {
     asked_at: SimTime,
     /// When the request for it gets to the neighbour that was asked last.
     asking_at: SimTime,
-    /// Processors that were delegated for it: where, and by whom.
-    lease: Option<(ClusterId, DomainId)>,
+    /// Processors that were delegated for it: where, by whom, and until when at most.
+    lease: Option<(ClusterId, DomainId, Option<SimTime>)>,
+    /// When what was delegated to the neighbour that asks is taken back.
+    lent_until: Option<SimTime>,
     /// Whether it is to start on them in the next delegation cycle.
     served: bool,
     /// Neighbours that have no processors for it.
@@ -66,8 +68,8 @@ pub struct RefWay {
 /// What a cycle decides about one job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// To an own cluster.
-    Dispatch(JobId, ClusterId),
+    /// To an own cluster, or to one that was delegated until some instant.
+    Dispatch(JobId, ClusterId, Option<SimTime>),
     /// To a peer, with the way it has come, this forward included.
     Forward(JobId, DomainId, RefWay),
     /// Back to the forwarder.
@@ -189,6 +191,7 @@ impl<'a> RefBroker<'a> {
             asked_at: SimTime::ZERO,
             asking_at: SimTime::ZERO,
             lease: None,
+            lent_until: None,
             served: false,
             rejected_by: Vec::new(),
         });
@@ -363,11 +366,10 @@ impl<'a> RefBroker<'a> {
         }
         let lends = self.settings.matchmaking().is_lending();
         if let (true, Some(to), Target::Cluster(cluster)) = (lends, visit.from, view.target) {
-            let asked = visit.asked_here();
-            return Decision::Say(to, Deal::Delegate { asked, cluster });
+            return Decision::Say(to, visit.lend(now, &self.settings, (cluster, None)));
         }
         match view.target {
-            Target::Cluster(cluster) => Decision::Dispatch(visit.spec.id, cluster),
+            Target::Cluster(cluster) => Decision::Dispatch(visit.spec.id, cluster, None),
             Target::Peer(peer) => {
                 let way = RefWay {
                     hop: visit.hop + 1,

@@ -72,7 +72,7 @@ enum What {
     CancelAtCluster(ClusterId, JobId),
     Submit(JobId),
     ToBroker(DomainId, JobId, Option<DomainId>, RefWay),
-    ToCluster(ClusterId, JobId, DomainId),
+    ToCluster(ClusterId, JobId, DomainId, Option<SimTime>),
     Back(DomainId, JobId, Target, Reason),
     News(DomainId, JobId),
     Ask(DomainId, JobId, DomainId, RefWay),
@@ -93,6 +93,8 @@ struct Simulation<'a> {
     samplings: Vec<SimTime>,
     /// The broker that handed a job to a cluster.
     handed_by: Vec<Option<DomainId>>,
+    /// Jobs on processors of others, and until when.
+    leases: Vec<(SimTime, ClusterId, JobId)>,
     unseen: usize,
     trails: Trails,
 }
@@ -120,6 +122,7 @@ impl<'a> Simulation<'a> {
             delegations: grid.domains.iter().map(phase).collect(),
             samplings: vec![SimTime::ZERO; grid.domains.len()],
             handed_by: vec![None; submissions.len()],
+            leases: Vec::new(),
             unseen: submissions.len(),
             trails: Trails::new(submissions.len()),
         };
@@ -176,6 +179,7 @@ impl<'a> Simulation<'a> {
             .chain(self.cycles.iter().copied())
             .chain(self.delegations.iter().copied())
             .chain(self.samplings.iter().copied())
+            .chain(self.lease_ends())
             .min()
     }
 
@@ -186,6 +190,7 @@ impl<'a> Simulation<'a> {
         loop {
             self.completions(now);
             self.node_changes(now);
+            self.end_leases(now);
             self.messages(now, Kind::Cancellation);
             self.messages(now, Kind::Arrival);
             self.messages(now, Kind::Lease);
@@ -195,6 +200,7 @@ impl<'a> Simulation<'a> {
                     self.cycle(now, index);
                     self.cycles[index] = after(now, self.brokers[index].interval());
                 }
+                self.take_back(now, index);
                 if self.delegations[index] == now {
                     let interval = self.delegation_cycle(now, index);
                     self.delegations[index] = after(now, interval);
@@ -249,14 +255,8 @@ impl<'a> Simulation<'a> {
             What::ToBroker(domain, job, from, way) => {
                 self.arrive_at_broker(now, domain, job, from, way);
             }
-            What::ToCluster(cluster, job, from) => {
-                self.handed_by[job.index()] = Some(from);
-                if let Err(reason) = self.arrive_at_cluster(now, cluster, job) {
-                    let (by, to) = (Party::Lrms(cluster), Party::Broker(from));
-                    self.trails.note(now, job, Step::Refused(by, to, reason));
-                    let at = after(now, self.latency_from(cluster));
-                    self.back(at, from, job, Target::Cluster(cluster), reason);
-                }
+            What::ToCluster(cluster, job, from, until) => {
+                self.dispatched_to(now, cluster, (job, until), from);
             }
             What::Ask(domain, job, from, way) => {
                 let spec = &self.submissions[job.index()].spec;
@@ -369,12 +369,12 @@ impl<'a> Simulation<'a> {
 
     fn carry_out(&mut self, now: SimTime, domain: DomainId, decision: Decision) {
         match decision {
-            Decision::Dispatch(job, cluster) => {
+            Decision::Dispatch(job, cluster, until) => {
                 self.trails
                     .note(now, job, Step::Dispatched(domain, cluster));
                 let at = after(now, self.lrms_latency(domain));
                 let key = self.key_of(Entry::Cluster(cluster), job);
-                let what = What::ToCluster(cluster, job, domain);
+                let what = What::ToCluster(cluster, job, domain, until);
                 self.add(at, Kind::Arrival, key, what);
             }
             Decision::Forward(job, to, way) => {

@@ -68,7 +68,7 @@ fn under_every_matchmaking_too() {
         }
     }
     assert!(
-        said.len() == 4 && said.values().all(|times| *times > 20),
+        said.len() == 5 && said.values().all(|times| *times > 20),
         "{said:?}"
     );
 }

@@ -2,13 +2,15 @@
 
 use crate::rules::{grid, ms, play, record, with};
 use gridrig_core::broker::MatchmakingKind;
-use gridrig_core::event::EventKind::{self, Delegated, LeaseRejected, LeaseRequested, Released};
+use gridrig_core::event::EventKind::{
+    self, Delegated, LeaseExpired, LeaseRejected, LeaseRequested, Released,
+};
 use gridrig_core::event::Party;
 use gridrig_core::grid::{BrokerSettings, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::Entry;
+use gridrig_core::job::{Entry, Reason};
 use gridrig_core::message::EndState;
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_simtest::reference::RefCancellation;
 use gridrig_simtest::scenarios::Scenario;
 use gridrig_simtest::trail::{Step, Trails};
@@ -129,6 +131,46 @@ fn lent_processors_are_not_the_lenders_until_they_are_released() {
     assert_eq!(record(&trails, 0).start, Some(ms(360_001)));
     assert_eq!(record(&trails, 0).finish, Some(ms(860_001)));
     assert_eq!(record(&trails, 1).start, Some(ms(900_001)));
+}
+
+/// The last of three domains lends for 400 s: a job of 500 s on 2 processors at the first
+/// one, and a job that waits there for what is lent.
+fn overrunning(mut scenario: Scenario) -> Trails {
+    let timeout = Some(SimDuration::from_secs(400));
+    scenario.grid.domains[2].broker.lease_timeout = timeout;
+    let scenario = with(scenario, entry(0), 1_000, 2, 500_000);
+    play(&with(scenario, entry(2), 310_000, 2, 1_000))
+}
+
+#[test]
+fn at_its_time_out_a_lease_is_over_whatever_runs_there() {
+    let trails = overrunning(chain(&[&[1], &[], &[2]]));
+    let expected = [
+        (60_000, LeaseRequested, 0, 1),
+        (120_000, LeaseRequested, 1, 2),
+        (300_000, Delegated, 2, 1),
+        (300_050, Delegated, 1, 0),
+        (700_000, LeaseExpired, 1, 0),
+        (700_000, LeaseExpired, 2, 1),
+    ];
+    let mut said = said(&trails, 0);
+    said.sort_by_key(|(at, _, by, _)| (*at, *by));
+    assert_eq!(said, expected);
+    // The job ends there and then, and the next one starts in the next matchmaking cycle.
+    let lrms = Party::Lrms(ClusterId(1));
+    let failed = Step::Failed(lrms, Reason::LeaseExpired);
+    assert!(trails.jobs[0].contains(&(ms(700_000), failed)));
+    assert_eq!(record(&trails, 1).start, Some(ms(900_001)));
+}
+
+#[test]
+fn the_same_among_pools_that_flock() {
+    let trails = overrunning(pools(&[&[1], &[], &[2]]));
+    let said = said(&trails, 0);
+    let (at, what, by, to) = said[said.len() - 1];
+    assert_eq!((what, by, to), (LeaseExpired, 2, 0), "{said:?}");
+    let failed = Step::Failed(Party::Lrms(ClusterId(1)), Reason::LeaseExpired);
+    assert!(trails.jobs[0].contains(&(ms(at), failed)));
 }
 
 #[test]

@@ -398,6 +398,7 @@ impl EventSink for Tap {
             EventKind::LeaseRequested
             | EventKind::LeaseRejected
             | EventKind::Delegated
+            | EventKind::LeaseExpired
             | EventKind::Released => {
                 let to = event.to.and_then(Party::domain);
                 if let Some((by, to)) = event.by.domain().zip(to) {

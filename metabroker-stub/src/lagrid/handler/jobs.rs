@@ -213,6 +213,7 @@ fn arrival(link: &Link, request: SubmitJob) -> Result<Arrival, Problem> {
                 .and_then(|origin| link.names.find_domain(&origin.domain))
                 .unwrap_or(link.domain),
             settled: request.ttl == Some(0),
+            until: None,
         }),
         tag: tag.map(Arc::from),
         identity: link.setup.local_identity.clone(),

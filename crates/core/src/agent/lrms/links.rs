@@ -13,6 +13,7 @@ use crate::ids::{ClusterId, IdMap, JobId};
 use crate::job::Reason;
 use crate::message::{EndState, JobEnd, News};
 use crate::time::{SimDuration, SimTime};
+use std::collections::BTreeSet;
 
 /// A cluster with those who bring it jobs.
 pub struct Lrms {
@@ -25,6 +26,8 @@ pub struct Lrms {
     usual: Party,
     /// Who brought a job, where it was somebody else.
     brought_by: IdMap<Party>,
+    /// Jobs whose processors are delegated to whoever brought them, and until when.
+    leases: BTreeSet<(SimTime, JobId)>,
     /// Reused: what has just ended.
     finished: Vec<Finished>,
 }
@@ -48,6 +51,7 @@ impl Lrms {
             usual: home.map_or(Party::Client, broker),
             home,
             brought_by: IdMap::default(),
+            leases: BTreeSet::new(),
             finished: Vec::new(),
         }
     }
@@ -55,6 +59,17 @@ impl Lrms {
     /// The cluster, to look at.
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
+    }
+
+    /// When the next job ends, nodes fail or are repaired as planned, or the processors of a
+    /// job are taken back.
+    #[inline]
+    pub fn next_completion(&self) -> Option<SimTime> {
+        let own = self.cluster.next_completion();
+        let Some((until, _)) = self.leases.first() else {
+            return own;
+        };
+        Some(own.map_or(*until, |own| own.min(*until)))
     }
 
     /// The broker that it reports to.
@@ -105,6 +120,9 @@ impl Lrms {
     /// A job's end goes back to whoever brought the job.
     #[inline]
     fn end(&mut self, cx: &mut impl Cx<LrmsSends>, end: JobEnd) {
+        if !self.leases.is_empty() {
+            self.leases.retain(|(_, job)| *job != end.job);
+        }
         let to = match self.brought_by.is_empty() {
             true => None,
             false => self.brought_by.remove(&end.job),
@@ -159,7 +177,11 @@ impl Participant for Lrms {
 
     #[inline]
     fn next_due(&self) -> Option<SimTime> {
-        self.cluster.poll_timeout()
+        let own = self.cluster.poll_timeout();
+        match self.leases.is_empty() {
+            true => own,
+            false => own.into_iter().chain(self.next_completion()).min(),
+        }
     }
 }
 
@@ -170,7 +192,14 @@ impl Handle<Brought<'_>> for Lrms {
         let job = brought.spec.id;
         let from = brought.route.and_then(|route| route.from);
         let from = from.map_or(Party::Client, Party::Broker);
-        let taken = self.cluster.submit(cx.now(), brought.spec, cx);
+        let until = brought.route.and_then(|route| route.until);
+        let taken = match until.is_some_and(|until| until <= cx.now()) {
+            true => Err(Reason::LeaseExpired),
+            false => self.cluster.submit(cx.now(), brought.spec, cx),
+        };
+        if let (Ok(()), Some(until)) = (taken, until) {
+            self.leases.insert((until, job));
+        }
         match taken {
             Ok(()) if from != self.usual => {
                 self.brought_by.insert(job, from);
@@ -215,6 +244,13 @@ impl Handle<Completions> for Lrms {
             let mut lost = Vec::new();
             self.cluster.handle_node_changes(cx.now(), cx, &mut lost);
             self.lost(cx, lost);
+        }
+        while let Some((until, job)) = self.leases.first().copied()
+            && until <= cx.now()
+        {
+            self.leases.pop_first();
+            let (at, what) = (cx.now(), Reason::LeaseExpired);
+            self.handle(cx, Outside { at, job, what });
         }
     }
 }

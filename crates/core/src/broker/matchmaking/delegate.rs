@@ -8,7 +8,7 @@
 //! cannot be served now is asked for at a neighbour, one after the other. Processors that
 //! were delegated are the borrower's until it releases them, back along the chain.
 
-use super::leases::{Lease, ask, say};
+use super::leases::{Lease, Lent, ask, give_back, say};
 use super::{Around, Fit, Matchmaking, Request, fits_here};
 use crate::agent::Deal;
 use crate::broker::{Broker, Held};
@@ -27,6 +27,8 @@ pub struct Delegate {
     room: Vec<i64>,
     /// By the job they are for.
     leases: IdMap<Lease>,
+    /// What this one takes back by itself.
+    lent: Lent,
     /// Jobs of this domain whose processors have been delegated: they start in the next
     /// delegation cycle.
     served: BTreeMap<u64, JobId>,
@@ -117,64 +119,27 @@ impl Delegate {
         known
     }
 
-    /// A job or a request is not here any more.
-    fn forget(&mut self, broker: &mut Broker, job: JobId) {
-        self.leases.remove(&job);
-        self.rejected_by.remove(&job);
-        if let Some(held) = broker.jobs.get(&job) {
-            self.served.remove(&held.arrival);
-        }
-        broker.forget(job);
-    }
-}
-
-impl Matchmaking for Delegate {
-    fn interval(&self, settings: &BrokerSettings) -> SimDuration {
-        settings.matchmaking_interval
-    }
-
-    fn begin(&mut self, broker: &Broker, _: SimTime) -> Option<Vec<u64>> {
-        self.room = broker.room();
-        None
-    }
-
-    fn fit(&self, broker: &Broker, index: usize, job: &Held) -> Fit {
-        let known = &broker.known[index];
-        let peer = match known.target {
-            Target::Peer(peer) if broker.config.around.contains_key(&peer) => Fit::Away,
-            _ => Fit::Never,
-        };
-        fits_here(&self.room, index, job).unwrap_or(peer)
-    }
-
-    fn take(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId, index: usize) -> bool {
-        let Some(held) = broker.jobs.get_mut(&job) else {
-            return false;
-        };
-        self.room[index] -= i64::from(held.spec.processors());
-        let (Some(to), Target::Cluster(cluster)) = (held.route.from, broker.known[index].target)
-        else {
-            return false;
-        };
-        (held.sent, held.sent_at) = (Some(Target::Cluster(cluster)), cx.now());
-        let asked = held.asked_here();
-        say(broker, cx, to, Deal::Delegate { asked, cluster });
-        true
-    }
-
-    fn next_due(&self, broker: &Broker, now: SimTime) -> Option<SimTime> {
+    /// When the next delegation cycle is.
+    fn next_cycle(&self, broker: &Broker, now: SimTime) -> Option<SimTime> {
         let interval = broker.config.settings.delegation_interval;
         let waits = !broker.queue.is_empty() || !self.served.is_empty();
         waits.then(|| broker.next_after(now, interval, self.last))
     }
 
     /// A delegation cycle.
-    fn act(&mut self, broker: &mut Broker, mut cx: &mut Around<'_>) {
+    fn delegation_cycle(&mut self, broker: &mut Broker, cx: &mut Around<'_>) {
         let now = cx.now();
         self.last = Some(now);
         for job in std::mem::take(&mut self.served).into_values() {
-            let to = Target::Cluster(self.leases[&job].cluster);
-            broker.send_to(&mut cx, job, to);
+            let lease = self.leases[&job];
+            if broker.comes_too_late(now, lease) {
+                // It waits here again.
+                self.leases.remove(&job);
+                broker.stop_asking(job);
+                give_back(broker, cx, lease);
+            } else {
+                broker.send_to_leased(cx, job, lease);
+            }
         }
         let mut load = Load::of(broker, &self.leases);
         self.room = broker.room();
@@ -219,6 +184,66 @@ impl Matchmaking for Delegate {
         }
     }
 
+    /// A job or a request is not here any more.
+    fn forget(&mut self, broker: &mut Broker, job: JobId) {
+        self.leases.remove(&job);
+        self.lent.forget(job);
+        self.rejected_by.remove(&job);
+        if let Some(held) = broker.jobs.get(&job) {
+            self.served.remove(&held.arrival);
+        }
+        broker.forget(job);
+    }
+}
+
+impl Matchmaking for Delegate {
+    fn interval(&self, settings: &BrokerSettings) -> SimDuration {
+        settings.matchmaking_interval
+    }
+
+    fn begin(&mut self, broker: &Broker, _: SimTime) -> Option<Vec<u64>> {
+        self.room = broker.room();
+        None
+    }
+
+    fn fit(&self, broker: &Broker, index: usize, job: &Held) -> Fit {
+        let known = &broker.known[index];
+        let peer = match known.target {
+            Target::Peer(peer) if broker.config.around.contains_key(&peer) => Fit::Away,
+            _ => Fit::Never,
+        };
+        fits_here(&self.room, index, job).unwrap_or(peer)
+    }
+
+    fn take(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId, index: usize) -> bool {
+        let Some(held) = broker.jobs.get_mut(&job) else {
+            return false;
+        };
+        self.room[index] -= i64::from(held.spec.processors());
+        let (Some(to), Target::Cluster(cluster)) = (held.route.from, broker.known[index].target)
+        else {
+            return false;
+        };
+        (held.sent, held.sent_at) = (Some(Target::Cluster(cluster)), cx.now());
+        let asked = held.asked_here();
+        self.lent.delegate(broker, cx, (to, asked), (cluster, None));
+        true
+    }
+
+    fn next_due(&self, broker: &Broker, now: SimTime) -> Option<SimTime> {
+        let cycle = self.next_cycle(broker, now);
+        cycle.into_iter().chain(self.lent.next_due()).min()
+    }
+
+    fn act(&mut self, broker: &mut Broker, cx: &mut Around<'_>) {
+        while let Some((to, asked)) = self.lent.expire(broker, cx) {
+            self.deal(broker, cx, to, Deal::Release(asked));
+        }
+        if self.next_cycle(broker, cx.now()) == Some(cx.now()) {
+            self.delegation_cycle(broker, cx);
+        }
+    }
+
     fn request(&mut self, broker: &mut Broker, cx: &mut Around<'_>, asks: &Request<'_>) {
         let (now, Request { spec, route, .. }) = (cx.now(), asks);
         if let Some(asked) = broker.given_up(asks) {
@@ -252,25 +277,27 @@ impl Matchmaking for Delegate {
                     self.rejected_by.entry(asked.job).or_default().push(from);
                 }
             }
-            Deal::Delegate { asked, cluster } => {
+            Deal::Delegate {
+                asked,
+                cluster,
+                until,
+            } => {
                 let Some(held) = broker.asking(from, asked) else {
                     return say(broker, cx, from, Deal::Release(asked));
                 };
-                let (job, lease) = (
-                    asked.job,
-                    Lease {
-                        cluster,
-                        from,
-                        asked,
-                    },
-                );
-                self.leases.insert(job, lease);
+                let lease = Lease {
+                    cluster,
+                    from,
+                    asked,
+                    until,
+                };
+                self.leases.insert(asked.job, lease);
                 match held.route.from {
                     Some(to) => {
-                        let asked = held.asked_here();
-                        say(broker, cx, to, Deal::Delegate { asked, cluster });
+                        let asks = (to, held.asked_here());
+                        self.lent.delegate(broker, cx, asks, (cluster, until));
                     }
-                    None => drop(self.served.insert(held.arrival, job)),
+                    None => drop(self.served.insert(held.arrival, asked.job)),
                 }
             }
             Deal::Release(asked) => {
@@ -279,9 +306,12 @@ impl Matchmaking for Delegate {
                 };
                 let there = held.sent.and_then(Target::peer);
                 let there = there.map(|peer| (peer, broker.asked_there(held, peer)));
+                let lease = self.leases.get(&asked.job).copied();
                 self.forget(broker, asked.job);
-                if let Some((to, asked)) = there {
-                    say(broker, cx, to, Deal::Release(asked));
+                match (lease, there) {
+                    (Some(lease), _) => give_back(broker, cx, lease),
+                    (None, Some((to, asked))) => say(broker, cx, to, Deal::Release(asked)),
+                    (None, None) => {}
                 }
             }
             Deal::Room { .. } => {}
@@ -291,7 +321,7 @@ impl Matchmaking for Delegate {
     fn is_back(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
         self.rejected_by.remove(&job);
         if let Some(lease) = self.leases.remove(&job) {
-            say(broker, cx, lease.from, Deal::Release(lease.asked));
+            give_back(broker, cx, lease);
         }
     }
 
@@ -301,10 +331,12 @@ impl Matchmaking for Delegate {
             return false;
         };
         let asked = broker.asked_there(held, to);
-        self.leases.remove(&job);
         self.rejected_by.remove(&job);
         self.served.remove(&held.arrival);
-        say(broker, cx, to, Deal::Release(asked));
+        match self.leases.remove(&job) {
+            Some(lease) => give_back(broker, cx, lease),
+            None => say(broker, cx, to, Deal::Release(asked)),
+        }
         true
     }
 }

@@ -7,7 +7,7 @@
 //! usage first, all of whose jobs that have room, then the next one. What it cannot serve
 //! is rejected at the end of the cycle, and that is when the job manager learns of it.
 
-use super::leases::{Lease, ask, say};
+use super::leases::{Lease, Lent, ask, give_back, say};
 use super::{Around, Fit, Matchmaking, Request, fits_here};
 use crate::agent::Deal;
 use crate::broker::{Broker, Held};
@@ -67,6 +67,8 @@ pub struct Flock {
     room: Vec<i64>,
     /// Processors of others, by the job they are for.
     leases: IdMap<Lease>,
+    /// What this one takes back by itself.
+    lent: Lent,
     /// For whom own processors are held, by job, and how many.
     held: IdMap<(User, u64)>,
     usage: BTreeMap<User, Usage>,
@@ -103,6 +105,16 @@ impl Flock {
                 false => usage.held -= processors,
             }
         }
+    }
+
+    /// When job managers look after their jobs next.
+    fn next_look(&self, broker: &Broker, now: SimTime) -> Option<SimTime> {
+        if self.has_served {
+            return Some(now);
+        }
+        let has_news = self.has_news || self.looked != broker.next_arrival;
+        let due = || broker.next_after(now, broker.config.settings.interval, self.last);
+        (has_news && !self.away.is_empty()).then(due)
     }
 
     /// After a cycle: what was asked for and has no room is rejected, and the job managers
@@ -265,21 +277,23 @@ impl Matchmaking for Flock {
         };
         (held.sent, held.sent_at) = (Some(target), now);
         let asked = held.asked_here();
-        say(broker, cx, to, Deal::Delegate { asked, cluster });
+        self.lent.delegate(broker, cx, (to, asked), (cluster, None));
         true
     }
 
     fn next_due(&self, broker: &Broker, now: SimTime) -> Option<SimTime> {
-        if self.has_served {
-            return Some(now);
-        }
-        let has_news = self.has_news || self.looked != broker.next_arrival;
-        let due = || broker.next_after(now, broker.config.settings.interval, self.last);
-        (has_news && !self.away.is_empty()).then(due)
+        let look = self.next_look(broker, now);
+        look.into_iter().chain(self.lent.next_due()).min()
     }
 
     /// Job managers look after their jobs.
     fn act(&mut self, broker: &mut Broker, cx: &mut Around<'_>) {
+        while let Some((to, asked)) = self.lent.expire(broker, cx) {
+            self.deal(broker, cx, to, Deal::Release(asked));
+        }
+        if self.next_look(broker, cx.now()) != Some(cx.now()) {
+            return;
+        }
         if std::mem::take(&mut self.has_served) {
             self.answer(broker, cx);
         }
@@ -312,7 +326,7 @@ impl Matchmaking for Flock {
         broker.take_in(asks);
     }
 
-    fn deal(&mut self, broker: &mut Broker, mut cx: &mut Around<'_>, from: DomainId, deal: Deal) {
+    fn deal(&mut self, broker: &mut Broker, cx: &mut Around<'_>, from: DomainId, deal: Deal) {
         match deal {
             Deal::Reject(asked) => {
                 if let Some(held) = broker.asking(from, asked) {
@@ -320,7 +334,11 @@ impl Matchmaking for Flock {
                     broker.stop_asking(asked.job);
                 }
             }
-            Deal::Delegate { asked, cluster } => {
+            Deal::Delegate {
+                asked,
+                cluster,
+                until,
+            } => {
                 if broker.asking(from, asked).is_none() {
                     return say(broker, cx, from, Deal::Release(asked));
                 }
@@ -328,13 +346,20 @@ impl Matchmaking for Flock {
                     cluster,
                     from,
                     asked,
+                    until,
                 };
+                if broker.comes_too_late(cx.now(), lease) {
+                    broker.stop_asking(asked.job);
+                    self.has_news = true;
+                    return give_back(broker, cx, lease);
+                }
                 self.leases.insert(asked.job, lease);
-                broker.send_to(&mut cx, asked.job, Target::Cluster(cluster));
+                broker.send_to_leased(cx, asked.job, lease);
             }
             Deal::Release(asked) => {
                 if broker.asked_by(from, asked).is_some() {
                     self.hold(broker, cx.now(), asked.job, false);
+                    self.lent.forget(asked.job);
                     broker.forget(asked.job);
                 }
             }
@@ -346,7 +371,7 @@ impl Matchmaking for Flock {
     fn is_back(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
         self.hold(broker, cx.now(), job, false);
         if let Some(lease) = self.leases.remove(&job) {
-            say(broker, cx, lease.from, Deal::Release(lease.asked));
+            give_back(broker, cx, lease);
         }
         self.has_news = true;
     }

@@ -8,6 +8,8 @@ use crate::broker::{Broker, Held};
 use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::message::{Route, Target};
+use crate::time::SimTime;
+use std::collections::BTreeMap;
 
 /// Processors that a neighbour has delegated for a job.
 #[derive(Clone, Copy)]
@@ -15,6 +17,58 @@ pub(super) struct Lease {
     pub cluster: ClusterId,
     pub from: DomainId,
     pub asked: Asked,
+    /// Until when they are this broker's at most.
+    pub until: Option<SimTime>,
+}
+
+/// What a broker has delegated and takes back by itself: when, of which job, to whom and
+/// for which request.
+#[derive(Default)]
+pub(super) struct Lent(BTreeMap<(SimTime, JobId), (DomainId, Asked)>);
+
+impl Lent {
+    /// Delegates processors of this cluster to whoever has asked for them, until the
+    /// time-out of this broker, and no longer than it has them itself.
+    pub fn delegate(
+        &mut self,
+        broker: &Broker,
+        cx: &mut Around<'_>,
+        (to, asked): (DomainId, Asked),
+        (cluster, until): (ClusterId, Option<SimTime>),
+    ) {
+        let timeout = broker.config.settings.lease_timeout;
+        let own = timeout.map(|timeout| cx.now() + timeout);
+        let until = own.into_iter().chain(until).min();
+        if let Some(until) = until {
+            self.0.insert((until, asked.job), (to, asked));
+        }
+        let delegated = Deal::Delegate {
+            asked,
+            cluster,
+            until,
+        };
+        say(broker, cx, to, delegated);
+    }
+
+    /// It was released.
+    pub fn forget(&mut self, job: JobId) {
+        self.0.retain(|(_, lent), _| *lent != job);
+    }
+
+    /// When the next time-out comes.
+    pub fn next_due(&self) -> Option<SimTime> {
+        self.0.first_key_value().map(|((until, _), _)| *until)
+    }
+
+    /// The next one whose time-out has come, which is said.
+    pub fn expire(&mut self, broker: &Broker, cx: &mut Around<'_>) -> Option<(DomainId, Asked)> {
+        let now = cx.now();
+        let first = self.0.first_entry().filter(|first| first.key().0 <= now);
+        let (to, asked) = first?.remove();
+        let expired = Event::new(EventKind::LeaseExpired, asked.job, broker.config.domain);
+        cx.emit(now, expired.to(to).at(asked.at));
+        Some((to, asked))
+    }
 }
 
 /// Asks a neighbour for the processors of a job.
@@ -56,7 +110,28 @@ pub(super) fn say(broker: &Broker, mut cx: &mut Around<'_>, to: DomainId, deal: 
     broker.post(&mut cx, due, FromBroker::Peer(to, ToPeer::Deal(deal)));
 }
 
+/// Gives back what was delegated, unless it is taken back by itself.
+pub(super) fn give_back(broker: &Broker, cx: &mut Around<'_>, lease: Lease) {
+    if lease.until.is_none_or(|until| until > cx.now()) {
+        say(broker, cx, lease.from, Deal::Release(lease.asked));
+    }
+}
+
 impl Broker {
+    /// Sends a job to processors that it was delegated.
+    pub(super) fn send_to_leased(&mut self, mut cx: &mut Around<'_>, job: JobId, lease: Lease) {
+        if let Some(held) = self.jobs.get_mut(&job) {
+            held.route.until = lease.until;
+        }
+        self.send_to(&mut cx, job, Target::Cluster(lease.cluster));
+    }
+
+    /// Whether a job is there too late for processors that were delegated.
+    pub(super) fn comes_too_late(&self, now: SimTime, lease: Lease) -> bool {
+        let there = now + self.config.latency(Target::Cluster(lease.cluster));
+        lease.until.is_some_and(|until| until <= there)
+    }
+
     /// Whether a job or a request is here.
     pub(crate) fn holds(&self, job: JobId) -> bool {
         self.jobs.contains_key(&job)

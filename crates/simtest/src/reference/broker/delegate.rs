@@ -4,6 +4,7 @@
 use super::{Decision, RefBroker, RefWay, Visit};
 use gridrig_core::agent::{Asked, Deal};
 use gridrig_core::broker::{Blocking, MatchmakingKind};
+use gridrig_core::grid::BrokerSettings;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::JobSpec;
 use gridrig_core::message::Target;
@@ -15,6 +16,29 @@ impl Visit {
         Asked {
             job: self.spec.id,
             at: self.asked_at,
+        }
+    }
+
+    /// Whether what was delegated for it has been taken back.
+    fn is_over(&self, now: SimTime) -> bool {
+        let until = self.lease.and_then(|(.., until)| until);
+        until.is_some_and(|until| until <= now)
+    }
+
+    /// Lends processors that are this broker's until some instant, or its own.
+    pub(super) fn lend(
+        &mut self,
+        now: SimTime,
+        settings: &BrokerSettings,
+        (cluster, until): (ClusterId, Option<SimTime>),
+    ) -> Deal {
+        let own = settings.lease_timeout.map(|timeout| now + timeout);
+        let until = [own, until].into_iter().flatten().min();
+        self.lent_until = until;
+        Deal::Delegate {
+            asked: self.asked_here(),
+            cluster,
+            until,
         }
     }
 
@@ -99,21 +123,26 @@ impl RefBroker<'_> {
                     visit.rejected_by.push(from);
                 }
             }
-            Deal::Delegate { asked, cluster } => {
+            Deal::Delegate {
+                asked,
+                cluster,
+                until,
+            } => {
                 let mut visits = self.visits.iter_mut();
                 let Some(visit) = visits.find(|visit| asking(visit, asked)) else {
                     return vec![Decision::Say(from, Deal::Release(asked))];
                 };
-                visit.lease = Some((cluster, from));
+                visit.lease = Some((cluster, from, until));
                 if flocks {
-                    visit.sent_to = Some(Target::Cluster(cluster));
-                    return vec![Decision::Dispatch(asked.job, cluster)];
+                    let decision = self.use_lease(now, asked.job);
+                    return decision.into_iter().collect();
                 }
-                visit.served = visit.from.is_none();
-                let asked = visit.asked_here();
-                let on = Deal::Delegate { asked, cluster };
-                let back = visit.from.map(|to| Decision::Say(to, on));
-                return back.into_iter().collect();
+                let Some(to) = visit.from else {
+                    visit.served = true;
+                    return Vec::new();
+                };
+                let on = visit.lend(now, &self.settings, (cluster, until));
+                return vec![Decision::Say(to, on)];
             }
             Deal::Release(asked) => {
                 let its = |visit: &Visit| visit.asked_here() == asked && visit.from == Some(from);
@@ -122,7 +151,7 @@ impl RefBroker<'_> {
                 };
                 self.let_go(now, asked.job);
                 let visit = self.visits.remove(index);
-                if let Some(Target::Peer(to)) = visit.sent_to {
+                if let (Some(Target::Peer(to)), false) = (visit.sent_to, visit.is_over(now)) {
                     return vec![Decision::Say(to, Deal::Release(visit.asked_there()))];
                 }
             }
@@ -143,7 +172,11 @@ impl RefBroker<'_> {
             asked = Some(to);
             visit.sent_to = None;
         }
-        let lender = visit.lease.take().map(|(_, lender)| lender);
+        if visit.is_over(now) {
+            visit.lease = None;
+            return None;
+        }
+        let lender = visit.lease.take().map(|(_, lender, _)| lender);
         let release = Deal::Release(visit.asked_there());
         lender.or(asked).map(|to| Decision::Say(to, release))
     }
@@ -164,12 +197,9 @@ impl RefBroker<'_> {
     pub(in crate::reference) fn delegation_cycle(&mut self, now: SimTime) -> Vec<Decision> {
         self.at = Some(now);
         let mut decisions = Vec::new();
-        for visit in &mut self.visits {
-            if let (true, Some((cluster, _))) = (visit.served, visit.lease) {
-                visit.served = false;
-                visit.sent_to = Some(Target::Cluster(cluster));
-                decisions.push(Decision::Dispatch(visit.spec.id, cluster));
-            }
+        let served = self.visits.iter().filter(|visit| visit.served);
+        for job in served.map(|visit| visit.spec.id).collect::<Vec<_>>() {
+            decisions.extend(self.use_lease(now, job));
         }
         let own = &self.grid.domains[self.domain.index()].clusters;
         let mut room: Vec<(ClusterId, i128)> = own.iter().map(|id| (*id, self.room(*id))).collect();
@@ -235,6 +265,46 @@ impl RefBroker<'_> {
         let own = &self.grid.domains[self.domain.index()].clusters;
         let mut able = own.iter().map(|id| Target::Cluster(*id));
         able.any(|to| self.could_ever_run(visit, to) && !visit.refused_by.contains(&to))
+    }
+
+    /// A job goes to the processors that were delegated for it, if it gets there before
+    /// their time-out.
+    fn use_lease(&mut self, now: SimTime, job: JobId) -> Option<Decision> {
+        let index = self.latest(job)?;
+        let visit = &mut self.visits[index];
+        let (cluster, lender, until) = visit.lease?;
+        visit.served = false;
+        // The way to an LRMS of others takes what that to an own one does.
+        let there = now + self.settings.lrms_latency;
+        if until.is_some_and(|until| until <= there) {
+            (visit.sent_to, visit.lease) = (None, None);
+            let release = Decision::Say(lender, Deal::Release(visit.asked_there()));
+            return until.is_some_and(|until| now < until).then_some(release);
+        }
+        visit.sent_to = Some(Target::Cluster(cluster));
+        Some(Decision::Dispatch(job, cluster, until))
+    }
+
+    /// What has been delegated up to this instant is taken back: from whom, and what else
+    /// is said for it.
+    pub(in crate::reference) fn take_back(
+        &mut self,
+        now: SimTime,
+    ) -> Option<(DomainId, Asked, Vec<Decision>)> {
+        let due = self
+            .visits
+            .iter()
+            .filter(|visit| visit.lent_until.is_some());
+        let due = due.filter(|visit| visit.lent_until <= Some(now));
+        let first = due.min_by_key(|visit| (visit.lent_until, visit.spec.id))?;
+        let (to, asked) = (first.from?, first.asked_here());
+        Some((to, asked, self.told(now, to, Deal::Release(asked))))
+    }
+
+    /// When something is next taken back.
+    pub(in crate::reference) fn takes_back_at(&self) -> Option<SimTime> {
+        let visits = self.visits.iter();
+        visits.filter_map(|visit| visit.lent_until).min()
     }
 
     /// Processors that are wanted here, and those that are here: own ones that are not lent,

@@ -1,11 +1,13 @@
 //! What brokers say to each other about processors.
 
-use super::{Kind, RefWay, Simulation, What, after};
+use super::{Kind, RefBroker, RefWay, Simulation, What, after};
 use crate::trail::Step;
 use gridrig_core::agent::Deal;
 use gridrig_core::broker::MatchmakingKind;
-use gridrig_core::event::EventKind;
-use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::event::{EventKind, Party};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::Reason;
+use gridrig_core::message::Target;
 use gridrig_core::time::{SimDuration, SimTime};
 
 impl Simulation<'_> {
@@ -34,6 +36,64 @@ impl Simulation<'_> {
         {
             let release = self.brokers[domain.index()].give_up(now, job);
             self.carry_out_all(now, domain, release.into_iter().collect());
+        }
+    }
+
+    /// A job comes to a cluster, with the time-out of the processors that it is to have.
+    pub(super) fn dispatched_to(
+        &mut self,
+        now: SimTime,
+        cluster: ClusterId,
+        (job, until): (JobId, Option<SimTime>),
+        from: DomainId,
+    ) {
+        self.handed_by[job.index()] = Some(from);
+        let taken = match until.is_some_and(|until| until <= now) {
+            true => Err(Reason::LeaseExpired),
+            false => self.arrive_at_cluster(now, cluster, job),
+        };
+        match (taken, until) {
+            (Ok(()), Some(until)) => self.leases.push((until, cluster, job)),
+            (Ok(()), None) => {}
+            (Err(reason), _) => {
+                let (by, to) = (Party::Lrms(cluster), Party::Broker(from));
+                self.trails.note(now, job, Step::Refused(by, to, reason));
+                let at = after(now, self.latency_from(cluster));
+                self.back(at, from, job, Target::Cluster(cluster), reason);
+            }
+        }
+    }
+
+    /// When processors are next taken back, by brokers and from jobs.
+    pub(super) fn lease_ends(&self) -> impl Iterator<Item = SimTime> {
+        let jobs = self.leases.iter().map(|(until, ..)| *until);
+        jobs.chain(self.brokers.iter().filter_map(RefBroker::takes_back_at))
+    }
+
+    /// Jobs that are on processors of others at their time-out fail.
+    pub(super) fn end_leases(&mut self, now: SimTime) {
+        let due: Vec<_> = self
+            .leases
+            .extract_if(.., |(until, ..)| *until <= now)
+            .collect();
+        for (_, cluster, job) in due {
+            if self.clusters[cluster.index()].cancel(now, job) {
+                let step = Step::Failed(Party::Lrms(cluster), Reason::LeaseExpired);
+                self.trails.note(now, job, step);
+                self.changed(now, cluster.index());
+                self.news_from_cluster(now, cluster, job);
+            }
+        }
+    }
+
+    /// A broker takes back what it has delegated until now.
+    pub(super) fn take_back(&mut self, now: SimTime, index: usize) {
+        let domain = self.brokers[index].domain();
+        while let Some((to, asked, said)) = self.brokers[index].take_back(now) {
+            let at = asked.at.as_nanos().cast_signed();
+            let step = Step::Lease(EventKind::LeaseExpired, domain, to, at);
+            self.trails.note(now, asked.job, step);
+            self.carry_out_all(now, domain, said);
         }
     }
 

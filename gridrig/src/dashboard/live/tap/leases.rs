@@ -47,9 +47,12 @@ impl Leases {
                 }
             }
             // What those between release follows from it.
-            EventKind::Released if by == asked.borrower => {
+            EventKind::Released | EventKind::LeaseExpired
+                if [(EventKind::Released, by), (EventKind::LeaseExpired, to)]
+                    .contains(&(kind, asked.borrower)) =>
+            {
                 let pair = asked.lender.filter(|_| asked.is_served);
-                let pair = pair.and_then(|lender| self.pairs.get_mut(&(lender, by)));
+                let pair = pair.and_then(|lender| self.pairs.get_mut(&(lender, asked.borrower)));
                 if let Some([now, _]) = pair {
                     *now = now.saturating_sub(1);
                 }

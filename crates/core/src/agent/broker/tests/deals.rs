@@ -101,6 +101,7 @@ fn a_message_counts_once_and_who_is_lost_has_taken_nothing_back() {
     let old = Deal::Delegate {
         asked: early,
         cluster,
+        until: None,
     };
     broker.handle(millis(69_000), message(6, old)).unwrap();
     let back = broker.envelopes().pop().unwrap().message;
@@ -110,7 +111,14 @@ fn a_message_counts_once_and_who_is_lost_has_taken_nothing_back() {
     );
     let asked = asked(sent.due);
     for _ in 0..2 {
-        let given = message(7, Deal::Delegate { asked, cluster });
+        let given = message(
+            7,
+            Deal::Delegate {
+                asked,
+                cluster,
+                until: None,
+            },
+        );
         broker.handle(millis(70_000), given).unwrap();
     }
     let sent = said(&mut broker);
