@@ -123,6 +123,8 @@ pub struct Lease {
     pub before: SimDuration,
     /// Requests that were taken back before anything was delegated.
     pub cancelled: u32,
+    /// Whether they were taken back by who had delegated them, which the release follows.
+    is_expired: bool,
 }
 
 impl Lease {
@@ -143,6 +145,7 @@ impl Lease {
     fn released(&mut self, at: SimTime) {
         match self.since.take() {
             Some(since) => self.before = self.before + at.since(since),
+            None if std::mem::take(&mut self.is_expired) => {}
             None => self.cancelled += 1,
         }
     }
@@ -153,6 +156,7 @@ impl Lease {
             && let Some(since) = self.since.take()
         {
             self.before = self.before + at.since(since);
+            self.is_expired = true;
         }
     }
 }

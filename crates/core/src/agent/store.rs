@@ -150,13 +150,14 @@ impl Visit {
         }
     }
 
-    /// Whether the job was turned away for a drain, or sent back to rest, and has been
-    /// sent again since: its way, and so its key, is the same.
+    /// Whether the job was turned away for a drain, or too late for what was delegated, or
+    /// sent back to rest, and has been sent again since: its way, and so its key, is the same.
     fn is_before(&self, arrival: &Arrival) -> bool {
         let rested = matches!(self.told, Some(News::Refused { reason, .. })
             if reason == Reason::HopsExhausted);
-        let drained = self.receipt.taken == Err(Reason::Draining);
-        (rested || drained) && self.meant < arrival.meant
+        let early = [Reason::Draining, Reason::LeaseExpired].map(Err);
+        let early = early.contains(&self.receipt.taken);
+        (rested || early) && self.meant < arrival.meant
     }
 
     /// Whether whoever brought the job knows what became of it.

@@ -282,9 +282,19 @@ fn an_empty_run_is_null_all_over() {
 #[test]
 fn what_processors_were_lent_and_charged_is_what_was_worked_out_by_hand() {
     let lease = |kind, job, by: DomainId, to: DomainId| Event::new(kind, JobId(job), by).to(to);
+    let released = [(12_000, lease(EventKind::Released, 1, A, B))];
+    is_charged_by_hand(&released);
+    // The lender takes them back, of which the borrower hears later.
+    let expired = (12_000, lease(EventKind::LeaseExpired, 1, B, A));
+    let late = (13_000, lease(EventKind::Released, 1, A, B));
+    is_charged_by_hand(&[expired, late]);
+}
+
+fn is_charged_by_hand(ends: &[(u64, Event<'static>)]) {
+    let lease = |kind, job, by: DomainId, to: DomainId| Event::new(kind, JobId(job), by).to(to);
     let mut told = events();
     told.push((6_000, lease(EventKind::Delegated, 1, B, A)));
-    told.push((12_000, lease(EventKind::Released, 1, A, B)));
+    told.extend_from_slice(ends);
     // Nothing had been delegated for this one.
     told.push((7_000, lease(EventKind::Released, 2, A, B)));
     let mut grid = grid();

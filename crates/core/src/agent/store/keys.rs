@@ -11,10 +11,14 @@ pub fn digest(text: impl IntoIterator<Item = u8>) -> u64 {
 }
 
 /// The name of the visit under this key that ends in a refusal. Those after which the
-/// job may come again, since the receiver is drained or the job has wandered enough,
+/// job may come again, since the receiver is drained, the job has wandered enough or was too late,
 /// differ in when they were to begin.
 pub(in crate::agent) fn visit_name(key: &str, meant: Option<SimTime>, reason: Reason) -> u64 {
-    let meant = meant.filter(|_| matches!(reason, Reason::Draining | Reason::HopsExhausted));
+    let may_come_again = matches!(
+        reason,
+        Reason::Draining | Reason::HopsExhausted | Reason::LeaseExpired
+    );
+    let meant = meant.filter(|_| may_come_again);
     let meant = meant.map(|meant| meant.as_nanos().to_le_bytes());
     digest(key.bytes().chain(meant.into_iter().flatten()))
 }

@@ -8,7 +8,7 @@
 //! cannot be served now is asked for at a neighbour, one after the other. Processors that
 //! were delegated are the borrower's until it releases them, back along the chain.
 
-use super::leases::{Lease, Lent, ask, give_back, say};
+use super::leases::{Lease, Lent, ask, say};
 use super::{Around, Fit, Matchmaking, Request, fits_here};
 use crate::agent::Deal;
 use crate::broker::{Broker, Held};
@@ -136,7 +136,7 @@ impl Delegate {
                 // It waits here again.
                 self.leases.remove(&job);
                 broker.stop_asking(job);
-                give_back(broker, cx, lease);
+                say(broker, cx, lease.from, Deal::Release(lease.asked));
             } else {
                 broker.send_to_leased(cx, job, lease);
             }
@@ -232,7 +232,7 @@ impl Matchmaking for Delegate {
 
     fn next_due(&self, broker: &Broker, now: SimTime) -> Option<SimTime> {
         let cycle = self.next_cycle(broker, now);
-        cycle.into_iter().chain(self.lent.next_due()).min()
+        cycle.into_iter().chain(self.lent.next_due(now)).min()
     }
 
     fn act(&mut self, broker: &mut Broker, cx: &mut Around<'_>) {
@@ -306,12 +306,9 @@ impl Matchmaking for Delegate {
                 };
                 let there = held.sent.and_then(Target::peer);
                 let there = there.map(|peer| (peer, broker.asked_there(held, peer)));
-                let lease = self.leases.get(&asked.job).copied();
                 self.forget(broker, asked.job);
-                match (lease, there) {
-                    (Some(lease), _) => give_back(broker, cx, lease),
-                    (None, Some((to, asked))) => say(broker, cx, to, Deal::Release(asked)),
-                    (None, None) => {}
+                if let Some((to, asked)) = there {
+                    say(broker, cx, to, Deal::Release(asked));
                 }
             }
             Deal::Room { .. } => {}
@@ -321,7 +318,7 @@ impl Matchmaking for Delegate {
     fn is_back(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
         self.rejected_by.remove(&job);
         if let Some(lease) = self.leases.remove(&job) {
-            give_back(broker, cx, lease);
+            say(broker, cx, lease.from, Deal::Release(lease.asked));
         }
     }
 
@@ -331,12 +328,10 @@ impl Matchmaking for Delegate {
             return false;
         };
         let asked = broker.asked_there(held, to);
+        self.leases.remove(&job);
         self.rejected_by.remove(&job);
         self.served.remove(&held.arrival);
-        match self.leases.remove(&job) {
-            Some(lease) => give_back(broker, cx, lease),
-            None => say(broker, cx, to, Deal::Release(asked)),
-        }
+        say(broker, cx, to, Deal::Release(asked));
         true
     }
 }

@@ -7,7 +7,7 @@
 //! usage first, all of whose jobs that have room, then the next one. What it cannot serve
 //! is rejected at the end of the cycle, and that is when the job manager learns of it.
 
-use super::leases::{Lease, Lent, ask, give_back, say};
+use super::leases::{Lease, Lent, ask, say};
 use super::{Around, Fit, Matchmaking, Request, fits_here};
 use crate::agent::Deal;
 use crate::broker::{Broker, Held};
@@ -283,7 +283,7 @@ impl Matchmaking for Flock {
 
     fn next_due(&self, broker: &Broker, now: SimTime) -> Option<SimTime> {
         let look = self.next_look(broker, now);
-        look.into_iter().chain(self.lent.next_due()).min()
+        look.into_iter().chain(self.lent.next_due(now)).min()
     }
 
     /// Job managers look after their jobs.
@@ -351,7 +351,7 @@ impl Matchmaking for Flock {
                 if broker.comes_too_late(cx.now(), lease) {
                     broker.stop_asking(asked.job);
                     self.has_news = true;
-                    return give_back(broker, cx, lease);
+                    return say(broker, cx, from, Deal::Release(asked));
                 }
                 self.leases.insert(asked.job, lease);
                 broker.send_to_leased(cx, asked.job, lease);
@@ -371,7 +371,7 @@ impl Matchmaking for Flock {
     fn is_back(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
         self.hold(broker, cx.now(), job, false);
         if let Some(lease) = self.leases.remove(&job) {
-            give_back(broker, cx, lease);
+            say(broker, cx, lease.from, Deal::Release(lease.asked));
         }
         self.has_news = true;
     }

@@ -55,9 +55,11 @@ impl Lent {
         self.0.retain(|(_, lent), _| *lent != job);
     }
 
-    /// When the next time-out comes.
-    pub fn next_due(&self) -> Option<SimTime> {
-        self.0.first_key_value().map(|((until, _), _)| *until)
+    /// When the next time-out comes, or now if it has come while the broker was stopped.
+    pub fn next_due(&self, now: SimTime) -> Option<SimTime> {
+        self.0
+            .first_key_value()
+            .map(|((until, _), _)| now.max(*until))
     }
 
     /// The next one whose time-out has come, which is said.
@@ -108,13 +110,6 @@ pub(super) fn say(broker: &Broker, mut cx: &mut Around<'_>, to: DomainId, deal: 
     cx.emit(cx.now(), said.to(to).at(asked.at));
     let due = cx.now() + broker.config.latency(Target::Peer(to));
     broker.post(&mut cx, due, FromBroker::Peer(to, ToPeer::Deal(deal)));
-}
-
-/// Gives back what was delegated, unless it is taken back by itself.
-pub(super) fn give_back(broker: &Broker, cx: &mut Around<'_>, lease: Lease) {
-    if lease.until.is_none_or(|until| until > cx.now()) {
-        say(broker, cx, lease.from, Deal::Release(lease.asked));
-    }
 }
 
 impl Broker {

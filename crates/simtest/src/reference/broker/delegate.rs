@@ -19,12 +19,6 @@ impl Visit {
         }
     }
 
-    /// Whether what was delegated for it has been taken back.
-    fn is_over(&self, now: SimTime) -> bool {
-        let until = self.lease.and_then(|(.., until)| until);
-        until.is_some_and(|until| until <= now)
-    }
-
     /// Lends processors that are this broker's until some instant, or its own.
     pub(super) fn lend(
         &mut self,
@@ -151,7 +145,7 @@ impl RefBroker<'_> {
                 };
                 self.let_go(now, asked.job);
                 let visit = self.visits.remove(index);
-                if let (Some(Target::Peer(to)), false) = (visit.sent_to, visit.is_over(now)) {
+                if let Some(Target::Peer(to)) = visit.sent_to {
                     return vec![Decision::Say(to, Deal::Release(visit.asked_there()))];
                 }
             }
@@ -171,10 +165,6 @@ impl RefBroker<'_> {
         if let Some(Target::Peer(to)) = visit.sent_to {
             asked = Some(to);
             visit.sent_to = None;
-        }
-        if visit.is_over(now) {
-            visit.lease = None;
-            return None;
         }
         let lender = visit.lease.take().map(|(_, lender, _)| lender);
         let release = Deal::Release(visit.asked_there());
@@ -279,7 +269,7 @@ impl RefBroker<'_> {
         if until.is_some_and(|until| until <= there) {
             (visit.sent_to, visit.lease) = (None, None);
             let release = Decision::Say(lender, Deal::Release(visit.asked_there()));
-            return until.is_some_and(|until| now < until).then_some(release);
+            return Some(release);
         }
         visit.sent_to = Some(Target::Cluster(cluster));
         Some(Decision::Dispatch(job, cluster, until))
