@@ -342,7 +342,7 @@ fn is_charged_by_hand(ends: &[(u64, Event<'static>)]) {
     // third starts each time.
     let waits = summary.censored_waits.unwrap();
     assert_eq!((waits.n, waits.cut), (4, 1));
-    close(waits.mean, 5.001 + 1.5 * 2.0 / 3.0 + 2.5 / 3.0);
+    close(waits.mean, 5.001 + 1.5 * (2.0 / 3.0) + 2.5 / 3.0);
     close(waits.p50, 6.501);
     assert_eq!(waits, a.waits);
 }
