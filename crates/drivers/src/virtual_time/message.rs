@@ -4,6 +4,7 @@ use super::agenda::{Place, Timed};
 use gridrig_core::agent::{BrokerSends, LrmsSends, Order, Sampled};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Entry;
+use std::sync::Arc;
 
 /// A message on its way to a broker or an LRMS.
 #[derive(Clone, Debug)]
@@ -16,8 +17,10 @@ pub(super) enum Message {
     FromBroker(DomainId, BrokerSends),
     /// From this LRMS.
     FromLrms(ClusterId, LrmsSends),
-    /// Resource information for this broker.
-    Info(DomainId, Sampled),
+    /// Resource information for the broker whose clusters were sampled.
+    Info(Sampled),
+    /// The same for other brokers, which it reaches at one instant.
+    InfoToPeers(Arc<[DomainId]>, Sampled),
 }
 
 impl Timed for Message {
@@ -30,9 +33,12 @@ impl Timed for Message {
             Message::Cancel { to, job } => to.place(Order::Cancellation, *job),
             Message::FromBroker(from, message) => message.place(*from, |passed| passed.job),
             Message::FromLrms(from, message) => message.place(*from),
-            Message::Info(to, Sampled { domain, .. }) => {
-                let is_peer = u16::from(domain != to);
-                (Order::Information, to.0, is_peer, u32::from(domain.0))
+            Message::Info(Sampled { domain, .. }) => {
+                (Order::Information, domain.0, 0, u32::from(domain.0))
+            }
+            // What reaches a broker of itself comes first.
+            Message::InfoToPeers(_, Sampled { domain, .. }) => {
+                (Order::Information, u16::MAX, 1, u32::from(domain.0))
             }
         }
     }

@@ -18,8 +18,10 @@ use gridrig_core::message::{Route, Target};
 use gridrig_core::policy::InformationNeed;
 use gridrig_core::rng;
 use gridrig_core::submitter::Submitter;
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// Runs the grid on these submissions, telling `events` everything.
 ///
@@ -47,8 +49,9 @@ struct Simulation<'a, S> {
     submitter: Submitter<&'a [Submission]>,
     lrms: Vec<Lrms>,
     brokers: Vec<Broker>,
-    /// By domain the links over which it is told of jobs.
-    consumers: Vec<Vec<Link>>,
+    /// By domain the others that are told of its load, together where that takes the
+    /// same time.
+    consumers: Vec<BTreeMap<SimDuration, Arc<[DomainId]>>>,
     timers: Timers,
     around: Around<'a, S>,
 }
@@ -83,7 +86,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 .set(index, broker.next_due().unwrap_or(SimTime::MAX));
         }
         let ids = (0..grid.domains.len() as u16).map(DomainId);
-        let consumers = ids.map(|id| grid.consumers_of(id).copied().collect());
+        let consumers = ids.map(|id| by_latency(grid.consumers_of(id)));
         Simulation {
             consumers: consumers.collect(),
             brokers,
@@ -153,9 +156,14 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 let from = Target::Cluster(from);
                 self.tell_broker(to, Told { from, said });
             }
-            Message::Info(to, sampled) => {
-                // It sets no timer.
-                self.brokers[to.index()].handle(&mut self.around, sampled);
+            // It sets no timer.
+            Message::Info(sampled) => {
+                self.brokers[sampled.domain.index()].handle(&mut self.around, sampled);
+            }
+            Message::InfoToPeers(all, sampled) => {
+                for to in all.iter() {
+                    self.brokers[to.index()].handle(&mut self.around, sampled.clone());
+                }
             }
             Message::FromLrms(..) | Message::FromBroker(_, FromBroker::Client(_)) => {}
         }
@@ -297,15 +305,26 @@ impl<S: EventSink> Layer for Simulation<'_, S> {
             self.emit(Event::new(EventKind::InfoSent, None, from).to(domain));
         }
         if !sampled.samples.is_empty() {
-            let info = Message::Info(domain, sampled.clone());
+            let info = Message::Info(sampled.clone());
             self.around.agenda.push(now + broker.lrms_latency, info);
         }
-        let consumers = std::mem::take(&mut self.consumers[domain.index()]);
-        for link in &consumers {
-            self.emit(Event::new(EventKind::InfoSent, None, domain).to(link.consumer));
-            let info = Message::Info(link.consumer, sampled.clone());
-            self.around.agenda.push(now + link.latency, info);
+        for (latency, all) in &self.consumers[domain.index()] {
+            for to in all.iter() {
+                let sent = Event::new(EventKind::InfoSent, None, domain).to(*to);
+                self.around.emit(now, sent);
+            }
+            let info = Message::InfoToPeers(Arc::clone(all), sampled.clone());
+            self.around.agenda.push(now + *latency, info);
         }
-        self.consumers[domain.index()] = consumers;
     }
+}
+
+/// The consumers at the other end of these links, by how long it takes to tell them.
+fn by_latency<'a>(links: impl Iterator<Item = &'a Link>) -> BTreeMap<SimDuration, Arc<[DomainId]>> {
+    let mut all: BTreeMap<SimDuration, Vec<DomainId>> = BTreeMap::new();
+    for link in links {
+        all.entry(link.latency).or_default().push(link.consumer);
+    }
+    let all = all.into_iter();
+    all.map(|(latency, all)| (latency, all.into())).collect()
 }
