@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::reproduce::page::Page;
+use crate::reproduce::pictures::pictures;
 use crate::reproduce::private_slurm::missing;
 use crate::reproduce::slurm_fidelity::{
     self as fidelity, Backfill, Builtin, Plan, Real, markdown, replay, rows,
@@ -13,7 +14,7 @@ use crate::reproduce::study::Study;
 use anyhow::{Context as _, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `gridrig reproduce`
 #[derive(Debug, Args)]
@@ -56,6 +57,10 @@ struct PageArgs {
     /// Write the page there instead of to stdout
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Draw the figures of the page as well, in a page of HTML: all that it has tables of,
+    /// made again or not
+    #[arg(long, value_name = "FILE")]
+    figures: Option<PathBuf>,
 }
 
 /// `gridrig reproduce slurm-fidelity`
@@ -121,13 +126,17 @@ fn page(args: &PageArgs, name: &str) -> Result<(), Failure> {
     let scenarios: Vec<_> = scenarios.collect::<anyhow::Result<_>>()?;
     let runs = study.run_every(&scenarios).map_err(Failure::Run)?;
     let text = page.write(only, &runs);
+    let write = |flag: &str, file: &Path, text: &str| {
+        let written = fs::write(file, text);
+        let written = written.with_context(|| format!("{flag} {}", file.display()));
+        written.map_err(Failure::Run)
+    };
+    if let Some(file) = &args.figures {
+        write("--figures", file, &pictures(&text)?)?;
+    }
     match &args.out {
         None => print(&text),
-        Some(out) => {
-            let written = fs::write(out, &text);
-            let written = written.with_context(|| format!("--out {}", out.display()));
-            Ok(written.map_err(Failure::Run)?)
-        }
+        Some(out) => write("--out", out, &text),
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Table {
     /// So many random samples, of as many jobs as the run has of its window.
     #[serde(default)]
     samples: u32,
+    /// What the tables of one figure vary, or the rows of this one, with its unit.
+    x: Option<String>,
     /// `[figure, head]`: a figure of the summary by its path, maybe with
     /// [`RATIO`] or [`WINS`] before it.
     columns: Vec<[String; 2]>,
@@ -96,6 +98,18 @@ const RATIO: &str = "ratio ";
 /// Before a figure: in how many replications it is less than that of the first row.
 const WINS: &str = "wins ";
 
+/// The lines "ours" of a table as they stand.
+pub struct Shown {
+    /// Its name.
+    pub name: String,
+    /// What is varied.
+    pub x: Option<String>,
+    /// The heads of the columns.
+    pub heads: Vec<String>,
+    /// Name and figures of each row, as many as there are columns.
+    pub rows: Vec<(String, Vec<Option<f64>>)>,
+}
+
 /// A page, taken apart.
 pub struct Page<'a> {
     /// The text before each table, and the table.
@@ -135,6 +149,33 @@ impl<'a> Page<'a> {
     pub fn tables<'b>(&'b self, only: &'b str) -> impl Iterator<Item = &'b Table> {
         let tables = self.parts.iter().map(|(_, part)| &part.table);
         tables.filter(move |table| table.name.contains(only))
+    }
+
+    /// What its tables show.
+    pub fn shown(&self) -> Vec<Shown> {
+        let shown = self.parts.iter().map(|(_, Part { table, body, .. })| {
+            let heads: Vec<String> = table.columns.iter().map(|[_, head]| head.clone()).collect();
+            let mut rows = Vec::new();
+            let mut name = "";
+            for line in body.lines().filter(|line| line.starts_with("| ")) {
+                let mut cells = line.trim_matches('|').split('|').map(str::trim);
+                name = cells.next().filter(|own| !own.is_empty()).unwrap_or(name);
+                if cells.next() == Some("ours") {
+                    let mut figures: Vec<Option<f64>> =
+                        cells.map(|cell| cell.parse().ok()).collect();
+                    figures.resize(heads.len(), None);
+                    rows.push((name.to_owned(), figures));
+                }
+            }
+            let (name, x) = (table.name.clone(), table.x.clone());
+            Shown {
+                name,
+                x,
+                heads,
+                rows,
+            }
+        });
+        shown.collect()
     }
 
     /// What has to be run for them, and under which policies.

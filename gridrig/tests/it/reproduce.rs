@@ -171,6 +171,35 @@ fn a_page_is_made_again_table_by_table() {
 }
 
 #[test]
+fn the_tables_of_a_page_are_drawn_over_what_they_vary() {
+    let made = |name: &str, rows: &str| {
+        format!(
+            "<!-- table\nname = \"{name}\"\nx = \"load, %\"\n\
+             columns = [[\"delay_s.mean\", \"delay, s\"], [\"ratio delay_s.mean\", \"/ RR\"]]\n\
+             row = [{{ name = \"RR\", policy = \"round-robin\" }}]\n-->\n{rows}<!-- end -->\n"
+        )
+    };
+    let lines =
+        |delay: u32| format!("| RR | ours | {delay} | 1.000 |\n|  | least to most | 1 to 9 | |\n");
+    let loads = [(20, 7), (10, 3)]
+        .map(|(load, delay)| made(&format!("Figure 7, load {load}"), &lines(delay)));
+    let dir = checkout(&(TABLES.to_owned() + &loads.concat() + &made("Table 3", &lines(5))));
+    let file = dir.path().join("figures.html").display().to_string();
+    let out = dir.path().join("made.md").display().to_string();
+    let words = ["--only", "samples", "--out", &out, "--figures", &file];
+    expect_code(&lsap(dir.path(), &words), 0);
+    let html = fs::read_to_string(&file).unwrap();
+    assert_eq!(html.matches("<figcaption").count(), 1, "{html}");
+    for part in ["Figure 7 of the paper", "delay, s", "load, %", "RR"] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    assert!(
+        !html.contains("/ RR") && !html.contains("Table 3"),
+        "{html}"
+    );
+}
+
+#[test]
 fn a_page_that_cannot_be_made_is_refused_by_name() {
     let nowhere = tempfile::tempdir().unwrap();
     let no_checkout = lsap(nowhere.path(), &[]);
