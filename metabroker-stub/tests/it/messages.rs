@@ -186,6 +186,7 @@ async fn what_a_peer_cannot_say_about_processors_is_refused_with_its_field() {
     // However far it says to have come.
     let mut far = with("hop", u32::MAX.into());
     far["from"] = json!({"kind": "broker", "id": 1});
+    far["asked_ns"] = 60_000_000_000_u64.into();
     let (status, _) = ask(&broker, "POST", "/v1/deals", Some(far)).await;
     assert_eq!(status, 204);
     broker.stop().await.unwrap();
