@@ -115,6 +115,9 @@ fn page(args: &PageArgs, name: &str) -> Result<(), Failure> {
         let names = names.join(", ");
         return Err(anyhow!("--only {only}: expected a part of one of {names}").into());
     }
+    if args.figures.is_some() && page.tables("").all(|table| table.x.is_none()) {
+        return Err(anyhow!("--figures: expected a page with figures, and {name} has none").into());
+    }
     let figures = page.figures(only);
     let study = Study {
         root: &args.root,

@@ -31,8 +31,9 @@ pub struct Table {
     /// So many random samples, of as many jobs as the run has of its window.
     #[serde(default)]
     samples: u32,
-    /// What the tables of one figure vary, or the rows of this one, with its unit.
-    x: Option<String>,
+    /// What the tables of one figure vary, or the rows of this one, with its unit; `None`
+    /// where it is not to be drawn.
+    pub x: Option<String>,
     /// `[figure, head]`: a figure of the summary by its path, maybe with
     /// [`RATIO`] or [`WINS`] before it.
     columns: Vec<[String; 2]>,

@@ -8,8 +8,8 @@ type Lines = Vec<(String, Vec<(f64, f64)>)>;
 
 /// A page of pictures. Where several tables vary one thing, such as the load, each column is
 /// a chart with that as its x axis and a line for each row; where the rows vary it, a line
-/// for each table, or in a table by itself for each column. Tables of anything else, and
-/// ratios, are not drawn.
+/// for each table, or in a table by itself for each column. Tables that do not say with `x`
+/// what is varied, and ratios, are not drawn.
 ///
 /// # Errors
 /// Says which table is not understood.
@@ -35,7 +35,9 @@ pub fn pictures(text: &str) -> anyhow::Result<String> {
 
 fn charts(group: &[Shown]) -> Vec<Chart> {
     let first = &group[0];
-    let label = first.x.clone().unwrap_or_default();
+    let Some(label) = &first.x else {
+        return Vec::new();
+    };
     let columns: Vec<usize> = (0..first.heads.len())
         .filter(|column| !first.heads[*column].starts_with("/ "))
         .collect();
@@ -52,8 +54,8 @@ fn charts(group: &[Shown]) -> Vec<Chart> {
         let both = [("numbers", lines(counts)), ("shares", lines(shares))];
         let drawn = both.into_iter().filter_map(|(y, lines)| match &lines[..] {
             [] => None,
-            [(only, _)] => Some(chart(&only.clone(), &label, lines)),
-            _ => Some(chart(y, &label, lines)),
+            [(only, _)] => Some(chart(&only.clone(), label, lines)),
+            _ => Some(chart(y, label, lines)),
         });
         return drawn.collect();
     }
@@ -72,7 +74,7 @@ fn charts(group: &[Shown]) -> Vec<Chart> {
             };
             rows.map(line).collect()
         };
-        chart(&first.heads[column], &label, lines)
+        chart(&first.heads[column], label, lines)
     });
     let is_drawn = by_rows || group.len() > 1;
     charts.filter(|_| is_drawn).collect()

@@ -181,6 +181,15 @@ fn the_tables_of_a_page_are_drawn_over_what_they_vary() {
     };
     let lines =
         |delay: u32| format!("| RR | ours | {delay} | 1.000 |\n|  | least to most | 1 to 9 | |\n");
+    let none = checkout(TABLES);
+    let file = none.path().join("figures.html").display().to_string();
+    let refused = lsap(none.path(), &["--figures", &file]);
+    expect_code(&refused, 2);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        said.contains("--figures: expected a page with figures"),
+        "{said}"
+    );
     let loads = [(20, 7), (10, 3)]
         .map(|(load, delay)| made(&format!("Figure 7, load {load}"), &lines(delay)));
     let dir = checkout(&(TABLES.to_owned() + &loads.concat() + &made("Table 3", &lines(5))));
