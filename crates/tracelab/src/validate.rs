@@ -1,43 +1,48 @@
-//! Whether a reduced trace still behaves like its original (LSAP 3.2 and its
-//! Figures 3 and 4), judged by what random sampling would have given.
+//! Whether a reduced trace is like its original (LSAP 3.2 and its Figures 3 and 4):
+//! within margins, or at least as random samples are.
 //!
 //! [`validate`] measures some thirty statistics of the reduced trace against
-//! the part of the original it was made from, measures the same of a few
-//! hundred random samples of that part, and passes the reduction where all its
-//! statistics lie within their common 99 % envelope. `docs/validate.md` has
-//! every statistic with its formula.
+//! the part of the original it was made from, and the same of a few hundred random
+//! samples of that part; it runs both, and samples, on clusters, and tells how far
+//! their delays are apart. `docs/validate.md` has every statistic with its formula.
 
 mod arrivals;
+mod behaviour;
 mod curves;
+mod demand;
 mod encode;
 mod envelope;
 mod identity;
 mod job;
 mod measure;
 mod outcome;
-mod power;
 mod profiles;
 mod require;
 mod sampling;
 mod sheet;
 mod statistics;
+mod stretches;
+mod told;
 
+pub use behaviour::{Behaviour, Delays, Site};
 pub use curves::Curves;
+pub use demand::Demand;
 pub use identity::Identity;
 pub use job::Selection;
-pub use outcome::{Clusters, Design, MatchedCluster, RequirementReport, Standing, Validation};
-pub use power::{Demand, Power};
+pub use outcome::{Agreement, Clusters, MatchedCluster, RequirementReport, Standing, Validation};
 pub use profiles::{Partition, k_means};
 pub use require::{Requirement, RequirementError};
+pub use sampling::Design;
 pub use sheet::sheet;
 pub use statistics::{Group, STATISTICS, Side, Statistic, StatisticReport};
+pub use stretches::Stretch;
 
 use crate::linkage::LinkageError;
 use crate::load::TraceJob;
 use std::collections::BTreeSet;
 
 /// What is to be compared, and how strictly.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The part of the original that the reduced trace was made from, and how
     /// its times were scaled.
@@ -58,6 +63,10 @@ pub struct Options {
     pub thin: Option<f64>,
     /// Bounds that the user sets on top.
     pub requirements: Vec<Requirement>,
+    /// Whether somebody says how the trace was reduced, so that its load may differ.
+    pub declared: bool,
+    /// Where delays are compared; `None` is one cluster as wide as the widest job.
+    pub site: Option<Site>,
 }
 
 /// Fewer samples have no 99 % envelope: of 200 and the reduction itself, two
@@ -77,6 +86,8 @@ impl Default for Options {
             groups: None,
             thin: None,
             requirements: Vec::new(),
+            declared: true,
+            site: None,
         }
     }
 }

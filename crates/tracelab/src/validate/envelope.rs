@@ -34,11 +34,6 @@ pub(super) struct Envelope {
     pub largest: f64,
     /// The deviation at the edge of the envelope.
     pub critical: f64,
-    /// Samples whose largest deviation is at least the observed one.
-    pub beyond: u32,
-    /// (beyond + 1) / (samples + 1): the chance that a random sample is as
-    /// extreme.
-    pub p_value: f64,
 }
 
 /// A quantile by which the spread is told, and that of a standard normal.
@@ -157,13 +152,10 @@ pub(super) fn envelope(
         }
     }
     let observed = bands.iter().map(|band| band.deviation).fold(0.0, f64::max);
-    let beyond = largest.iter().filter(|sample| **sample >= observed).count() as u32;
     Envelope {
         bands,
         largest: observed,
         critical,
-        beyond,
-        p_value: f64::from(beyond + 1) / (count + 1) as f64,
     }
 }
 
@@ -185,10 +177,8 @@ mod tests {
             )
         };
         let inside = judge(198.0);
-        assert_eq!((inside.beyond, inside.p_value), (2, 3.0 / 201.0));
         assert!(inside.largest <= inside.critical);
         let outside = judge(198.5);
-        assert_eq!((outside.beyond, outside.p_value), (1, 2.0 / 201.0));
         assert!(outside.largest > outside.critical);
         assert!((outside.bands[0].high - 198.0).abs() < 1e-9);
         // Too small a distance is no fault.
@@ -203,7 +193,6 @@ mod tests {
         assert!(same.largest <= same.critical);
         let other = envelope(&sides, &[1e-3, 100.0], &samples, 0.01);
         assert!(other.largest > other.critical, "{other:?}");
-        assert_eq!(other.beyond, 0);
     }
 
     #[test]

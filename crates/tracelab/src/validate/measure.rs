@@ -6,6 +6,7 @@ use super::encode::{
     Row, SUBMIT, USER,
 };
 use super::statistics::Values;
+use super::stretches::{STRETCHES, Stretch};
 use crate::characterize::bins::{cumulate, quarter_octave};
 use crate::linkage::LinkageError;
 use gridrig_core::time::NANOS_PER_SEC;
@@ -24,6 +25,7 @@ pub(super) struct Measured {
     /// Cumulative share of inter-arrival times at each bin.
     pub gaps: Vec<f64>,
     pub arrivals: Arrivals,
+    pub stretch: Option<Stretch>,
 }
 
 /// The reference with everything that a sample is compared with.
@@ -81,10 +83,13 @@ impl<'a> Ruler<'a> {
             Some((original, arrivals.cut.label(*time)))
         });
         values.extend(arrivals.compare(&self.arrivals, &labels.unzip()));
+        let stretch = self.encoded.worst_stretch(&jobs);
+        values.extend(stretch.map(|stretch| (STRETCHES, stretch.score)));
         Ok(Measured {
             values,
             gaps,
             arrivals,
+            stretch,
         })
     }
 

@@ -1,13 +1,16 @@
 //! The verdict, and everything it rests on.
 
+use super::behaviour::{Behaviour, behaviour};
 use super::curves::{Curves, curves};
+use super::demand::Demand;
 use super::encode::Encoded;
-use super::envelope::{Envelope, envelope};
+use super::envelope::{Band, Envelope, envelope};
 use super::identity::Identity;
 use super::job::Pair;
 use super::measure::{GAP_BINS, Measured, Ruler};
-use super::power::{self, Demand, Power};
-use super::statistics::{STATISTICS, Side, Statistic, StatisticReport, Values};
+use super::sampling::Design;
+use super::statistics::{Group, STATISTICS, Side, Statistic, StatisticReport, Values};
+use super::stretches::Stretch;
 use super::{LEVEL, Options, ValidateError, sampling};
 use crate::linkage::LinkageError;
 use gridrig_core::rng;
@@ -15,35 +18,28 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How random samples are drawn.
+/// What a reduction is to its original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
-pub enum Design {
-    /// Every set of jobs of this size is equally likely.
-    Random,
-    /// Every so many jobs, as `keep = "m/n"` does.
-    Systematic,
-}
-
-impl Design {
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
+pub enum Agreement {
+    /// All statistics that have a margin are within it, and delays agree.
+    Equivalent,
+    /// It is a random sample, and it is not known to be equivalent.
+    Open,
+    /// It is no random sample: some statistic is beyond its margin and further off
+    /// than samples are, jobs are not the original's, the load is another one and
+    /// nothing says so, or a bound of the user's is missed.
+    Different,
 }
 
 /// How the reduction stands among the samples of one design.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Standing {
     /// The design.
     pub design: Design,
-    /// Whether all statistics lie within the common envelope.
+    /// Whether each statistic lies within its margin or in the common envelope.
     pub inside: bool,
-    /// (beyond + 1) / (samples + 1).
-    pub p_value: f64,
-    /// Samples whose largest deviation is at least that of the reduction.
-    pub beyond: u32,
     /// The largest deviation of the reduction.
     pub deviation: f64,
     /// The deviation at the edge of the envelope.
@@ -98,12 +94,14 @@ pub struct RequirementReport {
 /// The outcome of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Validation {
-    /// The verdict; see [`Validation::passed`].
+    /// Whether the reduction is anything but different.
     pub passed: bool,
-    /// The design in whose envelope the reduction is judged: the one it fits
-    /// better.
+    /// The verdict.
+    pub verdict: Agreement,
+    /// The design that the reduction fits best; the statistics are judged by its
+    /// samples.
     pub judged_by: Design,
-    /// How it stands in each design.
+    /// How it stands among the samples of each design.
     pub standing: Vec<Standing>,
     /// Samples of each design.
     pub samples: u32,
@@ -117,8 +115,11 @@ pub struct Validation {
     pub reduced_jobs: u64,
     /// The demand of both, and what share of it random samples keep.
     pub demand: Demand,
-    /// What the verdict could have told.
-    pub power: Power,
+    /// The delays of both on clusters; null where there is no work, or too much.
+    pub behaviour: Option<Behaviour>,
+    /// The stretch of the window furthest from its number of jobs; null for fewer
+    /// than 16 jobs.
+    pub stretch: Option<Stretch>,
     /// Jobs of the original that could not, by reason.
     pub left_out: BTreeMap<String, u64>,
     /// Whether jobs are those of the original.
@@ -139,68 +140,12 @@ pub struct Validation {
 }
 
 impl Validation {
-    /// Whether the reduced trace is one that random sampling gives: all its
-    /// jobs are jobs of the original, all its statistics lie within the common
-    /// envelope of one design, and every bound of the user's is met.
+    /// Whether the reduced trace is equivalent to the original, or open: all its
+    /// jobs are jobs of the original, each statistic lies within its margin or in the
+    /// envelope of one design, the load is the original's or declared, and every bound
+    /// of the user's is met.
     pub fn passed(&self) -> bool {
         self.passed
-    }
-
-    /// The verdict in a sentence.
-    pub fn summary(&self) -> String {
-        let standing = self.standing.iter().find(|s| s.design == self.judged_by);
-        let (beyond, p_value, inside) =
-            standing.map_or((0, 0.0, false), |s| (s.beyond, s.p_value, s.inside));
-        let statistics = self.statistics.len();
-        let place = format!(
-            "the common 99 % envelope of {} {} samples ({beyond} of them deviate as far, p = \
-             {p_value:.3})",
-            self.samples,
-            self.judged_by.name()
-        );
-        if self.passed {
-            let little = self.power.reservation();
-            return format!("all {statistics} statistics lie within {place}{little}");
-        }
-        let outside = self.statistics.iter().filter(|s| !s.inside).count();
-        let mut reasons = Vec::new();
-        if !inside {
-            reasons.push(format!(
-                "{outside} of {statistics} statistics lie outside {place}"
-            ));
-        }
-        if !self.identity.holds() {
-            reasons.push("jobs are not those of the original".to_owned());
-        }
-        let missed = self.requirements.iter().filter(|r| !r.met).count();
-        if missed > 0 {
-            reasons.push(format!("{missed} requirements are not met"));
-        }
-        reasons.join("; ")
-    }
-
-    /// Why it did not pass, one line for each reason.
-    pub fn failures(&self) -> Vec<String> {
-        let mut failures = self.identity.faults();
-        let edge = |edge: Option<f64>| edge.map_or("..".to_owned(), |e| format!("{e:.4}"));
-        for statistic in self.statistics.iter().filter(|s| !s.inside) {
-            failures.push(format!(
-                "{} = {:.4}: outside the envelope [{}, {}] of {} samples, {:.1} spreads \
-                 from their median {:.4} ({})",
-                statistic.name,
-                statistic.value,
-                edge(statistic.low),
-                edge(statistic.high),
-                self.judged_by.name(),
-                statistic.deviation,
-                statistic.median,
-                statistic.what,
-            ));
-        }
-        for bound in self.requirements.iter().filter(|r| !r.met) {
-            failures.push(format!("{} = {:.4}", bound.requirement, bound.value));
-        }
-        failures
     }
 }
 
@@ -210,41 +155,57 @@ pub(super) fn judge(pair: &Pair, options: &Options) -> Result<Validation, Valida
     let ruler = Ruler::new(&encoded, options.most_clusters)?;
     let all: Vec<u32> = (0..encoded.reduced.len() as u32).collect();
     let observed = ruler.measure(&encoded.reduced, &all)?;
+    let lost = lost(&encoded);
+    let mut designs = vec![Design::Random];
     // A thinned trace was sampled at random whatever it was before.
-    let designs: &[Design] = match options.thin {
-        Some(_) => &[Design::Random],
-        None => &[Design::Random, Design::Systematic],
-    };
-    let mut judged: Vec<Judged> = Vec::new();
-    for design in designs {
-        let drawn = draw(&ruler, *design, options)?;
-        judged.push(Judged::new(*design, &observed, &drawn, options));
+    if options.thin.is_none() {
+        designs.push(Design::Systematic);
+        designs.extend((lost > 0.0).then_some(Design::SystematicWithLosses));
     }
-    let order = |judged: &&Judged| judged.envelope.largest / judged.envelope.critical.max(1e-12);
-    let best = judged
-        .iter()
-        .min_by(|a, b| order(a).total_cmp(&order(b)))
-        .unwrap_or(&judged[0]);
-    let statistics = best.reports();
+    let judged = designs.into_iter().map(|design| {
+        let drawn = draw(&ruler, design, lost, options)?;
+        Ok(Judged::new(design, &observed, &drawn, options))
+    });
+    let judged = judged.collect::<Result<Vec<Judged>, LinkageError>>()?;
+    let best = judged.iter().fold(&judged[0], |best, other| {
+        let (ours, theirs) = (best.order(), other.order());
+        let further = theirs.0.cmp(&ours.0).then(theirs.1.total_cmp(&ours.1));
+        if further.is_lt() { other } else { best }
+    });
+    let statistics = best.reports.clone();
     let requirements = requirements(&statistics, &observed.values, options)?;
-    let standing: Vec<Standing> = judged.iter().map(Judged::standing).collect();
+    let demand = Demand::of(&encoded, &observed.values, options);
+    let behaviour = match options.thin {
+        Some(_) => None,
+        None => behaviour(pair, options),
+    };
     let passed = pair.identity.holds()
         && best.inside()
+        && demand.load_is_known()
         && requirements.iter().all(|requirement| requirement.met);
+    let agrees = behaviour.as_ref().is_some_and(|behaviour| behaviour.agrees);
+    let within = statistics.iter().all(|s| s.within != Some(false));
+    let verdict = match (passed, agrees && within) {
+        (false, _) => Agreement::Different,
+        (true, true) => Agreement::Equivalent,
+        (true, false) => Agreement::Open,
+    };
     let jobs = (encoded.reference.len() as u64, encoded.reduced.len() as u64);
     let measured: Vec<&str> = statistics.iter().map(|s| s.name).collect();
     let not_judged = STATISTICS.iter().map(|s| s.name);
     Ok(Validation {
         passed,
+        verdict,
         judged_by: best.design,
-        standing,
+        standing: judged.iter().map(Judged::standing).collect(),
         samples: options.samples,
         level: LEVEL,
         seed: options.seed,
         original_jobs: jobs.0,
         reduced_jobs: jobs.1,
-        demand: power::demand(&encoded, &observed.values, &statistics),
-        power: power::power(jobs, &statistics),
+        demand,
+        behaviour,
+        stretch: observed.stretch,
         left_out: pair
             .left_out
             .iter()
@@ -265,11 +226,22 @@ fn notes(pair: &Pair) -> Vec<String> {
     if pair.reduced.len() == pair.reference.len() {
         notes.push(
             "the reduced trace has as many jobs as the original's window: every sample is the \
-             window itself, and only equality passes"
+             window itself"
                 .to_owned(),
         );
     }
     notes
+}
+
+/// The share of jobs that the reduced trace lost, if it was a systematic sample; 0
+/// where its jobs cannot be looked up.
+fn lost(encoded: &Encoded) -> f64 {
+    let places = encoded.reduced.iter().map(|row| row.origin);
+    let places: Option<Vec<u32>> = places.collect();
+    places.map_or(0.0, |mut places| {
+        places.sort_unstable();
+        sampling::lost(encoded.reference.len(), &places)
+    })
 }
 
 /// Draws the samples of a design and measures them, on all processors. Each
@@ -277,6 +249,7 @@ fn notes(pair: &Pair) -> Vec<String> {
 fn draw(
     ruler: &Ruler<'_>,
     design: Design,
+    lost: f64,
     options: &Options,
 ) -> Result<Vec<Measured>, LinkageError> {
     let (count, wanted) = (ruler.encoded.reference.len(), ruler.encoded.reduced.len());
@@ -286,6 +259,12 @@ fn draw(
         let kept = match design {
             Design::Random => sampling::random(count, wanted, &mut stream),
             Design::Systematic => sampling::systematic(count, wanted, &mut stream),
+            Design::SystematicWithLosses => sampling::lossy(count, wanted, lost, &mut stream),
+        };
+        // A pattern of very few jobs may miss them all.
+        let kept = match kept.is_empty() {
+            true => sampling::random(count, wanted, &mut stream),
+            false => kept,
         };
         ruler.measure(&ruler.encoded.reference, &kept)
     };
@@ -295,8 +274,7 @@ fn draw(
 /// The reduction among the samples of one design.
 struct Judged {
     design: Design,
-    statistics: Vec<&'static Statistic>,
-    observed: Vec<f64>,
+    reports: Vec<StatisticReport>,
     envelope: Envelope,
 }
 
@@ -316,53 +294,58 @@ impl Judged {
         let observed: Vec<f64> = statistics.iter().map(|s| observed_values[s.name]).collect();
         let of_samples = |s: &&Statistic| samples.iter().map(|values| values[s.name]).collect();
         let samples: Vec<Vec<f64>> = statistics.iter().map(of_samples).collect();
-        Judged {
-            design,
-            envelope: envelope(&sides, &observed, &samples, LEVEL),
-            statistics,
-            observed,
-        }
-    }
-
-    fn inside(&self) -> bool {
-        self.envelope.largest <= self.envelope.critical
-    }
-
-    fn standing(&self) -> Standing {
-        let order = |a: &usize, b: &usize| {
-            let bands = &self.envelope.bands;
-            bands[*a].deviation.total_cmp(&bands[*b].deviation)
-        };
-        let worst = (0..self.statistics.len()).max_by(order);
-        Standing {
-            design: self.design,
-            inside: self.inside(),
-            p_value: self.envelope.p_value,
-            beyond: self.envelope.beyond,
-            deviation: self.envelope.largest,
-            critical: self.envelope.critical,
-            worst: worst.map_or("", |at| self.statistics[at].name),
-        }
-    }
-
-    fn reports(&self) -> Vec<StatisticReport> {
-        let bands = self.envelope.bands.iter().zip(&self.observed);
-        let pairs = self.statistics.iter().zip(bands);
-        pairs
-            .map(|(statistic, (band, value))| StatisticReport {
+        let envelope = envelope(&sides, &observed, &samples, LEVEL);
+        let bands = envelope.bands.iter().zip(&observed);
+        let report = |(statistic, (band, value)): (&&Statistic, (&Band, &f64))| {
+            let within = statistic.is_within(*value);
+            // A generated trace is held to its samples alone.
+            let within = within.filter(|_| options.thin.is_none());
+            StatisticReport {
                 name: statistic.name,
                 group: statistic.group,
                 side: statistic.side,
                 what: statistic.what,
                 value: *value,
+                margin: statistic.margin,
+                within,
                 median: band.median,
                 low: Some(band.low).filter(|edge| edge.is_finite()),
                 high: Some(band.high).filter(|edge| edge.is_finite()),
                 deviation: band.deviation,
                 beyond: band.beyond,
-                inside: band.deviation <= self.envelope.critical,
-            })
-            .collect()
+                inside: within == Some(true) || band.deviation <= envelope.critical,
+            }
+        };
+        Judged {
+            design,
+            reports: statistics.iter().zip(bands).map(report).collect(),
+            envelope,
+        }
+    }
+
+    fn inside(&self) -> bool {
+        self.reports.iter().all(|report| report.inside)
+    }
+
+    /// The least of these fits best: all inside, and else by what the designs differ
+    /// in, statistics of neighbouring jobs. What else is outside is no matter of design.
+    fn order(&self) -> (bool, f64) {
+        let neighbours = |it: &&StatisticReport| matches!(it.group, Group::Batches | Group::Order);
+        let deviations = self.reports.iter().filter(neighbours);
+        let largest = deviations.map(|it| it.deviation).fold(0.0, f64::max);
+        (!self.inside(), largest / self.envelope.critical.max(1e-12))
+    }
+
+    fn standing(&self) -> Standing {
+        let order =
+            |a: &&StatisticReport, b: &&StatisticReport| a.deviation.total_cmp(&b.deviation);
+        Standing {
+            design: self.design,
+            inside: self.inside(),
+            deviation: self.envelope.largest,
+            critical: self.envelope.critical,
+            worst: self.reports.iter().max_by(order).map_or("", |it| it.name),
+        }
     }
 }
 

@@ -1,6 +1,28 @@
-//! Random samples: the two designs that a reduction may have used.
+//! Random samples: the designs that a reduction may have used.
 
 use rand::{Rng, RngExt};
+use serde::Serialize;
+
+/// How random samples are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Design {
+    /// Every set of jobs of this size is equally likely.
+    Random,
+    /// Every so many jobs, as `keep = "m/n"` does.
+    Systematic,
+    /// The same, of which some jobs were then lost at random: a later step has
+    /// sanitized the trace, perhaps.
+    SystematicWithLosses,
+}
+
+impl Design {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
 
 /// A random sample of exactly `wanted` of `count` items, every one of them
 /// equally likely: rising places (Knuth's algorithm S).
@@ -58,6 +80,25 @@ pub(super) fn systematic(count: usize, wanted: usize, stream: &mut impl Rng) -> 
     kept
 }
 
+/// The share of jobs that a systematic sample at these rising `places` of `count`
+/// seems to have lost: steps from one to the next that are longer than its pattern
+/// has any. 0 for a whole pattern.
+pub(super) fn lost(count: usize, places: &[u32]) -> f64 {
+    let longest = count.div_ceil(places.len().max(1));
+    let steps = places.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
+    let long = steps.filter(|step| *step > longest).count();
+    long as f64 / places.len().max(1) as f64
+}
+
+/// A systematic sample of which this share is then lost at random: `wanted` of
+/// `count` items, or a few less where the pattern had no more.
+pub(super) fn lossy(count: usize, wanted: usize, lost: f64, stream: &mut impl Rng) -> Vec<u32> {
+    let before = (wanted as f64 / (1.0 - lost)).round() as usize;
+    let whole = systematic(count, before.min(count), stream);
+    let kept = random(whole.len(), wanted, stream);
+    kept.iter().map(|at| whole[*at as usize]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,5 +134,25 @@ mod tests {
         let steps = kept.windows(2).map(|w| w[1] - w[0]);
         let odd = steps.filter(|step| *step != 100).count();
         assert!(odd <= 30, "{odd} steps that 1 of 100 never takes");
+    }
+
+    #[test]
+    fn jobs_that_a_pattern_lost_are_counted_by_its_gaps() {
+        let mut stream = rng::stream(1, "test");
+        let whole: Vec<u32> = (0..1200).filter(|at| [1, 4].contains(&(at % 5))).collect();
+        assert_eq!(lost(1200, &whole), 0.0);
+        let mut fewer = whole.clone();
+        for at in [400, 300, 200, 100] {
+            fewer.remove(at);
+        }
+        assert_eq!(lost(1200, &fewer), 4.0 / 476.0);
+        // A gap of many jobs is one.
+        fewer.drain(250..270);
+        assert_eq!(lost(1200, &fewer), 5.0 / 456.0);
+        // What is drawn has as many, by and large.
+        let drawn = lossy(12_000, 4_560, 0.05, &mut stream);
+        assert_eq!(drawn.len(), 4_560);
+        let share = lost(12_000, &drawn);
+        assert!((0.03..0.07).contains(&share), "{share}");
     }
 }

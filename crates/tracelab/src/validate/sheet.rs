@@ -1,6 +1,6 @@
 //! The sheet: the paper's Figures 3 and 4 and the envelope, as one HTML page.
 
-use super::outcome::Validation;
+use super::outcome::{Agreement, Validation};
 use gridrig_results::plot::{
     Axis, Cell, Chart, Color, Mark, Page, Series, Strips, Table, Unit, Verdict, integer, percent,
 };
@@ -16,12 +16,13 @@ const DAY: f64 = 86_400.0;
 /// number was found, and every statistic on its envelope.
 pub fn sheet(validation: &Validation, original: &str, reduced: &str) -> String {
     let mut page = Page::new(format!("{reduced} against {original}"));
-    let verdict = if validation.passed() {
-        Verdict::Pass
-    } else {
-        Verdict::Fail
+    let verdict = match validation.verdict {
+        Agreement::Equivalent => Verdict::Pass,
+        Agreement::Open => Verdict::Info,
+        Agreement::Different => Verdict::Fail,
     };
-    page.verdict(verdict, &validation.summary());
+    let word: &str = validation.verdict.into();
+    page.badge(verdict, word, &validation.summary());
     page.list(validation.failures());
     page.facts([
         (
@@ -35,12 +36,7 @@ pub fn sheet(validation: &Validation, original: &str, reduced: &str) -> String {
             "reduced",
             format!("{reduced}: {} jobs", integer(validation.reduced_jobs)),
         ),
-        ("demand", validation.demand.to_string()),
         ("identity", validation.identity.to_string()),
-        (
-            "would pass unseen",
-            validation.power.passes_unseen.join("; "),
-        ),
         (
             "samples",
             format!(
@@ -49,13 +45,6 @@ pub fn sheet(validation: &Validation, original: &str, reduced: &str) -> String {
             ),
         ),
     ]);
-    page.list(
-        validation
-            .power
-            .warnings
-            .iter()
-            .map(|w| format!("Low power: {w}")),
-    );
     page.list(&validation.notes);
     page.heading("Processors");
     page.figure(
@@ -237,6 +226,7 @@ fn table(validation: &Validation) -> Table {
         "statistic",
         "what",
         "value",
+        "margin",
         "median",
         "low",
         "high",
@@ -244,9 +234,9 @@ fn table(validation: &Validation) -> Table {
         "verdict",
     ];
     let mut table = Table::new(head).caption(format!(
-        "Values of the reduced trace beside those of {} {} samples; beyond: samples that \
-         deviate at least as far in this statistic alone. The envelope holds all statistics of {} \
-         of such samples.",
+        "Values of the reduced trace beside those of {} {} samples, the design that it fits \
+         best; beyond: samples that deviate at least as far in this statistic alone. The \
+         envelope holds all statistics of {} of such samples.",
         validation.samples,
         validation.judged_by.name(),
         percent(1.0 - validation.level)
@@ -254,14 +244,16 @@ fn table(validation: &Validation) -> Table {
     let number = |value: f64| Cell::Number(format!("{value:.4}"));
     let edge = |edge: Option<f64>| edge.map_or(Cell::Missing, number);
     for statistic in &validation.statistics {
-        let verdict = match statistic.inside {
-            true => Cell::Pass("inside".to_owned()),
-            false => Cell::Fail("outside".to_owned()),
+        let verdict = match (statistic.within, statistic.inside) {
+            (Some(true), _) => Cell::Pass("within margin".to_owned()),
+            (_, true) => Cell::Pass("as samples".to_owned()),
+            (_, false) => Cell::Fail("outside".to_owned()),
         };
         table.push([
             Cell::Text(statistic.name.to_owned()),
             Cell::Text(statistic.what.to_owned()),
             number(statistic.value),
+            edge(statistic.margin),
             number(statistic.median),
             edge(statistic.low),
             edge(statistic.high),

@@ -57,7 +57,7 @@ pub enum Side {
 }
 
 /// A statistic of a reduced trace against its original.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistic {
     /// Its name in reports and requirements.
     pub name: &'static str,
@@ -67,6 +67,9 @@ pub struct Statistic {
     pub side: Side,
     /// In a few words.
     pub what: &'static str,
+    /// How far off it may be for the traces to be called equivalent: of a distance
+    /// from 0, of a ratio from 1. `None` where only random samples tell.
+    pub margin: Option<f64>,
 }
 
 /// One statistic of the reduction.
@@ -82,6 +85,10 @@ pub struct StatisticReport {
     pub what: &'static str,
     /// Its value for the reduction.
     pub value: f64,
+    /// How far off it may be; null where only random samples tell.
+    pub margin: Option<f64>,
+    /// Whether it is no further off than that; null without a margin.
+    pub within: Option<bool>,
     /// Median of the samples.
     pub median: f64,
     /// Lower edge of the envelope; null where small values do not count.
@@ -92,7 +99,7 @@ pub struct StatisticReport {
     pub deviation: f64,
     /// Samples that deviate at least as far in this statistic alone.
     pub beyond: u32,
-    /// Whether the value lies in the envelope.
+    /// Whether the value lies within its margin or in the envelope.
     pub inside: bool,
 }
 
@@ -118,24 +125,52 @@ impl Group {
             group: self,
             side,
             what,
+            margin: None,
         }
     }
 }
 
+impl Statistic {
+    const fn within(self, margin: f64) -> Statistic {
+        Statistic {
+            margin: Some(margin),
+            ..self
+        }
+    }
+
+    /// Whether a value is no further off than the margin; `None` without one.
+    pub(super) fn is_within(&self, value: f64) -> Option<bool> {
+        let off = match self.side {
+            Side::Both => (value - 1.0).abs(),
+            Side::Upper | Side::Lower => value,
+        };
+        self.margin.map(|margin| off <= margin)
+    }
+}
+
+/// Distances of distribution functions that do not matter.
+const KS: f64 = 0.05;
+
 /// All statistics, in the order of the report. `docs/validate.md` has the
 /// formulas.
-pub const STATISTICS: [Statistic; 30] = {
+pub const STATISTICS: [Statistic; 31] = {
     use Group::{
         Arrivals, Association, Batches, Classes, Clusters, Hours, Marginals, Order, Shares,
     };
     [
-        Marginals.upper("processors.ks", "distance of processor CDFs"),
-        Marginals.upper("run_time.ks", "distance of run-time CDFs"),
+        Marginals
+            .upper("processors.ks", "distance of processor CDFs")
+            .within(KS),
+        Marginals
+            .upper("run_time.ks", "distance of run-time CDFs")
+            .within(KS),
         Marginals.both("serial.share", "share of single-processor jobs"),
-        Marginals.both(
-            "demand.ratio",
-            "mean run time x processors over the original's",
-        ),
+        Marginals
+            .both(
+                "demand.ratio",
+                "mean run time x processors over the original's",
+            )
+            .within(0.10),
         Classes.upper("classes.tv", "shares of job classes, total variation"),
         Classes.upper("classes.worst", "job class furthest from its share"),
         Classes.upper(
@@ -154,9 +189,17 @@ pub const STATISTICS: [Statistic; 30] = {
         Shares.upper("executables.worst", "executable furthest from its share"),
         Hours.upper("hours.tv", "arrivals by hour of day, total variation"),
         Hours.upper("hours.worst", "hour of day furthest from its share"),
-        Arrivals.upper("arrivals.ks", "distance of submit-time CDFs"),
+        Arrivals
+            .upper("arrivals.ks", "distance of submit-time CDFs")
+            .within(KS),
+        Arrivals.upper(
+            "stretches.worst",
+            "stretch of the window furthest from its number of jobs",
+        ),
         Arrivals.upper("demand.ks", "distance of cumulated demand over submit time"),
-        Batches.upper("interarrival.ks", "distance of inter-arrival CDFs"),
+        Batches
+            .upper("interarrival.ks", "distance of inter-arrival CDFs")
+            .within(KS),
         Batches.both("interarrival.cv", "variation of inter-arrival times"),
         Batches.both("batches.share", "share of jobs in batches"),
         Order.both("processors.lag1", "autocorrelation of processors"),

@@ -11,6 +11,7 @@ mod characterizing;
 mod clustering;
 mod compare;
 mod converting;
+mod equivalence;
 mod examples;
 mod gwf_files;
 mod koala;

@@ -17,14 +17,18 @@ use std::path::Path;
 const SECOND: u64 = 1_000_000_000;
 
 /// A trace, the part of it that is reduced, and how to compare with it.
-struct Case {
-    all: Vec<TraceJob>,
-    part: Vec<TraceJob>,
-    options: Options,
+pub struct Case {
+    pub all: Vec<TraceJob>,
+    pub part: Vec<TraceJob>,
+    pub options: Options,
 }
 
 impl Case {
-    fn new(all: Vec<TraceJob>, window: Option<TraceWindow>, max_processors: Option<u32>) -> Self {
+    pub fn new(
+        all: Vec<TraceJob>,
+        window: Option<TraceWindow>,
+        max_processors: Option<u32>,
+    ) -> Self {
         let inside = |job: &&TraceJob| {
             let submit = job.submit;
             window.is_none_or(|w| w.start <= submit && submit < w.start + w.length)
@@ -43,7 +47,7 @@ impl Case {
     }
 
     /// A part of a real log; `None` where there is none.
-    fn archive(test: &str, log: &str, start: &str, length: &str) -> Option<Self> {
+    pub fn archive(test: &str, log: &str, start: &str, length: &str) -> Option<Self> {
         let file = archive::need(test)?.join(format!("{log}.swf.gz"));
         let window = TraceWindow {
             start: SimDuration::parse(start).unwrap(),
@@ -53,12 +57,12 @@ impl Case {
     }
 
     /// The trace that ships.
-    fn shipped() -> Self {
+    pub fn shipped() -> Self {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/ctc-like.swf.gz");
         Case::new(jobs_of(&file), None, None)
     }
 
-    fn systematic(&self, m: usize, n: usize, phase: usize) -> Vec<TraceJob> {
+    pub fn systematic(&self, m: usize, n: usize, phase: usize) -> Vec<TraceJob> {
         let kept = |i: usize| (i + 1 + phase) * m / n > (i + phase) * m / n;
         let jobs = self.part.iter().enumerate();
         jobs.filter(|(i, _)| kept(*i))
@@ -66,24 +70,24 @@ impl Case {
             .collect()
     }
 
-    fn random(&self, share: f64, seed: u64) -> Vec<TraceJob> {
+    pub fn random(&self, share: f64, seed: u64) -> Vec<TraceJob> {
         let mut stream = rng::stream(seed, "test-sample");
         let kept = |_: &&TraceJob| stream.random::<f64>() < share;
         self.part.iter().filter(kept).copied().collect()
     }
 
-    fn judge(&self, reduced: &[TraceJob]) -> Validation {
+    pub fn judge(&self, reduced: &[TraceJob]) -> Validation {
         validate(&self.all, reduced, &self.options).unwrap()
     }
 
-    fn passes(&self, what: &str, reduced: &[TraceJob]) {
+    pub fn passes(&self, what: &str, reduced: &[TraceJob]) {
         let outcome = self.judge(reduced);
         assert!(outcome.passed(), "{what}: {:#?}", outcome.failures());
         assert!(outcome.identity.ids_kept, "{what}");
         assert_eq!(outcome.identity.shared, reduced.len() as u64, "{what}");
     }
 
-    fn fails(&self, what: &str, reduced: &[TraceJob]) -> Validation {
+    pub fn fails(&self, what: &str, reduced: &[TraceJob]) -> Validation {
         let outcome = self.judge(reduced);
         assert!(!outcome.passed(), "{what} of {} jobs passed", reduced.len());
         assert!(!outcome.failures().is_empty(), "{what}");
@@ -303,25 +307,31 @@ fn scaled_and_rounded_times_are_recognized() {
 #[test]
 fn a_systematic_sample_is_judged_by_systematic_ones() {
     let case = Case::shipped();
-    let outcome = case.judge(&case.systematic(1, 4, 0));
-    assert_eq!(outcome.judged_by, Design::Systematic);
+    let sample = case.systematic(1, 4, 0);
+    assert_eq!(case.judge(&sample).judged_by, Design::Systematic);
     let outcome = case.judge(&case.random(0.25, 1));
     assert_eq!(outcome.judged_by, Design::Random);
+    // Every tenth job is lost, by no pattern of the sampling.
+    let fewer = sample.iter().enumerate().filter(|(at, _)| at % 10 != 7);
+    let fewer: Vec<TraceJob> = fewer.map(|(_, job)| *job).collect();
+    let outcome = case.judge(&fewer);
+    assert_eq!(outcome.judged_by, Design::SystematicWithLosses);
+    assert_eq!(outcome.standing.len(), 3);
 }
 
 #[test]
 fn the_same_input_and_seed_give_the_same_answer() {
     let case = Case::shipped();
-    let honest = case.random(0.2, 1);
-    let mut turned = honest.clone();
+    let sample = case.random(0.2, 1);
+    let mut turned = sample.clone();
     turned.reverse();
-    let first = case.judge(&honest);
+    let first = case.judge(&sample);
     assert_eq!(first, case.judge(&turned));
     let json = serde_json::to_string(&first).unwrap();
     assert!(json.starts_with("{\"passed\":"));
     let mut other = case;
     other.options.seed = 2;
-    assert_ne!(first.standing, other.judge(&honest).standing);
+    assert_ne!(first.statistics, other.judge(&sample).statistics);
 }
 
 #[test]

@@ -33,8 +33,8 @@ use verdict::Judge;
         gridrig trace reduce CTC-SP2.swf.gz --window-length 7d --rank 10\n\n\
         The steps apply in this order: --sanitize, --max-processors, window, sample, --zero-run-time, scale, \
         --min-run-time. Without OUT nothing is written: the windows and the load after each step \
-        are shown.\nExit codes: 0 done, 2 bad usage or input, 99 the reduced trace does not \
-        behave like its source (it is kept)."
+        are shown.\nExit codes: 0 done, 2 bad usage or input, 99 the reduced trace is no \
+        random sample of its source (it is kept)."
 )]
 pub struct ReduceArgs {
     /// The trace to reduce and the SWF file to write, gzip when it ends in .gz
@@ -165,7 +165,7 @@ pub(super) fn reduce(args: &ReduceArgs) -> Result<(), Failure> {
     match (&report.validation, &pipeline.out) {
         (Some(validation), Some(out)) if !validation.passed() => {
             eprintln!(
-                "missed: {} does not behave like its source; it is kept (gridrig trace validate \
+                "missed: {} is no random sample of its source; it is kept (gridrig trace validate \
                  says more)",
                 out.display()
             );

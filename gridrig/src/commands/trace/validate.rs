@@ -14,9 +14,9 @@ use gridrig_tracelab::load::{Loaded, load};
 use gridrig_tracelab::reduce::{Provenance, REDUCTION_KEY};
 use gridrig_tracelab::sanitize;
 use gridrig_tracelab::spec::{SizeFrom, TraceWindow, WorkloadSpec, ZeroRunTime};
-use gridrig_tracelab::validate::{self, Group, Options, Requirement, Selection, Validation};
+use gridrig_tracelab::validate::{self, Group, Options, Requirement, Selection, Site, Validation};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `gridrig trace validate`
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ use std::path::PathBuf;
         The header of a trace that gridrig reduced says how it was reduced. Of other traces the \
         options --window, --scale, --max-processors, --zero-run-time, --min-run-time and --size \
         say it; each that is given overrides the header.\nExit codes: 0 passed, 2 bad usage or \
-        input, 99 the reduced trace does not behave like its original, or a --require was missed.")]
+        input, 99 the reduced trace is no random sample of its original, or a --require was missed.")]
 pub struct ValidateArgs {
     /// The trace that was reduced
     original: PathBuf,
@@ -55,6 +55,10 @@ pub struct ValidateArgs {
     /// requested
     #[arg(long, value_name = "FIELD", value_parser = values::size)]
     size: Option<SizeFrom>,
+    /// The scenario on whose clusters delays are compared [default: one cluster of as
+    /// many processors as the trace's header says, under easy-backfill]
+    #[arg(long, value_name = "FILE", conflicts_with = "generated")]
+    scenario: Option<PathBuf>,
     /// Number of random samples to compare with, of each of two designs
     #[arg(long, value_name = "N", default_value = "200",
         value_parser = clap::value_parser!(u32).range(200..=100_000))]
@@ -100,7 +104,14 @@ pub(super) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         load(&args.original, args.size.unwrap_or(spec.size)).map_err(Failure::input)?;
     let removed = sanitize::apply(spec.sanitize.rules(), &mut original);
     warn(args, &original, &reduced, note.as_ref());
-    let options = options(args, &spec, note.as_ref());
+    let site = match &args.scenario {
+        Some(file) => Some(site_of(file)?),
+        None => site(&reduced, &original),
+    };
+    let options = Options {
+        site,
+        ..options(args, &spec, note.as_ref())
+    };
     let outcome = validate::validate(&original.jobs, &reduced.jobs, &options);
     let mut outcome = outcome.with_context(|| pair(args))?;
     for rule in removed.into_iter().filter(|rule| rule.removed > 0) {
@@ -113,9 +124,9 @@ pub(super) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
     let names = (name(&args.original), name(&args.reduced));
     let told = Told {
         outcome: &outcome,
-        behaviour: behaviour_of(args, &original, &reduced),
+        queueing: behaviour_of(args, &original, &reduced),
     };
-    let behaviour = told.behaviour.as_ref();
+    let behaviour = told.queueing.as_ref();
     let text = |told: &Told<'_>| {
         let text = report::text(told.outcome, &names.0, &names.1);
         let more = behaviour.map(|behaviour| format!("\n{}", behaviour.text()));
@@ -139,7 +150,7 @@ struct Told<'a> {
     outcome: &'a Validation,
     /// Of generated traces: how they queue.
     #[serde(skip_serializing_if = "Option::is_none")]
-    behaviour: Option<Behaviour>,
+    queueing: Option<Behaviour>,
 }
 
 /// How a generated trace queues beside its original.
@@ -227,8 +238,28 @@ fn options(args: &ValidateArgs, spec: &WorkloadSpec, note: Option<&Provenance>) 
         groups,
         thin: args.thin.or(args.generated.then_some(0.1)),
         requirements: args.require.clone(),
+        declared: note.is_some() || args.window.is_some() || args.scale.is_some(),
         ..Options::default()
     }
+}
+
+/// One cluster of the processors that the headers know of.
+pub(super) fn site(reduced: &Loaded, original: &Loaded) -> Option<Site> {
+    let processors = reduced.header.max_processors();
+    let processors = processors.or(original.header.max_processors())?;
+    u32::try_from(processors).ok().map(Site::one_cluster)
+}
+
+/// The clusters of a scenario, entered where its first workload enters.
+fn site_of(file: &Path) -> anyhow::Result<Site> {
+    let scenario = crate::scenario::Scenario::load(file, &[])?;
+    let entry = scenario.workloads.first().map(|workload| workload.entry);
+    Ok(Site {
+        name: format!("the clusters of {}", name(file)),
+        entry: entry.with_context(|| format!("{}: no workload", file.display()))?,
+        seed: scenario.seed,
+        grid: scenario.grid,
+    })
 }
 
 fn pair(args: &ValidateArgs) -> String {

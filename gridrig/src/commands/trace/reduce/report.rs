@@ -47,7 +47,7 @@ pub(super) struct Report {
     reduction: Provenance,
     /// Fields 17 and 18 that were cleared, since the job they name is gone.
     cut_dependencies: u64,
-    /// Whether it behaves like its source; null when that was not asked.
+    /// Whether it is like its source; null when that was not asked.
     pub(super) validation: Option<Validation>,
     /// What the user should know.
     pub(super) warnings: Vec<String>,
@@ -183,24 +183,10 @@ impl fmt::Display for Report {
 }
 
 fn verdict(f: &mut fmt::Formatter<'_>, validation: &Validation) -> fmt::Result {
-    let verdict = match validation.passed() {
-        true => "passed",
-        false => "missed",
-    };
-    writeln!(
-        f,
-        "validation {verdict}: {} statistics against {} {} samples of {} of {} jobs",
-        validation.statistics.len(),
-        validation.samples,
-        validation.judged_by.name(),
-        validation.reduced_jobs,
-        validation.original_jobs
-    )?;
+    let word: &str = validation.verdict.into();
+    writeln!(f, "validation    {word}: {}", validation.summary())?;
     for failure in validation.failures() {
         writeln!(f, "  {failure}")?;
-    }
-    for warning in &validation.power.warnings {
-        writeln!(f, "  low power: {warning}")?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Whether the reduced trace behaves like its source.
+//! Whether the reduced trace is like its source.
 
 use super::ReduceArgs;
 use super::pipeline::Pipeline;
@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use gridrig_tracelab::load::{Loaded, TraceJob, load};
 use gridrig_tracelab::reduce::Reduced;
 use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::validate::{Options, Requirement, Selection, Validation, validate};
+use gridrig_tracelab::validate::{Options, Requirement, Selection, Site, Validation, validate};
 use std::path::{Path, PathBuf};
 
 /// What is needed to judge once the reduced trace has been written.
@@ -17,6 +17,7 @@ pub(super) struct Judge {
     selection: Selection,
     requirements: Vec<Requirement>,
     sheet: Option<PathBuf>,
+    processors: Option<u64>,
 }
 
 impl Judge {
@@ -34,6 +35,7 @@ impl Judge {
             selection: Selection::from(&pipeline.spec),
             requirements: args.require.clone(),
             sheet: args.sheet.clone(),
+            processors: pipeline.processors,
         })
     }
 
@@ -47,6 +49,7 @@ impl Judge {
         let written = again
             .as_ref()
             .map_or(&reduced.trace.jobs, |again| &again.jobs);
+        let processors = self.processors.and_then(|it| u32::try_from(it).ok());
         let options = Options {
             selection: Selection {
                 window: reduced.window,
@@ -54,6 +57,7 @@ impl Judge {
                 ..self.selection
             },
             requirements: self.requirements,
+            site: processors.map(Site::one_cluster),
             ..Options::default()
         };
         let text = || format!("{} is written and cannot be validated", out.display());

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 
 /// The report, for people.
 pub(super) fn text(outcome: &Validation, original: &str, reduced: &str) -> String {
-    let mut text = String::new();
+    let word: &str = outcome.verdict.into();
+    let mut text = format!("{word}: {}\n\n", outcome.summary());
     let left_out: u64 = outcome.left_out.values().sum();
     let all = outcome.original_jobs + left_out;
     let _ = write!(
@@ -20,14 +21,6 @@ pub(super) fn text(outcome: &Validation, original: &str, reduced: &str) -> Strin
         false => writeln!(text, " (left out: {})", counts(&outcome.left_out)),
     };
     let _ = writeln!(text, "{}", outcome.identity);
-    let _ = writeln!(text, "demand: {}", outcome.demand);
-    if !outcome.power.passes_unseen.is_empty() {
-        let unseen = outcome.power.passes_unseen.join("; ");
-        let _ = writeln!(text, "would pass unseen: {unseen}");
-    }
-    for warning in &outcome.power.warnings {
-        let _ = writeln!(text, "warning, low power: {warning}");
-    }
     for note in &outcome.notes {
         let _ = writeln!(text, "note: {note}");
     }
@@ -41,8 +34,6 @@ pub(super) fn text(outcome: &Validation, original: &str, reduced: &str) -> Strin
             bound.requirement, bound.value
         );
     }
-    let verdict = if outcome.passed() { "passed" } else { "FAILED" };
-    let _ = writeln!(text, "\n{verdict}: {}", outcome.summary());
     text
 }
 
@@ -51,12 +42,13 @@ fn statistics(text: &mut String, outcome: &Validation) {
         cells([
             "statistic",
             "value",
+            "margin",
             "median",
             "envelope",
             "beyond",
             "about",
         ]),
-        cells(["", "", "of samples", "of samples"]),
+        cells(["", "", "", "of samples", "of samples"]),
     ];
     lines[1].push(format!("/ {}", outcome.samples));
     lines.extend(outcome.statistics.iter().map(|statistic| {
@@ -64,14 +56,20 @@ fn statistics(text: &mut String, outcome: &Validation) {
         vec![
             statistic.name.to_string(),
             format!("{:.4}", statistic.value),
+            statistic.margin.map_or(String::new(), |it| it.to_string()),
             format!("{:.4}", statistic.median),
             envelope(statistic),
             statistic.beyond.to_string(),
             format!("{}{outside}", statistic.what),
         ]
     }));
-    text.push('\n');
-    text.push_str(&aligned(&lines, "  ", &[0, 3, 5]));
+    let _ = writeln!(
+        text,
+        "\nbeside {} {} samples, the design that it fits best:\n",
+        outcome.samples,
+        outcome.judged_by.name()
+    );
+    text.push_str(&aligned(&lines, "  ", &[0, 4, 6]));
     if !outcome.not_judged.is_empty() {
         let names = outcome.not_judged.join(", ");
         let _ = writeln!(

@@ -1,0 +1,272 @@
+//! What the traces do to clusters: how long their jobs are delayed there.
+
+use super::job::{Pair, Selection};
+use super::{Options, sampling};
+use crate::load::TraceJob;
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::event::{Event, EventKind, EventSink};
+use gridrig_core::grid::{Grid, GridCluster};
+use gridrig_core::ids::{ClusterId, JobId};
+use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::resource::Resources;
+use gridrig_core::rng;
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_drivers::virtual_time;
+use gridrig_results::stats::{mean, quantile};
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use serde::Serialize;
+use std::fmt;
+use std::ops::ControlFlow;
+
+/// Honest samples that are run beside.
+const SAMPLES: u32 = 20;
+
+/// Delays agree where their distributions are no further apart than this.
+const DISTANCE: f64 = 0.05;
+
+/// And their means, as a share of the original's.
+const MEAN: f64 = 0.10;
+
+/// Where the original has more jobs, nothing is run.
+const MOST_JOBS: usize = 200_000;
+
+/// Where the traces are run, in virtual time.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Its name in the report.
+    pub name: String,
+    /// Its clusters, with their brokers.
+    pub grid: Grid,
+    /// Where jobs enter.
+    pub entry: Entry,
+    /// Seed of the brokers.
+    pub seed: u64,
+}
+
+impl Site {
+    /// One cluster of so many processors under EASY backfilling.
+    pub fn one_cluster(processors: u32) -> Self {
+        let id = ClusterId(0);
+        let resources = Resources::homogeneous(processors);
+        let mut grid = Grid::default();
+        grid.clusters.push(GridCluster {
+            name: "cluster".to_owned(),
+            domain: None,
+            config: ClusterConfig::new(id, resources, DisciplineKind::EasyBackfill),
+        });
+        Site {
+            name: format!("one cluster of {processors} processors (easy-backfill)"),
+            grid,
+            entry: Entry::Cluster(id),
+            seed: 1,
+        }
+    }
+
+    fn processors(&self) -> f64 {
+        let clusters = self.grid.clusters.iter();
+        clusters
+            .map(|it| f64::from(it.config.resources.processors()))
+            .sum()
+    }
+
+    /// The delays of these jobs, rising: arrivals are stretched by this factor, then
+    /// all times scaled as in the reduced trace.
+    fn delays(&self, jobs: &[&TraceJob], stretch: f64, selection: &Selection) -> Vec<f64> {
+        let first = jobs.first().map_or(SimDuration::ZERO, |job| job.submit);
+        let by = stretch / selection.scale_arrival.as_f64();
+        let scaled = |time: SimDuration, by: f64| (time.as_nanos() as f64 * by) as u64;
+        let run_by = 1.0 / selection.scale_run_time.as_f64();
+        let submission = |(id, job): (u32, &&TraceJob)| {
+            let run_time = SimDuration::from_nanos(scaled(job.run_time, run_by));
+            let components = Components::one(job.processors, Requirements::default());
+            let asked = job.requested_time.map(|asked| scaled(asked, run_by));
+            Submission {
+                spec: JobSpec {
+                    id: JobId(id),
+                    requested_time: asked.map(SimDuration::from_nanos),
+                    ..JobSpec::of(components, run_time)
+                },
+                at: SimTime::from_nanos(scaled(job.submit - first, by)),
+                entry: self.entry,
+                label: JobLabel::default(),
+            }
+        };
+        let submissions: Vec<Submission> = (0..).zip(jobs).map(submission).collect();
+        let mut seen = Seen {
+            jobs: submissions.iter().map(|job| [job.at; 3]).collect(),
+            delays: Vec::with_capacity(jobs.len()),
+        };
+        let options = virtual_time::Options {
+            seed: self.seed,
+            ..virtual_time::Options::default()
+        };
+        let go_on = |_, _| ControlFlow::Continue(());
+        virtual_time::run(&self.grid, &submissions, &options, &mut seen, go_on);
+        seen.delays.sort_unstable_by(f64::total_cmp);
+        seen.delays
+    }
+}
+
+/// Takes note of delays: end seen - submit - actual run time.
+struct Seen {
+    /// Submit, start and finish of each job.
+    jobs: Vec<[SimTime; 3]>,
+    delays: Vec<f64>,
+}
+
+impl EventSink for Seen {
+    fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        let Some(job) = event.job.and_then(|job| self.jobs.get_mut(job.index())) else {
+            return;
+        };
+        match event.kind {
+            EventKind::Started => job[1] = at,
+            EventKind::Finished => job[2] = at,
+            EventKind::FinishSeen => {
+                let [submit, start, finish] = job.map(SimTime::as_nanos);
+                let delay = (at.as_nanos() - submit) - (finish - start);
+                self.delays.push(delay as f64 / 1e9);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Delays in seconds of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Delays {
+    /// Their mean.
+    pub mean_s: f64,
+    /// Their 95 % quantile.
+    pub p95_s: f64,
+}
+
+impl Delays {
+    fn of(sorted: &[f64]) -> Self {
+        Delays {
+            mean_s: mean(sorted).unwrap_or(0.0),
+            p95_s: quantile(sorted, 0.95).unwrap_or(0.0),
+        }
+    }
+}
+
+/// The delays of both traces, and of random samples, at the offered load of the
+/// reduced trace: arrivals of the others are stretched until they offer as much.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Behaviour {
+    /// Where they were run.
+    pub on: String,
+    /// Work over capacity, from the first to the last arrival of the original's window.
+    pub offered_load: f64,
+    /// The original's.
+    pub original: Delays,
+    /// The reduced trace's.
+    pub reduced: Delays,
+    /// Greatest distance of the two delay CDFs.
+    pub distance: f64,
+    /// Random samples of as many jobs.
+    pub samples: u32,
+    /// Least and largest mean delay of the samples.
+    pub sampled_mean_s: [f64; 2],
+    /// Least and largest distance of theirs to the original's CDF.
+    pub sampled_distance: [f64; 2],
+    /// Whether the distance is at most 0.05 and the means are within 10 %.
+    pub agrees: bool,
+    /// Whether mean and distance are within what samples have.
+    pub as_samples: bool,
+}
+
+impl fmt::Display for Behaviour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "On {}, at an offered load of {:.3}, jobs are delayed by {:.2} s in the mean ({:.2} s at \
+             the 95 % quantile), those of the original by {:.2} s ({:.2} s); delay CDFs are up to \
+             {:.3} apart. {} random samples of as many jobs have means of {:.2} to {:.2} s and are \
+             up to {:.3} apart: ",
+            self.on,
+            self.offered_load,
+            self.reduced.mean_s,
+            self.reduced.p95_s,
+            self.original.mean_s,
+            self.original.p95_s,
+            self.distance,
+            self.samples,
+            self.sampled_mean_s[0],
+            self.sampled_mean_s[1],
+            self.sampled_distance[1]
+        )?;
+        f.write_str(match (self.agrees, self.as_samples) {
+            (true, _) => "delays agree",
+            (false, true) => "so few jobs do not tell how long the original's are delayed",
+            (false, false) => "delays are not those of random samples",
+        })
+    }
+}
+
+/// Runs both traces and the samples; `None` without work, and for very long traces.
+pub(super) fn behaviour(pair: &Pair, options: &Options) -> Option<Behaviour> {
+    let widest = pair.reference.iter().map(|job| job.processors).max()?;
+    let alone = || Site::one_cluster(widest);
+    let site = options.site.clone().unwrap_or_else(alone);
+    let selection = &options.selection;
+    let demand = |jobs: &[&TraceJob]| -> f64 {
+        let seconds = |job: &&TraceJob| job.demand() as f64 / 1e9;
+        jobs.iter().map(seconds).sum()
+    };
+    let original: Vec<&TraceJob> = pair.reference.iter().collect();
+    let reduced: Vec<&TraceJob> = pair.reduced.iter().map(|placed| &placed.job).collect();
+    let wanted = demand(&reduced);
+    let span = original.last()?.submit - original.first()?.submit;
+    if wanted <= 0.0 || span.is_zero() || original.len() > MOST_JOBS {
+        return None;
+    }
+    let run = |jobs: &[&TraceJob]| site.delays(jobs, demand(jobs) / wanted, selection);
+    let (of_original, of_reduced) = (run(&original), run(&reduced));
+    let sample = |number: u32| {
+        let name = format!("validate-behaviour-{number}");
+        let mut stream = rng::stream(options.seed, &name);
+        let kept = sampling::random(original.len(), reduced.len(), &mut stream);
+        let jobs: Vec<&TraceJob> = kept.iter().map(|at| original[*at as usize]).collect();
+        let delays = run(&jobs);
+        (Delays::of(&delays).mean_s, apart(&of_original, &delays))
+    };
+    let samples: Vec<(f64, f64)> = (0..SAMPLES).into_par_iter().map(sample).collect();
+    let range = |of: fn(&(f64, f64)) -> f64| {
+        let values = || samples.iter().map(of);
+        [
+            values().fold(f64::INFINITY, f64::min),
+            values().fold(0.0, f64::max),
+        ]
+    };
+    let (sampled_mean_s, sampled_distance) = (range(|it| it.0), range(|it| it.1));
+    let (original, reduced) = (Delays::of(&of_original), Delays::of(&of_reduced));
+    let distance = apart(&of_original, &of_reduced);
+    let off = (reduced.mean_s - original.mean_s).abs();
+    let among = (sampled_mean_s[0]..=sampled_mean_s[1]).contains(&reduced.mean_s);
+    let capacity = site.processors() * span.as_nanos() as f64 / 1e9;
+    let scale = selection.scale_arrival.as_f64() / selection.scale_run_time.as_f64();
+    Some(Behaviour {
+        on: site.name,
+        offered_load: wanted * scale / capacity,
+        original,
+        reduced,
+        distance,
+        samples: SAMPLES,
+        sampled_mean_s,
+        sampled_distance,
+        agrees: distance <= DISTANCE && off <= MEAN * original.mean_s,
+        as_samples: among && distance <= sampled_distance[1],
+    })
+}
+
+/// The greatest distance of the CDFs of two rising lists.
+fn apart(a: &[f64], b: &[f64]) -> f64 {
+    let share = |of: &[f64], value: f64| {
+        of.partition_point(|other| *other <= value) as f64 / of.len().max(1) as f64
+    };
+    let values = a.iter().chain(b).copied();
+    let distances = values.map(|value| (share(a, value) - share(b, value)).abs());
+    distances.fold(0.0, f64::max)
+}

@@ -1,0 +1,159 @@
+//! What reductions are called: equivalent, open or different, and by what.
+
+use crate::validation::Case;
+use gridrig_core::rng;
+use gridrig_core::time::SimDuration;
+use gridrig_tracelab::load::TraceJob;
+use gridrig_tracelab::validate::{Agreement, Options, Site, validate};
+use rand::RngExt;
+
+/// The week of LSAP, on sites as wide as its jobs may be.
+fn lsap_week(test: &str) -> Option<Case> {
+    let case = Case::archive(test, "CTC-SP2-1996-3.1-cln", "87.08d", "7d")?;
+    let mut case = Case::new(case.all, case.options.selection.window, Some(225));
+    case.options.site = Some(Site::one_cluster(225));
+    Some(case)
+}
+
+#[test]
+fn a_reduction_that_lost_a_few_jobs_by_chance_passes() {
+    let Some(case) = lsap_week("a_reduction_that_lost_a_few_jobs_by_chance_passes") else {
+        return;
+    };
+    let sample = case.systematic(2, 5, 2);
+    for seed in 0..3 {
+        let mut fewer = sample.clone();
+        let mut stream = rng::stream(seed, "test-lost");
+        for _ in 0..10 {
+            fewer.remove(stream.random_range(0..fewer.len()));
+        }
+        case.passes(&format!("without ten jobs, seed {seed}"), &fewer);
+    }
+}
+
+#[test]
+fn a_burst_that_is_missing_is_named_as_what_it_is() {
+    let Some(case) = lsap_week("a_burst_that_is_missing_is_named_as_what_it_is") else {
+        return;
+    };
+    let sample = case.systematic(2, 5, 2);
+    let burst = |job: &&TraceJob| {
+        let day = job.submit.as_secs_f64() / 86_400.0 - 87.08;
+        job.user() == Some(214) && job.processors == 129 && (6.2..6.23).contains(&day)
+    };
+    assert_eq!(sample.iter().filter(burst).count(), 11);
+    let kept = sample.iter().filter(|job| !burst(job)).copied();
+    let outcome = case.fails("without the burst", &kept.collect::<Vec<_>>());
+    let failures = outcome.failures();
+    let named = failures
+        .iter()
+        .find(|it| it.starts_with("stretches.worst: "));
+    let named = named.unwrap_or_else(|| panic!("{failures:?}"));
+    assert!(
+        named.contains("from day 93.2") && named.contains("0 jobs where"),
+        "{named}"
+    );
+    assert!(named.ends_with("jobs of a burst are missing"), "{named}");
+    assert!(
+        !failures.iter().any(|it| it.starts_with("interarrival")),
+        "{failures:?}"
+    );
+}
+
+#[test]
+fn samples_of_one_week_that_behave_differently_are_not_called_equivalent() {
+    let name = "samples_of_one_week_that_behave_differently_are_not_called_equivalent";
+    let Some(case) = lsap_week(name) else {
+        return;
+    };
+    let outcomes = [0, 2].map(|phase| case.judge(&case.systematic(2, 5, phase)));
+    for outcome in &outcomes {
+        // Sizes, run times and demand agree within the margins, and waits do not.
+        assert!(outcome.passed(), "{:?}", outcome.failures());
+        assert!(outcome.statistics.iter().all(|s| s.within != Some(false)));
+        let behaviour = outcome.behaviour.as_ref().unwrap();
+        println!("{}", outcome.summary());
+        assert!(!behaviour.agrees, "{behaviour:?}");
+        assert_eq!(outcome.verdict, Agreement::Open);
+        let [least, most] = behaviour.sampled_mean_s;
+        assert!(most > 1.5 * least, "{behaviour:?}");
+    }
+    let mean = |at: usize| outcomes[at].behaviour.as_ref().unwrap().reduced.mean_s;
+    assert!(
+        mean(0).max(mean(1)) > 1.2 * mean(0).min(mean(1)),
+        "{} {}",
+        mean(0),
+        mean(1)
+    );
+}
+
+#[test]
+fn too_few_jobs_are_open_and_a_load_that_nobody_declares_is_not() {
+    let mut case = Case::shipped();
+    for jobs in [1, 4] {
+        let few: Vec<TraceJob> = case.random(0.5, 1).into_iter().take(jobs).collect();
+        let spread: Vec<TraceJob> = case.part.iter().step_by(480 / jobs).copied().collect();
+        for reduced in [few, spread] {
+            let outcome = case.judge(&reduced);
+            assert_ne!(outcome.verdict, Agreement::Equivalent, "{jobs}");
+        }
+        let outcome = case.judge(
+            &case
+                .part
+                .iter()
+                .step_by(480 / jobs)
+                .copied()
+                .collect::<Vec<_>>(),
+        );
+        assert_eq!(outcome.verdict, Agreement::Open, "{:?}", outcome.failures());
+        assert!(
+            outcome
+                .summary()
+                .contains("as random samples of so few jobs are: ")
+        );
+    }
+    let sample = case.systematic(2, 5, 0);
+    case.options.declared = false;
+    let outcome = case.fails("undeclared", &sample);
+    assert!(
+        outcome.failures()[0].starts_with("load = "),
+        "{:?}",
+        outcome.failures()
+    );
+    // All jobs are the original, whatever nobody says.
+    let whole = case.judge(&case.all);
+    assert_eq!(
+        whole.verdict,
+        Agreement::Equivalent,
+        "{:?}",
+        whole.failures()
+    );
+}
+
+/// By hand: one processor, and jobs of 10 s that come at 0, 5 and 100 s, of which the
+/// second is left out. At two thirds of the demand the original's arrivals come 1.5 times
+/// as far apart: at 0, 7.5 and 150 s, and the second waits for 2.5 s.
+#[test]
+fn delays_are_compared_at_equal_offered_load() {
+    let job = |id: u64, submit: u64| TraceJob {
+        trace_id: id,
+        submit: SimDuration::from_secs(submit),
+        run_time: SimDuration::from_secs(10),
+        processors: 1,
+        ..TraceJob::default()
+    };
+    let all = [job(1, 0), job(2, 5), job(3, 100)];
+    let outcome = validate(&all, &[all[0], all[2]], &Options::default()).unwrap();
+    let behaviour = outcome.behaviour.unwrap();
+    assert!(
+        (behaviour.original.mean_s - 2.5 / 3.0).abs() < 1e-9,
+        "{behaviour:?}"
+    );
+    assert_eq!(behaviour.reduced.mean_s, 0.0);
+    assert!(
+        (behaviour.distance - 1.0 / 3.0).abs() < 1e-9,
+        "{behaviour:?}"
+    );
+    assert!((behaviour.offered_load - 0.2).abs() < 1e-9, "{behaviour:?}");
+    assert!(!behaviour.agrees);
+}
