@@ -20,6 +20,7 @@ pub mod measure;
 mod nearest;
 mod pooled;
 mod provides;
+mod reduced;
 mod replicate;
 mod resolve;
 pub mod sanitize;
@@ -34,6 +35,7 @@ pub use error::{Place, ScenarioError};
 pub use measure::{Measure, Stop};
 pub use pooled::{POOLED, POOLED_RESOURCES, is_bound};
 pub use provides::{DayHours, TimeOfDay};
+pub use reduced::REDUCTION_KEY;
 pub use replicate::{Over, Replicate, Replication};
 pub use schema::json_schema;
 

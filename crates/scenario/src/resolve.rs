@@ -14,6 +14,7 @@ use super::external::{External, THE_ONLY_POLICY};
 use super::source::Tables;
 use super::value::{At, Identifier, Str, UntilText, Written, fill};
 use super::{Clock, ClockName, Measure, Scenario, ScenarioError, ScenarioText, Stop, Warning};
+use crate::reduced;
 use crate::threshold::{Figure, Threshold};
 use crate::workload::WorkloadSpec;
 use grid::Built;
@@ -318,11 +319,28 @@ impl Context<'_> {
         let UntilText(end) = until.get().0;
         let expected = format!("an instant after measure.from = \"{from}\"");
         self.check(end.is_none_or(|end| end > from), &until.span(), expected)?;
-        let scales = || workloads.iter().map(|workload| workload.scale_run_time);
-        let largest = largest(scales());
-        let default = SimDuration::from_nanos(largest.divide(TAU.as_nanos()).max(1));
-        let tau = fill(&mut measure.tau, default);
-        if scales().any(|scale| scale != largest) {
+        // A file that was reduced before has its scale already.
+        let tau_of = |workload: &WorkloadSpec| {
+            let before = reduced::run_time_scale(&workload.trace).unwrap_or(Decimal::ONE);
+            workload
+                .scale_run_time
+                .divide(before.divide(TAU.as_nanos()))
+                .max(1)
+        };
+        let taus = match &measure.tau {
+            // It holds as it is written.
+            Some(_) => workloads
+                .iter()
+                .map(|it| it.scale_run_time.divide(TAU.as_nanos()))
+                .collect(),
+            None => workloads.iter().map(tau_of).collect::<Vec<u64>>(),
+        };
+        let least = taus
+            .iter()
+            .min()
+            .map_or(TAU, |least| SimDuration::from_nanos(*least));
+        let tau = fill(&mut measure.tau, least);
+        if taus.iter().any(|of_one| *of_one != taus[0]) {
             warnings.push(Warning {
                 code: "mixed-run-time-scales",
                 message: format!(

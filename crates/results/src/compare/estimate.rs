@@ -80,6 +80,7 @@ impl Tables<'_> {
             skipped,
             warnings: self.warnings(),
         };
+        document.measured.text = verdict::left_out(&document);
         document.verdict = verdict::of(&document, versus);
         document.federation = federation::of(&document);
         document
@@ -111,6 +112,7 @@ impl Tables<'_> {
         Measured {
             jobs: self.replications.iter().map(|r| r.common).sum(),
             left_out: self.replications.iter().map(|r| r.left_out).sum(),
+            text: None,
             tau: manifest.map_or(String::new(), |m| m.measure.tau_in_seconds()),
             run_time_scale: manifest.and_then(|m| Some(m.study.scale?.run_time)),
             traces: manifest.map_or(String::new(), traces),

@@ -57,10 +57,13 @@ pub fn report(document: &Comparison) -> Report {
 }
 
 impl Comparison {
-    /// What decides, first: what federating comes to, and which policy is the best.
+    /// What decides, first: whether jobs finish, what federating comes to, and which
+    /// policy is the best.
     pub fn sentence(&self) -> String {
+        let finished = self.measured.text.as_deref();
         let federation = self.federation.iter().map(|it| it.text.as_str());
-        let all = federation.chain([self.verdict.text.as_str()]);
+        let all = finished.into_iter().chain(federation);
+        let all = all.chain([self.verdict.text.as_str()]);
         all.collect::<Vec<_>>().join(" ")
     }
 }

@@ -4,11 +4,12 @@
 use super::answer::{Outcome, Verdict, Versus};
 use super::document::{Comparison, Estimate, Policy, Role};
 use super::text::{noun, number};
+use crate::plot::{integer, percent};
 use crate::stats::{Judgement, Paired};
 use crate::threshold::Figure;
 use crate::words::{self, unit};
 
-/// So many of all jobs may be left out before the sentence says so.
+/// So many of all jobs may be left out before a sentence says so.
 const FEW_LEFT_OUT: f64 = 0.01;
 
 /// The verdict on the first primary figure, by every two policies that compete.
@@ -47,6 +48,33 @@ pub(super) fn of(document: &Comparison, pairs: Vec<Versus>) -> Verdict {
     verdict.pairs = pairs;
     verdict.text = sentence(document, figure, &verdict);
     verdict
+}
+
+/// How many jobs finish at all under each policy that competes, if more than a few
+/// finish under some policies only: times are about the others.
+pub(super) fn left_out(document: &Comparison) -> Option<String> {
+    let measured = &document.measured;
+    let all = (measured.jobs + measured.left_out).max(1) as f64;
+    if measured.left_out as f64 / all <= FEW_LEFT_OUT {
+        return None;
+    }
+    let competing = document.policies.iter().filter(|p| p.role != Role::Bound);
+    let share = |policy: &Policy| policy.unfinished?.finished_share.value;
+    let shares = competing.filter_map(|policy| Some((share(policy)?, policy.name.as_str())));
+    let mut by_share: Vec<(f64, &str)> = shares.collect();
+    by_share.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let alike = by_share.chunk_by(|a, b| percent(a.0) == percent(b.0));
+    let told = alike.map(|some| {
+        let names: Vec<&str> = some.iter().map(|(_, name)| *name).collect();
+        format!("{} under {}", percent(some[0].0), names.join(", "))
+    });
+    Some(format!(
+        "Not all jobs finish: {}. What follows is about the {} jobs that finish under every \
+         policy; {} more finish under some.",
+        told.collect::<Vec<_>>().join("; "),
+        integer(measured.jobs),
+        integer(measured.left_out)
+    ))
 }
 
 /// The policies that compete and that no other is better than.
@@ -167,15 +195,6 @@ fn sentence(document: &Comparison, figure: Figure, verdict: &Verdict) -> String 
     text.push_str(&signs(document, verdict));
     for against in &verdict.against {
         text.push_str(&format!("; but {against}"));
-    }
-    let measured = &document.measured;
-    let some = measured.left_out as f64 / (measured.jobs + measured.left_out).max(1) as f64;
-    if some > FEW_LEFT_OUT {
-        text.push_str(&format!(
-            "; {:.0} % of the jobs finished under some policies only and are left out, see the \
-             finished shares",
-            100.0 * some
-        ));
     }
     text.push('.');
     text

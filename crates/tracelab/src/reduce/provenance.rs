@@ -6,12 +6,10 @@ use crate::format::{Header, Number};
 use crate::spec::{Keep, Sanitize, SizeFrom, TraceWindow, WorkloadSpec, ZeroRunTime};
 use gridrig_core::job::Entry;
 use gridrig_core::time::SimDuration;
+pub use gridrig_scenario::REDUCTION_KEY;
 use gridrig_scenario::value::{Duration, Name, Positive, Str, Written as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::{Path, PathBuf};
-
-/// The header key of the line.
-pub const REDUCTION_KEY: &str = "Gridrig-Reduction";
 
 /// The steps that made a trace, in the names of a scenario, and what a reader
 /// of the trace has to know: `; Gridrig-Reduction: {...}`.
