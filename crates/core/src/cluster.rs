@@ -3,11 +3,13 @@
 mod failures;
 mod jobs;
 mod outside;
+mod run_times;
 mod schedule;
 mod work;
 
 pub use failures::{NodeChange, OnNodeFailure, PlannedChange};
 pub use outside::{ProcessorIds, Started};
+pub use run_times::RunTimes;
 pub use work::run_time_on;
 
 use crate::calendar::Demand;
@@ -56,6 +58,8 @@ pub struct ClusterConfig {
     /// When which nodes of it fail and are repaired, sorted by instant; those that
     /// a real LRMS has never do.
     pub node_plan: Arc<[PlannedChange]>,
+    /// How long some programs run here, whatever the run times of their jobs.
+    pub run_times: Arc<RunTimes>,
 }
 
 impl ClusterConfig {
@@ -72,6 +76,7 @@ impl ClusterConfig {
             is_real: false,
             on_node_failure: OnNodeFailure::default(),
             node_plan: Arc::default(),
+            run_times: Arc::default(),
         }
     }
 }
@@ -229,6 +234,12 @@ impl Cluster {
         job: &JobSpec,
         events: &mut impl EventSink,
     ) -> Result<(), Reason> {
+        // It is as if the job had said so itself.
+        let known_here = self.config.known_length(job).map(|run_time| JobSpec {
+            run_time,
+            ..job.clone()
+        });
+        let job = known_here.as_ref().unwrap_or(job);
         let processors = job.processors();
         let known = self.classes.known(&job.components);
         let fits = match known {

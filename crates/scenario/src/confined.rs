@@ -19,7 +19,7 @@ const HARMLESS: [(&str, &str); 23] = [
     ),
     (
         "workload.draw",
-        "architecture os burst memory_mib disk_rate_mib disk_most_mib disk_is_data \
+        "architecture os burst memory_mib disk_rate_mib disk_most_mib disk_is_data data_mib \
          generic_resources components accounts",
     ),
     (
@@ -30,7 +30,7 @@ const HARMLESS: [(&str, &str); 23] = [
     ("workload.scale", "arrival run_time"),
     (
         "cluster",
-        "name processors discipline interval on_node_failure faces arc_step",
+        "name processors discipline interval run_times on_node_failure faces arc_step",
     ),
     ("cluster.node_failures", "mtbf mttr distribution shape"),
     ("cluster.outages", "from until"),

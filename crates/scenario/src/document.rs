@@ -180,6 +180,8 @@ pub struct Draw {
     /// Whether the disk is also the data that goes with a forwarded job.
     /// Default false.
     pub disk_is_data: Option<bool>,
+    /// Data that goes with a forwarded job: MiB with weights. Default: none does.
+    pub data_mib: Option<At<BTreeMap<String, Weight>>>,
     /// Generic resources of each node of a job, with their weights: "gpu:2",
     /// "gpu:1,nic:1", or "none". Default: none are wanted.
     pub generic_resources: Option<At<BTreeMap<String, Weight>>>,

@@ -15,6 +15,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -287,6 +288,32 @@ pub fn name_of<T: Named>(value: T) -> &'static str {
 /// A whole number between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whole<const MIN: u64, const MAX: u64>(pub u64);
+
+/// A whole number above 0 that is a key, which TOML and JSON write as text.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(try_from = "String", into = "String")]
+pub struct Number(pub NonZeroU32);
+
+impl TryFrom<String> for Number {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let number = text.parse().map(Number);
+        number.map_err(|_| format!("{text:?}: expected a whole number from 1 to 4294967295"))
+    }
+}
+
+impl From<Number> for String {
+    fn from(number: Number) -> String {
+        number.0.to_string()
+    }
+}
+
+inline_schema!([] Number, "Number", |_generator| json_schema!({
+    "type": "string", "pattern": "^[1-9][0-9]*$"
+}));
 
 /// A number of processors or of hops: at least 1, in 32 bits.
 pub type Count = Whole<1, { u32::MAX as u64 }>;

@@ -218,6 +218,8 @@ pub struct Draw {
     pub memory_mib: Vec<(u64, u64)>,
     /// Disk.
     pub disk: Option<Disk>,
+    /// Data of a job in MiB with weights; empty: none but its disk.
+    pub data_mib: Vec<(u64, u64)>,
     /// Generic resources of each node with weights; empty: none are wanted.
     pub generic: Vec<(Generics, u64)>,
     /// Numbers of components, from 1, with weights; empty: no job is divided.
@@ -234,6 +236,7 @@ impl Draw {
             ("os", self.os.is_empty()),
             ("memory_mib", self.memory_mib.is_empty()),
             ("disk_rate_mib", self.disk.is_none()),
+            ("data_mib", self.data_mib.is_empty()),
             ("generic_resources", self.generic.is_empty()),
             ("components", self.components.is_empty()),
             ("accounts", self.accounts.is_none()),

@@ -277,10 +277,14 @@ fn run_time_as_given(
             let (Step::Finished(_), Some((start, cluster, placement))) = (step, started) else {
                 continue;
             };
-            let groups = grid.clusters[cluster.index()].config.resources.groups();
+            let config = &grid.clusters[cluster.index()].config;
+            let groups = config.resources.groups();
             let on = |share: &Share| {
                 let group = groups.get(usize::from(share.resource))?;
-                let left = submission.spec.run_time.as_nanos().checked_sub(done)?;
+                let left = config
+                    .length_of(&submission.spec)
+                    .as_nanos()
+                    .checked_sub(done)?;
                 Some(group.stretch(SimDuration::from_nanos(left)))
             };
             let slowest = placement.iter().filter_map(on).max();
@@ -341,7 +345,10 @@ fn promises_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Re
         let mut jobs = submissions.iter().zip(&records);
         let rounds = config.discipline == DisciplineKind::SlurmBackfill
             && !config.slurm.bf_resolution.is_zero();
-        let right = |spec: &JobSpec| spec.requested_time.is_none_or(|said| said == spec.run_time);
+        let right = |spec: &JobSpec| {
+            let length = config.length_of(spec);
+            spec.requested_time.is_none_or(|said| said == length)
+        };
         config.interval.is_zero()
             && !rounds
             && jobs.all(|(job, record)| record.cluster != Some(cluster) || right(&job.spec))

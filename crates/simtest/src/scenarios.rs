@@ -10,12 +10,14 @@ mod failures;
 mod late;
 mod matchmaking;
 mod parameters;
+mod run_times;
 mod tight;
 
 pub use drains::with_drains;
 pub use failures::{with_failures, with_long_failures};
 pub use late::committing_late;
 pub use matchmaking::matched;
+pub use run_times::with_run_times;
 
 use crate::reference::RefCancellation;
 use gridrig_core::broker::{Blocking, Commit, LocalInfo, OwnDispatch};

@@ -21,6 +21,7 @@ pub fn apply<'a>(
     let mut kinds = stream("kinds");
     let mut memory = stream("memory");
     let mut disk = stream("disk");
+    let mut data = stream("data");
     let mut generic = stream("generic");
     let mut numbers = stream("components");
     let mut accounts = stream("accounts");
@@ -35,6 +36,9 @@ pub fn apply<'a>(
         left -= 1;
         if let Some(count) = draw.accounts {
             job.account = NonZeroU32::new(accounts.random_range(1..=count.get()));
+        }
+        if let Some(mib) = one(&mut data, &draw.data_mib) {
+            job.data_kib = mib.saturating_mul(1024);
         }
         let number = one(&mut numbers, &draw.components);
         if let Some(parts) = number.and_then(|number| divided(&job.components.first, number)) {
@@ -112,6 +116,7 @@ mod tests {
                 most_mib: 120,
                 is_data: true,
             }),
+            data_mib: Vec::new(),
             generic: vec![("gpu:2".parse().unwrap(), 1), (Default::default(), 3)],
             components: Vec::new(),
             accounts: NonZeroU32::new(3),
@@ -211,6 +216,23 @@ mod tests {
         assert!(
             jobs.iter()
                 .all(|job| job.components.first.requirements.memory_kib == 512 * 1024)
+        );
+    }
+
+    #[test]
+    fn data_is_drawn_by_weight_whatever_the_disk_is() {
+        let mut jobs = jobs(4_000);
+        let of = Draw {
+            data_mib: vec![(0, 1), (250, 3)],
+            disk: None,
+            ..draw()
+        };
+        apply(&of, jobs.iter_mut(), 1, 0);
+        let with = jobs.iter().filter(|job| job.data_kib == 250 * 1024).count();
+        assert!(with.abs_diff(3_000) < 150, "{with}");
+        assert!(
+            jobs.iter()
+                .all(|job| [0, 250 * 1024].contains(&job.data_kib))
         );
     }
 

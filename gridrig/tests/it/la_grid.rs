@@ -1,6 +1,6 @@
 //! The LA Grid study in small (docs/la-grid-study.md).
 
-use crate::command::{expect_code, json, root, run};
+use crate::command::{expect_code, json, root, run, stderr, stdout};
 use gridrig::scenario::{Scenario, ScenarioText};
 use serde_json::Value;
 use std::path::Path;
@@ -120,5 +120,68 @@ fn keys_of_the_study_that_do_not_fit_are_refused_by_name() {
     ] {
         let error = refused(set);
         assert!(error.contains(expected), "{set}: {error}");
+    }
+}
+
+/// Forwarded from FIU to the site with the better rank, with 250 MiB of data over
+/// 3.16 MiB a second: 0.642 s + 79.1139... s, then a cycle of the broker at each second.
+#[test]
+fn a_program_runs_as_long_as_its_cluster_says_and_its_data_go_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("runs").display().to_string();
+    let scenario = "resources/scenarios/la-grid-wrf.toml";
+    let window = "workload.window={ start = \"6d\", length = \"1d\" }";
+    let output = run(&["run", scenario, "--out", &out, "--json", "--set", window]);
+    expect_code(&output, 0);
+    let document = json(&output);
+    let response = document["runs"][0]["response_s"]["mean"].as_f64().unwrap();
+    // 64 nodes are at BSC only.
+    assert!(
+        (response - (269.0 + 80.667666666)).abs() < 1e-6,
+        "{response}"
+    );
+    let of_run = "runs/la-grid-wrf-1/best-broker-rank/r000";
+    let of_run = dir.path().join(of_run).display().to_string();
+    let audit = run(&["audit", &of_run]);
+    expect_code(&audit, 0);
+    assert!(
+        stdout(&audit).contains("audit ok: 1 jobs"),
+        "{}",
+        stdout(&audit)
+    );
+    // The resolved scenario says the same.
+    let again = format!("{of_run}/scenario.toml");
+    let output = run(&["run", &again, "--no-out", "--json"]);
+    expect_code(&output, 0);
+    assert_eq!(json(&output)["runs"][0]["response_s"]["mean"], response);
+}
+
+#[test]
+fn run_times_that_cannot_be_are_refused() {
+    let scenario = "resources/scenarios/la-grid-wrf.toml";
+    let mixed = "domain.bsc.clusters=[{ name = \"b\", resources = \
+                 \"resources/clusters/heterogeneous.xml\", run_times = { 1 = { 2 = \"5s\" } } }]";
+    for (set, says) in [
+        (
+            "domain.bsc.clusters.0.run_times={ 0 = { 2 = \"5s\" } }",
+            "\"0\": expected a whole number from 1 to 4294967295",
+        ),
+        (
+            "domain.bsc.clusters.0.run_times={ 1 = {} }",
+            "expected sizes with their run times, such as",
+        ),
+        (
+            "domain.bsc.clusters.0.run_times={ 1 = { 2 = \"soon\" } }",
+            "soon",
+        ),
+        (mixed, "expected a cluster whose nodes have one speed"),
+        (
+            "workload.draw={ data_mib = { 1 = 1 }, disk_rate_mib = 1, disk_is_data = true }",
+            "either data_mib or disk_is_data, not both",
+        ),
+    ] {
+        let output = run(&["check", scenario, "--set", set]);
+        expect_code(&output, 2);
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
     }
 }

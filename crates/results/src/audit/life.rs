@@ -407,7 +407,7 @@ impl<'a> Auditor<'a> {
         if life.placement.is_empty() || !occupancy.exists(life.placement) || config.is_real {
             return None;
         }
-        let run_time = life.job.spec.run_time - life.done;
+        let run_time = config.length_of(&life.job.spec) - life.done;
         Some(run_time_on(&config.resources, life.placement, run_time))
     }
 

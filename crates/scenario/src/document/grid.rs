@@ -6,10 +6,10 @@ use crate::failure_table::FailureTable;
 use crate::interface::{FaceKind, LinkProtocol, SLEEP, SlurmAccess};
 use crate::provides::DayHours;
 use crate::value::{
-    AboveZero, At, Count, Duration, Identifier, Name, Named, PathText, Positive, Str, Whole,
-    Written, fill, named, or,
+    AboveZero, At, Count, Duration, Identifier, Name, Named, Number, PathText, Positive, Str,
+    Whole, Written, fill, named, or,
 };
-use gridrig_core::cluster::{ClusterConfig, OnNodeFailure};
+use gridrig_core::cluster::{ClusterConfig, OnNodeFailure, RunTimes};
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::grid::GridCluster;
 use gridrig_core::ids::ClusterId;
@@ -17,7 +17,10 @@ use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// An emulated cluster.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +41,10 @@ pub struct Cluster {
     pub interval: Option<Duration>,
     /// Settings of the discipline "slurm-backfill"; not allowed with others.
     pub slurm: Option<Slurm>,
+    /// How long programs run here, by their number (SWF field 14) and the processors of
+    /// the job, whatever their jobs say: { 5 = { 1 = "15355s", 8 = "2942s" } }. No scale
+    /// divides these times. Default: none is known.
+    pub run_times: Option<BTreeMap<Number, BTreeMap<Number, Duration>>>,
     /// What becomes of a job that runs on a node that fails: "fail", "requeue" (it
     /// runs again) or "resume" (what it has run counts as done). Default "requeue".
     pub on_node_failure: Option<Str<Name<OnNodeFailure>>>,
@@ -233,6 +240,19 @@ impl Slurm {
     }
 }
 
+/// As they are written; none where there are none.
+fn run_times(known: &RunTimes) -> Option<BTreeMap<Number, BTreeMap<Number, Duration>>> {
+    let times = |of: &BTreeMap<NonZeroU32, SimDuration>| {
+        let sizes = of.iter().map(|(size, time)| (Number(*size), Str(*time)));
+        sizes.collect()
+    };
+    let programs = known
+        .0
+        .iter()
+        .map(|(number, of)| (Number(*number), times(of)));
+    Some(programs.collect()).filter(|all: &BTreeMap<_, _>| !all.is_empty())
+}
+
 impl Cluster {
     /// This cluster of a grid, with what no grid says from `written`.
     pub(crate) fn of(cluster: &GridCluster, written: Cluster) -> Self {
@@ -243,6 +263,7 @@ impl Cluster {
             discipline: Some(Written::of(config.discipline)),
             interval: Some(Str(config.interval)),
             slurm: plans.then(|| Slurm::of(&config.slurm)),
+            run_times: run_times(&config.run_times),
             on_node_failure: (config.on_node_failure != OnNodeFailure::default())
                 .then(|| Written::of(config.on_node_failure)),
             ..written
@@ -259,9 +280,19 @@ impl Cluster {
                 .as_ref()
                 .map_or_else(Default::default, Slurm::settings),
             is_real: self.is_real(),
+            run_times: Arc::new(RunTimes(self.known_run_times())),
             on_node_failure: or(&self.on_node_failure, OnNodeFailure::default()),
             ..ClusterConfig::new(id, resources, discipline)
         }
+    }
+
+    fn known_run_times(&self) -> BTreeMap<NonZeroU32, BTreeMap<NonZeroU32, SimDuration>> {
+        let programs = self.run_times.iter().flatten();
+        let times = |of: &BTreeMap<Number, Duration>| {
+            let sizes = of.iter().map(|(size, time)| (size.0, time.0));
+            sizes.collect()
+        };
+        programs.map(|(number, of)| (number.0, times(of))).collect()
     }
 
     /// All files and directories that it names.

@@ -7,6 +7,7 @@ use crate::document::{Broker, Cluster, Document, Domain, Link, Mesh, Roles, Run}
 use crate::failure_table::FailureTable;
 use crate::interface::LinkProtocol;
 use crate::value::{At, Identifier, PathText, Positive, Str, Written, fill};
+use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{self, Grid, GridCluster, Topology};
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -202,6 +203,7 @@ impl Context<'_> {
             &key("slurm_bin"),
             "a directory that no other cluster has",
         )?;
+        self.run_times(cluster, &config, &key("run_times"))?;
         self.node_failures(cluster, &config.resources, &span)?;
         cluster.faces = cluster.faces.take().filter(|faces| !faces.is_empty());
         let cluster_of_grid = GridCluster {
@@ -212,6 +214,28 @@ impl Context<'_> {
         *cluster = Cluster::of(&cluster_of_grid, std::mem::take(cluster));
         grid.clusters.push(cluster_of_grid);
         Ok(())
+    }
+
+    /// Run times that are known are those on the nodes as they are.
+    fn run_times(
+        &self,
+        cluster: &Cluster,
+        config: &ClusterConfig,
+        at: &Range<usize>,
+    ) -> Result<(), ScenarioError> {
+        let programs = cluster.run_times.iter().flatten();
+        let sizes = programs.map(|(_, sizes)| sizes);
+        if sizes.clone().next().is_none() {
+            return Ok(());
+        }
+        let emulated = "nothing where a real LRMS runs the jobs, which says how long they last";
+        self.check(!cluster.is_real(), at, emulated)?;
+        let some = sizes.clone().all(|sizes| !sizes.is_empty());
+        let expected = "sizes with their run times, such as { 5 = { 1 = \"15355s\" } }";
+        self.check(some, at, expected)?;
+        let groups = config.resources.groups();
+        let one_speed = groups.iter().all(|group| group.speed == groups[0].speed);
+        self.check(one_speed, at, "a cluster whose nodes have one speed")
     }
 
     /// How its nodes fail.

@@ -284,6 +284,11 @@ impl Context<'_> {
         let written = draw.memory_mib.get_or_insert_with(none);
         let expected = "numbers of MiB with their weights, such as { 512 = 3 }";
         let memory_mib = self.numbers(written, 0..=u64::MAX, expected)?;
+        let data_mib = self.numbers_of(draw.data_mib.as_ref(), 0..=u64::MAX, expected)?;
+        if let (Some(data), Some(true)) = (&draw.data_mib, draw.disk_is_data) {
+            let expected = "either data_mib or disk_is_data, not both";
+            return Err(self.refuse(&data.span(), expected));
+        }
         let disk = draw.disk_rate_mib.map(|rate| Disk {
             rate_mib: rate.0,
             most_mib: fill(&mut draw.disk_most_mib, DISK_MOST_MIB),
@@ -301,25 +306,32 @@ impl Context<'_> {
                 generic.push((wanted, weight.0));
             }
         }
-        let components = match &draw.components {
-            Some(written) => {
-                let expected = "numbers from 1 to 64 with their weights, such as { 1 = 3, 2 = 1 }";
-                self.numbers(written, 1..=MOST_COMPONENTS as u32, expected)?
-            }
-            None => Vec::new(),
-        };
+        let expected = "numbers from 1 to 64 with their weights, such as { 1 = 3, 2 = 1 }";
+        let range = 1..=MOST_COMPONENTS as u32;
+        let components = self.numbers_of(draw.components.as_ref(), range, expected)?;
         Ok(Some(Draw {
             architecture: names(&mut draw.architecture)?,
             os: names(&mut draw.os)?,
             burst,
             memory_mib,
             disk,
+            data_mib,
             generic,
             components,
             accounts: draw
                 .accounts
                 .and_then(|count| NonZeroU32::new(count.as_u32())),
         }))
+    }
+
+    /// The same of a key that may be missing.
+    fn numbers_of<N: FromStr + Ord>(
+        &self,
+        written: Option<&At<BTreeMap<String, Weight>>>,
+        range: RangeInclusive<N>,
+        expected: &str,
+    ) -> Result<Vec<(N, u64)>, ScenarioError> {
+        written.map_or(Ok(Vec::new()), |it| self.numbers(it, range, expected))
     }
 
     /// Numbers in this range with their weights, in order.

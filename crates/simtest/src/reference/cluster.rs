@@ -124,12 +124,46 @@ impl RefCluster {
         {
             return Err(Reason::QueueFull);
         }
-        self.queue.push(job.clone());
+        self.queue.push(self.as_it_runs_here(job));
         self.arrivals.push(job.id);
         self.by_node |= self.minds_nodes(job);
         self.unplanned = true;
         self.note(now);
         Ok(())
+    }
+
+    /// The job with the run time that its program is known to have here.
+    fn as_it_runs_here(&self, job: &JobSpec) -> JobSpec {
+        let mut job = job.clone();
+        let Some(times) = job
+            .executable
+            .and_then(|it| self.config.run_times.0.get(&it))
+        else {
+            return job;
+        };
+        let size = job.processors();
+        let known: Vec<(u32, u64)> = times.iter().map(|(n, t)| (n.get(), t.as_nanos())).collect();
+        let (mut time, last) = (known[0].1, known[known.len() - 1]);
+        for pair in known.windows(2) {
+            let ((low, from), (high, to)) = (pair[0], pair[1]);
+            if (low..=high).contains(&size) {
+                let parts = i128::from(high - low);
+                let sum = i128::from(from) * parts
+                    + (i128::from(to) - i128::from(from)) * i128::from(size - low);
+                time = (sum / parts) as u64;
+            }
+        }
+        if size >= last.0 {
+            time = last.1;
+        }
+        // The shortest that lasts so long.
+        let speed = self.config.resources.groups()[0].speed;
+        let mut length = speed.multiply(time);
+        while speed.divide(length) < time {
+            length += 1;
+        }
+        job.run_time = SimDuration::from_nanos(length);
+        job
     }
 
     /// Removes a job that waits or runs; whether it was here.

@@ -10,6 +10,7 @@ use gridrig_core::time::SimTime;
 use gridrig_simtest::reference::{RefCluster, RefLoad, RefLoss, RefMean};
 use gridrig_simtest::scenarios::{
     Scenario, cluster_scenario, under, with_components, with_failures, with_generics,
+    with_run_times,
 };
 use gridrig_simtest::trail::{Step, Trails};
 use std::collections::BTreeMap;
@@ -32,6 +33,14 @@ fn a_cluster_runs_the_components_of_a_job_together_as_the_reference_cluster_does
     compare_all(SCENARIOS, |seed| with_components(cluster_scenario(seed)));
     compare_all(SCENARIOS / 2, |seed| {
         with_components(with_generics(cluster_scenario(seed)))
+    });
+}
+
+#[test]
+fn a_cluster_runs_programs_as_long_as_it_is_known_to_as_the_reference_cluster_does() {
+    compare_all(SCENARIOS, |seed| with_run_times(cluster_scenario(seed)));
+    compare_all(SCENARIOS / 2, |seed| {
+        with_run_times(with_failures(with_components(cluster_scenario(seed))))
     });
 }
 

@@ -9,7 +9,7 @@ use gridrig_simtest::checkers;
 use gridrig_simtest::reference::simulate;
 use gridrig_simtest::scenarios::{
     Scenario, committing_late, exact_scenario, grid_scenario, matched, under, with_components,
-    with_failures, with_generics,
+    with_failures, with_generics, with_run_times,
 };
 use gridrig_simtest::trail::{Step, Trails};
 use std::collections::BTreeMap;
@@ -41,6 +41,11 @@ fn with_the_shortest_job_first_too() {
     compare_all(SCENARIOS / 2, |seed| {
         under(ShortestJobFirst, grid_scenario(seed))
     });
+}
+
+#[test]
+fn with_programs_whose_run_times_clusters_know_too() {
+    compare_all(SCENARIOS / 2, |seed| with_run_times(grid_scenario(seed)));
 }
 
 #[test]
