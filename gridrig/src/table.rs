@@ -300,6 +300,9 @@ fn matchmaking(broker: &BrokerSettings) -> String {
     if let Some(timeout) = broker.lease_timeout {
         let _ = write!(text, ", lease_timeout {timeout}");
     }
+    if broker.propagate_info {
+        text.push_str(", propagate_info");
+    }
     if broker.delegation_threshold != default.delegation_threshold {
         let threshold = broker.delegation_threshold;
         let _ = write!(text, ", delegation_threshold {threshold}");

@@ -6,6 +6,7 @@ mod config;
 mod consider;
 mod decide;
 mod matchmaking;
+mod propagation;
 mod removal;
 mod survey;
 mod view;
@@ -69,6 +70,7 @@ pub struct Broker {
     /// which a cycle among consumers has brought back here. News of an end passes
     /// through the latest visit first.
     earlier: IdMap<Vec<Held>>,
+    propagation: propagation::Propagation,
     /// Turns taken by round-robin and by rotating ties.
     turn: u64,
     /// Turns taken by the peers of inter-rr.
@@ -128,6 +130,7 @@ impl Broker {
             next_arrival: 0,
             jobs: IdMap::default(),
             earlier: IdMap::default(),
+            propagation: Default::default(),
             turn: 0,
             peer_turn: 0,
             rng,

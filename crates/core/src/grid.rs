@@ -1,6 +1,8 @@
 //! The whole grid as both drivers and all services are told of it: domains
 //! with their brokers and clusters, and the links between them.
 
+mod passed_on;
+
 use crate::broker::{BrokerConfig, Neighbour, PeerConfig, Relation};
 use crate::cluster::ClusterConfig;
 use crate::ids::{ClusterId, DomainId};
@@ -8,6 +10,7 @@ use crate::policy::MatchmakingKind;
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
 use crate::timetable::Timetable;
+use passed_on::{PassedOn, passed_on};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -214,6 +217,7 @@ impl Grid {
                 .map(|cluster| Arc::new(cluster.config.resources.clone()))
                 .collect(),
             providers,
+            passed_on: passed_on(self),
         }
     }
 
@@ -273,6 +277,7 @@ pub struct BrokerConfigs<'a> {
     resources: Vec<Arc<Resources>>,
     /// By domain the links over which it forwards.
     providers: Vec<Vec<&'a Link>>,
+    passed_on: PassedOn,
 }
 
 impl BrokerConfigs<'_> {
@@ -297,6 +302,7 @@ impl BrokerConfigs<'_> {
             domain: link.provider,
             latency: link.latency,
             clusters: self.clusters_of(link.provider),
+            passed_on: self.passed_on(link.provider, domain),
             bandwidth: link.bandwidth,
             timetable: grid.timetable(domain, link.provider).cloned(),
             reach: (0..hops).map(|hops| within(link.provider, hops)).collect(),
@@ -310,7 +316,23 @@ impl BrokerConfigs<'_> {
             central: grid.central(),
             peers: peers.collect(),
             neighbours: grid.neighbours(domain),
+            passes_on: self.passes_on(domain),
         }
+    }
+
+    /// The clusters of others of which a provider tells this consumer.
+    fn passed_on(&self, from: DomainId, to: DomainId) -> Vec<(ClusterId, Arc<Resources>)> {
+        let clusters = self.passed_on.get(&(from, to)).into_iter().flatten();
+        let with_nodes = |id: &ClusterId| (*id, Arc::clone(&self.resources[id.index()]));
+        clusters.map(with_nodes).collect()
+    }
+
+    /// The same of this provider for all of its consumers.
+    fn passes_on(&self, from: DomainId) -> BTreeMap<DomainId, Vec<ClusterId>> {
+        let its = self.passed_on.range((from, DomainId(0))..);
+        let its = its.take_while(|((provider, _), _)| *provider == from);
+        let told = its.map(|((_, to), clusters)| (*to, clusters.iter().copied().collect()));
+        told.collect()
     }
 
     fn clusters_of(&self, domain: DomainId) -> Vec<(ClusterId, Arc<Resources>)> {

@@ -46,7 +46,7 @@ const HARMLESS: [(&str, &str); 23] = [
         "domain.broker",
         "interval exchange phase max_hops ttl origin_promotion own_dispatch commit blocking \
          matchmaking matchmaking_interval delegation_interval delegation_threshold \
-         delegation_memory lease_timeout usage_half_life local_info \
+         delegation_memory lease_timeout usage_half_life local_info propagate_info \
          lrms_latency queue_window utilization_window drain",
     ),
     ("link", "between provides latency protocol bandwidth_mib_s"),

@@ -10,6 +10,7 @@ mod failures;
 mod late;
 mod matchmaking;
 mod parameters;
+mod propagating;
 mod run_times;
 mod tight;
 
@@ -17,6 +18,7 @@ pub use drains::with_drains;
 pub use failures::{with_failures, with_long_failures};
 pub use late::committing_late;
 pub use matchmaking::matched;
+pub use propagating::propagating;
 pub use run_times::with_run_times;
 
 use crate::reference::RefCancellation;

@@ -22,9 +22,18 @@ pub struct PeerConfig {
     pub timetable: Option<Timetable>,
     /// Its own clusters.
     pub clusters: Vec<(ClusterId, Arc<Resources>)>,
+    /// Clusters of others of which it tells.
+    pub passed_on: Vec<(ClusterId, Arc<Resources>)>,
     /// `reach[n]`: every cluster that a job may get to from there with `n`
     /// further forwards.
     pub reach: Vec<Vec<Arc<Resources>>>,
+}
+
+impl PeerConfig {
+    /// All clusters of which it tells, its own first.
+    pub fn told_of(&self) -> Vec<(ClusterId, Arc<Resources>)> {
+        [&self.clusters[..], &self.passed_on].concat()
+    }
 }
 
 /// A broker at the other end of a link.
@@ -72,6 +81,8 @@ pub struct BrokerConfig {
     pub peers: Vec<PeerConfig>,
     /// Every broker it has a link with, in order of their domains.
     pub neighbours: Vec<Neighbour>,
+    /// Of which clusters of others it tells its consumers.
+    pub passes_on: BTreeMap<DomainId, Vec<ClusterId>>,
 }
 
 impl BrokerConfig {

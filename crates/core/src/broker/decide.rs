@@ -145,7 +145,7 @@ impl Broker {
             let request = JobRequest::from(&self.jobs[&job].spec);
             all.retain(|&index| {
                 let known = &self.known[index];
-                known.has_room(request.processors) || !known.could_run(&request, 0)
+                known.has_room(request.processors) || !known.could_run_where_it_tells(&request)
             });
         }
         all

@@ -43,7 +43,7 @@ impl Survey {
         if need.is_by_cluster() {
             domains.push(site(config.domain, &config.clusters));
             let peers = config.peers.iter();
-            domains.extend(peers.map(|peer| site(peer.domain, &peer.clusters)));
+            domains.extend(peers.map(|peer| site(peer.domain, &peer.told_of())));
         }
         // The others know the room that there is in a way of their own.
         let late = config.settings.commits_late(&config.settings.policy)

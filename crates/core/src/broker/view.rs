@@ -26,6 +26,8 @@ pub(super) struct Known {
     /// Own cluster: its resources. Peer: those of every cluster in reach with
     /// the hops left after forwarding there once, twice, ..., the widest first.
     reach: Vec<Vec<Arc<Resources>>>,
+    /// Clusters of others of which a peer tells.
+    passed_on: Vec<Arc<Resources>>,
     /// Shared with everybody else who was told the same.
     samples: Arc<[LoadSample]>,
     /// What waits in the peer's broker; known to the truth only.
@@ -79,6 +81,7 @@ impl Known {
             bandwidth: None,
             timetable: None,
             reach,
+            passed_on: Vec::new(),
             samples: samples.collect(),
             pending: Pending::default(),
             sent: Vec::new(),
@@ -106,7 +109,12 @@ impl Known {
         Known {
             bandwidth: peer.bandwidth,
             timetable: peer.timetable.clone(),
-            ..Known::idle(target, peer.latency, &peer.clusters, reach)
+            passed_on: peer
+                .passed_on
+                .iter()
+                .map(|(_, all)| Arc::clone(all))
+                .collect(),
+            ..Known::idle(target, peer.latency, &peer.told_of(), reach)
         }
     }
 
@@ -123,6 +131,12 @@ impl Known {
             return widest.is_some_and(|all| job.processors <= all.processors());
         }
         clusters.iter().any(|all| all.could_run(job.components))
+    }
+
+    /// Whether a job could ever run on a cluster of which this candidate tells.
+    pub fn could_run_where_it_tells(&self, job: &JobRequest<'_>) -> bool {
+        let mut others = self.passed_on.iter();
+        self.could_run(job, 0) || others.any(|all| all.could_run(job.components))
     }
 
     /// Whether jobs may be sent there at this instant.
@@ -207,6 +221,11 @@ impl Known {
     pub fn has_room(&self, processors: u32) -> bool {
         let sent: i64 = self.sent().map(i64::from).sum();
         self.free() - sent >= i64::from(processors)
+    }
+
+    /// The samples in use, as they are now.
+    pub fn shared_samples(&self) -> Arc<[LoadSample]> {
+        Arc::clone(&self.samples)
     }
 
     /// The samples in use.
@@ -316,8 +335,15 @@ pub(super) fn work_of(job: &JobSpec) -> u128 {
     u128::from(job.processors()) * u128::from(job.run_time.as_nanos())
 }
 
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a.max(1)
+}
+
 /// The sum of means over `divisor`. Samples of one instant share their weight;
-/// others (after a lost message) are brought to a common one.
+/// others (after a lost message, or passed on) are brought to a common one.
 fn sum(means: impl Iterator<Item = Mean>, divisor: u128) -> Fraction {
     let mut total = Mean { sum: 0, weight: 1 };
     for (index, mean) in means.enumerate() {
@@ -326,9 +352,11 @@ fn sum(means: impl Iterator<Item = Mean>, divisor: u128) -> Fraction {
         } else if total.weight == mean.weight {
             total.sum += mean.sum;
         } else {
-            let weight = u128::from(total.weight) * u128::from(mean.weight);
-            let crossed = total.sum * u128::from(mean.weight) + mean.sum * u128::from(total.weight);
-            // Nanosecond weights of two windows multiply to less than 2^77;
+            let common = greatest_common_divisor(total.weight, mean.weight);
+            let (to_total, to_mean) = (mean.weight / common, total.weight / common);
+            let weight = u128::from(total.weight) * u128::from(to_total);
+            let crossed = total.sum * u128::from(to_total) + mean.sum * u128::from(to_mean);
+            // Nanosecond weights of two windows multiply to less than 2^77 at most;
             // a shift keeps the result within 64 bits of weight.
             let shift = (128 - weight.leading_zeros()).saturating_sub(63);
             total = Mean {

@@ -283,6 +283,8 @@ pub struct BrokerSettings {
     pub own_dispatch: OwnDispatch,
     /// How it gets information about its own clusters.
     pub local_info: LocalInfo,
+    /// Whether it tells those who forward jobs to it what it knows of its providers, too.
+    pub propagate_info: bool,
     /// When a job leaves the queue, under the policies that can tell.
     pub commit: Commit,
     /// What is behind a job that has no room yet.
@@ -331,6 +333,7 @@ impl Default for BrokerSettings {
             origin_promotion: Decimal::ONE,
             own_dispatch: OwnDispatch::default(),
             local_info: LocalInfo::default(),
+            propagate_info: false,
             commit: Commit::default(),
             blocking: Blocking::default(),
             matchmaking: MatchmakingKind::default(),

@@ -313,8 +313,20 @@ impl<S: EventSink> Layer for Simulation<'_, S> {
                 let sent = Event::new(EventKind::InfoSent, None, domain).to(*to);
                 self.around.emit(now, sent);
             }
-            let info = Message::InfoToPeers(Arc::clone(all), sampled.clone());
-            self.around.agenda.push(now + *latency, info);
+            let own = &self.brokers[domain.index()];
+            if !own.propagates() {
+                let info = Message::InfoToPeers(Arc::clone(all), sampled.clone());
+                self.around.agenda.push(now + *latency, info);
+                continue;
+            }
+            // Each is told something else.
+            for to in all.iter() {
+                let passed_on = own.passed_on(now, *to);
+                let told = sampled.samples.iter().cloned().chain(passed_on);
+                let samples = told.collect();
+                let info = Message::InfoToPeers([*to].into(), Sampled { domain, samples });
+                self.around.agenda.push(now + *latency, info);
+            }
         }
     }
 }

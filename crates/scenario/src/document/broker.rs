@@ -65,6 +65,9 @@ pub struct Broker {
     pub usage_half_life: Option<Str<AboveZero>>,
     /// How it gets information about its own clusters. Default "exchange".
     pub local_info: Option<Str<Name<LocalInfo>>>,
+    /// Whether it tells those who forward jobs to it, besides the load of its own clusters,
+    /// what it knows of its providers' (LA Grid 2.1). Default false.
+    pub propagate_info: Option<bool>,
     /// One-way latency between the broker and its clusters. Default "1ms".
     pub lrms_latency: Option<Str<AboveZero>>,
     /// Window of the mean that queue-length looks at. Default "30s".
@@ -239,6 +242,7 @@ impl Broker {
             lease_timeout,
             usage_half_life,
             local_info,
+            propagate_info,
             tie: _,
             policy: _,
             queue_window,
@@ -266,6 +270,7 @@ impl Broker {
             lease_timeout: lease_timeout.map(Written::of),
             usage_half_life: other(usage_half_life, default.usage_half_life),
             local_info: Some(Written::of(local_info)),
+            propagate_info: propagate_info.then_some(true),
             lrms_latency: Some(Written::of(lrms_latency)),
             queue_window: Some(Written::of(queue_window)),
             utilization_window: Some(Written::of(utilization_window)),
@@ -298,6 +303,7 @@ impl Broker {
             lease_timeout: self.lease_timeout.as_ref().map(|timeout| timeout.0.0),
             usage_half_life: or(&self.usage_half_life, default.usage_half_life),
             local_info: or(&self.local_info, default.local_info),
+            propagate_info: self.propagate_info.unwrap_or_default(),
             queue_window: or(&self.queue_window, default.queue_window),
             utilization_window: or(&self.utilization_window, default.utilization_window),
             lrms_latency: or(&self.lrms_latency, default.lrms_latency),

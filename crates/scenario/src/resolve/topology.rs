@@ -52,6 +52,13 @@ impl Context<'_> {
                 grid.domains[id.index()].topology.central = is_so;
             }
             self.lease_timeout(grid, id, raw)?;
+            if let (Some(broker), false) = (&raw.broker, has_clusters) {
+                let propagates = grid.domains[id.index()].broker.propagate_info;
+                let at = self.tables.key(&broker.span(), "propagate_info");
+                let expected = "false for a domain without clusters: what is passed on goes with \
+                                the load of own ones";
+                self.check(!propagates, &at, expected)?;
+            }
         }
         for (id, raw) in (0..).map(DomainId).zip(list) {
             for name in raw.get().siblings.iter().flat_map(At::get) {

@@ -38,6 +38,7 @@ fn unusual_broker() -> BrokerSettings {
         lease_timeout: Some(seconds(7200)),
         usage_half_life: seconds(3600),
         local_info: LocalInfo::Fresh,
+        propagate_info: true,
         tie: Tie::ALL[1],
         policy: "free-node".parse().unwrap(),
         queue_window: Window::Seconds300,

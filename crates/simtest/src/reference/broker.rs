@@ -5,6 +5,7 @@ mod domains;
 mod flock;
 mod late;
 mod matchmaking;
+mod propagation;
 mod removal;
 mod view;
 
@@ -143,7 +144,7 @@ impl<'a> RefBroker<'a> {
                     target: Target::Peer(link.provider),
                     latency: link.latency,
                     bandwidth: link.bandwidth,
-                    loads: idle(&grid.domains[link.provider.index()].clusters),
+                    loads: idle(&propagation::told(grid, link.provider, domain)),
                     sent: Vec::new(),
                     waiting: Vec::new(),
                 });
@@ -243,23 +244,6 @@ impl<'a> RefBroker<'a> {
         let index = self.latest(job)?;
         self.has_changed = true;
         Some(self.visits.remove(index).from)
-    }
-
-    /// Loads of one candidate's clusters, all of one instant.
-    pub fn inform(&mut self, target: Target, loads: &[(ClusterId, RefLoad)]) {
-        for view in &mut self.views {
-            if view.target != target {
-                continue;
-            }
-            for (id, load) in loads {
-                for known in &mut view.loads {
-                    if known.0 == *id {
-                        known.1 = load.clone();
-                    }
-                }
-                view.sent.retain(|(arrives, _)| *arrives > load.at);
-            }
-        }
     }
 
     /// What waits in a peer's broker (the truth).

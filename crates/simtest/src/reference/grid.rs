@@ -428,7 +428,8 @@ impl<'a> Simulation<'a> {
             if link.provider == domain {
                 let parties = (Party::Broker(domain), Party::Broker(link.consumer));
                 self.trails.information.push((now, parties.0, parties.1));
-                let loads = self.loads(now, clusters);
+                let mut loads = self.loads(now, clusters);
+                loads.extend(self.brokers[index].passed_on(link.consumer));
                 let what = What::Information(link.consumer, Target::Peer(domain), loads);
                 let at = after(now, link.latency);
                 self.add(at, Kind::Information, (link.consumer.0, 0, 0), what);

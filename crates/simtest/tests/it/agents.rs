@@ -8,7 +8,7 @@ use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::faults::FaultCounts;
 use gridrig_simtest::faults::Draw;
 use gridrig_simtest::minimal::checked;
-use gridrig_simtest::scenarios::{Scenario, committing_late};
+use gridrig_simtest::scenarios::{Scenario, committing_late, propagating};
 use gridrig_simtest::services::{self, scenario};
 use gridrig_simtest::trail::Step;
 
@@ -74,7 +74,11 @@ fn nothing_more(_: &mut Draw<'_>, _: &mut FaultPlan) {}
 #[test]
 fn where_nothing_fails_services_do_what_brokers_and_lrmss_do_by_themselves() {
     let ordinary = crate::scenarios(200).chain([BACK_AT_AN_LRMS]).map(scenario);
-    for mut scenario in ordinary.chain(crate::scenarios(200).map(late)) {
+    let propagate = crate::scenarios(200).map(|seed| propagating(scenario(seed)));
+    for mut scenario in ordinary
+        .chain(crate::scenarios(200).map(late))
+        .chain(propagate)
+    {
         let seed = scenario.seed;
         let Grid { domains, links, .. } = &mut scenario.grid;
         for (index, domain) in domains.iter_mut().enumerate() {

@@ -228,7 +228,10 @@ impl Handle<Sampled> for Broker {
                 self.handle_loads(&sampled.samples);
                 self.tell_drain(cx);
             }
-            false => self.share_info(sampled.domain, &sampled.samples),
+            false => {
+                self.share_info(sampled.domain, &sampled.samples);
+                self.note_info(cx.now(), sampled.domain);
+            }
         }
     }
 }
@@ -309,9 +312,12 @@ impl BrokerAgent {
     /// Samples are taken in; those of own clusters are relayed to the consumers.
     fn inform(&mut self, cx: &mut impl Cx<FromBroker>, from: Target, samples: &[LoadSample]) {
         self.broker.handle_info(from, samples);
-        if let Target::Cluster(_) = from {
-            for sample in samples {
-                self.collect(cx, sample);
+        match from {
+            Target::Peer(peer) => self.broker.note_info(self.notes.now, peer),
+            Target::Cluster(_) => {
+                for sample in samples {
+                    self.collect(cx, sample);
+                }
             }
         }
         self.settle();
@@ -351,9 +357,11 @@ impl BrokerAgent {
         self.broker.tell_drain(&mut self.notes.writing(cx));
         for index in 0..self.broker.config().neighbours.len() {
             let to = self.broker.config().neighbours[index];
-            let push = match self.partners.update(to.domain, &samples) {
+            let mut told = samples.clone();
+            told.extend(self.broker.passed_on(self.round.at, to.domain));
+            let push = match self.partners.update(to.domain, &told) {
                 Some(Some(push)) => push,
-                None if to.consumer => samples.clone().into(),
+                None if to.consumer => told.into(),
                 _ => continue,
             };
             let told = Event::new(EventKind::InfoSent, None, self.notes.domain);

@@ -213,7 +213,8 @@ impl Handle<Pull> for BrokerAgent {
     fn handle(&mut self, _cx: &mut impl Cx<FromBroker>, pull: Pull) -> Option<Push> {
         let own = self.broker.samples();
         let own = own.filter(|(target, _)| matches!(target, Target::Cluster(_)));
-        let samples: Vec<LoadSample> = own.flat_map(|(_, known)| known.to_vec()).collect();
+        let mut samples: Vec<LoadSample> = own.flat_map(|(_, known)| known.to_vec()).collect();
+        samples.extend(self.broker.passed_on(self.notes.now, pull.peer));
         let partner = self.partners.0.get_mut(&pull.peer)?;
         Some(partner.publisher.pull_since(&samples, pull.since))
     }

@@ -51,9 +51,14 @@ impl Ratio {
                 under: self.under,
             };
         }
+        // As small as it gets.
+        let (mut a, mut b) = (self.under, other.under);
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
         Ratio {
-            over: self.over * other.under + other.over * self.under,
-            under: self.under * other.under,
+            over: self.over * (other.under / a) + other.over * (self.under / a),
+            under: self.under / a * other.under,
         }
     }
 
