@@ -69,22 +69,56 @@ pub(super) struct Behaviour {
     weeks_above: [usize; 2],
 }
 
-/// Runs both on one cluster of as many processors.
-pub(super) fn compare(
-    source: &[TraceJob],
-    generated: &[TraceJob],
+/// How a source queues on one cluster, and what can be had of generated traces.
+pub(super) struct Yardstick<'a> {
+    source: &'a [TraceJob],
     processors: u32,
-    seed: u64,
-) -> Behaviour {
-    let of = |discipline| queueing(source, generated, processors, discipline, seed);
-    Behaviour {
-        processors,
-        queueing: [DisciplineKind::EasyBackfill, DisciplineKind::Fcfs].map(of),
-        weeks_above: [source, generated].map(|jobs| weeks_above(jobs, processors)),
+    disciplines: [Known; 2],
+}
+
+/// The same under one discipline.
+struct Known {
+    discipline: DisciplineKind,
+    source: Waits,
+    /// Of the source, with sizes and run times exchanged.
+    exchanged: Vec<Waits>,
+}
+
+impl<'a> Yardstick<'a> {
+    /// Of this trace, on as many processors.
+    pub(super) fn of(source: &'a [TraceJob], processors: u32, seed: u64) -> Self {
+        let known = |discipline| Known::of(source, processors, discipline, seed);
+        Yardstick {
+            source,
+            processors,
+            disciplines: [DisciplineKind::EasyBackfill, DisciplineKind::Fcfs].map(known),
+        }
+    }
+
+    /// Runs a generated trace beside it.
+    pub(super) fn beside(&self, generated: &[TraceJob]) -> Behaviour {
+        let queueing =
+            |known: &Known| known.beside(waits(generated, self.processors, known.discipline));
+        let [easy, fcfs] = &self.disciplines;
+        Behaviour {
+            processors: self.processors,
+            queueing: [queueing(easy), queueing(fcfs)],
+            weeks_above: [self.source, generated].map(|jobs| weeks_above(jobs, self.processors)),
+        }
     }
 }
 
 impl Behaviour {
+    /// How far its mean waits are from those of the exchanges, on a logarithmic scale, a
+    /// second being next to nothing.
+    pub(super) fn distance(&self) -> f64 {
+        let of = |q: &Queueing| {
+            let [generated, exchanged] = [q.generated, q.exchanged].map(|it| it.mean_s + 1.0);
+            (generated / exchanged).ln().abs()
+        };
+        self.queueing.iter().map(of).fold(0.0, f64::max)
+    }
+
     /// Why it does not pass, if it does not.
     pub(super) fn failure(&self) -> Option<String> {
         let missed = self.queueing.iter().find(|queueing| !queueing.alike)?;
@@ -136,45 +170,50 @@ impl Behaviour {
     }
 }
 
-fn queueing(
-    source: &[TraceJob],
-    generated: &[TraceJob],
-    processors: u32,
-    discipline: DisciplineKind,
-    seed: u64,
-) -> Queueing {
-    let run = |jobs: &[TraceJob]| waits(jobs, processors, discipline);
-    let exchange = |number: usize| run(&exchanged(source, seed, number));
-    let mean =
-        |of: &[Waits], what: fn(&Waits) -> f64| of.iter().map(what).sum::<f64>() / of.len() as f64;
-    let mut all: Vec<Waits> = (0..EXCHANGES).map(exchange).collect();
-    if mean(&all, |waits| waits.mean_s) < SHORT_S {
-        all.extend((EXCHANGES..EXCHANGES_IF_SHORT).map(exchange));
+impl Known {
+    fn of(source: &[TraceJob], processors: u32, discipline: DisciplineKind, seed: u64) -> Self {
+        let run = |jobs: &[TraceJob]| waits(jobs, processors, discipline);
+        let exchange = |number: usize| run(&exchanged(source, seed, number));
+        let mut all: Vec<Waits> = (0..EXCHANGES).map(exchange).collect();
+        if mean(&all).mean_s < SHORT_S {
+            all.extend((EXCHANGES..EXCHANGES_IF_SHORT).map(exchange));
+        }
+        Known {
+            discipline,
+            source: run(source),
+            exchanged: all,
+        }
     }
-    let means = || all.iter().map(|waits| waits.mean_s);
-    let bounds = [
-        means().fold(f64::MAX, f64::min),
-        means().fold(0.0, f64::max),
-    ];
-    let (source, generated) = (run(source), run(generated));
-    let exchanged = Waits {
-        mean_s: mean(&all, |waits| waits.mean_s),
-        p95_s: mean(&all, |waits| waits.p95_s),
-    };
-    let ratio = (exchanged.mean_s > 0.0).then(|| generated.mean_s / exchanged.mean_s);
-    let near = |mean_s: f64| (mean_s / FACTOR..=mean_s * FACTOR).contains(&generated.mean_s);
-    let inside = (bounds[0]..=bounds[1]).contains(&generated.mean_s);
-    Queueing {
-        discipline: discipline.into(),
-        source,
-        exchanged,
-        exchanged_mean_s: bounds,
-        exchanges: all.len(),
-        generated,
-        ratio,
-        alike: near(source.mean_s)
-            || near(exchanged.mean_s)
-            || exchanged.mean_s < SHORT_S && inside,
+
+    fn beside(&self, generated: Waits) -> Queueing {
+        let means = || self.exchanged.iter().map(|waits| waits.mean_s);
+        let bounds = [
+            means().fold(f64::MAX, f64::min),
+            means().fold(0.0, f64::max),
+        ];
+        let exchanged = mean(&self.exchanged);
+        let near = |mean_s: f64| (mean_s / FACTOR..=mean_s * FACTOR).contains(&generated.mean_s);
+        let inside = (bounds[0]..=bounds[1]).contains(&generated.mean_s);
+        Queueing {
+            discipline: self.discipline.into(),
+            source: self.source,
+            exchanged,
+            exchanged_mean_s: bounds,
+            exchanges: self.exchanged.len(),
+            generated,
+            ratio: (exchanged.mean_s > 0.0).then(|| generated.mean_s / exchanged.mean_s),
+            alike: near(self.source.mean_s)
+                || near(exchanged.mean_s)
+                || exchanged.mean_s < SHORT_S && inside,
+        }
+    }
+}
+
+fn mean(all: &[Waits]) -> Waits {
+    let of = |what: fn(&Waits) -> f64| all.iter().map(what).sum::<f64>() / all.len() as f64;
+    Waits {
+        mean_s: of(|waits| waits.mean_s),
+        p95_s: of(|waits| waits.p95_s),
     }
 }
 

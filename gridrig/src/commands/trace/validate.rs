@@ -2,7 +2,7 @@
 
 mod report;
 
-use super::behaviour::{self, Behaviour};
+use super::behaviour::{Behaviour, Yardstick};
 use super::values::{self, name};
 use crate::cli::values::text;
 use crate::commands::{answer, refuse_existing};
@@ -161,9 +161,7 @@ fn behaviour_of(args: &ValidateArgs, original: &Loaded, generated: &Loaded) -> O
     let widest = original.jobs.iter().map(|job| job.processors).max()?;
     let processors = original.known_processors().unwrap_or(widest).max(widest);
     let (original, generated) = (&original.jobs, &generated.jobs);
-    Some(behaviour::compare(
-        original, generated, processors, args.seed,
-    ))
+    Some(Yardstick::of(original, processors, args.seed).beside(generated))
 }
 
 /// What the header of the reduced trace says of its making, and the steps that

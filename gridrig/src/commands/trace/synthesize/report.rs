@@ -24,6 +24,7 @@ pub(super) fn document(prepared: &Prepared, made: &Made, common: &Common) -> Val
         "load": prepared.calibration,
         "recurring_jobs": prepared.recurring,
         "behaviour": prepared.behaviour,
+        "deals": prepared.deals,
         "serial_share": made.serial_share,
         "run_time_s": made.run_time_s,
         "processors": made.processors,
@@ -80,10 +81,7 @@ pub(super) fn text(prepared: &Prepared, made: &Made, common: &Common) -> String 
         100.0 * made.serial_share
     );
     hours(&mut text, &made.hourly);
-    if let Some(behaviour) = &prepared.behaviour {
-        text.push('\n');
-        text.push_str(&behaviour.text());
-    }
+    queueing(&mut text, prepared);
     match (&common.out, &common.model_out) {
         (None, None) => text.push_str("\nnothing written; --out FILE writes the trace\n"),
         (out, model) => {
@@ -94,6 +92,28 @@ pub(super) fn text(prepared: &Prepared, made: &Made, common: &Common) -> String 
         }
     }
     text
+}
+
+/// How a look-alike queues, and what it took to get it.
+fn queueing(text: &mut String, prepared: &Prepared) {
+    let Some(behaviour) = &prepared.behaviour else {
+        return;
+    };
+    text.push('\n');
+    text.push_str(&behaviour.text());
+    let (deals, seed) = (prepared.deals, prepared.model.seed());
+    let _ = match behaviour.failure() {
+        None if deals == 1 => Ok(()),
+        None => writeln!(
+            text,
+            "dealt {deals} times until it queued alike: seed {seed}"
+        ),
+        Some(missed) => writeln!(
+            text,
+            "dealt {deals} times, and never like its source; this is the nearest, seed {seed}: \
+             {missed}"
+        ),
+    };
 }
 
 fn row(name: &str, of: Marginal) -> Vec<String> {
