@@ -191,3 +191,40 @@ fn a_folder_that_is_no_run_is_bad_input() {
         stderr(&output)
     );
 }
+
+#[test]
+fn regret_is_built_again_under_every_discipline() {
+    for discipline in [
+        "fcfs",
+        "easy-backfill",
+        "conservative-backfill",
+        "slurm-backfill",
+    ] {
+        let scenario = PAIR.replace(
+            "processors = 4 }",
+            &format!("processors = 4, discipline = \"{discipline}\" }}"),
+        );
+        let jobs: Vec<(u64, i64, u32)> = (0..60)
+            .map(|id| (3 * id, 5 + (id as i64 * 37) % 90, 1 + (id as u32 % 4)))
+            .collect();
+        let bench = Bench::new(&scenario, &jobs);
+        expect_code(&bench.run(&[]), 0);
+        let dir = bench.path("runs/s-1/round-robin/r000");
+        expect_code(&run(&["audit", &dir]), 0);
+        let file = format!("{dir}/manifest.json");
+        let text = std::fs::read_to_string(&file).unwrap();
+        let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let regret = &mut manifest["summary"]["regret"]["mean_s"];
+        let mean = regret.as_f64().unwrap();
+        assert!(mean > 0.0, "{discipline}");
+        *regret = serde_json::json!(mean + 1e-6);
+        std::fs::write(&file, serde_json::to_string(&manifest).unwrap()).unwrap();
+        let output = run(&["audit", &dir]);
+        expect_code(&output, 1);
+        let told = stderr(&output);
+        assert!(
+            told.contains("summary.regret.mean_s"),
+            "{discipline}: {told}"
+        );
+    }
+}

@@ -8,6 +8,7 @@ use super::{
 use crate::audit::{AuditFacts, Rule, Violation, audit_with};
 use crate::jobs::JobTable;
 use crate::names::Names;
+use crate::regret::Regret;
 use crate::summary::RunSummary;
 use serde_json::Value;
 use std::path::Path;
@@ -56,7 +57,7 @@ fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<Violation>, RunD
 }
 
 /// What of a summary is not computed from events.
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 9] = [
     "policy",
     "seed",
     "replication",
@@ -66,7 +67,6 @@ const KNOWN: [&str; 10] = [
     "faults",
     "valid",
     "warnings",
-    "regret",
 ];
 
 /// Builds the tables and the summary of a run again, from what was submitted and
@@ -93,7 +93,11 @@ fn differences(dir: &Path, run: &Run) -> Result<Vec<String>, RunDirError> {
     let mut found: Vec<String> = tables.into_iter().flatten().collect();
     let measure = manifest.measure.read();
     let summary = RunSummary::default();
-    let summary = RunSummary::compute(&table, &measure, manifest.tolerance.0, summary);
+    let mut summary = RunSummary::compute(&table, &measure, manifest.tolerance.0, summary);
+    // Where it was not asked for, or nodes failed, there is none.
+    if !manifest.summary["regret"].is_null() {
+        summary.regret = Regret::of(&table, &run.grid, &run.submissions, &measure);
+    }
     let expected = serde_json::to_value(summary).unwrap_or_default();
     for (name, expected) in expected.as_object().into_iter().flatten() {
         let known = KNOWN.contains(&name.as_str());
