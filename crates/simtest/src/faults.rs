@@ -1,7 +1,7 @@
 //! Seeded random plans of faults that happen while jobs are under way.
 
 use crate::scenarios::{
-    Scenario, matched, once_in, pick, with_drains, with_failures, with_long_failures,
+    Scenario, matched, once_in, pick, propagating, with_drains, with_failures, with_long_failures,
 };
 use crate::services;
 use gridrig_core::agent::Memory;
@@ -17,7 +17,7 @@ use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
 
 /// The scenario of this seed for services, in some with nodes that fail and brokers
-/// that are drained or under a matchmaking, and a plan of several kinds of faults for it.
+/// that are drained, under a matchmaking or pass information on, and a plan of several kinds of faults for it.
 pub fn of_several_kinds(seed: u64) -> (Scenario, FaultPlan) {
     let mut rng = rng::stream(seed, "scenario.plan");
     let mut scenario = services::scenario(seed);
@@ -31,6 +31,9 @@ pub fn of_several_kinds(seed: u64) -> (Scenario, FaultPlan) {
     let kind = pick(&mut kinds, &MatchmakingKind::ALL);
     if kind != MatchmakingKind::Route && once_in(&mut kinds, 3) {
         scenario = matched(kind, scenario);
+    }
+    if seed % 4 == 1 {
+        scenario = propagating(scenario);
     }
     let speed = pick(&mut rng, &["1", "1", "2.5"]);
     let mut plan = FaultPlan {
