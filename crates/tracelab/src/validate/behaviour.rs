@@ -47,16 +47,24 @@ pub struct Site {
 impl Site {
     /// One cluster of so many processors under EASY backfilling.
     pub fn one_cluster(processors: u32) -> Self {
+        Site::under(DisciplineKind::EasyBackfill, processors)
+    }
+
+    /// The same under another discipline.
+    pub fn under(discipline: DisciplineKind, processors: u32) -> Self {
         let id = ClusterId(0);
         let resources = Resources::homogeneous(processors);
         let mut grid = Grid::default();
         grid.clusters.push(GridCluster {
             name: "cluster".to_owned(),
             domain: None,
-            config: ClusterConfig::new(id, resources, DisciplineKind::EasyBackfill),
+            config: ClusterConfig::new(id, resources, discipline),
         });
         Site {
-            name: format!("one cluster of {processors} processors (easy-backfill)"),
+            name: format!(
+                "one cluster of {processors} processors ({})",
+                discipline.name()
+            ),
             grid,
             entry: Entry::Cluster(id),
             seed: 1,
@@ -70,9 +78,10 @@ impl Site {
             .sum()
     }
 
-    /// The delays of these jobs, rising: arrivals are stretched by this factor, then
-    /// all times scaled as in the reduced trace.
-    fn delays(&self, jobs: &[&TraceJob], stretch: f64, selection: &Selection) -> Vec<f64> {
+    /// The delays of these jobs in seconds, rising: arrivals are stretched by this factor,
+    /// then all times scaled as in the reduced trace. On one cluster without a broker they
+    /// are waits.
+    pub fn delays(&self, jobs: &[&TraceJob], stretch: f64, selection: &Selection) -> Vec<f64> {
         let first = jobs.first().map_or(SimDuration::ZERO, |job| job.submit);
         let by = stretch / selection.scale_arrival.as_f64();
         let scaled = |time: SimDuration, by: f64| (time.as_nanos() as f64 * by) as u64;

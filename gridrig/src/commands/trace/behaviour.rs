@@ -4,21 +4,14 @@
 //! each day: what can be had of a workload that keeps the demand of the days and
 //! nothing else of the order of the jobs.
 
-use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::event::{Event, EventKind, EventSink};
-use gridrig_core::grid::Grid;
-use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Submission};
-use gridrig_core::resource::Resources;
 use gridrig_core::rng;
-use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::virtual_time;
+use gridrig_results::stats;
 use gridrig_results::text::{cells, table};
 use gridrig_tracelab::load::TraceJob;
+use gridrig_tracelab::validate::{Selection, Site};
 use rand::seq::SliceRandom as _;
 use serde::Serialize;
-use std::ops::ControlFlow;
 
 const DAY_S: f64 = 86_400.0;
 
@@ -236,51 +229,15 @@ fn exchanged(jobs: &[TraceJob], seed: u64, number: usize) -> Vec<TraceJob> {
 }
 
 fn waits(jobs: &[TraceJob], processors: u32, discipline: DisciplineKind) -> Waits {
-    /// When each job started.
-    struct Starts(Vec<SimTime>);
-    impl EventSink for Starts {
-        fn emit(&mut self, at: SimTime, event: Event<'_>) {
-            if let (EventKind::Started, Some(job)) = (event.kind, event.job) {
-                self.0[job.index()] = at;
-            }
-        }
-    }
-    let mut config =
-        ClusterConfig::new(ClusterId(0), Resources::homogeneous(processors), discipline);
-    config.interval = SimDuration::ZERO;
-    let grid = Grid::single_cluster("machine", config);
-    let fitting = jobs.iter().filter(|job| job.processors <= processors);
-    let submission = |(id, job): (u32, &TraceJob)| {
-        let components = Components::one(job.processors, Requirements::default());
-        Submission {
-            spec: JobSpec {
-                id: JobId(id),
-                requested_time: job.requested_time,
-                ..JobSpec::of(components, job.run_time)
-            },
-            at: SimTime::ZERO + job.submit,
-            entry: Entry::Cluster(ClusterId(0)),
-            label: JobLabel::default(),
-        }
-    };
-    let submissions: Vec<Submission> = (0..).zip(fitting).map(submission).collect();
-    let mut starts = Starts(vec![SimTime::ZERO; submissions.len()]);
-    let options = virtual_time::Options::default();
-    let go_on = |_, _| ControlFlow::Continue(());
-    virtual_time::run(&grid, &submissions, &options, &mut starts, go_on);
-    let waited = submissions
+    let fitting: Vec<&TraceJob> = jobs
         .iter()
-        .zip(&starts.0)
-        .map(|(job, start)| start.since(job.at).as_secs_f64());
-    let mut waited: Vec<f64> = waited.collect();
-    waited.sort_unstable_by(f64::total_cmp);
-    let count = waited.len().max(1);
+        .filter(|job| job.processors <= processors)
+        .collect();
+    let site = Site::under(discipline, processors);
+    let waited = site.delays(&fitting, 1.0, &Selection::default());
     Waits {
-        mean_s: waited.iter().sum::<f64>() / count as f64,
-        p95_s: waited
-            .get((count * 95).div_ceil(100) - 1)
-            .copied()
-            .unwrap_or(0.0),
+        mean_s: stats::mean(&waited).unwrap_or(0.0),
+        p95_s: stats::quantile(&waited, 0.95).unwrap_or(0.0),
     }
 }
 
