@@ -140,6 +140,12 @@ impl Context<'_> {
         let has_queue = !kind.is_central() || grid.central().is_some();
         let expected = format!("a domain with central = true, whose queue {name} needs");
         self.check(has_queue, at, expected)?;
+        let mut hops = grid.domains.iter().map(|domain| domain.broker.max_hops);
+        let first = hops.next();
+        let alike = hops.all(|other| Some(other) == first);
+        let expected = "the same max_hops in every domain with matchmaking delegate: what a \
+                        neighbour may not pass on as far as its sender hopes is asked for without end";
+        self.check(alike || kind != MatchmakingKind::Delegate, at, expected)?;
         let expected = match links {
             Links::Sound => return Ok(()),
             Links::Forgotten => format!(

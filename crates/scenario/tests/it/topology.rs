@@ -136,6 +136,11 @@ fn a_matchmaking_that_cannot_be_is_refused_with_its_place() {
         ),
         (
             "site = \"s\"",
+            "broker = { max_hops = 2 }",
+            "expected the same max_hops in every domain with matchmaking delegate",
+        ),
+        (
+            "site = \"s\"",
             "broker = { matchmaking = \"independent\" }",
             "field domain.a.broker.matchmaking = \"independent\": expected",
         ),
