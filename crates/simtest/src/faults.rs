@@ -31,6 +31,11 @@ pub fn of_several_kinds(seed: u64) -> (Scenario, FaultPlan) {
     let kind = pick(&mut kinds, &MatchmakingKind::ALL);
     if kind != MatchmakingKind::Route && once_in(&mut kinds, 3) {
         scenario = matched(kind, scenario);
+        for domain in &mut scenario.grid.domains {
+            // Long enough for a job to get there, whatever is late on the way.
+            let timeout = &mut domain.broker.lease_timeout;
+            *timeout = timeout.map(|it| it + SimDuration::from_secs(20));
+        }
     }
     if seed % 4 == 1 {
         scenario = propagating(scenario);

@@ -48,8 +48,7 @@ pub fn matched(kind: MatchmakingKind, mut scenario: Scenario) -> Scenario {
         let threshold = Decimal::parse(pick(&mut rng, &["0.25", "0.75", "1", "1", "1.25"]));
         broker.delegation_threshold = threshold.unwrap_or(Decimal::ONE);
         broker.delegation_memory = millis(pick(&mut rng, &[0, 2_000, 10_000]));
-        // Long enough for a job to get there, whatever is late on the way.
-        let timeout = pick(&mut rng, &[None, None, Some(20_000), Some(40_000)]);
+        let timeout = pick(&mut rng, &[None, None, Some(10_000), Some(20_000)]);
         broker.lease_timeout = timeout.map(millis);
         broker.usage_half_life = millis(pick(&mut rng, &[8_000, 60_000, 86_400_000]));
     }

@@ -26,7 +26,7 @@ const FIRST_HOURS: [&str; 2] = [
 ];
 
 /// Shipped scenarios with their cuts; the log of lsap-ctc does not ship.
-const SHIPPED: [(&str, &[&str], &[&str]); 15] = [
+const SHIPPED: [(&str, &[&str], &[&str]); 16] = [
     ("dmm-das-grid5000", &FIRST_HOURS, &[]),
     ("faulty-sites", &[], &[]),
     (
@@ -52,6 +52,7 @@ const SHIPPED: [(&str, &[&str], &[&str]); 15] = [
     ("la-grid-p2p", &[], &[]),
     ("la-grid-star", &[], &[]),
     ("la-grid-tree", &[], &[]),
+    ("la-grid-wrf", &[], &[]),
     ("lrms-only", &[], &[]),
     ("one-site-225", &[], &[]),
     ("one-site-450", &[], &[]),
