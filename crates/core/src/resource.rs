@@ -36,10 +36,13 @@ pub struct Resources {
     nodes: u32,
 }
 
+/// The most processors of a cluster: for each node up to some bytes are kept.
+pub const MOST_PROCESSORS: u32 = 100_000_000;
+
 impl Resources {
     /// Resources from their groups in file order.
     ///
-    /// `None` when there is no processor at all or more than 2^32 - 1.
+    /// `None` when there is no processor at all or more than [`MOST_PROCESSORS`].
     pub fn new(groups: Vec<Resource>) -> Option<Self> {
         let mut processors: u32 = 0;
         let mut nodes: u32 = 0;
@@ -50,11 +53,13 @@ impl Resources {
             nodes = nodes.checked_add(group.count)?;
             processors = processors.checked_add(group.count.checked_mul(group.cpu_count)?)?;
         }
-        (processors > 0).then_some(Resources {
-            groups,
-            processors,
-            nodes,
-        })
+        (1..=MOST_PROCESSORS)
+            .contains(&processors)
+            .then_some(Resources {
+                groups,
+                processors,
+                nodes,
+            })
     }
 
     /// `processors` single-processor nodes that offer no limit but their number.

@@ -28,7 +28,7 @@ pub use write::{WriteError, write};
 
 use crate::xml::Element;
 use crate::xml::record::{At, Language as _, Value as _, Wrong};
-use gridrig_core::resource::Resources;
+use gridrig_core::resource::{MOST_PROCESSORS, Resources};
 use records::{Cluster, Groups};
 use std::io::Read as _;
 use std::path::Path;
@@ -76,7 +76,7 @@ pub enum ResourceError {
         problem: String,
     },
     /// Together the groups have more processors than can be counted.
-    #[error("{file}: the cluster has more than {max} processors", max = u32::MAX)]
+    #[error("{file}: the cluster has more than {max} processors", max = MOST_PROCESSORS)]
     TooManyProcessors {
         /// The file.
         file: String,

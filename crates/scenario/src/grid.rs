@@ -428,7 +428,7 @@ impl ClusterDoc {
         let resources = Resources::new(groups.collect::<Result<_, _>>()?).ok_or_else(|| {
             let field = format!("{path}.resources");
             let value = format!("{} groups", self.resources.len());
-            (field, value, "from 1 to 2^32 - 1 processors in all")
+            (field, value, "from 1 to 100000000 processors in all")
         })?;
         let mut config = self.written.config(id, resources);
         config.is_real = self.is_real;

@@ -176,6 +176,18 @@ pub struct ScenarioText<'a> {
     pub traces_may_be_missing: bool,
 }
 
+/// The largest scenario file. What is read of one takes fifty times as much.
+const MOST_BYTES: u64 = 8 << 20;
+
+fn text_of(path: &Path) -> std::io::Result<String> {
+    let bytes = std::fs::metadata(path)?.len();
+    if bytes > MOST_BYTES {
+        let why = format!("it has {bytes} bytes: expected at most {MOST_BYTES}");
+        return Err(std::io::Error::other(why));
+    }
+    std::fs::read_to_string(path)
+}
+
 impl Scenario {
     /// Reads a scenario file and applies overrides, each
     /// `path.to.key=value`, in order.
@@ -184,7 +196,7 @@ impl Scenario {
     /// When a file cannot be read or something in it is not a scenario; see
     /// [`ScenarioError`]. All of them are mistakes of input.
     pub fn load(path: &Path, sets: &[String]) -> Result<Self, ScenarioError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ScenarioError::Read {
+        let text = text_of(path).map_err(|source| ScenarioError::Read {
             file: path.display().to_string(),
             source,
         })?;

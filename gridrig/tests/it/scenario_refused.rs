@@ -43,6 +43,21 @@ fn an_unknown_key_is_told_with_its_place_and_the_nearest_name() {
 }
 
 #[test]
+fn what_would_take_all_memory_is_refused() {
+    assert_eq!(
+        refused("225", "4294967295"),
+        "x.toml:8:42: field domain.a.clusters.a1.processors = 4294967295: expected at most \
+         100000000 processors in a cluster"
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("large.toml");
+    std::fs::write(&file, "# as long as this\n".repeat(500_000)).unwrap();
+    let error = Scenario::load(&file, &[]).unwrap_err();
+    let why = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(why, "it has 9000000 bytes: expected at most 8388608");
+}
+
+#[test]
 fn a_wrong_value_is_told_with_its_path_and_what_was_expected() {
     assert_eq!(
         refused("\"50ms\"", "50"),

@@ -12,7 +12,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{self, Grid, GridCluster, Topology};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::policy::{Commit, POLICIES, PolicySpec};
-use gridrig_core::resource::Resources;
+use gridrig_core::resource::{MOST_PROCESSORS, Resources};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::resources;
 use std::collections::{BTreeMap, BTreeSet};
@@ -297,7 +297,13 @@ impl Context<'_> {
                 let expected = "a number of processors, or resources = \"FILE.xml\"";
                 Err(self.tables.missing(span, "processors", expected))
             }
-            (Some(processors), None) => Ok(Resources::homogeneous(processors.as_u32())),
+            (Some(processors), None) => {
+                let count = processors.as_u32();
+                let at = self.tables.key(span, "processors");
+                let expected = format!("at most {MOST_PROCESSORS} processors in a cluster");
+                self.check(count <= MOST_PROCESSORS, &at, &expected)?;
+                Ok(Resources::homogeneous(count))
+            }
             (None, Some(file)) => {
                 let path = self.find(&file.0.0);
                 let path = path.map_err(|places| self.refuse(&at(), places))?;
