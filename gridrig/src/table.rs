@@ -124,7 +124,12 @@ fn clusters(grid: &Grid, ids: &[gridrig_core::ids::ClusterId]) -> String {
         let pass = every.map_or(String::new(), |every| format!(" every {every}"));
         let processors = config.resources.processors();
         let (name, discipline) = (&cluster.name, config.discipline.name());
-        format!("{name} ({processors} processors, {discipline}{pass})")
+        let known = match config.run_times.0.len() {
+            0 => String::new(),
+            1 => ", run times of 1 program".to_owned(),
+            programs => format!(", run times of {programs} programs"),
+        };
+        format!("{name} ({processors} processors, {discipline}{pass}{known})")
     };
     match ids.is_empty() {
         true => "no processors".to_owned(),

@@ -149,6 +149,9 @@ fn a_program_runs_as_long_as_its_cluster_says_and_its_data_go_first() {
         "{}",
         stdout(&audit)
     );
+    let told = stdout(&run(&["run", scenario, "--no-out"]));
+    let known = "gcb (8 processors, first-in-first-fit, run times of 1 program)";
+    assert!(told.contains(known), "{told}");
     // The resolved scenario says the same.
     let again = format!("{of_run}/scenario.toml");
     let output = run(&["run", &again, "--no-out", "--json"]);
