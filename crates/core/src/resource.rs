@@ -36,7 +36,7 @@ pub struct Resources {
     nodes: u32,
 }
 
-/// The most processors of a cluster: for each node up to some bytes are kept.
+/// The most processors of a cluster: for each node about a byte is kept.
 pub const MOST_PROCESSORS: u32 = 100_000_000;
 
 impl Resources {

@@ -208,7 +208,9 @@ impl fmt::Display for Behaviour {
         )?;
         f.write_str(match (self.agrees, self.as_samples) {
             (true, _) => "delays agree",
-            (false, true) => "so few jobs do not tell how long the original's are delayed",
+            (false, true) => {
+                "random samples of this size do not tell how long the original's are delayed"
+            }
             (false, false) => "delays are not those of random samples",
         })
     }
