@@ -291,3 +291,23 @@ pub fn is_space(c: char) -> bool {
 pub fn is_xml(c: char) -> bool {
     is_space(c) || (c >= ' ' && !matches!(c, '\u{fffe}' | '\u{ffff}'))
 }
+
+/// What a name without prefix may begin with (Namespaces in XML 1.0, NCName).
+fn begins_name(c: char) -> bool {
+    c.is_ascii_alphabetic()
+        || c == '_'
+        || matches!(c, '\u{c0}'..='\u{2ff}' | '\u{370}'..='\u{1fff}' | '\u{200c}' | '\u{200d}'
+            | '\u{2070}'..='\u{218f}' | '\u{2c00}'..='\u{2fef}' | '\u{3001}'..='\u{d7ff}'
+            | '\u{f900}'..='\u{fdcf}' | '\u{fdf0}'..='\u{fffd}' | '\u{10000}'..='\u{effff}')
+            && !matches!(c, '\u{d7}' | '\u{f7}' | '\u{37e}')
+}
+
+/// What it may go on with.
+fn continues_name(c: char) -> bool {
+    begins_name(c)
+        || c.is_ascii_digit()
+        || matches!(
+            c,
+            '-' | '.' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}' | '\u{2040}'
+        )
+}

@@ -1,12 +1,13 @@
 //! Reading a document into a tree.
 
 use super::{
-    Attribute, Element, MAX_ATTRIBUTES, MAX_DEPTH, Name, Node, XmlError, is_space, is_xml, write,
+    Attribute, Element, MAX_ATTRIBUTES, MAX_DEPTH, Name, Node, XmlError, begins_name,
+    continues_name, is_space, is_xml, write,
 };
 use quick_xml::XmlVersion;
 use quick_xml::escape::unescape;
 use quick_xml::events::{BytesDecl, BytesRef, BytesStart, Event};
-use quick_xml::name::ResolveResult;
+use quick_xml::name::{LocalName, ResolveResult};
 use quick_xml::reader::NsReader;
 use std::borrow::Cow;
 
@@ -104,7 +105,7 @@ impl Parser<'_> {
         let namespace = self.namespace(&namespace)?;
         let mut element = Element {
             namespace,
-            name: Cow::Owned(local.into_inner().to_owned()),
+            name: self.name(local)?,
             line: self.line,
             ..Element::default()
         };
@@ -126,7 +127,7 @@ impl Parser<'_> {
                 .map_err(|error| self.refused(&format!("an attribute ({error})")))?;
             element.attributes.push(Attribute {
                 namespace,
-                name: Cow::Owned(local.into_inner().to_owned()),
+                name: self.name(local)?,
                 value: value.into_owned(),
             });
         }
@@ -199,6 +200,17 @@ impl Parser<'_> {
             Ok(version) => Err(self.malformed(&format!("version = {version:?}: expected 1.0"))),
             Err(error) => Err(self.malformed(&error.to_string())),
         }
+    }
+
+    /// The XML reader takes anything up to a space for a name, and nothing too.
+    fn name(&self, local: LocalName<'_>) -> Result<Name, XmlError> {
+        let name = local.into_inner();
+        let mut characters = name.chars();
+        if characters.next().is_some_and(begins_name) && characters.all(continues_name) {
+            return Ok(Cow::Owned(name.to_owned()));
+        }
+        let name: String = name.chars().take(80).collect();
+        Err(self.malformed(&format!("{name:?} is no name of an element or attribute")))
     }
 
     fn namespace(&self, namespace: &ResolveResult<'_>) -> Result<Name, XmlError> {

@@ -122,6 +122,14 @@ fn a_document_of_another_kind_is_no_job() {
     for (text, expected) in [
         ("<JobDefinition/>", "expected the element JobDefinition"),
         ("<a", "not well-formed XML"),
+        ("<\n></>", "\"\" is no name of an element"),
+        ("<a =\"1\"/>", "not well-formed XML"),
+        ("<1/>", "\"1\" is no name of an element"),
+        (
+            "<a b\"=\"1\"/>",
+            "\"b\\\"\" is no name of an element or attribute",
+        ),
+        ("<p:a:b xmlns:p=\"urn:x\"/>", "\"a:b\" is no name"),
         (
             "<!DOCTYPE a><a/>",
             "document types and entities are refused",
