@@ -1,19 +1,16 @@
-//! Links the program so that it starts quickly: at a fixed address, and on
-//! Linux with the C library in it.
+//! Links the program with the C library in it, on Linux, so that it starts quickly, and
+//! so that it can be loaded anywhere.
 //!
 //! The commands of Slurm are links to this program, so that each call starts it
-//! anew. In a program that can be loaded anywhere, the loader first rewrites
-//! some 40,000 addresses, most of them of parts that such a call never uses:
-//! without that, a call of `squeue` costs 0.8 ms beyond what the shell needs to
-//! start anything at all, with it 1.4 ms. Of what is left, the libraries that
-//! the loader maps and searches are a third of the processor time.
+//! anew, and a third of the processor time of a call is what the loader takes to map
+//! and search libraries. At a random address (a defect of memory in a library is harder
+//! to use there) some addresses have to be rewritten at each start: they are packed, so
+//! that they are few pages to read.
 //!
 //! `-C target-feature=+crt-static` would be the plain way, but it cannot be
 //! asked for one program alone, and procedural macros cannot be built so. Where
 //! there is no static C library, or `GRIDRIG_LINK=dynamic` is set, the program
-//! is linked to the shared ones. `GRIDRIG_LINK=pie` links it as rustc does, to be
-//! loaded at a random address, which makes a defect of memory in a library harder to
-//! use, and each call cost what is said above.
+//! is linked to the shared ones, and can be loaded anywhere too.
 
 use std::path::Path;
 use std::process::Command;
@@ -33,10 +30,9 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=GRIDRIG_LINK");
     let var = |name| std::env::var(name).unwrap_or_default();
-    if var("CARGO_CFG_TARGET_OS") != "linux" || var("GRIDRIG_LINK") == "pie" {
+    if var("CARGO_CFG_TARGET_OS") != "linux" {
         return;
     }
-    println!("cargo:rustc-link-arg-bins=-no-pie");
     // For another machine the libraries of this one are of no use, and where
     // another linker is the default nobody has tried.
     let plain = var("CARGO_CFG_TARGET_ENV") == "gnu"
@@ -50,7 +46,8 @@ fn main() {
         return;
     };
     if found {
-        println!("cargo:rustc-link-arg-bins=-static");
+        println!("cargo:rustc-link-arg-bins=-static-pie");
+        println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
         println!("cargo:rustc-link-arg-bins=-L{}", var("OUT_DIR"));
     }
 }

@@ -44,7 +44,7 @@ use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, PlayError, Played, Progress};
 use gridrig_scenario::document::Cluster;
 use gridrig_service::http::{AnswerFault, Monitoring};
-use gridrig_service::{Begun, JournalSetup};
+use gridrig_service::{Begun, JournalSetup, KEEP_EVENTS};
 use listener::Elsewhere;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -109,6 +109,20 @@ impl RealOptions {
     /// The journal of a service with this name.
     fn journal(&self, name: &str) -> Option<JournalSetup> {
         self.journals.as_ref().map(|all| all.of(name))
+    }
+
+    /// Whether what has happened is read from the journals in the end, so that nobody has
+    /// to keep it in memory until then. Who is not ours has none.
+    fn tells_from_journals(&self) -> bool {
+        self.journals.is_some() && self.lrms.is_empty() && self.external.brokers.is_empty()
+    }
+
+    /// Events that a participant keeps in memory.
+    fn keep_events(&self) -> usize {
+        match self.tells_from_journals() {
+            true => KEEP_EVENTS,
+            false => usize::MAX,
+        }
     }
 
     fn known(&self, jobs: usize, is_external: bool, shift: SimDuration) -> outcome::Known {
@@ -264,18 +278,26 @@ async fn conduct(
     };
     let played = player::go_on(&config, submissions, client, &recorder, stop, observe);
     let played = unless_it_breaks_off(played).await;
-    close();
     injecting.abort();
     let mut faults = Vec::new();
     if let Some(external) = &mut external {
         faults = external.close().await;
     }
     services.wind_up().await;
+    close();
     faults.extend(services.stop().await);
     broke_off |= played.is_err();
     let played = done(played, stopped, &mut faults)?;
     let known = options.known(submissions.len(), external.is_some(), begin.shift);
-    let logs = (services.logs(), Some(&*services));
+    let (logs, recorder) = match options.tells_from_journals() {
+        false => (services.logs(), recorder),
+        true => {
+            let told = Recalled::of(grid, submissions, options)?;
+            faults.extend(told.services.errors);
+            (told.services.logs, told.client)
+        }
+    };
+    let logs = (logs, Some(&*services));
     let mut outcome = outcome::collect(logs, &recorder, played, faults, &known);
     let logs = external.map(|external| external.logs()).zip(workdir);
     outcome.said = logs.map(|(logs, dir)| BrokerLogs { dir, logs });
@@ -293,20 +315,13 @@ pub fn recall(
     submissions: &[Submission],
     options: &RealOptions,
 ) -> anyhow::Result<Option<RealOutcome>> {
-    let journals = options.journals.as_ref();
-    let Some(journals) = journals.filter(|it| it.from() > SimTime::ZERO) else {
+    if options.from() == SimTime::ZERO {
         return Ok(None);
-    };
-    let (clock, urls) = (
-        RunClock::waiting_at(options.from(), options.speed),
-        Urls::nowhere(grid),
-    );
-    let mut recalled = Configs::of(grid, options, clock, &urls)?.recall();
-    let config = play_config(urls.entries(submissions), None, clock, options);
-    let machine = |_, _| config.client(submissions);
-    let client =
-        gridrig_service::recall(&journals.of("client"), clock, Recorder::default(), machine);
-    let client = recalled.note(client);
+    }
+    let Recalled {
+        services: mut recalled,
+        client,
+    } = Recalled::of(grid, submissions, options)?;
     let Some(until) = recalled.until else {
         return Ok(None);
     };
@@ -326,6 +341,27 @@ pub fn recall(
     let mut outcome = outcome::collect(logs, &recorder, played, Vec::new(), &known);
     outcome.unread = recalled.errors;
     Ok(Some(outcome))
+}
+
+/// What all journals of a run tell.
+struct Recalled {
+    services: configs::Recalled,
+    client: Recorder,
+}
+
+impl Recalled {
+    fn of(grid: &Grid, submissions: &[Submission], options: &RealOptions) -> anyhow::Result<Self> {
+        let clock = RunClock::waiting_at(options.from(), options.speed);
+        let urls = Urls::nowhere(grid);
+        let mut services = Configs::of(grid, options, clock, &urls)?.recall();
+        let config = play_config(urls.entries(submissions), None, clock, options);
+        let machine = |_, _| config.client(submissions);
+        let setup = options.journals.as_ref().map(|all| all.of("client"));
+        let recalled =
+            setup.map(|it| gridrig_service::recall(&it, clock, Recorder::default(), machine));
+        let client = services.note(recalled.unwrap_or_default());
+        Ok(Recalled { services, client })
+    }
 }
 
 /// What a future answers, or the error for which an agent in it cannot go on.
@@ -359,7 +395,7 @@ fn begun(
     submissions: &[Submission],
     options: &RealOptions,
 ) -> io::Result<Begun<ClientAgent>> {
-    let (clock, recorder) = (config.clock, Recorder::default());
+    let (clock, recorder) = (config.clock, Recorder::keeping(options.keep_events()));
     let machine = |_, _| config.client(submissions);
     match &options.journals {
         None => Ok(Begun::anew(recorder, clock.now(), machine)),

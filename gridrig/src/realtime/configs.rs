@@ -253,8 +253,6 @@ fn lrms_config(
         broker: home,
         monitoring,
         names_apart: is_external,
-        // The run audits them.
-        keep_events: usize::MAX,
         keep_ended: KEEP_ENDED,
         ..emulator::Config::new(&cluster.name, resources, discipline, clock)
     }
@@ -279,6 +277,7 @@ fn settle(config: &mut emulator::Config, cluster: &GridCluster, options: &RealOp
         config.faces = Faces::written(written);
     }
     config.journal = options.journal(&named("lrms", &cluster.name));
+    config.keep_events = options.keep_events();
     config.faults = options.planned.clone();
     config.faces.slurm = options.slurm.get(&cluster.config.id).cloned();
     if let Some(site) = options.lrms.get(&cluster.config.id) {
@@ -319,8 +318,7 @@ fn broker_config(
         clock,
         notify: NotifyHosts::default(),
         monitoring: monitoring(grid, None, options),
-        // The run audits them.
-        keep_events: usize::MAX,
+        keep_events: options.keep_events(),
         decisions: options.decisions,
         liveness: options.liveness,
         // The LRMSs of others hear of it first by its jobs.

@@ -5,7 +5,7 @@
 //! input: whoever calls a service that is being restarted waits, and is not refused.
 //! What has happened is read from the journals in the end.
 
-use super::configs::{Configs, Door, Urls, names, not_started};
+use super::configs::{Door, Urls, names, not_started};
 use super::{Journals, RealOptions, RealOutcome, outcome};
 use crate::words::list;
 use anyhow::{Context as _, bail};
@@ -76,7 +76,8 @@ pub async fn run_in_processes(
     close();
     processes.stop().await;
     let played = super::done(played, stopped, &mut faults)?;
-    let recalled = Configs::of(grid, options, clock, &urls)?.recall();
+    let told = super::Recalled::of(grid, submissions, options)?;
+    let (recalled, recorder) = (told.services, told.client);
     faults.extend(recalled.errors);
     let broke_off = !faults.is_empty();
     let known = options.known(submissions.len(), false, SimDuration::ZERO);
