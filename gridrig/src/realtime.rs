@@ -44,7 +44,7 @@ use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, PlayError, Played, Progress};
 use gridrig_scenario::document::Cluster;
 use gridrig_service::http::{AnswerFault, Monitoring};
-use gridrig_service::{Begun, JournalSetup, KEEP_EVENTS};
+use gridrig_service::{Begun, JournalSetup};
 use listener::Elsewhere;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -54,6 +54,9 @@ use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
+
+/// Events of a participant that wait for a listener, who looks a few times a second.
+const KEPT_EVENTS: usize = 20_000;
 
 /// How a grid is run in real time.
 #[derive(Clone, Debug, Default)]
@@ -117,10 +120,10 @@ impl RealOptions {
         self.journals.is_some() && self.lrms.is_empty() && self.external.brokers.is_empty()
     }
 
-    /// Events that a participant keeps in memory.
+    /// Events that a participant keeps in memory, for who listens.
     fn keep_events(&self) -> usize {
         match self.tells_from_journals() {
-            true => KEEP_EVENTS,
+            true => KEPT_EVENTS,
             false => usize::MAX,
         }
     }

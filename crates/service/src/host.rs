@@ -8,6 +8,7 @@ use crate::http::{
 use crate::journal::{Begun, begin, incarnation};
 use crate::{App, Service, router};
 use gridrig_core::agent::{Freeze, JobHolder, Journaled, Tally};
+use gridrig_core::decision::About;
 use gridrig_drivers::real_time::{Actor, Recorder, RunClock, start};
 use gridrig_protocol::client::Client;
 use std::future::Future;
@@ -121,8 +122,10 @@ impl Parts {
 }
 
 fn first<S: Service>(config: &S) -> io::Result<Begun<S::Machine>> {
-    let recorder = Recorder::keeping(config.keep_events());
-    begin(config, recorder.deciding(config.decisions()))
+    let (keep, about) = (config.keep_events(), config.decisions());
+    // Of who forgets events, the journal tells how it has decided.
+    let about = if keep == usize::MAX { about } else { About::None };
+    begin(config, Recorder::keeping(keep).deciding(about))
 }
 
 /// Where the present life of a service is told of.
