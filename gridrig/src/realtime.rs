@@ -260,8 +260,8 @@ async fn conduct(
         .context("the metrics cannot be offered")?;
     let listener = &options.listener;
     listener.listen(&services, grid, clock, &recorder, elsewhere);
-    let (mut stopped, mut broke_off, stop_at) = (false, false, options.stop_at);
-    let stop_at = stop_at.map_or(SimTime::MAX, |at| at + begin.shift);
+    let (mut stopped, mut broke_off) = (false, false);
+    let stop_at = options.stop_at.map_or(SimTime::MAX, |at| at + begin.shift);
     let close = || options.journals.iter().for_each(Journals::close);
     let stop = async {
         tokio::select! {
@@ -294,11 +294,7 @@ async fn conduct(
     let known = options.known(submissions.len(), external.is_some(), begin.shift);
     let (logs, recorder) = match options.tells_from_journals() {
         false => (services.logs(), recorder),
-        true => {
-            let told = Recalled::of(grid, submissions, options)?;
-            faults.extend(told.services.errors);
-            (told.services.logs, told.client)
-        }
+        true => Recalled::of(grid, submissions, options)?.or_faults(&mut faults),
     };
     let logs = (logs, Some(&*services));
     let mut outcome = outcome::collect(logs, &recorder, played, faults, &known);
@@ -364,6 +360,12 @@ impl Recalled {
             setup.map(|it| gridrig_service::recall(&it, clock, Recorder::default(), machine));
         let client = services.note(recalled.unwrap_or_default());
         Ok(Recalled { services, client })
+    }
+
+    /// The logs of the services and of the client, and what could not be read, as faults.
+    fn or_faults(self, faults: &mut Vec<String>) -> (Logs, Recorder) {
+        faults.extend(self.services.errors);
+        (self.services.logs, self.client)
     }
 }
 

@@ -124,7 +124,11 @@ impl Parts {
 fn first<S: Service>(config: &S) -> io::Result<Begun<S::Machine>> {
     let (keep, about) = (config.keep_events(), config.decisions());
     // Of who forgets events, the journal tells how it has decided.
-    let about = if keep == usize::MAX { about } else { About::None };
+    let about = if keep == usize::MAX {
+        about
+    } else {
+        About::None
+    };
     begin(config, Recorder::keeping(keep).deciding(about))
 }
 
