@@ -22,8 +22,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 
-/// Ended jobs each service answers for: a whole run's.
-const KEEP_ENDED: usize = 10_000_000;
+/// Ended jobs that a service remembers, in case one is brought again: the memory of a long
+/// run is bounded so, and what has happened is in its journals.
+const KEEP_ENDED: usize = 200_000;
 
 /// Where the services of a grid are, in its order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
