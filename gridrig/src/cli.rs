@@ -362,6 +362,10 @@ pub struct SchemaArgs {
 pub enum SchemaFormat {
     /// Scenario files, as JSON Schema.
     Scenario,
+    /// What `run --json` prints, as JSON Schema.
+    Run,
+    /// What `compare --json` prints, as JSON Schema.
+    Compare,
     /// Resource descriptions, as XSD.
     Resources,
     /// Inventories and their schema documents, as XSD.

@@ -1,6 +1,7 @@
 //! `gridrig compare`
 
-use super::answer;
+use super::schema::Versioned;
+use super::{print, print_json};
 use crate::cli::{CompareArgs, ComparisonArgs};
 use crate::exit::Failure;
 use gridrig_results::compare::{self, Options, ThresholdDoc};
@@ -12,13 +13,11 @@ pub(super) fn compare(args: &CompareArgs) -> Result<(), Failure> {
     for run in &comparison.skipped {
         eprintln!("left out: {run}");
     }
-    answer(args.json, &comparison, |comparison| {
-        let report = compare::report(comparison);
-        match args.markdown {
-            true => report.markdown(),
-            false => report.text(),
-        }
-    })?;
+    match (args.json, args.markdown) {
+        (true, _) => print_json(&Versioned::from(&comparison))?,
+        (false, true) => print(&compare::report(&comparison).markdown())?,
+        (false, false) => print(&compare::report(&comparison).text())?,
+    }
     thresholds(&comparison.thresholds)
 }
 

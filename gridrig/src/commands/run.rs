@@ -1,6 +1,7 @@
 //! `gridrig run`
 
 use super::dashboard::RunDashboard;
+use super::schema::{Runs, Versioned};
 use super::{load_scenario, print, print_json};
 use crate::cli::RunArgs;
 use crate::exit::Failure;
@@ -10,7 +11,6 @@ use crate::scenario::Scenario;
 use crate::{memory, table};
 use anyhow::anyhow;
 use gridrig_results::RunSummary;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -110,7 +110,10 @@ pub(super) fn finish(
     json: bool,
 ) -> Result<(), Failure> {
     match json {
-        true => print_json(&BTreeMap::from([("runs", summaries(replications))]))?,
+        true => {
+            let runs = summaries(replications);
+            print_json(&Versioned::from(Runs { runs }))?;
+        }
         false => print(&table::report(scenario, replications).map_err(Failure::run)?)?,
     }
     verdict(scenario, replications)

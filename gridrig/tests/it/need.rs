@@ -21,6 +21,11 @@ pub fn schemathesis(test: &str) -> Option<PathBuf> {
     python(test, &["schemathesis"])
 }
 
+/// A Python interpreter with jsonschema.
+pub fn jsonschema(test: &str) -> Option<PathBuf> {
+    python(test, &["jsonschema"])
+}
+
 /// A Python interpreter with DuckDB.
 pub fn duckdb(test: &str) -> Option<PathBuf> {
     python(test, &["duckdb"])

@@ -1,10 +1,11 @@
 //! What decides: which policy is the best, and what federating comes to.
 
 use crate::stats::{Judgement, Paired};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What the comparison found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// One policy is better than all others.
@@ -26,7 +27,7 @@ pub enum Outcome {
 
 /// The sentence and its numbers. They are about `policy`: of those that are not the
 /// baseline, the one with the best figure.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// The sentence.
     pub text: String,
@@ -74,7 +75,7 @@ pub struct Verdict {
 }
 
 /// A policy against another, by the first primary figure.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Versus {
     /// The policy.
     pub policy: String,
@@ -93,7 +94,7 @@ pub struct Versus {
 
 /// The best policy against `local-only`, under which every domain keeps its jobs.
 /// Without figures where that lacks jobs which the policy has completed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Federation {
     /// The sentence.
     pub text: String,
@@ -114,7 +115,7 @@ pub struct Federation {
 }
 
 /// Jobs of a domain with and without federation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Domain {
     /// Its name.
     pub domain: String,

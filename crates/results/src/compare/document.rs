@@ -5,11 +5,12 @@ use super::answer::{Federation, Verdict};
 use crate::regret::Regret;
 use crate::stats::{Judgement, Paired, Range};
 use crate::threshold::Figure;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Runs of several policies, compared. Undefined figures are null.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// Which policy is better, by how much, and how sure that is.
     pub verdict: Verdict,
@@ -18,6 +19,7 @@ pub struct Comparison {
     /// The policy that the others are held against.
     pub baseline: String,
     /// What policies are judged by, the first before all.
+    #[schemars(with = "Vec<String>")]
     pub primary: Vec<Figure>,
     /// What the figures are over.
     pub measured: Measured,
@@ -42,7 +44,7 @@ pub struct Comparison {
 }
 
 /// What the figures are over.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Measured {
     /// Jobs that completed under every policy but bounds, summed over the
     /// replications.
@@ -60,7 +62,7 @@ pub struct Measured {
 }
 
 /// What was paired with what.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Pairs {
     /// Replications that every policy has, each different from all others.
     pub n: u64,
@@ -85,7 +87,7 @@ pub struct Pairs {
 }
 
 /// How intervals and p-values are made.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Method {
     /// Confidence level of an interval by itself, and of all simultaneous ones
     /// together.
@@ -110,7 +112,7 @@ pub struct Method {
 }
 
 /// Whether runs may be compared, and what differs besides the policy.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Guard {
     /// Whether there is no objection.
     pub comparable: bool,
@@ -121,7 +123,7 @@ pub struct Guard {
 }
 
 /// A reason not to compare runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Objection {
     /// A stable name for programs: `trace`, `compression`, `version`,
     /// `cluster-model`, `measure`, `offered-load`, `entry`, `invalid`.
@@ -133,7 +135,7 @@ pub struct Objection {
 }
 
 /// What a policy is in a comparison; in the order of reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The others are held against it.
@@ -146,7 +148,7 @@ pub enum Role {
 }
 
 /// A policy and its figures.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Policy {
     /// Its name in this comparison.
     pub name: String,
@@ -189,7 +191,7 @@ impl Policy {
 
 /// A figure over the replications. The fields of the difference are missing
 /// for the baseline.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// Mean over the replications; null if it is defined in none.
     pub value: Option<f64>,
@@ -207,7 +209,7 @@ pub struct Estimate {
 }
 
 /// How the clusters of a policy were loaded: means over the replications.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Load {
     /// Busy / available processor-seconds of all clusters.
     pub utilization: Option<f64>,
@@ -237,7 +239,7 @@ pub struct Load {
 }
 
 /// Figures of a policy over all its measured jobs, where some did not finish.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Unfinished {
     /// Completed jobs / submitted jobs.
     pub finished_share: Estimate,
@@ -250,7 +252,7 @@ pub struct Unfinished {
 
 /// Shares of those whose mean of the primary metric is larger than under
 /// `local-only` in the same replication, over all replications.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WorseOff {
     /// Of the domains where jobs entered.
     pub domains: Option<f64>,
@@ -259,7 +261,7 @@ pub struct WorseOff {
 }
 
 /// Age of what was known of the chosen candidate when it was chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct InformationAge {
     /// Decisions: the last of each visit to a broker.
     pub decisions: u64,
@@ -273,7 +275,7 @@ pub struct InformationAge {
 }
 
 /// The load of a cluster: mean over the replications.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClusterShare {
     /// Its name.
     pub cluster: String,
@@ -282,7 +284,7 @@ pub struct ClusterShare {
 }
 
 /// Jobs of one origin that ran in one domain, over all replications.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Forwarded {
     /// Where they were submitted.
     pub from: String,
@@ -293,7 +295,7 @@ pub struct Forwarded {
 }
 
 /// A job that waited long for what it is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Starved {
     /// Key of its replication.
     pub replication: String,
@@ -310,7 +312,7 @@ pub struct Starved {
 }
 
 /// A bound and how the runs of a policy kept it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ThresholdDoc {
     /// Such as `delay_s.p95 < 60`.
     pub require: String,
@@ -329,7 +331,7 @@ pub struct ThresholdDoc {
 }
 
 /// A metric by groups of jobs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Breakdown {
     /// `origin-domain`, `executing-domain`, `user`, `size` or `run-time`.
     pub by: &'static str,
@@ -343,7 +345,7 @@ pub struct Breakdown {
 }
 
 /// A group of jobs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Group {
     /// Its name.
     pub group: String,
@@ -352,7 +354,7 @@ pub struct Group {
 }
 
 /// A group under a policy.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cell {
     /// The policy.
     pub policy: String,
@@ -367,7 +369,7 @@ pub struct Cell {
 }
 
 /// A run and its own figures.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RunDoc {
     /// The policy.
     pub policy: String,
@@ -384,7 +386,7 @@ pub struct RunDoc {
 }
 
 /// A metric of one run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct RunMetric {
     /// Values.
     pub n: u64,

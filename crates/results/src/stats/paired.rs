@@ -1,6 +1,7 @@
 //! Differences between pairs: how large, and how sure.
 
 use super::{mean, sum};
+use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -52,7 +53,7 @@ const CALIBRATION: f64 = 0.75;
 const MANY: f64 = 1000.0;
 
 /// An interval of a mean, and how likely one so far from 0 is if that is 0.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
@@ -101,7 +102,7 @@ impl Interval {
 }
 
 /// An interval of a mean, which is held against nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Range {
     /// Lower end.
     pub low: f64,
@@ -118,7 +119,7 @@ impl Range {
 }
 
 /// Pairs and what they say of a difference: other - baseline, pair by pair.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Paired {
     /// Pairs.
     pub n: u64,
@@ -168,7 +169,9 @@ impl Paired {
 }
 
 /// What a difference to another policy comes to; less is better.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, strum::IntoStaticStr)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, strum::IntoStaticStr, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Judgement {
