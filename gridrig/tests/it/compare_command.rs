@@ -1,6 +1,9 @@
 //! `gridrig compare`: from runs on the disk to a sentence.
 
-use crate::command::{Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
+use crate::command::{Bench, JOBS, PAIR, expect_code, json, root, run, stderr, stdout};
+use crate::need;
+use serde_json::Value;
+use std::process::Command;
 
 /// The pair of sites, its brokers out of phase in five ways.
 fn phases() -> Bench {
@@ -222,4 +225,50 @@ fn a_job_on_its_way_is_part_of_the_truth() {
     let alone = Bench::new(crate::command::ALONE, &JOBS);
     let document = json(&alone.run(&["--json"]));
     assert!(document["runs"][0]["regret"].is_null());
+}
+
+#[test]
+fn what_run_and_compare_print_is_what_their_schemas_say() {
+    let name = "what_run_and_compare_print_is_what_their_schemas_say";
+    let Some(python) = need::jsonschema(name) else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let scenario = root().join("resources/scenarios/two-sites.toml");
+    let (scenario, out) = (scenario.to_str().unwrap(), dir.path().to_str().unwrap());
+    let window = "workload.window={start=\"0s\",length=\"30min\"}";
+    let ran = ["run", scenario, "--json", "--out", out, "--set", window];
+    let runs = dir.path().join("two-sites-1");
+    let compared = ["compare", runs.to_str().unwrap(), "--json"];
+    for (kind, command) in [("run", &ran[..]), ("compare", &compared)] {
+        let output = run(command);
+        expect_code(&output, 0);
+        let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        assert_eq!(document["schema"], format!("gridrig.{kind}.1"));
+        let schema: Value = serde_json::from_str(&stdout(&run(&["schema", kind]))).unwrap();
+        let holds = |document: &Value| {
+            let file = dir.path().join("both.json");
+            std::fs::write(&file, serde_json::json!([schema, document]).to_string()).unwrap();
+            let check = "import json, sys, jsonschema as j; s, d = json.load(open(sys.argv[1])); \
+                         j.Draft202012Validator.check_schema(s); j.Draft202012Validator(s).validate(d)";
+            let held = Command::new(&python)
+                .args(["-c", check])
+                .arg(&file)
+                .output();
+            let held = held.unwrap();
+            (
+                held.status.success(),
+                String::from_utf8(held.stderr).unwrap(),
+            )
+        };
+        let (held, why) = holds(&document);
+        assert!(held, "{kind}: {why}");
+        // And it is a schema that says something.
+        let mut other = document.clone();
+        other["schema"] = "another".into();
+        assert!(!holds(&other).0, "{kind}");
+        let mut other = document;
+        other["runs"][0]["policy"] = 1.into();
+        assert!(!holds(&other).0, "{kind}");
+    }
 }

@@ -375,52 +375,6 @@ fn models_of_workloads_take_what_is_said_of_them() {
 }
 
 #[test]
-fn what_run_and_compare_print_is_what_their_schemas_say() {
-    let name = "what_run_and_compare_print_is_what_their_schemas_say";
-    let Some(python) = need::jsonschema(name) else {
-        return;
-    };
-    let dir = tempfile::tempdir().unwrap();
-    let scenario = root().join("resources/scenarios/two-sites.toml");
-    let (scenario, out) = (scenario.to_str().unwrap(), dir.path().to_str().unwrap());
-    let window = "workload.window={start=\"0s\",length=\"30min\"}";
-    let ran = ["run", scenario, "--json", "--out", out, "--set", window];
-    let runs = dir.path().join("two-sites-1");
-    let compared = ["compare", runs.to_str().unwrap(), "--json"];
-    for (kind, command) in [("run", &ran[..]), ("compare", &compared)] {
-        let output = run(command);
-        expect_code(&output, 0);
-        let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
-        assert_eq!(document["schema"], format!("gridrig.{kind}.1"));
-        let schema: Value = serde_json::from_str(&stdout(&run(&["schema", kind]))).unwrap();
-        let holds = |document: &Value| {
-            let file = dir.path().join("both.json");
-            std::fs::write(&file, serde_json::json!([schema, document]).to_string()).unwrap();
-            let check = "import json, sys, jsonschema as j; s, d = json.load(open(sys.argv[1])); \
-                         j.Draft202012Validator.check_schema(s); j.Draft202012Validator(s).validate(d)";
-            let held = Command::new(&python)
-                .args(["-c", check])
-                .arg(&file)
-                .output();
-            let held = held.unwrap();
-            (
-                held.status.success(),
-                String::from_utf8(held.stderr).unwrap(),
-            )
-        };
-        let (held, why) = holds(&document);
-        assert!(held, "{kind}: {why}");
-        // And it is a schema that says something.
-        let mut other = document.clone();
-        other["schema"] = "another".into();
-        assert!(!holds(&other).0, "{kind}");
-        let mut other = document;
-        other["runs"][0]["policy"] = 1.into();
-        assert!(!holds(&other).0, "{kind}");
-    }
-}
-
-#[test]
 fn every_schema_that_is_listed_is_printed_and_parses() {
     let help = stdout(&run(&["schema", "--help"]));
     let lines = help
