@@ -126,3 +126,13 @@ fn the_audit_log_tells_who_changed_what_and_nothing_of_who_only_looks() {
         }
     }
 }
+
+#[test]
+fn the_program_can_be_loaded_at_any_address() {
+    let mut head = [0; 18];
+    let mut program = std::fs::File::open(env!("CARGO_BIN_EXE_gridrig")).unwrap();
+    program.read_exact(&mut head).unwrap();
+    assert_eq!(&head[..4], b"\x7fELF");
+    // ET_DYN; a program that is linked at a fixed address is ET_EXEC, 2.
+    assert_eq!(u16::from_le_bytes([head[16], head[17]]), 3);
+}
