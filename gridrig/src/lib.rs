@@ -15,6 +15,7 @@ pub mod realtime;
 pub mod reproduce;
 mod runner;
 mod table;
+mod versioned;
 mod words;
 
 pub use commands::main;

@@ -1,9 +1,9 @@
 //! `gridrig compare`
 
-use super::schema::Versioned;
 use super::{print, print_json};
 use crate::cli::{CompareArgs, ComparisonArgs};
 use crate::exit::Failure;
+use crate::versioned::Versioned;
 use gridrig_results::compare::{self, Options, ThresholdDoc};
 
 /// Compares finished runs and says which policy is better, if any is.

@@ -1,13 +1,13 @@
 //! `gridrig run`
 
 use super::dashboard::RunDashboard;
-use super::schema::{Runs, Versioned};
 use super::{load_scenario, print, print_json};
 use crate::cli::RunArgs;
 use crate::exit::Failure;
 use crate::realtime::workdir;
 use crate::runner::{self, PolicyRun, ReplicationRuns, RunOptions};
 use crate::scenario::Scenario;
+use crate::versioned::{Runs, Versioned};
 use crate::{memory, table};
 use anyhow::anyhow;
 use gridrig_results::RunSummary;

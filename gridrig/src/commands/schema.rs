@@ -4,45 +4,11 @@ use super::{print, print_json};
 use crate::cli::SchemaFormat;
 use crate::exit::Failure;
 use crate::scenario;
-use gridrig_results::RunSummary;
+use crate::versioned::{COMPARE, RUN, Runs};
 use gridrig_results::compare::Comparison;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde::Serialize;
 use serde_json::{Value, json};
-
-/// What `run --json` prints.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct Runs<'a> {
-    /// Every run, policy by policy in each repeat.
-    pub runs: Vec<&'a RunSummary>,
-}
-
-/// A document that begins with the name and the version of its schema. The version rises
-/// when a field goes or means something else, and not when one is added.
-#[derive(Serialize)]
-pub(super) struct Versioned<T> {
-    schema: &'static str,
-    #[serde(flatten)]
-    document: T,
-}
-
-impl<'a> From<Runs<'a>> for Versioned<Runs<'a>> {
-    fn from(document: Runs<'a>) -> Self {
-        let schema = RUN;
-        Versioned { schema, document }
-    }
-}
-
-impl<'a> From<&'a Comparison> for Versioned<&'a Comparison> {
-    fn from(document: &'a Comparison) -> Self {
-        let schema = COMPARE;
-        Versioned { schema, document }
-    }
-}
-
-const RUN: &str = "gridrig.run.1";
-const COMPARE: &str = "gridrig.compare.1";
 
 /// The JSON Schema of a versioned document.
 fn versioned<T: JsonSchema>(name: &str) -> Value {

@@ -4,6 +4,7 @@ use super::query::{Pairs, repeated};
 use super::{Chosen, NoPage, bad_request, count, no_page, unusable, work};
 use crate::dashboard::layout::{Layout, Tab, page};
 use crate::dashboard::{Dashboard, Shared};
+use crate::versioned::Versioned;
 use crate::words::list;
 use askama::Template;
 use axum::Router;
@@ -194,7 +195,7 @@ async fn api(State(own): State<Shared>, pairs: Pairs) -> Result<Response, Proble
         let asked = Asked::some(own, &pairs)?;
         let comparison = compare::compare(&asked.chosen.dirs, &asked.options);
         let comparison = comparison.map_err(|error| not_compared(&error))?;
-        let mut text = serde_json::to_string_pretty(&comparison)
+        let mut text = serde_json::to_string_pretty(&Versioned::from(&comparison))
             .map_err(|error| unusable("no-document", &error))?;
         text.push('\n');
         Ok(text)
