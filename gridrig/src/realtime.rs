@@ -55,7 +55,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Events of a participant that wait for a listener, who looks a few times a second.
+/// Events that a participant keeps for whoever asks it, where the journals have them all.
 const KEPT_EVENTS: usize = 20_000;
 
 /// How a grid is run in real time.
@@ -120,9 +120,9 @@ impl RealOptions {
         self.journals.is_some() && self.lrms.is_empty() && self.external.brokers.is_empty()
     }
 
-    /// Events that a participant keeps in memory, for who listens.
+    /// Events that a participant keeps in memory. A listener who falls behind is to miss none.
     fn keep_events(&self) -> usize {
-        match self.tells_from_journals() {
+        match self.tells_from_journals() && !self.listener.is_open() {
             true => KEPT_EVENTS,
             false => usize::MAX,
         }

@@ -15,7 +15,11 @@ fn versioned<T: JsonSchema>(name: &str) -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let schema = settings.into_generator().into_root_schema_for::<T>();
     let mut schema = schema.to_value();
-    schema["properties"]["schema"] = json!({ "const": name });
+    schema["properties"]["schema"] = json!({
+        "const": name,
+        "description": "Name and version of this schema. The version rises when a field goes or \
+                        means something else, not when one is added.",
+    });
     if let Some(required) = schema["required"].as_array_mut() {
         required.insert(0, json!("schema"));
     }

@@ -84,6 +84,11 @@ impl Listener {
         })))
     }
 
+    /// Whether it hears.
+    pub(super) fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Listens to the services of a run and to whoever submits.
     pub(super) fn listen(
         &self,
