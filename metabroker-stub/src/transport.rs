@@ -12,7 +12,7 @@ use gridrig_drivers::real_time::{Transport, TransportError};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::lagrid::NotifyDrain;
 use gridrig_protocol::rest::{DealNotice, JobSubmission, LetterName, Place};
-use gridrig_service::{inform, notify};
+use gridrig_service::{inform, no_parts, notify};
 use std::collections::BTreeMap;
 
 /// Posts to the broker's LRMSs, its peers, and to where clients want news.
@@ -59,6 +59,7 @@ impl HttpTransport {
                 self.submit(to, job).await
             }
             ToLrms::Cancel(job) => self.cancel(to, *job).await,
+            ToLrms::Claim(..) => Err(no_parts(self.base(to)?)),
         }
     }
 

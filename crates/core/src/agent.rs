@@ -26,8 +26,8 @@ mod tests;
 mod tries;
 
 pub use crate::conversation::{
-    Arrival, Asked, BrokerSends, Deal, FromBroker, FromClient, FromLrms, LrmsSends, Order, Passed,
-    ToBroker, ToEntry, ToLrms, ToPeer,
+    Arrival, Asked, BrokerSends, ClaimShare, ClaimStep, Deal, FromBroker, FromClient, FromLrms,
+    LrmsSends, Order, Passed, ToBroker, ToEntry, ToLrms, ToPeer,
 };
 pub use crate::envelope::{
     Cx, Envelope, EnvelopeId, Fate, Message, Received, Tally, Told, Undelivered,
@@ -44,7 +44,8 @@ pub use journal::{
     Again, BrokerInput, ClientInput, Journaled, LrmsInput, Memory, NotSent, Record, Replay, Resumed,
 };
 pub use lrms::{
-    Completions, Exchange, Follow, Home, JobNews, Lrms, LrmsAgent, LrmsSetup, Outside, Pass,
+    Claimed, Completions, Exchange, Follow, Home, JobNews, Lrms, LrmsAgent, LrmsSetup, Outside,
+    Pass,
 };
 pub use peer_link::{Ask, PeerLink};
 pub use store::{JobState, JobView, Receipt, SubmitError, digest};

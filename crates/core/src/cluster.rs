@@ -1,5 +1,6 @@
 //! An LRMS: a queue, nodes, and a discipline or, in its place, a real LRMS.
 
+mod claims;
 mod failures;
 mod jobs;
 mod outside;
@@ -22,8 +23,9 @@ use crate::placement::{ClassId, Nodes, Part, PlacementRun};
 use crate::queue::Slot;
 use crate::resource::Resources;
 use crate::time::{SimDuration, SimTime};
+use claims::Claims;
 use failures::Down;
-use jobs::{Classes, Job, JobTable, Running};
+use jobs::{Claim, Classes, Job, JobTable, Running};
 use schedule::Scheduler;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -142,6 +144,7 @@ pub struct Cluster {
     /// How many of the planned changes have been made.
     changes_made: usize,
     next_change: Option<SimTime>,
+    claims: Claims,
 }
 
 impl Cluster {
@@ -160,6 +163,7 @@ impl Cluster {
             down_processors: 0,
             changes_made: 0,
             next_change: config.node_plan.first().map(|planned| planned.at),
+            claims: Claims::default(),
             config,
         }
     }
@@ -211,7 +215,8 @@ impl Cluster {
     /// The state of a job that waits or runs here.
     pub fn query(&self, job: JobId) -> Option<JobStatus> {
         let job = self.jobs.get(*self.jobs.by_id.get(&job)?);
-        Some(match &job.running {
+        let running = job.running.as_ref().filter(|_| job.has_begun());
+        Some(match running {
             None => JobStatus::Queued { since: job.queued },
             Some(running) => JobStatus::Running {
                 start: running.start,
@@ -240,6 +245,20 @@ impl Cluster {
             ..job.clone()
         });
         let job = known_here.as_ref().unwrap_or(job);
+        let now = self.enter(now, job, None)?;
+        events.emit(now, Event::new(EventKind::Queued, job.id, self.config.id));
+        self.changed(now);
+        Ok(())
+    }
+
+    /// Takes a job, or a claim for a part of one, into the queue; answers since when it
+    /// is there.
+    fn enter(
+        &mut self,
+        now: SimTime,
+        job: &JobSpec,
+        claim: Option<Claim>,
+    ) -> Result<SimTime, Reason> {
         let processors = job.processors();
         let known = self.classes.known(&job.components);
         let fits = match known {
@@ -271,14 +290,13 @@ impl Cluster {
             arrival: 0,
             queued: now,
             running: None,
+            claim,
         });
         let nodes = &mut self.nodes;
         let arrival = self.scheduler.arrive(&job.into(), class, slot, nodes);
         self.jobs.get_mut(slot).arrival = arrival;
         self.work.queue(processors, job.run_time);
-        events.emit(now, Event::new(EventKind::Queued, job.id, self.config.id));
-        self.changed(now);
-        Ok(())
+        Ok(now)
     }
 
     fn know(&mut self, job: &Components) -> ClassId {
@@ -333,9 +351,11 @@ impl Cluster {
         events: &mut impl EventSink,
     ) -> bool {
         let now = self.not_before_the_latest(now);
+        let holds = self.holds_claim(job);
         let is_here = self.remove(now, job);
         if is_here {
             events.emit(now, event);
+            self.tell_claim_ended(now, job, holds, events);
             self.changed(now);
         }
         is_here
@@ -397,6 +417,10 @@ impl Cluster {
                 break;
             }
             self.ends.pop();
+            if self.jobs.get(slot).claim.is_some() {
+                self.claim_is_due(finish, slot, events, finished);
+                continue;
+            }
             let job = self.jobs.remove(slot);
             self.scheduler.end(finish, id);
             let running = job.running.expect("only running jobs have an end");

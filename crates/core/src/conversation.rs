@@ -6,6 +6,10 @@
 //! hand. `I` is what is told of load; a [`Broker`](crate::broker::Broker) and an
 //! [`Lrms`](crate::agent::Lrms) by themselves tell nothing of it.
 
+mod claim;
+
+pub use claim::{ClaimShare, ClaimStep};
+
 use crate::envelope::Message;
 use crate::event::{MessageKind, Party};
 use crate::ids::{ClusterId, DomainId, JobId};
@@ -13,7 +17,7 @@ use crate::job::{Entry, JobSpec};
 use crate::load::LoadSample;
 use crate::message::{JobEnd, News, Route, Target};
 use crate::session::Push;
-use crate::time::{SimDuration, SimTime};
+use crate::time::{Decimal, SimDuration, SimTime};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -124,6 +128,8 @@ pub enum ToLrms<J = Box<Arrival>> {
     Dispatch(J),
     /// A request to remove a job.
     Cancel(JobId),
+    /// About processors for a part of a job that several clusters run together.
+    Claim(JobId, ClaimStep),
 }
 
 /// An LRMS to its broker.
@@ -131,6 +137,9 @@ pub enum ToLrms<J = Box<Arrival>> {
 pub enum ToBroker<I = Vec<LoadSample>> {
     /// What has become of a job.
     News(News),
+    /// It holds processors for a part of a job, of which the slowest has this speed; or
+    /// it does not, or no more.
+    Claim(JobId, Option<Decimal>),
     /// Its load.
     Info(I),
 }
@@ -311,6 +320,13 @@ impl<J, I> FromBroker<J, I> {
                 (Order::Arrival, 0, to.0 + 1, job(passed).0)
             }
             FromBroker::Lrms(to, ToLrms::Cancel(job)) => (Order::Cancellation, 0, to.0 + 1, job.0),
+            FromBroker::Lrms(to, ToLrms::Claim(job, step)) => {
+                let order = match step {
+                    ClaimStep::Hold { .. } => Order::Arrival,
+                    ClaimStep::Begin { .. } | ClaimStep::Release => Order::Lease,
+                };
+                (order, 0, to.0 + 1, job.0)
+            }
             FromBroker::Peer(to, said) => said.place(from, *to, job),
             FromBroker::Client(end) => (Order::Notice, 0, 0, end.job.0),
         }
@@ -348,6 +364,9 @@ impl<I> FromLrms<I> {
     pub fn place(&self, from: ClusterId) -> Place {
         match self {
             FromLrms::Broker(to, ToBroker::News(news)) => (news.order(), to.0, 0, news.job().0),
+            FromLrms::Broker(to, ToBroker::Claim(job, _)) => {
+                (Order::Lease, to.0, from.0 + 1, job.0)
+            }
             FromLrms::Broker(to, ToBroker::Info(_)) => {
                 (Order::Information, to.0, 0, u32::from(from.0))
             }
@@ -390,7 +409,7 @@ impl Message for FromBroker {
             FromBroker::Peer(_, ToPeer::Forward(job)) => {
                 Some(MessageKind::Forward).filter(|_| !job.sought)
             }
-            FromBroker::Lrms(_, ToLrms::Cancel(_))
+            FromBroker::Lrms(_, ToLrms::Cancel(_) | ToLrms::Claim(..))
             | FromBroker::Peer(
                 _,
                 ToPeer::Cancel(_) | ToPeer::Drain(_) | ToPeer::Request(..) | ToPeer::Deal(_),
@@ -422,6 +441,7 @@ impl Message for FromLrms {
     fn kind(&self) -> Option<MessageKind> {
         Some(match self {
             FromLrms::Broker(_, ToBroker::News(news)) => news.kind(),
+            FromLrms::Broker(_, ToBroker::Claim(..)) => return None,
             FromLrms::Broker(_, ToBroker::Info(_)) => MessageKind::Info,
             FromLrms::Client(_) => MessageKind::Notify,
         })

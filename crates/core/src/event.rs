@@ -1,8 +1,6 @@
-//! What happens in a run. Everything a run reports is computed from these.
-//!
-//! An event is one flat record, the same for every kind. What a kind is called and what
-//! its fields mean stands in one table, [`EventKind::row`], which core, REST,
-//! `events.parquet`, pages and docs use: a kind is added by a row and by whoever emits it.
+//! What happens in a run. Everything a run reports is computed from these: flat records,
+//! alike for every kind. What a kind is called and what its fields mean stands in one table,
+//! [`EventKind::row`], which all use: a kind is added by a row and by whoever emits it.
 
 use crate::decision::Decision;
 use crate::ids::{ClusterId, DomainId, JobId};
@@ -160,7 +158,7 @@ impl<'a> Event<'a> {
         let value = match row.value {
             Value::None => 0..=0,
             Value::Forwards => 0..=i64::from(u32::MAX),
-            Value::Instant | Value::Length => 0..=i64::MAX,
+            Value::Instant | Value::Length | Value::Components => 0..=i64::MAX,
         };
         match () {
             () if self.job.is_some() != row.has_job => Err(("job", "the number of a job")),
@@ -221,6 +219,8 @@ pub enum Value {
     Instant,
     /// A length of time, in nanoseconds.
     Length,
+    /// Components of a job, as a sum of powers of two from 1 for the first.
+    Components,
 }
 
 impl Value {
@@ -231,6 +231,7 @@ impl Value {
             Value::Forwards => "a number of forwards",
             Value::Instant => "an instant from 0",
             Value::Length => "a length of time from 0",
+            Value::Components => "a sum of powers of two, or 0",
         }
     }
 
@@ -328,6 +329,15 @@ event_kinds! {
     Refused "refused" "A broker or an LRMS sends the job back, or a broker takes back a job that it could not deliver."
         "sent back by {by} to {to}: {reason}"
         { to: Parties::ANY, has_reason: true, message: Some(MessageKind::Refuse) }
+    ClaimRequested "claim-requested" "A broker asks an LRMS of its own to hold processors for a part of the job, which several clusters are to run together; the value is which of its components, as a sum of powers of two from 1 for the first, or 0 for some processors of a job that may be divided."
+        "{by} asks {to} to hold processors (components {value})"
+        { by: Parties::BROKER, to: Parties::LRMS, value: Value::Components }
+    Claimed "claimed" "An LRMS holds the processors of its placement for a part of the job."
+        "processors held at {by}: {placement}"
+        { by: Parties::LRMS, has_placement: true }
+    ClaimRefused "claim-refused" "An LRMS has no processors free at once for its part of the job."
+        "no processors free at {by}"
+        { by: Parties::LRMS }
     Queued "queued" "An LRMS accepts the job into its queue."
         "queued at {by}"
         { by: Parties::LRMS }
@@ -382,6 +392,9 @@ event_kinds! {
     Failed "failed" "The job was lost to a fault, at the service that had it."
         "lost at {by}: {reason}"
         { has_reason: true, is_terminal: true }
+    ClaimEnded "claim-ended" "An LRMS holds the processors for its part of the job no more: the job has ended, or another cluster had none, or nothing more was heard."
+        "processors given back at {by}"
+        { by: Parties::LRMS }
     Notified "notified" "A message about the job's end, or that touch with it is lost, travels towards its submitter."
         "news of its end sent by {by} to {to}"
         { to: Parties::ANY, is_news: true, message: Some(MessageKind::Notify) }

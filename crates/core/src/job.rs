@@ -290,6 +290,8 @@ pub enum Reason {
     NodeFailed,
     /// The processors that it had were taken back by the broker that had delegated them.
     LeaseExpired,
+    /// It has been tried to place it on several clusters as often as it may be.
+    TriesExhausted,
 }
 
 impl Reason {

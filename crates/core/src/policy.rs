@@ -2,6 +2,7 @@
 //! the table of those there are.
 
 mod best_broker_rank;
+mod co_allocation;
 mod domains;
 mod free_node;
 mod full_information;
@@ -16,9 +17,12 @@ mod threshold;
 mod utilization;
 mod view;
 
+pub(crate) use co_allocation::Placing;
 pub use domains::{Aggregate, Kinds, Machine, Offer, Site, Wanted};
 pub use registry::{BrokerSettings, InformationNeed, Parameter, PolicyEntry, PolicySpec, Values};
-pub use settings::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
+pub use settings::{
+    Blocking, CoAllocation, Commit, LocalInfo, MatchmakingKind, OwnDispatch, Placement,
+};
 pub use view::{Candidate, Truth, View};
 
 use crate::decision::Score;
@@ -41,6 +45,9 @@ pub static POLICIES: &[PolicyEntry] = &[
     best_broker_rank::AGGREGATED_125,
     inter::IN_TURN,
     inter::AT_RANDOM,
+    co_allocation::WORST_FIT,
+    co_allocation::CLUSTER_MINIMIZATION,
+    co_allocation::FLEXIBLE,
     local_only::ENTRY,
     full_information::ENTRY,
 ];

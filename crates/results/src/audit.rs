@@ -136,6 +136,9 @@ pub enum Rule {
     /// another domain only while they are delegated to its own, and they are released
     /// when it has ended.
     Leases,
+    /// A job that several clusters run together begins when all of them hold its
+    /// processors, ends on all at one instant, and nothing is held for it any longer.
+    Claims,
 }
 
 impl Rule {

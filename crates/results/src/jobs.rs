@@ -96,8 +96,28 @@ pub struct JobRow {
     pub earlier: Box<[EarlierRun]>,
     /// Processors that were delegated or asked for on its behalf; `None` where none were.
     pub lease: Option<Box<Lease>>,
+    /// Whether it enters at a cluster, past any broker.
+    pub direct: bool,
+    /// Where processors were held for parts of it; empty but for a job that several clusters
+    /// ran together, or were asked to.
+    pub claims: Vec<ClaimRow>,
     /// Position in the log of the event that started it.
     pub(crate) started_by: usize,
+}
+
+/// Processors that a cluster held for a part of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ClaimRow {
+    /// The cluster.
+    pub cluster: ClusterId,
+    /// How many.
+    pub processors: u32,
+    /// Since when.
+    pub from: SimTime,
+    /// Until when; `None` if that is not known.
+    pub until: Option<SimTime>,
+    /// Position in the log of the event that tells of it.
+    pub(crate) told_by: usize,
 }
 
 /// A run that ended with a node that failed, after which the job waited again.

@@ -52,13 +52,15 @@ impl Regret {
         submissions: &[Submission],
         measure: &Measure,
     ) -> Option<Self> {
-        let measured = |row: &JobRow| row.submit.is_some_and(|submit| measure.covers(submit));
+        let measured = |row: &JobRow| measure.measures(row.submit, row.direct);
         let decided = decisions(table, submissions);
         let of_measured = decided.iter().flatten();
         let decisions = of_measured
             .filter(|decision| measured(&table.rows()[decision.row]))
             .count();
-        if decisions == 0 {
+        // One cluster instead of several is another question.
+        let together = table.rows().iter().any(|row| !row.claims.is_empty());
+        if decisions == 0 || together {
             return None;
         }
         let stride = (decisions * grid.clusters.len())

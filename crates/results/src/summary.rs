@@ -260,7 +260,7 @@ impl RunSummary {
         for row in table.rows() {
             load.add(row);
             tally.add(row);
-            let is_measured = row.submit.is_some_and(|submit| measure.covers(submit));
+            let is_measured = measure.measures(row.submit, row.direct);
             if let Some(lending) = lending.as_mut() {
                 lending.add(row, is_measured);
             }

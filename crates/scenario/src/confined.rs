@@ -11,10 +11,10 @@ use ::toml::de::{DeTable, DeValue};
 
 /// Tables, and those of their keys that mean nothing outside of the run. The
 /// clusters of a domain are tables like `[cluster]`.
-const HARMLESS: [(&str, &str); 23] = [
+const HARMLESS: [(&str, &str); 24] = [
     (
         "workload",
-        "domain spread cluster offset size sanitize max_processors keep phase share zero_run_time \
+        "components_from domain spread cluster offset size sanitize max_processors keep phase share zero_run_time \
          min_run_time requirements model_load",
     ),
     (
@@ -47,7 +47,11 @@ const HARMLESS: [(&str, &str); 23] = [
         "interval exchange phase max_hops ttl origin_promotion own_dispatch commit blocking \
          matchmaking matchmaking_interval delegation_interval delegation_threshold \
          delegation_memory lease_timeout usage_half_life local_info propagate_info \
-         lrms_latency queue_window utilization_window drain",
+         lrms_latency queue_window utilization_window drain co_allocation",
+    ),
+    (
+        "domain.broker.co_allocation",
+        "startup wide_area run_times claim_timeout",
     ),
     ("link", "between provides latency protocol bandwidth_mib_s"),
     ("link.roles", "consumer provider"),
@@ -69,7 +73,7 @@ const HARMLESS: [(&str, &str); 23] = [
         "name clock speed policies bounds tie seed day starts_at require primary relevant decisions lag_tolerance",
     ),
     ("run.replicate", "over step count"),
-    ("measure", "from until stop tau regret"),
+    ("measure", "from until stop tau direct regret"),
 ];
 
 /// Keys that say what runs something, with the one value that is ours.

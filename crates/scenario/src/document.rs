@@ -20,7 +20,7 @@ use crate::value::{
     AboveZero, At, Count, Duration, Identifier, KeepText, Name, Named, PathText, Positive, Share,
     Str, UntilText, Whole, inline_schema, named,
 };
-use crate::workload::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
+use crate::workload::{ComponentsFrom, Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
 use crate::{ClockName, Over, Stop};
 use gridrig_core::policy::Tie;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -131,6 +131,10 @@ pub struct Workload {
     pub offset: Option<Duration>,
     /// The field that gives the size of a job. Default "allocated".
     pub size: Option<Str<Name<SizeFrom>>>,
+    /// Into how many components of equal size a job is divided: "one", or as many as its
+    /// "queue" says (SWF field 15), as in KOALA's workloads; a job whose queue is no
+    /// number from 1 to 64 is not divided. Default "one".
+    pub components_from: Option<At<Str<Name<ComponentsFrom>>>>,
     /// Rules that leave jobs out before all other steps, such as
     /// "failed,wider-than=64". Default: none.
     pub sanitize: Option<Str<Sanitize>>,
@@ -334,6 +338,9 @@ pub struct Measure {
     /// The bound of bounded slowdown, in time of the run. Default: 10 s
     /// divided by the (largest) run-time scale.
     pub tau: Option<Str<AboveZero>>,
+    /// Whether jobs that enter at a cluster, past any broker, are measured: not those of a
+    /// background load. Default true.
+    pub direct: Option<bool>,
     /// Whether the regret of decisions is computed after the run. Default
     /// true.
     pub regret: Option<bool>,

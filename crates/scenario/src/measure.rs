@@ -41,6 +41,8 @@ pub struct Measure {
     pub stop: Stop,
     /// Bound of the bounded slowdown, in the time of the run.
     pub tau: SimDuration,
+    /// Whether jobs that enter at a cluster, past any broker, are measured.
+    pub direct: bool,
 }
 
 impl Default for Measure {
@@ -51,6 +53,7 @@ impl Default for Measure {
             until: None,
             stop: Stop::Drained,
             tau: SimDuration::from_secs(10),
+            direct: true,
         }
     }
 }
@@ -59,5 +62,10 @@ impl Measure {
     /// Whether a job submitted at that instant is measured.
     pub fn covers(&self, submit: SimTime) -> bool {
         submit >= self.from && self.until.is_none_or(|until| submit <= until)
+    }
+
+    /// The same of one of which it is known whether it entered at a cluster.
+    pub fn measures(&self, submit: Option<SimTime>, direct: bool) -> bool {
+        (self.direct || !direct) && submit.is_some_and(|submit| self.covers(submit))
     }
 }

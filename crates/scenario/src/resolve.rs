@@ -351,12 +351,14 @@ impl Context<'_> {
         }
         // True is not worth a word.
         measure.regret = measure.regret.filter(|regret| !regret);
+        measure.direct = measure.direct.filter(|direct| !direct);
         let stop = fill(&mut measure.stop, Stop::default());
         let measured = Measure {
             from: SimTime::ZERO + from,
             until: end.map(|end| SimTime::ZERO + end),
             stop,
             tau,
+            direct: measure.direct.unwrap_or(true),
         };
         Ok((measured, measure.regret.is_none()))
     }

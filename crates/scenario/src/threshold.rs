@@ -52,7 +52,7 @@ pub const FIGURES: [&str; 9] = [
     "delay_s_unwaited_mean",
 ];
 /// The same, which a summary has by these names.
-pub const FURTHER: [&str; 12] = [
+pub const FURTHER: [&str; 16] = [
     "finished_share",
     "goodput_ref_processor_s",
     "utilization_ref",
@@ -60,6 +60,10 @@ pub const FURTHER: [&str; 12] = [
     "response_s_weighted",
     "slowdown_weighted",
     "overhead_s_mean",
+    "clusters_mean",
+    "placement_s_mean",
+    "startup_s_mean",
+    "run_time_s_mean",
     "messages_per_job",
     "jain_domains",
     "jain_users",

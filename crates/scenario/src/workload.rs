@@ -17,6 +17,8 @@ pub struct WorkloadSpec {
     pub trace: PathBuf,
     /// Which field gives the size of a job.
     pub size: SizeFrom,
+    /// Into how many components a job is divided, by the trace.
+    pub components_from: ComponentsFrom,
     /// Rules that leave jobs out, and count them.
     pub sanitize: Sanitize,
     /// Wider jobs are left out, and counted.
@@ -54,6 +56,16 @@ pub struct WorkloadSpec {
     pub model_load: Option<Decimal>,
     /// Seed of a generated workload, of what is drawn and of the spread.
     pub seed: u64,
+}
+
+/// What says into how many components of equal size a job is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ComponentsFrom {
+    /// None is divided.
+    #[default]
+    One,
+    /// Its queue, SWF field 15.
+    Queue,
 }
 
 /// How jobs are submitted over the domains (LA Grid 4.3.4).
@@ -264,6 +276,7 @@ impl WorkloadSpec {
         WorkloadSpec {
             trace,
             size: SizeFrom::default(),
+            components_from: ComponentsFrom::default(),
             sanitize: Sanitize::default(),
             max_processors: None,
             window: None,

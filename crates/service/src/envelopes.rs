@@ -34,6 +34,11 @@ pub async fn notify<M>(
         .map_err(TransportError::from)
 }
 
+/// Services do not hold processors for parts of jobs: nobody sends them there.
+pub fn no_parts(base: &str) -> TransportError {
+    TransportError::declined(base, 501, "services do not run parts of jobs")
+}
+
 /// Posts the samples that are in this message to the broker at `base`.
 ///
 /// # Errors

@@ -238,7 +238,12 @@ impl EventSink for Trails {
                 let job = event.job.expect("touch is lost with a job");
                 return self.lost.push((at, job, by));
             }
-            EventKind::PromiseWithdrawn | EventKind::CancelRequested => return,
+            EventKind::PromiseWithdrawn
+            | EventKind::CancelRequested
+            | EventKind::ClaimRequested
+            | EventKind::Claimed
+            | EventKind::ClaimRefused
+            | EventKind::ClaimEnded => return,
             EventKind::Recovered => Step::Found(broker(), to()),
             EventKind::Started => Step::Started(lrms(), shares(event.placement)),
             EventKind::NodeFailed | EventKind::NodeRepaired => {

@@ -72,7 +72,7 @@ pub fn apply<'a>(
 
 /// Its processors over so many components, or as many as there are processors;
 /// the first ones have one more where it does not divide.
-fn divided(whole: &Component, number: u32) -> Option<Components> {
+pub(crate) fn divided(whole: &Component, number: u32) -> Option<Components> {
     let number = number.min(whole.processors);
     let part = |index| Component {
         processors: whole.processors / number + u32::from(index < whole.processors % number),

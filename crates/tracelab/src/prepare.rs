@@ -1,13 +1,15 @@
 //! From a trace, reduced as [`crate::reduce`] says, to the jobs of a run.
 
 use crate::error::TraceError;
-use crate::format::{ACCOUNT, EXECUTABLE, USER};
+use crate::format::{ACCOUNT, EXECUTABLE, QUEUE, USER};
 use crate::load::{Loaded, TraceJob, load};
 use crate::reduce::{self, Reduced};
-use crate::spec::{Spread, SpreadBy, WorkloadSpec};
+use crate::spec::{ComponentsFrom, Spread, SpreadBy, WorkloadSpec};
 use crate::synth;
 use gridrig_core::ids::{DomainId, JobId};
-use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::job::{
+    Components, Entry, JobLabel, JobSpec, MOST_COMPONENTS, Requirements, Submission,
+};
 use gridrig_core::rng;
 use gridrig_core::time::SimTime;
 use rand::RngExt as _;
@@ -154,13 +156,18 @@ fn run_job(
     if spec.require_memory {
         requirements.memory_kib = job.requested_memory_kib;
     }
+    let whole = Components::one(job.processors, requirements);
+    let number = job.ids[QUEUE].filter(|_| spec.components_from == ComponentsFrom::Queue);
+    let divided = number.filter(|number| (1..=MOST_COMPONENTS as u32).contains(number));
+    let divided = divided.and_then(|number| crate::draw::divided(&whole.first, number));
+    let components = divided.unwrap_or(whole);
     let number = |field: usize| job.ids[field].and_then(NonZeroU32::new);
     Ok(Submission {
         spec: JobSpec {
             requested_time: job.requested_time,
             account: number(ACCOUNT),
             executable: number(EXECUTABLE),
-            ..JobSpec::of(Components::one(job.processors, requirements), job.run_time)
+            ..JobSpec::of(components, job.run_time)
         },
         at,
         entry: spec.entry,

@@ -36,9 +36,13 @@ enum StudyName {
     /// Make the tables of docs/dmm-study.md again, beside what the paper on delegated
     /// matchmaking (SC'07) says
     Dmm(PageArgs),
+    /// Make the tables of docs/coallocation.md again, beside what the paper on KOALA's
+    /// placement policies (e-Science 2006) says
+    Koala(PageArgs),
 }
 
-/// `gridrig reproduce lsap`, `gridrig reproduce la-grid`, `gridrig reproduce dmm`
+/// `gridrig reproduce lsap`, `gridrig reproduce la-grid`, `gridrig reproduce dmm`,
+/// `gridrig reproduce koala`
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  gridrig reproduce lsap --archive logs > lsap.md\n\n\
@@ -95,6 +99,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         StudyName::Lsap(args) => page(args, "docs/lsap.md"),
         StudyName::LaGrid(args) => page(args, "docs/la-grid-study.md"),
         StudyName::Dmm(args) => page(args, "docs/dmm-study.md"),
+        StudyName::Koala(args) => page(args, "docs/coallocation.md"),
     }
 }
 

@@ -84,6 +84,7 @@ pages_that_run! {
     readme: "README.md",
     all_pages: "docs/README.md",
     arc: "docs/arc.md",
+    coallocation: "docs/coallocation.md",
     compare: "docs/compare.md",
     dashboard: "docs/dashboard.md",
     disciplines: "docs/disciplines.md",

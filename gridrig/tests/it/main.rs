@@ -16,6 +16,7 @@ mod browser;
 mod calm;
 mod cells;
 mod check;
+mod coallocation;
 mod command;
 mod compare_command;
 mod components;

@@ -4,7 +4,7 @@ mod inputs;
 mod links;
 
 pub use inputs::Exchange;
-pub use links::{Completions, Lrms, Pass};
+pub use links::{Claimed, Completions, Lrms, Pass};
 
 use super::store::{JobState, JobStore, JobView, Naming};
 use super::{Agent, Cx, Handle, JobHolder, Participant};
@@ -310,6 +310,9 @@ impl<C: Cx<FromLrms>> Cx<LrmsSends> for Writing<'_, C> {
                     self.notes.note_end(end);
                 }
                 (news.job(), FromLrms::Broker(to, ToBroker::News(news)))
+            }
+            FromLrms::Broker(to, ToBroker::Claim(job, held)) => {
+                (job, FromLrms::Broker(to, ToBroker::Claim(job, held)))
             }
             FromLrms::Broker(_, ToBroker::Info(never)) => match never {},
         };

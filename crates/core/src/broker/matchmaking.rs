@@ -2,6 +2,7 @@
 //! over the same queue, the same cycle and the same messages. Where there is none the
 //! broker routes: each job goes to the candidate that its policy chooses.
 
+mod co_allocate;
 mod delegate;
 mod flock;
 mod independent;
@@ -11,11 +12,11 @@ mod push;
 
 use super::{Broker, BrokerConfig, Held, MatchmakingKind};
 use crate::agent::{Asked, BrokerSends, Cx, Deal};
-use crate::ids::{DomainId, JobId};
+use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::JobSpec;
 use crate::message::{Route, Target};
 use crate::policy::BrokerSettings;
-use crate::time::{SimDuration, SimTime};
+use crate::time::{Decimal, SimDuration, SimTime};
 
 /// What a module is given while it acts.
 type Around<'a> = dyn Cx<BrokerSends> + 'a;
@@ -81,6 +82,11 @@ pub(super) trait Matchmaking: Send + Sync {
         false
     }
 
+    /// Whether it acts by a cycle of its own, in which it begins with what has just come.
+    fn acts_by_a_cycle(&self) -> bool {
+        false
+    }
+
     /// When it acts beside the cycles.
     fn next_due(&self, _broker: &Broker, _now: SimTime) -> Option<SimTime> {
         None
@@ -94,6 +100,17 @@ pub(super) trait Matchmaking: Send + Sync {
 
     /// A neighbour says something else.
     fn deal(&mut self, _: &mut Broker, _: &mut Around<'_>, _from: DomainId, _deal: Deal) {}
+
+    /// An LRMS holds processors for a part of a job, the slowest of which has this speed, or
+    /// it does not, or no more.
+    fn claim(
+        &mut self,
+        _: &mut Broker,
+        _: &mut Around<'_>,
+        _from: ClusterId,
+        (_job, _held): (JobId, Option<Decimal>),
+    ) {
+    }
 
     /// A job is not where it was sent any more: it has ended, or was refused, or it was
     /// removed while it waited here.
@@ -126,6 +143,7 @@ pub(super) fn build(config: &BrokerConfig) -> Option<Box<dyn Matchmaking>> {
         MatchmakingKind::Pull => Box::new(pull::Pull::default()),
         MatchmakingKind::Flock => Box::new(flock::Flock::default()),
         MatchmakingKind::Delegate => Box::new(delegate::Delegate::default()),
+        MatchmakingKind::CoAllocate => Box::new(co_allocate::CoAllocate::new(settings)?),
     })
 }
 
@@ -169,7 +187,9 @@ impl Broker {
             let own = broker.matchmaking.as_ref();
             own.is_some_and(|own| own.next_due(broker, now) == Some(now))
         };
-        if !acts(self) || self.next_cycle(now) == Some(now) {
+        let own = self.matchmaking.as_ref();
+        let by_a_cycle = own.is_some_and(|own| own.acts_by_a_cycle());
+        if !acts(self) || by_a_cycle || self.next_cycle(now) == Some(now) {
             self.handle_cycle(cx);
         }
         if acts(self) {
@@ -204,6 +224,17 @@ impl Broker {
         if let Target::Peer(from) = from {
             self.matched(cx, |own, broker, cx| own.deal(broker, cx, from, deal));
         }
+    }
+
+    /// An LRMS holds processors for a part of a job, or does not.
+    pub(crate) fn handle_claim(
+        &mut self,
+        cx: &mut impl Cx<BrokerSends>,
+        from: ClusterId,
+        claim: (JobId, Option<Decimal>),
+    ) {
+        self.now = cx.now();
+        self.matched(cx, |own, broker, cx| own.claim(broker, cx, from, claim));
     }
 
     /// Whether this is the central domain.

@@ -23,6 +23,8 @@ pub(super) struct Survey {
     pub late: bool,
     /// Whether somebody could run the job it has turned to, though not now.
     pub lacks_room: bool,
+    /// Whether the candidates run jobs together, so that none need be able to run one alone.
+    together: bool,
     /// Whether that is neighbours only, so that it keeps nobody else waiting.
     pub waits_away: bool,
 }
@@ -68,6 +70,7 @@ impl Survey {
             counts_own: debited || need == InformationNeed::Truth,
             late,
             lacks_room: false,
+            together: config.settings.matchmaking() == MatchmakingKind::CoAllocate,
             waits_away: false,
         }
     }
@@ -138,7 +141,7 @@ impl Survey {
     /// policy's form of information tells; a forward takes one of the hops left.
     pub fn suits(&self, index: usize, known: &Known, job: &JobRequest<'_>, hops_left: u32) -> bool {
         let Some(peer) = index.checked_sub(self.view.own) else {
-            return known.could_run(job, 0);
+            return self.together || known.could_run(job, 0);
         };
         if hops_left == 0 || self.need != InformationNeed::Aggregated {
             return hops_left > 0 && known.could_run(job, hops_left - 1);

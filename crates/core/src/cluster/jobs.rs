@@ -18,6 +18,8 @@ pub(super) struct Job {
     pub arrival: u64,
     pub queued: SimTime,
     pub running: Option<Running>,
+    /// Where it is part of a job that several clusters run together.
+    pub claim: Option<Claim>,
 }
 
 /// Since when it runs, until when and where.
@@ -25,6 +27,37 @@ pub(super) struct Running {
     pub start: SimTime,
     pub finish: SimTime,
     pub placement: Vec<PlacementRun>,
+}
+
+impl Job {
+    /// Whether it runs, if it has processors.
+    pub fn has_begun(&self) -> bool {
+        matches!(self.claim, None | Some(Claim::Runs(_)))
+    }
+}
+
+/// How far a part has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Claim {
+    /// It waits for a pass; what is held then is given back after so long.
+    Asked(SimDuration),
+    /// Its processors are held.
+    Held,
+    /// The job begins at the instant that is its end so far, runs for so long, and this
+    /// cluster may be the one that tells of it.
+    Begins(SimDuration, bool),
+    /// It runs.
+    Runs(bool),
+}
+
+impl Claim {
+    /// Processors are held for it, for how long at most.
+    pub fn hold(&mut self) -> SimDuration {
+        match std::mem::replace(self, Claim::Held) {
+            Claim::Asked(timeout) => timeout,
+            _ => SimDuration::ZERO,
+        }
+    }
 }
 
 /// The jobs that wait or run, in reused slots.

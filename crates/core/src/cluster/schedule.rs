@@ -186,6 +186,7 @@ impl Cluster {
         if self.nodes.busy() != busy_before {
             self.record(now);
         }
+        self.settle_claims(now, events);
     }
 
     fn pass_by_the_instant(&mut self, now: SimTime, events: &mut impl EventSink) {
@@ -245,10 +246,12 @@ impl Cluster {
             return;
         };
         for (slot, start) in planner.promises().take_news() {
-            if self.config.interval > SimDuration::ZERO {
+            // Nor is anything promised to a part that does not wait beyond this pass.
+            let known = self.jobs.get(slot);
+            if self.config.interval > SimDuration::ZERO || known.claim.is_some() {
                 continue;
             }
-            let (job, lrms) = (self.jobs.get(slot).id, self.config.id);
+            let (job, lrms) = (known.id, self.config.id);
             events.emit(
                 now,
                 match start {
@@ -281,10 +284,17 @@ impl Cluster {
     ) -> (JobId, SimTime) {
         let known = self.jobs.get_mut(slot);
         let (job, run_time) = (known.id, known.demand.length);
-        let finish = now + run_time_on(&self.config.resources, &placement, run_time);
+        let length = match &mut known.claim {
+            Some(claim) => claim.hold(),
+            None => run_time_on(&self.config.resources, &placement, run_time),
+        };
+        let finish = now + length;
         self.scheduler.start(now, (job, known.arrival), &placement);
-        let started = Event::new(EventKind::Started, job, self.config.id);
-        events.emit(now, started.on(&placement));
+        let kind = match known.claim {
+            Some(_) => EventKind::Claimed,
+            None => EventKind::Started,
+        };
+        events.emit(now, Event::new(kind, job, self.config.id).on(&placement));
         self.work.start(known.demand.processors, run_time, finish);
         known.running = Some(Running {
             start: now,

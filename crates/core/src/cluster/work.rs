@@ -33,6 +33,12 @@ impl Work {
         self.running_ends += u128::from(processors) * u128::from(finish.as_nanos());
     }
 
+    /// A running job ends at another instant than was known.
+    pub fn change_end(&mut self, processors: u32, before: SimTime, finish: SimTime) {
+        self.end(processors, before);
+        self.running_ends += u128::from(processors) * u128::from(finish.as_nanos());
+    }
+
     pub fn end(&mut self, processors: u32, finish: SimTime) {
         self.running_ends -= u128::from(processors) * u128::from(finish.as_nanos());
     }

@@ -1,7 +1,10 @@
 //! What is known of a policy beforehand, how a scenario names one, and the
 //! settings of the broker that it is built for.
 
-use super::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch, POLICIES, Policy, Tie};
+use super::{
+    Blocking, CoAllocation, Commit, LocalInfo, MatchmakingKind, OwnDispatch, POLICIES, Placement,
+    Policy, Tie,
+};
 use crate::load::Window;
 use crate::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
@@ -53,6 +56,8 @@ pub struct PolicyEntry {
     pub is_bound: bool,
     /// Whether it draws among candidates, whatever the rule for ties.
     pub draws: bool,
+    /// How it places the components of a job on several clusters, if it does.
+    pub placement: Option<Placement>,
     /// The policy for a broker with these settings, which name it.
     pub build: fn(&BrokerSettings) -> Box<dyn Policy>,
 }
@@ -73,6 +78,7 @@ impl PolicyEntry {
             need,
             is_bound: false,
             draws: false,
+            placement: None,
             build,
         }
     }
@@ -95,7 +101,7 @@ impl PolicyEntry {
     /// What may be given: its own parameters, and if it is no bound what all take.
     pub fn all_parameters(&self) -> impl Iterator<Item = &'static Parameter> {
         let common = [&BrokerSettings::MATCHMAKING].into_iter();
-        let common = common.filter(|_| !self.is_bound);
+        let common = common.filter(|_| !self.is_bound && self.placement.is_none());
         self.parameters.iter().chain(common)
     }
 
@@ -305,6 +311,8 @@ pub struct BrokerSettings {
     pub lease_timeout: Option<SimDuration>,
     /// In so long the past usage of a user counts half.
     pub usage_half_life: SimDuration,
+    /// What jobs cost that several clusters run together.
+    pub co_allocation: CoAllocation,
     /// How equals are told apart.
     pub tie: Tie,
     /// The forwarding policy.
@@ -343,6 +351,7 @@ impl Default for BrokerSettings {
             delegation_memory: SimDuration::from_secs(3600),
             lease_timeout: None,
             usage_half_life: SimDuration::from_secs(86_400),
+            co_allocation: CoAllocation::default(),
             tie: Tie::default(),
             policy: PolicySpec::default(),
             queue_window: Window::Seconds30,
@@ -395,9 +404,11 @@ impl BrokerSettings {
     /// How jobs and processors are brought together under the policy in force. A bound
     /// is one of routing.
     pub fn matchmaking(&self) -> MatchmakingKind {
-        match self.policy.entry().is_bound {
-            true => MatchmakingKind::Route,
-            false => Self::MATCHMAKING.of(self).parse().expect("a matchmaking"),
+        let policy = self.policy.entry();
+        match policy.placement {
+            Some(_) => MatchmakingKind::CoAllocate,
+            None if policy.is_bound => MatchmakingKind::Route,
+            None => Self::MATCHMAKING.of(self).parse().expect("a matchmaking"),
         }
     }
 

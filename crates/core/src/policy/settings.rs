@@ -1,5 +1,9 @@
 //! How a broker comes by what it knows, and when it acts on it.
 
+use crate::time::{Decimal, SimDuration};
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
 /// Whether a broker counts what it has sent since its last information.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OwnDispatch {
@@ -77,10 +81,14 @@ pub enum MatchmakingKind {
     /// Jobs stay where they enter, and processors are delegated to them over the
     /// links of the tree (DMM).
     Delegate,
+    /// One broker places the components of a job on several clusters of its own, which
+    /// run them together (KOALA).
+    CoAllocate,
 }
 
 impl MatchmakingKind {
-    /// All of them.
+    /// All that every policy may be under: [`CoAllocate`](Self::CoAllocate) is a matter of
+    /// the policy.
     pub const ALL: [MatchmakingKind; 6] = [
         MatchmakingKind::Route,
         MatchmakingKind::Independent,
@@ -108,5 +116,76 @@ impl MatchmakingKind {
     /// Whether all jobs wait at one domain.
     pub fn is_central(self) -> bool {
         matches!(self, MatchmakingKind::Push | MatchmakingKind::Pull)
+    }
+}
+
+/// How components are placed. Idle processors are compared once for a job but under
+/// [`WorstFit`](Self::WorstFit); of equal clusters the first of the scenario is taken, and of
+/// equal components the first of the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// The largest component first, each where the most processors are idle still.
+    WorstFit,
+    /// The largest component first, each on the first cluster that has room, by idle
+    /// processors (KOALA, Figure 1).
+    ClusterMinimization,
+    /// As one component that is divided: each cluster in turn, by idle processors, takes
+    /// what it has (KOALA, Figure 3).
+    FlexibleClusterMinimization,
+}
+
+/// What it takes that several clusters run a job together. `Default`: nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CoAllocation {
+    /// Time between placement and start, by the number of components, from 1; of more
+    /// than are given that of the last. It is the overhead of the middleware (KOALA 6.1).
+    pub startup: Vec<SimDuration>,
+    /// What run times are multiplied by, by the number of clusters, likewise.
+    pub wide_area: Vec<Decimal>,
+    /// How long some programs run in their place, by their number, the processors of the job
+    /// and the number of clusters, from 1 (KOALA, Figure 5); of more that of the last.
+    pub run_times: BTreeMap<NonZeroU32, BTreeMap<NonZeroU32, Vec<SimDuration>>>,
+    /// Processors that are held for a part are given back if nothing more is heard.
+    pub claim_timeout: SimDuration,
+}
+
+impl Default for CoAllocation {
+    fn default() -> Self {
+        CoAllocation {
+            startup: Vec::new(),
+            wide_area: Vec::new(),
+            run_times: BTreeMap::new(),
+            claim_timeout: SimDuration::from_secs(60),
+        }
+    }
+}
+
+/// That of so many, of a list from 1; of more than are given that of the last.
+fn of_so_many<T: Copy>(list: &[T], count: usize) -> Option<T> {
+    list.get(count.saturating_sub(1)).or(list.last()).copied()
+}
+
+impl CoAllocation {
+    /// Time between placement and start of a job of so many components.
+    pub fn startup(&self, components: usize) -> SimDuration {
+        of_so_many(&self.startup, components).unwrap_or_default()
+    }
+
+    /// How long a job of this program and size, whose run time on one cluster is known, runs
+    /// at speed 1.0 on so many.
+    pub fn length(
+        &self,
+        (executable, processors): (Option<NonZeroU32>, u32),
+        run_time: SimDuration,
+        clusters: usize,
+    ) -> SimDuration {
+        let of_program = executable.and_then(|number| self.run_times.get(&number));
+        let of_size = of_program.zip(NonZeroU32::new(processors));
+        let row = of_size.and_then(|(sizes, size)| sizes.get(&size));
+        let known = row.and_then(|row| of_so_many(row, clusters));
+        known.unwrap_or_else(|| {
+            let factor = of_so_many(&self.wide_area, clusters).unwrap_or(Decimal::ONE);
+            SimDuration::from_nanos(factor.multiply(run_time.as_nanos()))
+        })
     }
 }

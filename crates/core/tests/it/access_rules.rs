@@ -46,7 +46,8 @@ fn nobody_waits_for_a_peer_that_is_gone() {
 
 #[test]
 fn a_closed_cluster_of_its_own_gets_no_job_under_any_policy() {
-    for entry in POLICIES {
+    // Others place components: what they send is no job.
+    for entry in POLICIES.iter().filter(|entry| entry.placement.is_none()) {
         let mut rig = Rig::new(&[&[4]], entry.name);
         rig.broker.set_access(C0, Access::Closed);
         assert_eq!(rig.decide(5, &[job(0, 1)]), [], "{}", entry.name);

@@ -21,6 +21,9 @@ fn policies_go_by_these_names_and_are_found_by_them() {
         "best-broker-rank-aggr-1.25",
         "inter-rr",
         "inter-random",
+        "worst-fit",
+        "cluster-minimization",
+        "flexible-cluster-minimization",
         "local-only",
         "full-information",
     ];

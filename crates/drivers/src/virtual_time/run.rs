@@ -5,8 +5,8 @@ use super::message::Message;
 use super::order::{Layer, Timers, play};
 use super::{Cancellation, Options, Outcome};
 use gridrig_core::agent::{
-    Brought, Cancel, Completions, Due, FromBroker, FromLrms, Handle, Home, Lrms, Participant, Pass,
-    Passed, PeerState, Sampled, ToBroker, ToLrms, Told,
+    Brought, Cancel, Claimed, Completions, Due, FromBroker, FromLrms, Handle, Home, Lrms,
+    Participant, Pass, Passed, PeerState, Sampled, ToBroker, ToLrms, Told,
 };
 use gridrig_core::broker::{Broker, LocalInfo};
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
@@ -139,6 +139,10 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 ToLrms::Cancel(job) => {
                     self.tell_lrms(to, Cancel(job));
                 }
+                ToLrms::Claim(job, step) => {
+                    let spec = &self.submissions[job.index()].spec;
+                    self.tell_lrms(to, Claimed { spec, step });
+                }
             },
             Message::FromBroker(from, FromBroker::Peer(to, said)) => {
                 let submissions = self.submissions;
@@ -154,6 +158,10 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             }
             Message::FromLrms(from, FromLrms::Broker(to, ToBroker::News(said))) => {
                 let from = Target::Cluster(from);
+                self.tell_broker(to, Told { from, said });
+            }
+            Message::FromLrms(from, FromLrms::Broker(to, ToBroker::Claim(job, held))) => {
+                let (from, said) = (Target::Cluster(from), (job, held));
                 self.tell_broker(to, Told { from, said });
             }
             // It sets no timer.

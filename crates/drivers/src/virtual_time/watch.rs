@@ -147,6 +147,8 @@ impl Says for FromBroker {
                 false => (Step::Dispatch, Some(job.spec.id)),
             },
             FromBroker::Lrms(_, ToLrms::Cancel(job)) => (Step::LrmsCancel, Some(*job)),
+            // Services do not hold processors for parts of jobs.
+            FromBroker::Lrms(_, ToLrms::Claim(job, _)) => (Step::Dispatch, Some(*job)),
             FromBroker::Peer(_, ToPeer::Forward(job)) => match job.sought {
                 true => (Step::PeerSearch, Some(job.spec.id)),
                 false => (Step::Forward, Some(job.spec.id)),
@@ -177,6 +179,7 @@ impl Says for FromLrms {
                 (Step::LrmsRefusal, Some(*job))
             }
             FromLrms::Broker(_, ToBroker::News(News::Ended(end))) => (Step::LrmsEnd, Some(end.job)),
+            FromLrms::Broker(_, ToBroker::Claim(job, _)) => (Step::LrmsRefusal, Some(*job)),
             FromLrms::Broker(_, ToBroker::Info(_)) => (Step::LrmsLoad, None),
             FromLrms::Client(end) => (Step::Ends, Some(end.job)),
         }

@@ -1,5 +1,6 @@
 //! The life of each job: what may follow what, and where.
 
+mod claims;
 mod leases;
 mod lost;
 mod nodes;
@@ -11,6 +12,7 @@ use crate::index::JobIndex;
 use crate::jobs::JobState;
 use crate::log::EventLog;
 use crate::names::Names;
+use claims::Claim;
 use gridrig_core::cluster::run_time_on;
 use gridrig_core::event::{Event, EventKind, Party};
 use gridrig_core::grid::GridCluster;
@@ -33,6 +35,8 @@ pub(super) struct Auditor<'a> {
     failed: Option<(SimTime, Party)>,
     /// Processors that are delegated for a job: by whom and to whom, from the lender on.
     leases: BTreeMap<JobId, BTreeSet<Lease>>,
+    /// Processors that are held for parts of a job, or were asked for.
+    claims: BTreeMap<JobId, Vec<Claim<'a>>>,
 }
 
 impl<'a> Auditor<'a> {
@@ -48,6 +52,7 @@ impl<'a> Auditor<'a> {
             findings,
             failed: None,
             leases: BTreeMap::new(),
+            claims: BTreeMap::new(),
         };
         for job in auditor.index.doubles() {
             let message = "more than one job of the workload has this id";
@@ -91,6 +96,10 @@ impl<'a> Auditor<'a> {
             EventKind::PromiseWithdrawn => life.promised = SimTime::MAX,
             EventKind::Started => self.started(life, by, event.placement),
             EventKind::Requeued => self.requeued(life, by, event.instant()),
+            EventKind::ClaimRequested => self.claim_requested(life, to, event.value),
+            EventKind::Claimed => self.claimed(life, by, event.placement),
+            EventKind::ClaimRefused => self.claim_refused(life, by),
+            EventKind::ClaimEnded => self.claim_ended(life, by),
             EventKind::LostTouch => self.lost_touch(life, by, to),
             EventKind::Finished => self.finished(life, by),
             EventKind::Rejected => self.rejected(life, by),
@@ -116,6 +125,7 @@ impl<'a> Auditor<'a> {
         };
         for life in std::mem::take(&mut self.lives) {
             self.look_at_leases(&life);
+            self.look_at_claims(&life);
             report.jobs.submitted += u64::from(life.submitted);
             report.lost_touch += u64::from(life.lost);
             match life.place {
@@ -284,9 +294,10 @@ impl<'a> Auditor<'a> {
             let message = format!("it starts at {at}, expected at {promised} as promised");
             self.find_about(Rule::PromiseKept, life, message);
         }
-        let faults = match self.occupancy(lrms) {
-            Some(occupancy) => occupancy.take(&life.job.spec, placement),
-            None => {
+        let faults = match (self.runs_together(life), self.occupancy(lrms)) {
+            (true, _) => self.begun_together(life, lrms, placement),
+            (_, Some(occupancy)) => occupancy.take(&life.job.spec, placement),
+            (_, None) => {
                 let shown = self.names.party(lrms);
                 let message = format!("it starts at {shown}, which does not exist");
                 vec![(Rule::NodeExists, message)]
@@ -315,6 +326,7 @@ impl<'a> Auditor<'a> {
                 self.find_about(Rule::RunTime, life, message);
             }
         }
+        self.look_at_parts(life);
         self.end(life, JobState::Completed);
     }
 
@@ -407,6 +419,9 @@ impl<'a> Auditor<'a> {
         if life.placement.is_empty() || !occupancy.exists(life.placement) || config.is_real {
             return None;
         }
+        if self.runs_together(life) {
+            return self.together(life);
+        }
         let run_time = config.length_of(&life.job.spec) - life.done;
         Some(run_time_on(&config.resources, life.placement, run_time))
     }
@@ -426,6 +441,7 @@ impl<'a> Auditor<'a> {
 
     fn end(&mut self, life: &mut Life<'a>, state: JobState) {
         if let Place::Running(lrms) = life.place
+            && !self.runs_together(life)
             && let Some(occupancy) = self.occupancy(lrms)
         {
             occupancy.give_back(&life.job.spec, life.placement);

@@ -125,6 +125,24 @@ fn same_jobs(runs: &[Opened<'_>]) -> Result<(), RunDirError> {
     Ok(())
 }
 
+/// By row: whether a job entered at a cluster, where such jobs are not measured.
+pub(super) fn direct(
+    columns: &TableColumns,
+    measure: Measure,
+) -> Result<Option<Vec<bool>>, RunDirError> {
+    if measure.direct {
+        return Ok(None);
+    }
+    let entry = columns.codes("entry")?;
+    let rows = 0..entry.rows.len();
+    let at_cluster = |row| {
+        entry
+            .name(row)
+            .is_some_and(|name| name.starts_with("lrms:"))
+    };
+    Ok(Some(rows.map(at_cluster).collect()))
+}
+
 /// A run whose jobs are open.
 pub(crate) struct Opened<'a> {
     pub(super) run: &'a FoundRun,
@@ -148,6 +166,11 @@ impl<'a> Opened<'a> {
             for (completed, submit) in completed.iter_mut().zip(submit) {
                 let submit = u64::try_from(submit).map(SimTime::from_nanos);
                 *completed &= submit.is_ok_and(|submit| measure.covers(submit));
+            }
+        }
+        if let Some(direct) = direct(&columns, measure)? {
+            for (completed, direct) in completed.iter_mut().zip(direct) {
+                *completed &= !direct;
             }
         }
         Ok(Opened {

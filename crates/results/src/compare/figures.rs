@@ -272,11 +272,14 @@ impl Opened<'_> {
             self.columns.i64s("submit_ns")?,
             self.columns.codes("state")?,
         );
+        let direct = common::direct(&self.columns, self.measure)?;
+        let is_direct = |row: usize| direct.as_ref().is_some_and(|direct| direct[row]);
         let end_ns = self.run.manifest.end_ns;
         let (mut submitted, mut waits) = (0_u64, Vec::new());
         for (row, submit) in submit.into_iter().enumerate() {
             let at = u64::try_from(submit).ok();
-            let Some(at) = at.filter(|at| self.measure.covers(SimTime::from_nanos(*at))) else {
+            let submit = at.map(SimTime::from_nanos);
+            let Some(at) = at.filter(|_| self.measure.measures(submit, is_direct(row))) else {
                 continue;
             };
             submitted += 1;

@@ -1,6 +1,6 @@
 //! The job table out of the event log, in one pass.
 
-use super::{ClusterInfo, EarlierRun, HopRow, JobRow, JobState, JobTable, SAID};
+use super::{ClaimRow, ClusterInfo, EarlierRun, HopRow, JobRow, JobState, JobTable, SAID};
 use crate::index::JobIndex;
 use crate::log::EventLog;
 use crate::names::Names;
@@ -184,6 +184,7 @@ impl JobRow {
             label: submission.label,
             processors: submission.spec.processors(),
             intended: submission.at,
+            direct: matches!(submission.entry, Entry::Cluster(_)),
             run_time_ref: submission.spec.run_time,
             ..JobRow::default()
         }
@@ -242,6 +243,7 @@ impl JobRow {
                     lease.expired(at, by);
                 }
             }
+            EventKind::Claimed | EventKind::ClaimEnded => self.note_claim(position, at, event),
             EventKind::LostTouch if self.end.is_none() => self.reason = event.reason,
             EventKind::Finished => self.ended(at, JobState::Completed, None),
             EventKind::Rejected => self.ended(at, JobState::Rejected, event.reason),
@@ -261,6 +263,44 @@ impl JobRow {
         started.map_or(&[], |(_, event)| event.placement)
     }
 
+    /// A cluster holds processors for a part of it, or does no more.
+    fn note_claim(&mut self, position: usize, at: SimTime, event: &Event<'_>) {
+        let Some(cluster) = event.by.cluster() else {
+            return;
+        };
+        if event.kind == EventKind::Claimed {
+            let runs = event.placement.iter();
+            return self.claims.push(ClaimRow {
+                cluster,
+                processors: runs.map(|run| run.nodes * run.processors).sum(),
+                from: at,
+                until: None,
+                told_by: position,
+            });
+        }
+        let mut held = self.claims.iter_mut().filter(|it| it.until.is_none());
+        if let Some(claim) = held.find(|it| it.cluster == cluster) {
+            claim.until = Some(at);
+        }
+    }
+
+    /// How many clusters ran it together; `None` if it did not start so.
+    pub fn clusters(&self) -> Option<u32> {
+        let parts = self.parts().count() as u32;
+        (self.start.is_some() && parts > 0).then_some(parts)
+    }
+
+    /// The parts that ran together; empty for a job of one cluster.
+    pub fn parts(&self) -> impl Iterator<Item = &ClaimRow> {
+        let start = self.start;
+        let runs = move |claim: &&ClaimRow| {
+            start.is_some_and(|start| {
+                claim.from <= start && claim.until.is_none_or(|until| until >= start)
+            })
+        };
+        self.claims.iter().filter(runs)
+    }
+
     fn ended(&mut self, at: SimTime, state: JobState, reason: Option<Reason>) {
         if self.end.is_none() {
             self.end = Some(at);
@@ -268,6 +308,14 @@ impl JobRow {
             self.reason = reason;
             self.finish = (state == JobState::Completed).then_some(at);
         }
+    }
+}
+
+impl ClaimRow {
+    /// Which processors were held, from the log that the table was made of.
+    pub fn placement<'l>(&self, log: &'l EventLog) -> &'l [PlacementRun] {
+        let told = log.get(self.told_by);
+        told.map_or(&[], |(_, event)| event.placement)
     }
 }
 

@@ -60,6 +60,13 @@ impl Loads {
 pub(super) fn loads(table: &JobTable) -> Loads {
     let mut changes: Vec<Vec<Change>> = vec![Vec::new(); table.clusters().len()];
     for row in table.rows() {
+        for claim in &row.claims {
+            if let Some(changes) = changes.get_mut(claim.cluster.index()) {
+                let processors = i64::from(claim.processors);
+                changes.push((claim.from, 0, processors));
+                changes.extend(claim.until.map(|until| (until, 0, -processors)));
+            }
+        }
         let cluster = row.cluster.and_then(|id| changes.get_mut(id.index()));
         if let Some(cluster) = cluster {
             add_changes(row, cluster);
@@ -79,7 +86,11 @@ pub(super) fn series(loads: &Loads, table: &JobTable) -> Vec<SeriesRow> {
 }
 
 fn add_changes(row: &JobRow, changes: &mut Vec<Change>) {
-    let processors = i64::from(row.processors);
+    let processors = match row.claims.is_empty() {
+        true => i64::from(row.processors),
+        // Each of its clusters has its own.
+        false => 0,
+    };
     let Some(queued) = row.queued else {
         return;
     };

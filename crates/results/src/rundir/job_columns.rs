@@ -5,7 +5,7 @@ use super::batch::Batch;
 use super::columns::Cell::{Bool, F64, Length, Placement, Text, Time, U32, U64};
 use super::columns::{Column, Table, write_to};
 use super::{Manifest, RunDirError, RunFiles, names};
-use crate::jobs::JobRow;
+use crate::jobs::{ClaimRow, JobRow};
 use crate::names::Names;
 use crate::threshold::METRICS;
 use gridrig_core::event::Party;
@@ -81,6 +81,19 @@ impl<'a> Job<'a> {
         Some(names?.join(">").into())
     }
 
+    /// What the clusters had for it that ran it together, as a JSON list.
+    fn parts(self) -> Option<Cow<'a, str>> {
+        let part = |claim: &ClaimRow| {
+            json!({
+                "cluster": self.names().cluster(claim.cluster),
+                "processors": claim.processors,
+                "placement": placement_json(claim.placement(self.run.log)),
+            })
+        };
+        let parts: Vec<_> = self.row.parts().map(part).collect();
+        (!parts.is_empty()).then(|| json!(parts).to_string().into())
+    }
+
     fn charged(self) -> Option<SimDuration> {
         let lease = self.row.lease.as_ref().filter(|it| !it.chain.is_empty())?;
         Some(lease.charged(self.run.table.end()))
@@ -105,11 +118,14 @@ pub const OWNERS: [Owner; 3] = [
 /// A column of runs that have it: nodes failed there.
 const REQUEUES: &str = "requeues";
 
+/// The columns of runs in which several clusters ran jobs together.
+const TOGETHER: [&str; 2] = ["clusters", "parts"];
+
 /// The columns of runs in which processors were delegated.
 const LEASE: [&str; 2] = ["lease", "leased_ns"];
 
 /// The columns in their order; `docs/run-directory.md` says what they mean.
-fn columns<'a>() -> [Column<'a, Job<'a>>; 44] {
+fn columns<'a>() -> [Column<'a, Job<'a>>; 46] {
     [
         ("job_id", U32(|of| Some(of.row.job.0))),
         (
@@ -173,6 +189,8 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 44] {
         (REQUEUES, U32(|of| Some(of.row.earlier.len() as u32))),
         (LEASE[0], Text(Job::chain)),
         (LEASE[1], Length(Job::charged)),
+        (TOGETHER[0], U32(|of| of.row.clusters())),
+        (TOGETHER[1], Text(Job::parts)),
     ]
 }
 
@@ -192,10 +210,20 @@ fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
     if run.table.clusters().iter().all(|info| info.down.is_empty()) {
         columns.retain(|(name, _)| *name != REQUEUES);
     }
+    if run.table.rows().iter().all(|row| row.claims.is_empty()) {
+        columns.retain(|(name, _)| !TOGETHER.contains(name));
+    }
     if run.table.rows().iter().all(|row| row.lease.is_none()) {
         columns.retain(|(name, _)| !LEASE.contains(name));
     }
     columns
+}
+
+/// Nodes as `[resource, first node, nodes, processors of each]`.
+fn placement_json(runs: &[PlacementRun]) -> serde_json::Value {
+    let runs = runs.iter();
+    let lists = runs.map(|run| json!([run.resource, run.node, run.nodes, run.processors]));
+    lists.collect()
 }
 
 fn text(name: &Option<Arc<str>>) -> Option<Cow<'_, str>> {

@@ -180,6 +180,18 @@ pub struct MeasureDoc {
     pub stop: Str<Name<Stop>>,
     /// Bound of the bounded slowdown, in the time of the run.
     pub tau: Duration,
+    /// Whether jobs that enter at a cluster, past any broker, are measured; absent if they
+    /// are.
+    #[serde(default = "yes", skip_serializing_if = "bool_is_true")]
+    pub direct: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn bool_is_true(value: &bool) -> bool {
+    *value
 }
 
 impl Default for MeasureDoc {
@@ -343,6 +355,7 @@ impl From<Measure> for MeasureDoc {
             until: measure.until.map(instant),
             stop: Str(Name(measure.stop)),
             tau: Str(measure.tau),
+            direct: measure.direct,
         }
     }
 }
@@ -361,6 +374,7 @@ impl MeasureDoc {
             until: self.until.map(instant),
             stop: self.stop.0.0,
             tau: self.tau.0,
+            direct: self.direct,
         }
     }
 }

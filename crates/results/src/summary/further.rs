@@ -38,6 +38,14 @@ pub(super) struct Further {
     weighted_responses: f64,
     /// Delay less the time in the queue of an LRMS.
     overhead_s: Mean,
+    /// Run times as they were.
+    run_time_s: Mean,
+    /// Of jobs that clusters ran together: from submission to placement, and from there to
+    /// the start.
+    placement_s: Mean,
+    startup_s: Mean,
+    /// How many clusters that were.
+    clusters: Mean,
     /// Bounded slowdowns by where jobs entered.
     domains: BTreeMap<DomainId, Mean>,
     /// The same by workload and user.
@@ -55,6 +63,16 @@ impl Further {
         let response = f64::from(processors) * response_s;
         self.responses += response;
         self.weighted_responses += response * run_time.as_secs_f64();
+        if let Some(run_time) = row.run_time() {
+            self.run_time_s.add(run_time.as_secs_f64());
+        }
+        if let (Some(clusters), Some(start), Some(placed), Some(submit)) =
+            (row.clusters(), row.start, row.dispatch, row.submit)
+        {
+            self.clusters.add(clusters.into());
+            self.placement_s.add(placed.since(submit).as_secs_f64());
+            self.startup_s.add(start.since(placed).as_secs_f64());
+        }
         if let (Some(delay), Some(queue)) = (row.delay_s(), row.queue_s()) {
             self.overhead_s.add(delay - queue);
         }
@@ -97,6 +115,10 @@ impl Further {
             ("response_s_weighted", weighted(self.weighted_responses)),
             ("slowdown_weighted", weighted(self.responses)),
             ("overhead_s_mean", self.overhead_s.value()),
+            ("clusters_mean", self.clusters.value()),
+            ("placement_s_mean", self.placement_s.value()),
+            ("startup_s_mean", self.startup_s.value()),
+            ("run_time_s_mean", self.run_time_s.value()),
             ("messages_per_job", share(messages, all.submitted)),
             ("jain_domains", jain_domains),
             ("jain_users", jain_users),

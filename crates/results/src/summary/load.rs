@@ -80,7 +80,10 @@ impl Load {
         };
         let clusters = table.clusters().iter();
         // Rows are in the order of arrival.
-        let arrived = |row: &JobRow| row.submit.filter(|at| measure.covers(*at));
+        let arrived = |row: &JobRow| {
+            let measured = measure.measures(row.submit, row.direct);
+            row.submit.filter(|_| measured)
+        };
         let first = table.rows().iter().find_map(arrived);
         let last = table.rows().iter().rev().find_map(arrived);
         let arrivals = (first.unwrap_or(from), last.unwrap_or(from));
@@ -102,6 +105,9 @@ impl Load {
     }
 
     pub(super) fn add(&mut self, row: &JobRow) {
+        if !row.claims.is_empty() {
+            return self.add_parts(row);
+        }
         let (from, to) = (self.from, self.until.unwrap_or(self.from));
         let Some(busy) = row
             .cluster
@@ -128,6 +134,36 @@ impl Load {
             let overlap = end.min(last).since(start.max(first));
             self.arrivals_busy.nanos += u128::from(overlap.as_nanos()) * u128::from(row.processors);
             busy.started += u64::from((from..=to).contains(&start));
+        }
+    }
+
+    /// Each cluster has held its processors for a part of it, from before it began.
+    fn add_parts(&mut self, row: &JobRow) {
+        let (from, to) = (self.from, self.until.unwrap_or(self.from));
+        let lead = row.start.and(row.cluster);
+        for claim in &row.claims {
+            let Some(busy) = self.by_cluster.get_mut(claim.cluster.index()) else {
+                continue;
+            };
+            let until = claim.until.unwrap_or(self.run_end);
+            let processors = u128::from(claim.processors);
+            let within = |from: SimTime, to: SimTime| {
+                u128::from(until.min(to).since(claim.from.max(from)).as_nanos()) * processors
+            };
+            busy.nanos += within(from, to);
+            self.arrivals_busy.nanos += within(self.arrivals.0, self.arrivals.1);
+            // Work is what a run is for, not what was held before it.
+            if let (Some(start), true) =
+                (row.start, claim.until.is_none_or(|at| Some(at) > row.start))
+            {
+                let ran = u128::from(until.min(to).since(start.max(from)).as_nanos()) * processors;
+                self.work += ran as f64 * busy.speed;
+            }
+            let starts = lead == Some(claim.cluster) && row.parts().any(|part| part == claim);
+            let start = row
+                .start
+                .filter(|start| starts && (from..=to).contains(start));
+            busy.started += u64::from(start.is_some());
         }
     }
 

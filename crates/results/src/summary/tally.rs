@@ -78,7 +78,8 @@ impl<'a> Tally<'a> {
 
     pub(super) fn add(&mut self, row: &JobRow) {
         self.jobs.add(row);
-        let Some(submit) = row.submit.filter(|submit| self.measure.covers(*submit)) else {
+        let measured = self.measure.measures(row.submit, row.direct);
+        let Some(submit) = row.submit.filter(|_| measured) else {
             return;
         };
         self.measured.add(row);

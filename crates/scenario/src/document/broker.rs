@@ -2,11 +2,12 @@
 
 use crate::BrokerKind;
 use crate::value::{
-    AboveZero, Count, Duration, Name, Positive, Str, Whole, Written, inline_schema, or,
+    AboveZero, Count, Duration, Name, Number, Positive, Str, Whole, Written, inline_schema, or,
 };
 use gridrig_core::broker::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
 use gridrig_core::grid::BrokerSettings;
 use gridrig_core::load::Window;
+use gridrig_core::policy as core;
 use gridrig_core::time::SimDuration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, SeqAccess, Visitor, value};
@@ -63,6 +64,9 @@ pub struct Broker {
     pub lease_timeout: Option<Str<AboveZero>>,
     /// Under flock, in so long the past usage of an account counts half. Default "1d".
     pub usage_half_life: Option<Str<AboveZero>>,
+    /// What it takes that several clusters run a job together, under the policies that
+    /// place its components. Default: nothing.
+    pub co_allocation: Option<CoAllocation>,
     /// How it gets information about its own clusters. Default "exchange".
     pub local_info: Option<Str<Name<LocalInfo>>>,
     /// Whether it tells those who forward jobs to it, besides the load of its own clusters,
@@ -111,6 +115,75 @@ pub struct Broker {
     /// Wall time without news of any job after which jobs that it accepted and
     /// that reached no cluster count as lost. Default "60s".
     pub lost_after: Option<Str<AboveZero>>,
+}
+
+/// What it takes that several clusters run a job together.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct CoAllocation {
+    /// Time between placement and start, by the number of components, from 1; of more than
+    /// are given that of the last: ["10s", "15s"]. Default: none.
+    pub startup: Option<Vec<Duration>>,
+    /// What run times are multiplied by, by the number of clusters, likewise: [1, 1.25].
+    /// Default 1.
+    pub wide_area: Option<Vec<Positive>>,
+    /// How long some programs run instead, by their number (SWF field 14), the processors of
+    /// the job and the number of clusters, from 1: { 1 = { 36 = ["150s", "180s"] } }. No
+    /// scale divides these times. Default: none is known.
+    pub run_times: Option<BTreeMap<Number, BTreeMap<Number, Vec<Duration>>>>,
+    /// Processors that are held for a part of a job are given back if nothing more is heard
+    /// for so long. Default "60s".
+    pub claim_timeout: Option<Str<AboveZero>>,
+}
+
+impl CoAllocation {
+    /// None where there is nothing to say.
+    fn of(settings: &core::CoAllocation) -> Option<Self> {
+        let default = core::CoAllocation::default();
+        let core::CoAllocation {
+            startup,
+            wide_area,
+            run_times,
+            claim_timeout,
+        } = settings;
+        let some = |list: &[SimDuration]| list.iter().copied().map(Str).collect::<Vec<_>>();
+        let sizes = |of: &BTreeMap<_, Vec<_>>| {
+            let sizes = of.iter().map(|(size, times)| (Number(*size), some(times)));
+            sizes.collect()
+        };
+        let programs = run_times
+            .iter()
+            .map(|(number, of)| (Number(*number), sizes(of)));
+        (*settings != default).then(|| CoAllocation {
+            startup: (!startup.is_empty()).then(|| some(startup)),
+            wide_area: (!wide_area.is_empty())
+                .then(|| wide_area.iter().copied().map(Positive).collect()),
+            run_times: (!run_times.is_empty()).then(|| programs.collect()),
+            claim_timeout: other(*claim_timeout, default.claim_timeout),
+        })
+    }
+
+    fn settings(&self) -> core::CoAllocation {
+        let plain = |list: &Vec<Duration>| list.iter().map(|time| time.0).collect::<Vec<_>>();
+        let sizes = |of: &BTreeMap<Number, Vec<Duration>>| {
+            of.iter()
+                .map(|(size, times)| (size.0, plain(times)))
+                .collect()
+        };
+        let programs = self.run_times.iter().flatten();
+        let default = core::CoAllocation::default();
+        core::CoAllocation {
+            startup: self.startup.as_ref().map(plain).unwrap_or_default(),
+            wide_area: self
+                .wide_area
+                .iter()
+                .flatten()
+                .map(|factor| factor.0)
+                .collect(),
+            run_times: programs.map(|(number, of)| (number.0, sizes(of))).collect(),
+            claim_timeout: or(&self.claim_timeout, default.claim_timeout),
+        }
+    }
 }
 
 /// A command as a list of words; no shell interprets it.
@@ -241,6 +314,7 @@ impl Broker {
             delegation_memory,
             lease_timeout,
             usage_half_life,
+            ref co_allocation,
             local_info,
             propagate_info,
             tie: _,
@@ -269,6 +343,7 @@ impl Broker {
             delegation_memory: other(delegation_memory, default.delegation_memory),
             lease_timeout: lease_timeout.map(Written::of),
             usage_half_life: other(usage_half_life, default.usage_half_life),
+            co_allocation: CoAllocation::of(co_allocation),
             local_info: Some(Written::of(local_info)),
             propagate_info: propagate_info.then_some(true),
             lrms_latency: Some(Written::of(lrms_latency)),
@@ -302,6 +377,10 @@ impl Broker {
             delegation_memory: or(&self.delegation_memory, default.delegation_memory),
             lease_timeout: self.lease_timeout.as_ref().map(|timeout| timeout.0.0),
             usage_half_life: or(&self.usage_half_life, default.usage_half_life),
+            co_allocation: self
+                .co_allocation
+                .as_ref()
+                .map_or_else(Default::default, CoAllocation::settings),
             local_info: or(&self.local_info, default.local_info),
             propagate_info: self.propagate_info.unwrap_or_default(),
             queue_window: or(&self.queue_window, default.queue_window),

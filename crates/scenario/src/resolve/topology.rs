@@ -94,9 +94,9 @@ impl Context<'_> {
         for policy in policies.iter().flatten() {
             let by_policy = written.next().unwrap_or_default();
             let (mut first, mut said) = (None, by_policy);
-            for (raw, domain) in raw.domains().zip(&grid.domains) {
+            for (written, domain) in raw.domains().zip(&grid.domains) {
                 let kind = domain.broker.matchmaking_under(policy);
-                let key = raw
+                let key = written
                     .broker
                     .as_ref()
                     .map(|it| self.tables.key(&it.span(), "matchmaking"));
@@ -107,9 +107,41 @@ impl Context<'_> {
                 let alike = *first.get_or_insert(kind) == kind;
                 self.check(alike, &said, "the same matchmaking in every domain")?;
                 self.check_one(kind, &said, grid, links)?;
+                let places = policy.entry().placement.is_some();
+                if kind == MatchmakingKind::CoAllocate {
+                    let expected = "a policy that places components, worst-fit, \
+                                    cluster-minimization or flexible-cluster-minimization, and \
+                                    no other matchmaking = \"co-allocate\"";
+                    self.check(places, &said, expected)?;
+                    self.check_co_allocation(raw, policy, &said, links)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Clusters run jobs together in virtual time, where all messages arrive and no node
+    /// fails.
+    fn check_co_allocation(
+        &self,
+        raw: &Document,
+        policy: &PolicySpec,
+        at: &Range<usize>,
+        links: Links,
+    ) -> Result<(), ScenarioError> {
+        let name = policy.entry().name;
+        let expected = format!(
+            "clock = \"virtual\" without faults for {name}: services do not run jobs of several \
+             clusters yet"
+        );
+        self.check(links == Links::Certain, at, &expected)?;
+        let mut clusters = raw.clusters();
+        let fails = clusters.any(|it| {
+            let plans = it.node_failures.is_some() || it.outages.is_some();
+            plans || it.node_failures_file.is_some()
+        });
+        let expected = format!("clusters whose nodes do not fail for {name}");
+        self.check(!fails, at, &expected)
     }
 
     /// A borrower starts a job in the delegation cycle after it was served.
@@ -147,7 +179,7 @@ impl Context<'_> {
                         neighbour may not pass on as far as its sender hopes is asked for without end";
         self.check(alike || kind != MatchmakingKind::Delegate, at, expected)?;
         let expected = match links {
-            Links::Sound => return Ok(()),
+            Links::Certain | Links::Sound => return Ok(()),
             Links::Forgotten => format!(
                 "brokers that are restarted with memory = \"journal\" or \"kept\" with \
                  matchmaking {name}, whose deals the journal knows"
@@ -163,6 +195,8 @@ impl Context<'_> {
 /// What links are like between brokers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Links {
+    /// Everything arrives.
+    Certain,
     /// Everything arrives, or is said again.
     Sound,
     /// They may fail, and a broker may forget what was said.
@@ -184,7 +218,8 @@ impl Links {
         match (forgets, clock == ClockName::Real && in_sessions) {
             (true, _) => Links::Forgotten,
             (false, true) => Links::Sessions,
-            (false, false) => Links::Sound,
+            (false, false) if faults.is_some() || clock == ClockName::Real => Links::Sound,
+            (false, false) => Links::Certain,
         }
     }
 }

@@ -5,10 +5,10 @@ use crate::ScenarioError;
 use crate::document::{Document, Load, Requirement, Scale, Weight, Workload};
 use crate::nearest::hint;
 use crate::value::{At, Identifier, KeepText, PathText, Str, Whole, Written, fill};
-use crate::workload::{Disk, Draw};
 use crate::workload::{
-    Keep, SizeFrom, Spread, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime,
+    ComponentsFrom, Keep, SizeFrom, Spread, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime,
 };
+use crate::workload::{Disk, Draw};
 use gridrig_core::generic::Generics;
 use gridrig_core::grid::{Domain, Grid};
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -61,6 +61,7 @@ impl Context<'_> {
         let requirements = raw.requirements.get_or_insert_default();
         requirements.truncate(1);
         let require_memory = requirements.first().map(Written::value) == Some(Requirement::Memory);
+        let components_from = self.components_from(raw)?;
         let scale = raw.scale.get_or_insert_with(Scale::default);
         if let Some(load) = &raw.model_load {
             let expected = "a model beside it, which is made for that load";
@@ -69,6 +70,7 @@ impl Context<'_> {
         Ok(WorkloadSpec {
             trace,
             size: fill(&mut raw.size, SizeFrom::default()),
+            components_from,
             sanitize: raw.sanitize.clone().unwrap_or_default().0,
             max_processors: raw.max_processors.map(Whole::as_u32),
             window,
@@ -118,6 +120,22 @@ impl Context<'_> {
                 Err(self.refuse(&at, expected))
             }
         }
+    }
+
+    /// What says how jobs are divided: a trace, or a draw.
+    fn components_from(&self, raw: &Workload) -> Result<ComponentsFrom, ScenarioError> {
+        let Some(written) = &raw.components_from else {
+            return Ok(ComponentsFrom::default());
+        };
+        let from = written.value();
+        let draw = raw
+            .draw
+            .as_ref()
+            .and_then(|draw| draw.get().components.as_ref());
+        let one = from == ComponentsFrom::One || draw.is_none();
+        let expected = "either components_from or draw.components, not both";
+        self.check(one, &written.span(), expected)?;
+        Ok(from)
     }
 
     /// A window that is given, or how it is chosen.

@@ -4,7 +4,7 @@ use super::{Named, Str, Text, named, unknown};
 use crate::Over;
 use crate::interface::{FaceKind, LinkProtocol};
 use crate::threshold::{Figure, Threshold};
-use crate::workload::{Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
+use crate::workload::{ComponentsFrom, Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
 use gridrig_core::broker::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
 use gridrig_core::cluster::OnNodeFailure;
 use gridrig_core::discipline::DisciplineKind;
@@ -65,6 +65,7 @@ named!(Blocking, "what jobs behind a waiting one do", "head" => Blocking::Head, 
 named!(OwnDispatch, "a way to count own dispatches", "ignored" => OwnDispatch::Ignored, "debited" => OwnDispatch::Debited);
 named!(SpreadBy, "a way to spread jobs over the domains", "round-robin" => SpreadBy::RoundRobin, "random" => SpreadBy::Random);
 named!(SizeFrom, "a source of job sizes", "allocated" => SizeFrom::Allocated, "requested" => SizeFrom::Requested);
+named!(ComponentsFrom, "a source of numbers of components", "one" => ComponentsFrom::One, "queue" => ComponentsFrom::Queue);
 
 /// Things that list themselves.
 macro_rules! listed {

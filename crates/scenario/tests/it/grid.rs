@@ -6,11 +6,12 @@ use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours, Topology};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::load::Window;
-use gridrig_core::policy::Tie;
+use gridrig_core::policy::{CoAllocation, Tie};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_core::timetable::{Hours, Timetable};
 use gridrig_scenario::grid::GridDoc;
+use std::num::NonZeroU32;
 
 const A: DomainId = DomainId(0);
 const B: DomainId = DomainId(1);
@@ -37,6 +38,16 @@ fn unusual_broker() -> BrokerSettings {
         delegation_memory: seconds(0),
         lease_timeout: Some(seconds(7200)),
         usage_half_life: seconds(3600),
+        co_allocation: CoAllocation {
+            startup: vec![seconds(10), seconds(15)],
+            wide_area: vec![Decimal::ONE, Decimal::parse("1.25").unwrap()],
+            run_times: [(
+                NonZeroU32::MIN,
+                [(NonZeroU32::MIN, vec![seconds(9)])].into(),
+            )]
+            .into(),
+            claim_timeout: seconds(61),
+        },
         local_info: LocalInfo::Fresh,
         propagate_info: true,
         tie: Tie::ALL[1],

@@ -26,7 +26,7 @@ const FIRST_HOURS: [&str; 2] = [
 ];
 
 /// Shipped scenarios with their cuts; the log of lsap-ctc does not ship.
-const SHIPPED: [(&str, &[&str], &[&str]); 16] = [
+const SHIPPED: [(&str, &[&str], &[&str]); 17] = [
     ("dmm-das-grid5000", &FIRST_HOURS, &[]),
     ("faulty-sites", &[], &[]),
     (
@@ -48,6 +48,11 @@ const SHIPPED: [(&str, &[&str], &[&str]); 16] = [
         "la-grid-9",
         &["workload.window.length=10min", "run.replicate.count=1"],
         &["workload.window.length=10h", "run.replicate.count=1"],
+    ),
+    (
+        "koala-das2",
+        &["run.replicate.count=1"],
+        &["run.replicate.count=1"],
     ),
     ("la-grid-p2p", &[], &[]),
     ("la-grid-star", &[], &[]),

@@ -7,12 +7,12 @@ use crate::broker::{Broker, Pending};
 use crate::conversation::{Deal, FromBroker, ToPeer};
 use crate::envelope::{Envelope, EnvelopeId, Received, Told, Undelivered};
 use crate::event::{Event, EventKind, Party};
-use crate::ids::{ClusterId, DomainId};
+use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::Reason;
 use crate::load::LoadSample;
 use crate::message::{News, Route, Target};
 use crate::session::{Push, Taken};
-use crate::time::{SimDuration, SimTime};
+use crate::time::{Decimal, SimDuration, SimTime};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -22,6 +22,21 @@ impl Participant for Broker {
 
     fn next_due(&self) -> Option<SimTime> {
         self.poll_timeout(self.now)
+    }
+}
+
+/// An own LRMS holds processors for a part of a job, or does not.
+impl Handle<Told<(JobId, Option<Decimal>)>> for Broker {
+    type Answer = ();
+
+    fn handle(
+        &mut self,
+        cx: &mut impl Cx<BrokerSends>,
+        Told { from, said }: Told<(JobId, Option<Decimal>)>,
+    ) {
+        if let Target::Cluster(from) = from {
+            self.handle_claim(cx, from, said);
+        }
     }
 }
 

@@ -332,6 +332,9 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
                 sent.map(|job| FromBroker::Lrms(to, ToLrms::Dispatch(job)))
             }
             FromBroker::Lrms(to, ToLrms::Cancel(job)) => notes.removes(job, Target::Cluster(to)),
+            FromBroker::Lrms(to, ToLrms::Claim(job, step)) => {
+                Some(FromBroker::Lrms(to, ToLrms::Claim(job, step)))
+            }
             FromBroker::Peer(to, ToPeer::Cancel(job)) => notes.removes(job, Target::Peer(to)),
             FromBroker::Peer(to, ToPeer::News(news)) => {
                 let news = notes.store.tell(to.into(), news);

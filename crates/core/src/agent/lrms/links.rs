@@ -3,16 +3,17 @@
 
 use super::{Home, Outside};
 use crate::agent::{
-    Brought, Cancel, Cx, Envelope, EnvelopeId, FromLrms, Handle, LrmsSends, Participant, ToBroker,
+    Brought, Cancel, ClaimStep, Cx, Envelope, EnvelopeId, FromLrms, Handle, LrmsSends, Participant,
+    ToBroker,
 };
 use crate::cluster::{
     Cluster, ClusterConfig, Finished, JobStatus, NodeChange, ProcessorIds, Started,
 };
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{ClusterId, IdMap, JobId};
-use crate::job::Reason;
+use crate::job::{JobSpec, Reason};
 use crate::message::{EndState, JobEnd, News};
-use crate::time::{SimDuration, SimTime};
+use crate::time::{Decimal, SimDuration, SimTime};
 use std::collections::BTreeSet;
 
 /// A cluster with those who bring it jobs.
@@ -35,6 +36,16 @@ pub struct Lrms {
 /// Running jobs have come to their end, or nodes fail or are repaired as planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completions;
+
+/// The broker says something about processors for a part of a job that several clusters
+/// run together.
+#[derive(Clone, Copy, Debug)]
+pub struct Claimed<'a> {
+    /// The whole job.
+    pub spec: &'a JobSpec,
+    /// What it says.
+    pub step: ClaimStep,
+}
 
 /// A scheduling pass is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,6 +151,19 @@ impl Lrms {
         self.post(cx, FromLrms::Client(end));
     }
 
+    /// What the broker has to know of processors for parts of jobs.
+    fn tell_of_claims(&mut self, cx: &mut impl Cx<LrmsSends>) {
+        for (job, held) in self.cluster.take_claim_news() {
+            self.tell_of_claim(cx, job, held);
+        }
+    }
+
+    fn tell_of_claim(&self, cx: &mut impl Cx<LrmsSends>, job: JobId, held: Option<Decimal>) {
+        if let Party::Broker(broker) = self.usual {
+            self.post(cx, FromLrms::Broker(broker, ToBroker::Claim(job, held)));
+        }
+    }
+
     fn turn_away(&mut self, cx: &mut impl Cx<LrmsSends>, job: JobId, from: Party, reason: Reason) {
         let (now, by) = (cx.now(), self.id);
         if let Party::Broker(broker) = from {
@@ -211,6 +235,34 @@ impl Handle<Brought<'_>> for Lrms {
     }
 }
 
+impl Handle<Claimed<'_>> for Lrms {
+    type Answer = ();
+
+    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, Claimed { spec, step }: Claimed<'_>) {
+        let (now, job) = (cx.now(), spec.id);
+        match step {
+            ClaimStep::Hold {
+                share,
+                estimate,
+                timeout,
+            } => {
+                let part = share.of(spec, estimate);
+                let held = part.map(|part| self.cluster.hold(now, &part, timeout));
+                if held != Some(Ok(())) {
+                    cx.emit(now, Event::new(EventKind::ClaimRefused, job, self.id));
+                    self.tell_of_claim(cx, job, None);
+                }
+            }
+            ClaimStep::Begin { at, length, leads } => {
+                if !self.cluster.begin(now, job, (at, length, leads), cx) {
+                    self.tell_of_claim(cx, job, None);
+                }
+            }
+            ClaimStep::Release => self.cluster.release(now, job, cx),
+        }
+    }
+}
+
 /// The answer is whether the job was here (still).
 impl Handle<Cancel> for Lrms {
     type Answer = bool;
@@ -240,6 +292,7 @@ impl Handle<Completions> for Lrms {
             self.completed(cx, ended);
         }
         self.finished = finished;
+        self.tell_of_claims(cx);
         if self.cluster.next_node_change().is_some() {
             let mut lost = Vec::new();
             self.cluster.handle_node_changes(cx.now(), cx, &mut lost);
@@ -272,6 +325,7 @@ impl Handle<Pass> for Lrms {
 
     fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, _due: Pass) {
         self.cluster.handle_pass(cx.now(), cx);
+        self.tell_of_claims(cx);
     }
 }
 

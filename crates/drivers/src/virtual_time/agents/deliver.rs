@@ -151,6 +151,8 @@ impl<S: EventSink> Agents<'_, S> {
                         self.remove(to, *job);
                         Ok(())
                     }
+                    // Services do not hold processors for parts of jobs.
+                    ToLrms::Claim(..) => found(false),
                 }
             }
             FromBroker::Peer(peer, what) => {
@@ -172,6 +174,7 @@ impl<S: EventSink> Agents<'_, S> {
                 self.tell_broker(*broker, received(by, sent, *news));
                 Ok(())
             }
+            ToBroker::Claim(..) => found(false),
             ToBroker::Info(samples) => {
                 let load = Push::from(samples.clone());
                 let taken = self.tell_broker(*broker, received(by, sent, load));

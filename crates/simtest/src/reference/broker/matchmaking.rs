@@ -56,6 +56,8 @@ impl RefBroker<'_> {
         let wanted = i128::from(visit.spec.processors());
         let central = match self.settings.matchmaking() {
             MatchmakingKind::Route => return Some(true),
+            // It has no twin here: placements have tests of their own, runs the audit.
+            MatchmakingKind::CoAllocate => return None,
             MatchmakingKind::Independent => {
                 return matches!(view.target, Target::Cluster(_)).then_some(true);
             }

@@ -1,0 +1,339 @@
+//! Co-allocation (KOALA, 3.2): one broker places the components of a job on several of its
+//! clusters. A job is tried when it arrives, and if that fails it waits in the placement
+//! queue, which is gone through from its head to its tail in each cycle for any job that has
+//! room. Its processors are claimed on all its clusters, and only when all hold theirs does
+//! it begin, everywhere at one instant; if one does not, the others let go.
+
+use super::{Around, Fit, Matchmaking};
+use crate::agent::{BrokerSends, ClaimShare, ClaimStep, FromBroker, ToLrms};
+use crate::broker::{Broker, Held};
+use crate::event::{Event, EventKind};
+use crate::ids::{ClusterId, JobId};
+use crate::job::{JobSpec, Reason};
+use crate::message::Target;
+use crate::policy::{BrokerSettings, Placing};
+use crate::time::{Decimal, SimDuration, SimTime};
+use std::collections::BTreeMap;
+
+/// The broker places jobs on several of its clusters.
+pub struct CoAllocate {
+    placing: Placing,
+    /// Arrivals below this have been tried.
+    seen: u64,
+    /// How often jobs that wait have been tried, where that is bounded.
+    tries: BTreeMap<JobId, u32>,
+    placed: BTreeMap<JobId, Placed>,
+    /// What may be taken of each cluster by what is known in this cycle.
+    idle: Vec<u32>,
+    /// What the last samples do not show: the cluster by position, when the claim was to
+    /// arrive, and processors.
+    sent: Vec<(usize, SimTime, u32)>,
+}
+
+/// A job that has been placed.
+struct Placed {
+    /// The largest part first.
+    parts: Vec<Part>,
+    components: usize,
+    /// Until when it runs, once it has begun.
+    until: Option<SimTime>,
+}
+
+struct Part {
+    cluster: ClusterId,
+    /// Whether processors are held there, and their least speed, if that is known.
+    held: Option<Option<Decimal>>,
+}
+
+impl CoAllocate {
+    /// For a policy that places components.
+    pub fn new(settings: &BrokerSettings) -> Option<Self> {
+        Some(CoAllocate {
+            placing: Placing::of(settings)?,
+            seen: 0,
+            tries: BTreeMap::new(),
+            placed: BTreeMap::new(),
+            idle: Vec::new(),
+            sent: Vec::new(),
+        })
+    }
+
+    /// Where a job would be placed, if so much may be taken of each cluster.
+    fn shares(
+        &self,
+        broker: &Broker,
+        job: &JobSpec,
+        idle: &[u32],
+    ) -> Option<Vec<(usize, ClaimShare)>> {
+        let parts = self
+            .placing
+            .parts(&job.components, &broker.config.clusters)?;
+        self.placing.place(&parts, idle)
+    }
+
+    /// What may be taken of each cluster, if so much is idle there.
+    fn may_take(&self, broker: &Broker, idle: impl Fn(usize, u32) -> u32) -> Vec<u32> {
+        let clusters = broker.config.clusters.iter().enumerate();
+        let of = clusters.map(|(at, (_, all))| {
+            let all = all.processors();
+            self.placing.may_take(all, idle(at, all))
+        });
+        of.collect()
+    }
+
+    /// It waits again, in its old place, unless it has been tried often enough.
+    fn put_back(&mut self, broker: &mut Broker, mut cx: &mut Around<'_>, job: JobId) {
+        self.placed.remove(&job);
+        let Some(held) = broker.jobs.get_mut(&job) else {
+            return;
+        };
+        held.sent = None;
+        if held.unwanted {
+            return broker.end_unwanted(&mut cx, job);
+        }
+        let arrival = held.arrival;
+        match self.is_tried_enough(job) {
+            true => {
+                self.tries.remove(&job);
+                broker.turn_away(&mut cx, job, Reason::TriesExhausted);
+            }
+            false => {
+                broker.queue.insert(arrival, job);
+            }
+        }
+    }
+
+    fn is_tried_enough(&self, job: JobId) -> bool {
+        let tries = self.tries.get(&job).copied().unwrap_or(0);
+        self.placing.tries > 0 && tries >= self.placing.tries
+    }
+
+    /// All clusters hold their part: the job begins everywhere at one instant.
+    fn begin_job(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
+        let (Some(placed), Some(held)) = (self.placed.get_mut(&job), broker.jobs.get_mut(&job))
+        else {
+            return;
+        };
+        let settings = &broker.config.settings;
+        let costs = &settings.co_allocation;
+        let speeds = placed.parts.iter().filter_map(|part| part.held.flatten());
+        let speed = speeds.min().unwrap_or(Decimal::ONE);
+        let spec = &held.spec;
+        let program = (spec.executable, spec.processors());
+        let length = costs.length(program, spec.run_time, placed.parts.len());
+        let length = SimDuration::from_nanos(speed.divide(length.as_nanos()));
+        let due = cx.now() + settings.lrms_latency;
+        let at = due + costs.startup(placed.components);
+        placed.until = Some(at + length);
+        held.sent_at = cx.now();
+        self.tries.remove(&job);
+        let lead = placed.parts[0].cluster;
+        let dispatched = Event::new(EventKind::Dispatched, job, broker.config.domain);
+        cx.emit(cx.now(), dispatched.to(lead));
+        for part in &placed.parts {
+            let leads = part.cluster == lead;
+            let step = ClaimStep::Begin { at, length, leads };
+            say(broker, cx, part.cluster, (job, step));
+        }
+    }
+
+    /// Lets go of what is held, or may be, for a job that does not begin, or of its parts
+    /// elsewhere than with who tells of it.
+    fn release(&self, broker: &Broker, cx: &mut Around<'_>, job: JobId) {
+        let Some(placed) = self.placed.get(&job) else {
+            return;
+        };
+        let skip = usize::from(placed.until.is_some());
+        for part in placed.parts.iter().skip(skip) {
+            say(broker, cx, part.cluster, (job, ClaimStep::Release));
+        }
+    }
+}
+
+/// Says something to an LRMS.
+fn say(broker: &Broker, mut cx: &mut Around<'_>, to: ClusterId, (job, step): (JobId, ClaimStep)) {
+    let due = cx.now() + broker.config.latency(Target::Cluster(to));
+    let message: BrokerSends = FromBroker::Lrms(to, ToLrms::Claim(job, step));
+    broker.post(&mut cx, due, message);
+}
+
+impl Matchmaking for CoAllocate {
+    /// Arrivals are tried at once, and all that wait in the cycles.
+    fn begin(&mut self, broker: &Broker, now: SimTime) -> Option<Vec<u64>> {
+        let settings = &broker.config.settings;
+        let scans = now.next_on_grid(settings.phase, settings.interval) == now;
+        let from = if scans { 0 } else { self.seen };
+        self.seen = broker.next_arrival;
+        let known = &broker.known;
+        let sampled = |at: usize| known[at].information_from();
+        self.sent.retain(|(at, arrives, _)| *arrives > sampled(*at));
+        let sent = |at: usize| {
+            let own = self.sent.iter().filter(|(to, ..)| *to == at);
+            own.map(|(_, _, processors)| i64::from(*processors))
+                .sum::<i64>()
+        };
+        self.idle = self.may_take(broker, |at, _| match known[at].is_open(now) {
+            true => u32::try_from(known[at].free() - sent(at)).unwrap_or(0),
+            false => 0,
+        });
+        let order: Vec<u64> = broker
+            .queue
+            .range(from..)
+            .map(|(arrival, _)| *arrival)
+            .collect();
+        if self.placing.tries > 0 {
+            for arrival in &order {
+                *self.tries.entry(broker.queue[arrival]).or_default() += 1;
+            }
+        }
+        Some(order)
+    }
+
+    fn acts_by_a_cycle(&self) -> bool {
+        true
+    }
+
+    /// The first candidate stands for all.
+    fn fit(&self, broker: &Broker, index: usize, job: &Held) -> Fit {
+        if index > 0 {
+            return Fit::Never;
+        }
+        if self.shares(broker, &job.spec, &self.idle).is_some() {
+            return Fit::Now;
+        }
+        let all = self.may_take(broker, |_, processors| processors);
+        match self.shares(broker, &job.spec, &all) {
+            Some(_) => Fit::Later,
+            None => Fit::Never,
+        }
+    }
+
+    fn take(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId, _: usize) -> bool {
+        let Some(held) = broker.jobs.get(&job) else {
+            return false;
+        };
+        let spec = &held.spec;
+        let Some(parts) = self
+            .placing
+            .parts(&spec.components, &broker.config.clusters)
+        else {
+            return false;
+        };
+        let Some(shares) = self.placing.place(&parts, &self.idle) else {
+            return false;
+        };
+        let settings = &broker.config.settings;
+        let costs = &settings.co_allocation;
+        let (program, now) = ((spec.executable, spec.processors()), cx.now());
+        let components = parts.count(&shares);
+        let length = costs.length(program, spec.run_time, shares.len());
+        // With what the messages take.
+        let estimate = costs.startup(components) + length + SimDuration::from_secs(1);
+        let own = shares.iter().map(|(at, share)| {
+            (
+                *at,
+                parts.processors_of(*share),
+                broker.config.clusters[*at].0,
+                *share,
+            )
+        });
+        let own: Vec<_> = own.collect();
+        let timeout = costs.claim_timeout;
+        let arrives = now + settings.lrms_latency;
+        for (at, processors, cluster, share) in &own {
+            self.idle[*at] -= processors;
+            self.sent.push((*at, arrives, *processors));
+            let asked = Event::new(EventKind::ClaimRequested, job, broker.config.domain);
+            let bits = i64::try_from(share.bits()).unwrap_or(0);
+            cx.emit(now, asked.to(*cluster).with(bits));
+            let share = *share;
+            let step = ClaimStep::Hold {
+                share,
+                estimate,
+                timeout,
+            };
+            say(broker, cx, *cluster, (job, step));
+        }
+        let parts: Vec<Part> = own
+            .iter()
+            .map(|(_, _, cluster, _)| Part {
+                cluster: *cluster,
+                held: None,
+            })
+            .collect();
+        if let Some(held) = broker.jobs.get_mut(&job) {
+            (held.sent, held.sent_at) = (Some(Target::Cluster(parts[0].cluster)), now);
+        }
+        let placed = Placed {
+            parts,
+            components,
+            until: None,
+        };
+        self.placed.insert(job, placed);
+        true
+    }
+
+    /// There is something to do as soon as a job has come.
+    fn next_due(&self, broker: &Broker, now: SimTime) -> Option<SimTime> {
+        let new = broker.queue.range(self.seen..).next();
+        new.map(|_| now)
+    }
+
+    fn claim(
+        &mut self,
+        broker: &mut Broker,
+        cx: &mut Around<'_>,
+        from: ClusterId,
+        (job, speed): (JobId, Option<Decimal>),
+    ) {
+        let placed = self
+            .placed
+            .get_mut(&job)
+            .filter(|placed| placed.until.is_none());
+        let Some(placed) = placed else {
+            // What is held for a job that has gone is not needed.
+            if speed.is_some() {
+                say(broker, cx, from, (job, ClaimStep::Release));
+            }
+            return;
+        };
+        if let Some(part) = placed.parts.iter_mut().find(|part| part.cluster == from) {
+            part.held = Some(speed);
+        }
+        if placed.parts.iter().any(|part| part.held.is_none()) {
+            return;
+        }
+        match placed
+            .parts
+            .iter()
+            .all(|part| part.held.flatten().is_some())
+        {
+            true => self.begin_job(broker, cx, job),
+            false => {
+                self.release(broker, cx, job);
+                self.put_back(broker, cx, job);
+            }
+        }
+    }
+
+    fn is_back(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
+        let runs = self.placed.get(&job).and_then(|placed| placed.until);
+        if runs.is_some_and(|until| cx.now() < until) {
+            self.release(broker, cx, job);
+        }
+        self.placed.remove(&job);
+        self.tries.remove(&job);
+    }
+
+    fn withdraw(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) -> bool {
+        let waits = self
+            .placed
+            .get(&job)
+            .is_some_and(|placed| placed.until.is_none());
+        if waits {
+            self.release(broker, cx, job);
+            self.placed.remove(&job);
+        }
+        waits
+    }
+}

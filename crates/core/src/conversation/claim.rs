@@ -1,0 +1,85 @@
+//! What is said of processors for a part of a job that several clusters run together.
+
+use crate::job::{Components, JobSpec};
+use crate::time::{SimDuration, SimTime};
+
+/// What a broker wants of the processors for a part of a job that several clusters run
+/// together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaimStep {
+    /// They are to be held, if they are free at once.
+    Hold {
+        /// How much of the job is for this cluster.
+        share: ClaimShare,
+        /// How long the part is thought to need them, at speed 1.0.
+        estimate: SimDuration,
+        /// They are given back by themselves if nothing more is heard for so long.
+        timeout: SimDuration,
+    },
+    /// All clusters hold theirs: the job starts.
+    Begin {
+        /// When, everywhere at one instant.
+        at: SimTime,
+        /// How long it runs from then.
+        length: SimDuration,
+        /// Whether this cluster tells of the start and the end of the job.
+        leads: bool,
+    },
+    /// They are not wanted any more.
+    Release,
+}
+
+/// How much of a job a cluster gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaimShare {
+    /// Those of its [components](crate::job::MOST_COMPONENTS) whose bits are set.
+    Components(u64),
+    /// So many processors of one that may be divided.
+    Processors(u32),
+}
+
+impl ClaimShare {
+    /// Its components as a sum of powers of two, 0 for some processors of one.
+    pub fn bits(self) -> u64 {
+        match self {
+            ClaimShare::Components(bits) => bits,
+            ClaimShare::Processors(_) => 0,
+        }
+    }
+
+    /// That of these [`bits`](Self::bits), which got so many processors.
+    pub fn of_bits(bits: u64, processors: u32) -> Self {
+        match bits {
+            0 => ClaimShare::Processors(processors),
+            bits => ClaimShare::Components(bits),
+        }
+    }
+
+    /// Whether it has a component, by its position.
+    pub fn has(self, component: usize) -> bool {
+        match self {
+            ClaimShare::Components(bits) => bits >> component & 1 == 1,
+            ClaimShare::Processors(_) => component == 0,
+        }
+    }
+
+    /// The part of a job; `None` if that is nothing.
+    pub fn of(self, job: &JobSpec, estimate: SimDuration) -> Option<JobSpec> {
+        let mut own = job.components.iter().cloned().enumerate();
+        let components = match self {
+            ClaimShare::Processors(processors) => own
+                .next()
+                .map(|(_, first)| Components::one(processors, first.requirements))?,
+            ClaimShare::Components(_) => {
+                let own = own.filter(|(at, _)| self.has(*at));
+                Components::new(own.map(|(_, component)| component))?
+            }
+        };
+        Some(JobSpec {
+            components,
+            run_time: estimate,
+            requested_time: None,
+            ..job.clone()
+        })
+    }
+}

@@ -1,0 +1,358 @@
+//! Placing the components of a job on several clusters (KOALA, section 4): worst fit, cluster
+//! minimization, and flexible cluster minimization.
+
+use super::registry::Values;
+use super::{
+    BrokerSettings, Choice, InformationNeed, Parameter, Placement, Policy, PolicyEntry, Tie, View,
+};
+use crate::agent::ClaimShare;
+use crate::ids::ClusterId;
+use crate::job::{Component, Components, JobRequest, MOST_COMPONENTS};
+use crate::resource::Resources;
+use crate::time::Decimal;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+const fn entry(
+    name: &'static str,
+    summary: &'static str,
+    parameters: &'static [Parameter],
+    placement: Placement,
+) -> PolicyEntry {
+    let build: fn(&BrokerSettings) -> Box<dyn Policy> = |_| Box::new(Together);
+    PolicyEntry {
+        placement: Some(placement),
+        ..PolicyEntry::new(name, summary, parameters, InformationNeed::Totals, build)
+    }
+}
+
+pub(super) const WORST_FIT: PolicyEntry = entry(
+    "worst-fit",
+    "components one by one to where the most processors are idle",
+    &[TRIES],
+    Placement::WorstFit,
+);
+
+pub(super) const CLUSTER_MINIMIZATION: PolicyEntry = entry(
+    "cluster-minimization",
+    "components to as few clusters as hold them",
+    &[TRIES, QUOTA],
+    Placement::ClusterMinimization,
+);
+
+pub(super) const FLEXIBLE: PolicyEntry = entry(
+    "flexible-cluster-minimization",
+    "jobs divided as clusters have room, over as few as hold them",
+    &[TRIES, QUOTA, LEAST_COMPONENT, MOST_PARTS],
+    Placement::FlexibleClusterMinimization,
+);
+
+const TRIES: Parameter = Parameter {
+    name: "tries",
+    values: Values::Whole(u32::MAX),
+    default: |_| "0".to_owned(),
+};
+
+const QUOTA: Parameter = Parameter {
+    name: "quota",
+    values: Values::Number(1),
+    default: |_| "1".to_owned(),
+};
+
+const LEAST_COMPONENT: Parameter = Parameter {
+    name: "least_component",
+    values: Values::Whole(u32::MAX),
+    default: |_| "1".to_owned(),
+};
+
+const MOST_PARTS: Parameter = Parameter {
+    name: "most_components",
+    values: Values::Whole(u32::MAX),
+    default: |_| "0".to_owned(),
+};
+
+/// The first candidate stands for all clusters: the broker places the job.
+struct Together;
+
+impl Policy for Together {
+    fn choose(&mut self, _: &JobRequest<'_>, view: &View) -> Choice {
+        Choice::Among(view.possible.clone(), Tie::First)
+    }
+}
+
+/// A job by its components, for clusters by their positions.
+pub(crate) struct Parts<'a> {
+    /// Processors of each.
+    sizes: Vec<u32>,
+    components: Vec<&'a Component>,
+    clusters: &'a [(ClusterId, Arc<Resources>)],
+}
+
+/// How a policy places jobs, with its parameters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placing {
+    placement: Placement,
+    /// How often a job is tried; 0 is without end.
+    pub tries: u32,
+    quota: Decimal,
+    least_component: u32,
+    most_components: u32,
+}
+
+impl Placing {
+    /// That of these settings, if the policy places components.
+    pub fn of(settings: &BrokerSettings) -> Option<Self> {
+        let whole = |parameter: &Parameter| parameter.of(settings).parse().unwrap_or(0);
+        Some(Placing {
+            placement: settings.policy.entry().placement?,
+            tries: whole(&TRIES),
+            quota: Decimal::parse(&QUOTA.of(settings)).unwrap_or(Decimal::ONE),
+            least_component: whole(&LEAST_COMPONENT).max(1),
+            most_components: whole(&MOST_PARTS),
+        })
+    }
+
+    /// How many processors may be taken of a cluster that has so many, of which so many are
+    /// idle.
+    pub fn may_take(&self, processors: u32, idle: u32) -> u32 {
+        let most = self.quota.multiply(processors.into()) as u32;
+        idle.min(most.saturating_sub(processors.saturating_sub(idle)))
+    }
+
+    /// Which clusters, by position, get how much of a job, the largest part first; `None` if
+    /// not all of it has room. `idle` is what may be taken of each.
+    pub fn place(&self, job: &Parts<'_>, idle: &[u32]) -> Option<Vec<(usize, ClaimShare)>> {
+        let mut shares = match self.placement {
+            Placement::FlexibleClusterMinimization if job.sizes.len() == 1 => {
+                self.divide(job, idle)?
+            }
+            Placement::WorstFit => job.one_by_one(idle, true)?,
+            _ => job.one_by_one(idle, false)?,
+        };
+        shares.sort_by_key(|(_, share)| Reverse(job.processors_of(*share)));
+        Some(shares)
+    }
+
+    /// A job as it is placed: under
+    /// [`Placement::FlexibleClusterMinimization`] one whose components need the same of their
+    /// nodes is one component. `None` for one of [`MOST_COMPONENTS`], whose
+    /// sum of powers of two is too large, or more.
+    pub fn parts<'a>(
+        &self,
+        job: &'a Components,
+        clusters: &'a [(ClusterId, Arc<Resources>)],
+    ) -> Option<Parts<'a>> {
+        let mut components: Vec<&Component> = job.iter().collect();
+        let mut sizes: Vec<u32> = job.iter().map(|component| component.processors).collect();
+        let alike = |one: &&Component| one.requirements == job.first.requirements;
+        if self.placement == Placement::FlexibleClusterMinimization && components.iter().all(alike)
+        {
+            components.truncate(1);
+            sizes = vec![job.processors()];
+        }
+        (components.len() < MOST_COMPONENTS).then_some(Parts {
+            sizes,
+            components,
+            clusters,
+        })
+    }
+
+    /// Each cluster takes what it has.
+    fn divide(&self, job: &Parts<'_>, idle: &[u32]) -> Option<Vec<(usize, ClaimShare)>> {
+        let whole = job.sizes[0];
+        let mut left = whole;
+        let most = match self.most_components {
+            0 => idle.len(),
+            most => most as usize,
+        };
+        let mut parts = Vec::new();
+        for at in by_idle(idle).into_iter().filter(|at| job.fits(0, *at)) {
+            // What is left over is no component of its own if it is too small for one.
+            let least = self.least_component.min(whole);
+            let most_here = match left > idle[at] && left - idle[at] < least {
+                true => left.saturating_sub(least),
+                false => left,
+            };
+            let taken = idle[at].min(most_here);
+            if taken >= least {
+                parts.push((at, ClaimShare::Processors(taken)));
+                left -= taken;
+            }
+            if left == 0 || parts.len() == most {
+                break;
+            }
+        }
+        (left == 0).then_some(parts)
+    }
+}
+
+/// Clusters by idle processors, the most first.
+fn by_idle(idle: &[u32]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..idle.len()).collect();
+    order.sort_by_key(|at| Reverse(idle[*at]));
+    order
+}
+
+impl Parts<'_> {
+    /// Whether a component, or some of one that may be divided, could run on a cluster.
+    fn fits(&self, component: usize, cluster: usize) -> bool {
+        let wanted = &self.components[component].requirements;
+        wanted.is_any() || self.clusters[cluster].1.capacity(wanted) > 0
+    }
+
+    /// The largest component first, each on a cluster: the first that has room, in an order
+    /// that stays as it was or follows what has been taken.
+    fn one_by_one(&self, idle: &[u32], follows: bool) -> Option<Vec<(usize, ClaimShare)>> {
+        let mut left = idle.to_vec();
+        let mut order = by_idle(idle);
+        let mut largest: Vec<usize> = (0..self.sizes.len()).collect();
+        largest.sort_by_key(|at| Reverse(self.sizes[*at]));
+        let mut bits = vec![0_u64; idle.len()];
+        for component in largest {
+            let size = self.sizes[component];
+            if follows {
+                order = by_idle(&left);
+            }
+            let has_room = |at: &&usize| left[**at] >= size && self.fits(component, **at);
+            let at = *order.iter().find(has_room)?;
+            left[at] -= size;
+            bits[at] |= 1 << component;
+        }
+        let parts = bits.into_iter().enumerate().filter(|(_, bits)| *bits > 0);
+        Some(
+            parts
+                .map(|(at, bits)| (at, ClaimShare::Components(bits)))
+                .collect(),
+        )
+    }
+
+    /// Processors of a part.
+    pub fn processors_of(&self, share: ClaimShare) -> u32 {
+        match share {
+            ClaimShare::Processors(processors) => processors,
+            ClaimShare::Components(_) => {
+                let own = self.sizes.iter().enumerate();
+                own.filter(|(at, _)| share.has(*at))
+                    .map(|(_, size)| *size)
+                    .sum()
+            }
+        }
+    }
+
+    /// How many components there are, once it is placed so.
+    pub fn count(&self, shares: &[(usize, ClaimShare)]) -> usize {
+        self.sizes.len().max(shares.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Requirements;
+
+    fn clusters(idle: &[u32]) -> Vec<(ClusterId, Arc<Resources>)> {
+        let one = |(id, processors): (u16, &u32)| {
+            (
+                ClusterId(id),
+                Arc::new(Resources::homogeneous((*processors).max(1))),
+            )
+        };
+        (0..).zip(idle).map(one).collect()
+    }
+
+    fn components(sizes: &[u32]) -> Components {
+        let one = |processors: &u32| Component {
+            processors: *processors,
+            requirements: Requirements::default(),
+        };
+        Components::new(sizes.iter().map(one)).expect("a component")
+    }
+
+    /// What each cluster gets.
+    fn placed(placement: Placement, idle: &[u32], sizes: &[u32]) -> Option<Vec<u32>> {
+        let placing = Placing {
+            placement,
+            tries: 0,
+            quota: Decimal::ONE,
+            least_component: 1,
+            most_components: 0,
+        };
+        let (job, clusters) = (components(sizes), clusters(idle));
+        let parts = placing.parts(&job, &clusters)?;
+        let mut given = vec![0; idle.len()];
+        for (at, share) in placing.place(&parts, idle)? {
+            given[at] += parts.processors_of(share);
+        }
+        Some(given)
+    }
+
+    use Placement::{
+        ClusterMinimization as CM, FlexibleClusterMinimization as FCM, WorstFit as WF,
+    };
+
+    /// KOALA, Figure 2: three components of 8, idle 18, 15 and 12.
+    #[test]
+    fn worst_fit_spreads_what_cluster_minimization_puts_together() {
+        let idle = [18, 15, 12];
+        assert_eq!(placed(WF, &idle, &[8, 8, 8]), Some(vec![8, 8, 8]));
+        assert_eq!(placed(CM, &idle, &[8, 8, 8]), Some(vec![16, 8, 0]));
+    }
+
+    /// KOALA, Figure 4: 24 processors.
+    #[test]
+    fn a_flexible_job_is_divided_where_no_cluster_has_room_for_it() {
+        let idle = [18, 15, 12];
+        assert_eq!(placed(WF, &idle, &[24]), None);
+        assert_eq!(placed(CM, &idle, &[24]), None);
+        assert_eq!(placed(FCM, &idle, &[24]), Some(vec![18, 6, 0]));
+        assert_eq!(placed(FCM, &idle, &[8, 8, 8]), Some(vec![18, 6, 0]));
+        assert_eq!(placed(FCM, &idle, &[46]), None);
+        assert_eq!(placed(FCM, &[0, 5], &[5]), Some(vec![0, 5]));
+    }
+
+    #[test]
+    fn the_order_of_clusters_stays_under_cluster_minimization_only() {
+        assert_eq!(placed(WF, &[10, 9], &[4, 4]), Some(vec![4, 4]));
+        assert_eq!(placed(CM, &[10, 9], &[4, 4]), Some(vec![8, 0]));
+        assert_eq!(placed(CM, &[10, 9], &[4, 8]), Some(vec![8, 4]));
+        assert_eq!(placed(CM, &[7, 9], &[8, 4, 4]), None);
+    }
+
+    #[test]
+    fn a_quota_bounds_what_is_taken_of_a_cluster() {
+        let placing = |quota| Placing {
+            placement: CM,
+            tries: 0,
+            quota: Decimal::parse(quota).expect("a number"),
+            least_component: 1,
+            most_components: 0,
+        };
+        assert_eq!(placing("0.5").may_take(20, 20), 10);
+        assert_eq!(placing("0.5").may_take(20, 12), 2);
+        assert_eq!(placing("0.5").may_take(20, 9), 0);
+        assert_eq!(placing("1").may_take(20, 9), 9);
+    }
+
+    #[test]
+    fn components_of_a_divided_job_keep_its_bounds() {
+        let placing = Placing {
+            placement: FCM,
+            tries: 0,
+            quota: Decimal::ONE,
+            least_component: 4,
+            most_components: 2,
+        };
+        let (job, clusters) = (components(&[20]), clusters(&[18, 15, 12]));
+        let parts = placing.parts(&job, &clusters).expect("parts");
+        let shares = |idle: &[u32]| {
+            let placed = placing.place(&parts, idle)?;
+            let sizes = placed
+                .iter()
+                .map(|(at, share)| (*at, parts.processors_of(*share)));
+            Some(sizes.collect::<Vec<_>>())
+        };
+        assert_eq!(shares(&[18, 15, 12]), Some(vec![(0, 16), (1, 4)]));
+        assert_eq!(shares(&[8, 8, 8]), None);
+        assert_eq!(shares(&[3, 15, 3]), None);
+    }
+}

@@ -1,0 +1,186 @@
+//! Jobs that several clusters run together, each a part.
+
+use super::{Auditor, Life, Place, Rule};
+use crate::audit::occupancy::Fault;
+use gridrig_core::agent::ClaimShare;
+use gridrig_core::cluster::run_time_on;
+use gridrig_core::event::Party;
+use gridrig_core::job::JobSpec;
+use gridrig_core::placement::PlacementRun;
+use gridrig_core::time::{SimDuration, SimTime};
+
+/// Processors for a part of a job at one cluster.
+pub(super) struct Claim<'a> {
+    lrms: Party,
+    bits: u64,
+    /// What is held, once that is so.
+    held: Option<(JobSpec, &'a [PlacementRun])>,
+    ended: Option<SimTime>,
+}
+
+impl<'a> Auditor<'a> {
+    /// Whether parts of it are, or were, asked for at several clusters.
+    pub(super) fn runs_together(&self, life: &Life<'a>) -> bool {
+        !self.claims.is_empty() && self.claims.contains_key(&life.job.spec.id)
+    }
+
+    fn claim(&mut self, life: &Life<'a>, lrms: Party) -> Option<&mut Claim<'a>> {
+        let claims = self.claims.get_mut(&life.job.spec.id)?;
+        let open = |claim: &&mut Claim<'a>| claim.lrms == lrms && claim.ended.is_none();
+        claims.iter_mut().find(open)
+    }
+
+    pub(super) fn claim_requested(&mut self, life: &Life<'a>, lrms: Party, bits: i64) {
+        if !matches!(life.place, Place::Broker(_)) {
+            self.find_misplaced(life, "is placed on several clusters");
+        }
+        if self.claim(life, lrms).is_some() {
+            let message = format!("{} is asked twice for it", self.names.party(lrms));
+            self.find_about(Rule::Claims, life, message);
+        }
+        let claims = self.claims.entry(life.job.spec.id).or_default();
+        claims.push(Claim {
+            lrms,
+            bits: bits.cast_unsigned(),
+            held: None,
+            ended: None,
+        });
+    }
+
+    pub(super) fn claimed(&mut self, life: &Life<'a>, lrms: Party, placement: &'a [PlacementRun]) {
+        let processors = processors_of(placement);
+        let bits = self.claim(life, lrms).filter(|claim| claim.held.is_none());
+        let Some(bits) = bits.map(|claim| claim.bits) else {
+            let message = format!("{} holds processors unasked", self.names.party(lrms));
+            return self.find_about(Rule::Claims, life, message);
+        };
+        let share = ClaimShare::of_bits(bits, u32::try_from(processors).unwrap_or(u32::MAX));
+        let Some(part) = share.of(&life.job.spec, life.job.spec.run_time) else {
+            return self.find_about(Rule::Claims, life, "it has no such components");
+        };
+        let faults = match self.occupancy(lrms) {
+            Some(occupancy) => occupancy.take(&part, placement),
+            None => vec![(
+                Rule::NodeExists,
+                "it is at a cluster that does not exist".to_owned(),
+            )],
+        };
+        for (rule, message) in faults {
+            self.find_about(rule, life, message);
+        }
+        if let Some(claim) = self.claim(life, lrms) {
+            claim.held = Some((part, placement));
+        }
+    }
+
+    pub(super) fn claim_refused(&mut self, life: &Life<'a>, lrms: Party) {
+        let at = life.last;
+        match self.claim(life, lrms).filter(|claim| claim.held.is_none()) {
+            Some(claim) => claim.ended = Some(at),
+            None => {
+                let message = format!("{} refuses it unasked", self.names.party(lrms));
+                self.find_about(Rule::Claims, life, message);
+            }
+        }
+    }
+
+    pub(super) fn claim_ended(&mut self, life: &Life<'a>, lrms: Party) {
+        let at = life.last;
+        let ended = self.claim(life, lrms).and_then(|claim| {
+            claim.ended = Some(at);
+            claim.held.clone()
+        });
+        match (ended, self.occupancy(lrms)) {
+            (Some((part, placement)), Some(occupancy)) => occupancy.give_back(&part, placement),
+            _ => {
+                let message = format!(
+                    "{} gives back what it does not hold",
+                    self.names.party(lrms)
+                );
+                self.find_about(Rule::Claims, life, message);
+            }
+        }
+    }
+
+    /// What is held for it, or was until its end.
+    fn parts(&self, life: &Life<'a>) -> impl Iterator<Item = (Party, &'a [PlacementRun])> {
+        let claims = self.claims.get(&life.job.spec.id).into_iter().flatten();
+        let at = life.last;
+        let held = claims.filter(move |claim| claim.ended.is_none_or(|ended| ended >= at));
+        held.filter_map(|claim| Some((claim.lrms, claim.held.as_ref()?.1)))
+    }
+
+    /// All its processors are to be held, and these by who tells of it.
+    pub(super) fn begun_together(
+        &self,
+        life: &Life<'a>,
+        lrms: Party,
+        placement: &[PlacementRun],
+    ) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let held: u64 = self.parts(life).map(|(_, held)| processors_of(held)).sum();
+        let wanted = u64::from(life.job.spec.processors());
+        if held != wanted {
+            let message = format!("{held} processors are held for it, expected {wanted}");
+            faults.push((Rule::ProcessorCount, message));
+        }
+        if !self
+            .parts(life)
+            .any(|(by, held)| by == lrms && held == placement)
+        {
+            let message = "it starts on other processors than are held for it".to_owned();
+            faults.push((Rule::Claims, message));
+        }
+        faults
+    }
+
+    /// How long it runs, as long as everywhere on the slowest of its nodes.
+    pub(super) fn together(&self, life: &Life<'a>) -> Option<SimDuration> {
+        let spec = &life.job.spec;
+        let domain = Party::from(life.job.entry).domain()?;
+        let costs = &self
+            .facts
+            .grid
+            .domains
+            .get(domain.index())?
+            .broker
+            .co_allocation;
+        let program = (spec.executable, spec.processors());
+        let length = costs.length(program, spec.run_time, self.parts(life).count());
+        let lasts = self.parts(life).filter_map(|(lrms, placement)| {
+            let config = &self.cluster(lrms)?.config;
+            Some(run_time_on(&config.resources, placement, length))
+        });
+        lasts.max()
+    }
+
+    /// At its end: nothing of it has been given back before.
+    pub(super) fn look_at_parts(&mut self, life: &Life<'a>) {
+        if !self.runs_together(life) {
+            return;
+        }
+        let held: u64 = self.parts(life).map(|(_, held)| processors_of(held)).sum();
+        if held != u64::from(life.job.spec.processors()) {
+            let message = "some of its processors were given back before it has ended";
+            self.find_about(Rule::Claims, life, message);
+        }
+    }
+
+    /// When the log is over: nothing is held for a job that has ended.
+    pub(super) fn look_at_claims(&mut self, life: &Life<'a>) {
+        let claims = self.claims.get(&life.job.spec.id).into_iter().flatten();
+        let held = claims
+            .filter(|claim| claim.held.is_some() && claim.ended.is_none())
+            .count();
+        if held > 0 && matches!(life.place, Place::Ended(_)) && !self.facts.partial {
+            let message = "processors are held for it after its end";
+            self.find(Rule::Claims, life.job.spec.id, None, message);
+        }
+    }
+}
+
+fn processors_of(placement: &[PlacementRun]) -> u64 {
+    let runs = placement.iter();
+    runs.map(|run| u64::from(run.nodes) * u64::from(run.processors))
+        .sum()
+}

@@ -1,0 +1,247 @@
+//! Jobs that several clusters run together.
+
+use crate::command::{gridrig, run};
+use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{
+    Component, Components, Entry, JobLabel, JobSpec, Reason, Requirements, Submission,
+};
+use gridrig_core::policy::CoAllocation;
+use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::rng;
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_drivers::virtual_time::{self, Cancellation, Options};
+use gridrig_results::jobs::{JobRow, JobState};
+use gridrig_results::{AuditFacts, EventLog, JobTable, audit};
+use rand::RngExt as _;
+use rand::rngs::ChaCha8Rng;
+use std::ops::ControlFlow;
+
+const POLICIES: [&str; 6] = [
+    "worst-fit",
+    "worst-fit(tries=3)",
+    "cluster-minimization",
+    "cluster-minimization(quota=0.75)",
+    "flexible-cluster-minimization",
+    "flexible-cluster-minimization(least_component=2,most_components=3,tries=40)",
+];
+
+/// Clusters of some sizes, speeds and disciplines, with a broker of this policy.
+fn grid(random: &mut ChaCha8Rng, policy: &str) -> Grid {
+    let number = random.random_range(2..=5);
+    let ids = || (0..number).map(ClusterId);
+    let cluster = |id: ClusterId| {
+        let group = Resource {
+            name: None,
+            count: random.random_range(2..=10),
+            cpu_count: random.random_range(1..=4),
+            architecture: None,
+            os: None,
+            memory_mib: random.random_bool(0.5).then_some(8),
+            disk_mib: None,
+            speed: Decimal::parse(["1", "1", "1.5"][random.random_range(0..3)]).unwrap(),
+            generic: Default::default(),
+        };
+        let kind = DisciplineKind::ALL[random.random_range(0..DisciplineKind::ALL.len())];
+        let interval = [0, 0, 5][random.random_range(0..3)];
+        GridCluster {
+            name: format!("c{}", id.0),
+            domain: Some(DomainId(0)),
+            config: ClusterConfig {
+                interval: SimDuration::from_millis(interval),
+                ..ClusterConfig::new(id, Resources::new(vec![group]).unwrap(), kind)
+            },
+        }
+    };
+    let seconds = |list: &[u64]| list.iter().copied().map(SimDuration::from_secs).collect();
+    Grid {
+        clusters: ids().map(cluster).collect(),
+        domains: vec![Domain {
+            name: "d".to_owned(),
+            broker: BrokerSettings {
+                interval: SimDuration::from_secs(4),
+                exchange: SimDuration::from_secs(7),
+                policy: policy.parse().unwrap(),
+                co_allocation: CoAllocation {
+                    startup: seconds(&[0, 2, 3]),
+                    wide_area: ["1", "1.25", "1.5"]
+                        .map(|it| Decimal::parse(it).unwrap())
+                        .into(),
+                    ..CoAllocation::default()
+                },
+                ..BrokerSettings::default()
+            },
+            clusters: ids().collect(),
+            topology: Default::default(),
+        }],
+        hours: Vec::new(),
+        links: Vec::new(),
+    }
+}
+
+fn jobs(random: &mut ChaCha8Rng, clusters: u16) -> Vec<Submission> {
+    let mut at = 0;
+    let job = |id| {
+        at += random.random_range(0..12);
+        let direct = random.random_bool(0.3);
+        let components = if direct {
+            1
+        } else {
+            random.random_range(1..=4)
+        };
+        let parts = (0..components).map(|_| Component {
+            processors: random.random_range(1..=9),
+            requirements: Requirements {
+                memory_kib: random.random_range(0..3) * 1024,
+                ..Requirements::default()
+            },
+        });
+        let parts: Vec<Component> = parts.collect();
+        let run_time = SimDuration::from_secs(random.random_range(0..60));
+        Submission {
+            spec: JobSpec {
+                id: JobId(id),
+                ..JobSpec::of(Components::new(parts).unwrap(), run_time)
+            },
+            at: SimTime::from_secs(at),
+            entry: match direct {
+                true => Entry::Cluster(ClusterId(random.random_range(0..clusters))),
+                false => Entry::Domain(DomainId(0)),
+            },
+            label: JobLabel::default(),
+        }
+    };
+    (0..80).map(job).collect()
+}
+
+#[test]
+fn random_jobs_run_on_several_clusters_at_once_or_not_at_all() {
+    let (mut divided, mut tried, mut cancelled) = (0, 0, 0);
+    for seed in 0..150 {
+        let mut random = rng::stream(seed, "co-allocation");
+        let policy = POLICIES[seed as usize % POLICIES.len()];
+        let grid = grid(&mut random, policy);
+        let jobs = jobs(&mut random, grid.clusters.len() as u16);
+        let cancellations: Vec<Cancellation> = (0..80)
+            .step_by(7)
+            .map(|job| Cancellation {
+                at: jobs[job].at + SimDuration::from_millis(random.random_range(0..20_000)),
+                job: JobId(job as u32),
+            })
+            .collect();
+        let options = Options {
+            seed,
+            cancellations: &cancellations,
+            stop_at: Some(SimTime::from_secs(50_000)),
+            ..Options::default()
+        };
+        let mut log = EventLog::default();
+        let go_on = |_, _| ControlFlow::Continue(());
+        let outcome = virtual_time::run(&grid, &jobs, &options, &mut log, go_on);
+        assert_eq!(outcome.ended, jobs.len(), "seed {seed}: {policy}");
+        let found = audit(&log, &AuditFacts::new(&grid, &jobs));
+        let found = found.map_err(|found| found[0].to_string());
+        found.unwrap_or_else(|first| panic!("seed {seed}: {policy}: {first}"));
+        let table = JobTable::build(&log, &jobs, &grid, &["w".to_owned()]);
+        for row in table
+            .rows()
+            .iter()
+            .filter(|row| row.start.is_some() && !row.direct)
+        {
+            let parts: u32 = row.parts().map(|part| part.processors).sum();
+            assert_eq!(parts, row.processors, "seed {seed}: {policy}: {}", row.job);
+        }
+        let rows = || table.rows().iter();
+        divided += rows().filter(|row| row.clusters() > Some(1)).count();
+        tried += rows()
+            .filter(|row| row.reason == Some(Reason::TriesExhausted))
+            .count();
+        let ended = |row: &&JobRow| row.state == JobState::Cancelled && !row.claims.is_empty();
+        cancelled += rows().filter(ended).count();
+    }
+    let counts = (divided, tried, cancelled);
+    assert!(divided > 500 && tried > 30 && cancelled > 50, "{counts:?}");
+}
+
+#[test]
+fn the_policies_of_koala_come_in_the_order_of_the_paper() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("runs");
+    let (out, set) = (
+        out.to_str().unwrap(),
+        "run.replicate={over=\"seed\",count=2}",
+    );
+    let scenario = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../resources/scenarios/koala-das2.toml"
+    );
+    let ran = run(&["run", scenario, "--out", out, "--set", set, "--json"]);
+    assert!(ran.status.success(), "{ran:?}");
+    let document: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let mean = |policy: &str, figure: &str| {
+        let runs = document["runs"].as_array().unwrap().iter();
+        let own = runs.filter(|run| run["policy"] == policy);
+        let own: Vec<f64> = own
+            .map(|run| run.pointer(figure).unwrap().as_f64().unwrap())
+            .collect();
+        assert_eq!(own.len(), 2);
+        own.iter().sum::<f64>() / 2.0
+    };
+    let [wf, cm, fcm] = [
+        "worst-fit",
+        "cluster-minimization",
+        "flexible-cluster-minimization",
+    ];
+    for figure in ["/response_s/mean", "/wait_s/mean"] {
+        assert!(mean(fcm, figure) < mean(cm, figure), "{figure}");
+        assert!(mean(cm, figure) < mean(wf, figure), "{figure}");
+    }
+    for figure in ["/clusters_mean", "/run_time_s_mean"] {
+        assert!(mean(fcm, figure) < mean(wf, figure), "{figure}");
+        assert!(mean(cm, figure) < mean(wf, figure), "{figure}");
+    }
+    // Local users are not measured, and are in the load.
+    assert_eq!(document["runs"][0]["measured"]["submitted"], 200);
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = |set: &str, expected: &str| {
+        let scenario = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../resources/scenarios/koala-das2.toml"
+        );
+        let checked = gridrig()
+            .current_dir(&dir)
+            .args(["check", scenario, "--set", set])
+            .output();
+        let checked = checked.unwrap();
+        let said = String::from_utf8(checked.stderr).unwrap();
+        assert_eq!(checked.status.code(), Some(2), "{set}: {said}");
+        assert!(said.contains(expected), "{set}: {said}");
+    };
+    refused(
+        "run.clock=real",
+        "clock = \"virtual\" without faults for worst-fit",
+    );
+    refused(
+        "run.policies=[\"free-node(matchmaking=co-allocate)\"]",
+        "a parameter of free-node",
+    );
+    refused("domain.0.broker.matchmaking=co-allocate", "co-allocate");
+    refused(
+        "run.policies=[\"cluster-minimization(quota=2)\"]",
+        "quota (a number above 0 and up to 1)",
+    );
+    refused(
+        "workload.0.draw={components={2=1}}",
+        "either components_from or draw.components",
+    );
+    refused(
+        "domain.0.clusters.0.outages=[{from=\"1h\",until=\"2h\"}]",
+        "clusters whose nodes do not fail for worst-fit",
+    );
+}
