@@ -123,14 +123,29 @@ fn allocate(log: &EventLog, submissions: &[Submission], grid: &Grid) -> BTreeMap
         groups.map(|group| (group.count, group.cpu_count))
     }));
     let mut held: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut parts: BTreeMap<usize, BTreeMap<usize, Vec<usize>>> = BTreeMap::new();
     let mut shown = BTreeMap::new();
     for (_, event) in log.records() {
         let Some(job) = event.job.and_then(|job| index.find(job)) else {
             continue;
         };
+        let cluster = event.by.cluster().map_or(usize::MAX, ClusterId::index);
         match event.kind {
+            EventKind::Claimed => {
+                let taken = processors.take(cluster, event.placement);
+                parts.entry(job).or_default().insert(cluster, taken);
+            }
+            EventKind::ClaimEnded => {
+                let ended = parts.get_mut(&job).and_then(|own| own.remove(&cluster));
+                processors.give_back(&ended.unwrap_or_default());
+            }
+            EventKind::Started if parts.contains_key(&job) => {
+                let all = parts[&job].values().flatten().copied();
+                let mut all: Vec<usize> = all.collect();
+                all.sort_unstable();
+                shown.insert(job, intervals(&all));
+            }
             EventKind::Started if !shown.contains_key(&job) => {
-                let cluster = event.by.cluster().map_or(usize::MAX, ClusterId::index);
                 let taken = processors.take(cluster, event.placement);
                 shown.insert(job, intervals(&taken));
                 held.insert(job, taken);

@@ -14,10 +14,12 @@ use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::virtual_time::{self, Cancellation, Options};
 use gridrig_results::jobs::{JobRow, JobState};
-use gridrig_results::{AuditFacts, EventLog, JobTable, audit};
+use gridrig_results::{AuditFacts, EventLog, JobTable, audit, rundir};
 use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
+use std::fs;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 const POLICIES: [&str; 6] = [
     "worst-fit",
@@ -204,6 +206,54 @@ fn the_policies_of_koala_come_in_the_order_of_the_paper() {
     }
     // Local users are not measured, and are in the load.
     assert_eq!(document["runs"][0]["measured"]["submitted"], 200);
+    every_part_is_shown(&dir.path().join("runs/koala-das2-1/worst-fit/r000"));
+}
+
+/// Charts and other programs get all processors of a job, wherever they are.
+fn every_part_is_shown(run_dir: &Path) {
+    let manifest = rundir::read_manifest(run_dir).unwrap();
+    let placements = rundir::read_placements(run_dir, &manifest.grid).unwrap();
+    let table = rundir::TableColumns::open(run_dir, "jobs.parquet").unwrap();
+    let ran = rundir::Ran::read(&table, &manifest).unwrap();
+    let mut together = 0;
+    for (row, processors) in ran.processors.iter().enumerate() {
+        let parts: Vec<_> = placements.by_cluster(row, ran.on[row]).collect();
+        let runs = parts.iter().flat_map(|(_, runs)| *runs);
+        let taken: u32 = runs.map(|run| run.nodes * run.processors).sum();
+        assert_eq!(taken, *processors, "row {row}");
+        together += usize::from(parts.len() > 1);
+    }
+    assert!(together > 100, "{together}");
+    let out = run_dir.join("batsim_jobs.csv");
+    let exported = run(&[
+        "export",
+        run_dir.to_str().unwrap(),
+        "--format",
+        "batsim",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    assert!(exported.status.success(), "{exported:?}");
+    let jobs = fs::read_to_string(out).unwrap();
+    let mut lines = jobs.lines();
+    let head: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let column = |name: &str| head.iter().position(|own| *own == name).unwrap();
+    let (wanted, given) = (
+        column("requested_number_of_resources"),
+        column("allocated_resources"),
+    );
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let sets = cells[given]
+            .split(' ')
+            .map(|set| match set.split_once('-') {
+                Some((first, last)) => {
+                    last.parse::<u32>().unwrap() - first.parse::<u32>().unwrap() + 1
+                }
+                None => 1,
+            });
+        assert_eq!(sets.sum::<u32>().to_string(), cells[wanted], "{line}");
+    }
 }
 
 #[test]

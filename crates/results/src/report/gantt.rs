@@ -70,7 +70,7 @@ pub(super) fn draw(
     let end = seconds(ends.max().unwrap_or(0).max(0));
     let charts = each(&bars, |&(index, run, ref bars)| {
         let column = &material.columns[index];
-        let drawn = rundir::read_placements(&run.dir).map(|placements| {
+        let drawn = rundir::read_placements(&run.dir, &run.manifest.grid).map(|placements| {
             chart(&column.name, bars, &placements, &run.manifest.grid, end).draw()
         });
         (column, run, drawn)
@@ -126,8 +126,10 @@ fn chart(name: &str, jobs: &Ran, placements: &Placements, grid: &GridDoc, end: f
             processors.give_back(&std::mem::take(&mut held[row]));
             continue;
         }
-        let cluster = jobs.on[row].unwrap_or(usize::MAX);
-        let taken = processors.take(cluster, placements.of(row));
+        let parts = placements.by_cluster(row, jobs.on[row]);
+        let taken: Vec<usize> = parts
+            .flat_map(|(cluster, runs)| processors.take(cluster, runs))
+            .collect();
         let color = if jobs.away[row] { AWAY } else { HERE };
         for block in taken.chunk_by(|a, b| *b == *a + 1) {
             let label = match named {

@@ -1,13 +1,16 @@
 //! The `placement` column of `jobs.parquet` by itself: where each job ran.
 
 use super::batch::runs_of;
-use super::{RunDirError, TableColumns, names};
+use super::{GridDoc, RunDirError, TableColumns, names};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use gridrig_core::placement::PlacementRun;
+use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 const COLUMN: &str = "placement";
+const PARTS: &str = "parts";
 
 /// Where the jobs of a run ran, row by row.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +18,8 @@ pub struct Placements {
     /// Where the runs of each row end.
     ends: Vec<usize>,
     runs: Vec<PlacementRun>,
+    /// By row what each cluster had, by its position in the grid, where several ran it.
+    together: BTreeMap<usize, Vec<(usize, Vec<PlacementRun>)>>,
 }
 
 impl Placements {
@@ -27,19 +32,73 @@ impl Placements {
         let end = self.ends.get(row).copied().unwrap_or(from);
         self.runs.get(from..end).unwrap_or_default()
     }
+
+    /// The clusters on which the job of a row ran, by their positions in the grid, with its
+    /// placement on each: `on` that one, unless several ran it.
+    pub fn by_cluster(
+        &self,
+        row: usize,
+        on: Option<usize>,
+    ) -> impl Iterator<Item = (usize, &[PlacementRun])> {
+        let together = self.together.get(&row);
+        let only = on
+            .filter(|_| together.is_none())
+            .map(|on| (on, self.of(row)));
+        let together = together.into_iter().flatten();
+        only.into_iter()
+            .chain(together.map(|(on, runs)| (*on, runs.as_slice())))
+    }
+}
+
+/// A part of a job, as `parts` has it.
+#[derive(Deserialize)]
+struct Part {
+    cluster: String,
+    placement: Vec<(u16, u32, u32, u32)>,
+}
+
+impl Part {
+    fn placement(&self) -> Vec<PlacementRun> {
+        let runs = self.placement.iter();
+        let runs = runs.map(|&(resource, node, nodes, processors)| PlacementRun {
+            resource,
+            node,
+            nodes,
+            processors,
+        });
+        runs.collect()
+    }
 }
 
 /// Reads where the jobs ran.
 ///
 /// # Errors
 /// A file that is missing or damaged, or has no such column.
-pub fn read_placements(dir: &Path) -> Result<Placements, RunDirError> {
+pub fn read_placements(dir: &Path, grid: &GridDoc) -> Result<Placements, RunDirError> {
     let table = TableColumns::open(dir, names::JOBS)?;
     let mut all = Placements::default();
     table.for_each_array(COLUMN, false, |array| {
         let taken = all.take(array);
         taken.ok_or_else(|| table.wrong(COLUMN, "list of structs"))
     })?;
+    if table.has(PARTS) {
+        let on = |name: &str| grid.clusters.iter().position(|own| own.name() == name);
+        let wrong = || table.wrong(PARTS, "JSON lists of parts");
+        let mut row = 0;
+        table.for_each_array(PARTS, false, |array| {
+            for text in array.as_string_opt::<i32>().ok_or_else(wrong)? {
+                if let Some(text) = text {
+                    let parts: Vec<Part> = serde_json::from_str(text).map_err(|_| wrong())?;
+                    let parts = parts.iter();
+                    let known =
+                        parts.filter_map(|part| Some((on(&part.cluster)?, part.placement())));
+                    all.together.insert(row, known.collect());
+                }
+                row += 1;
+            }
+            Ok(())
+        })?;
+    }
     Ok(all)
 }
 

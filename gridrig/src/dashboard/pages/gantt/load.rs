@@ -96,7 +96,7 @@ impl Timeline {
         let (clusters, groups) = axis(&manifest.grid);
         thread::scope(|scope| {
             // The placements take about as long as all the rest.
-            let placements = scope.spawn(|| rundir::read_placements(dir));
+            let placements = scope.spawn(|| rundir::read_placements(dir, &manifest.grid));
             let ran = Ran::read(&table, &manifest)?;
             let placements = placements.join();
             let placements = placements.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -155,11 +155,16 @@ impl Timeline {
         for &row in &found.rows {
             let row = row as usize;
             if let Some(own) = self.ran.on[row] {
-                let inside = self.ran.end[row].min(to) - self.ran.start[row].max(from);
                 all[own].jobs += 1;
                 all[own].forwarded += u64::from(self.ran.away[row]);
-                busy[own] += inside as f64 * f64::from(self.ran.processors[row]);
             }
+        }
+        for span in &found.spans {
+            let row = span.row as usize;
+            let inside = self.ran.end[row].min(to) - self.ran.start[row].max(from);
+            let at = all.partition_point(|own| own.first <= u64::from(span.first));
+            let processors = f64::from(span.nodes) * f64::from(span.taken);
+            busy[at.saturating_sub(1)] += inside as f64 * processors;
         }
         // Past the end of the run nothing was available.
         let length = (to.min(self.end) - from) as f64;
@@ -175,11 +180,9 @@ impl Timeline {
 fn spans(groups: &[Vec<Group>], ran: &Ran, placements: &Placements) -> Vec<Span> {
     let mut spans = Vec::with_capacity(ran.start.len());
     for (row, (begin, own)) in ran.start.iter().zip(&ran.on).enumerate() {
-        let Some(groups) = own.filter(|_| *begin != Ran::NEVER).map(|own| &groups[own]) else {
-            continue;
-        };
-        for run in placements.of(row) {
-            let group = groups.get(usize::from(run.resource));
+        let parts = placements.by_cluster(row, own.filter(|_| *begin != Ran::NEVER));
+        for (own, run) in parts.flat_map(|(own, runs)| runs.iter().map(move |run| (own, run))) {
+            let group = groups[own].get(usize::from(run.resource));
             // Nodes that do not exist are passed over: the audit tells of
             // them.
             if let Some(group) = group.filter(|group| run.node < group.nodes) {
