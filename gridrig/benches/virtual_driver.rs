@@ -10,6 +10,7 @@
     reason = "a benchmark"
 )]
 
+use gridrig::scenario::Scenario;
 use gridrig_core::broker::OwnDispatch;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
@@ -21,10 +22,13 @@ use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_drivers::virtual_time::{Options, run};
 use gridrig_results::{EventLog, JobTable, Measure, RunSummary};
+use gridrig_tracelab::prepare::{merge, prepare};
+use gridrig_tracelab::spec::WorkloadSpec;
 use rand::{Rng, RngExt};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::Instant;
 
 /// As in the command.
@@ -69,6 +73,49 @@ fn main() {
         "burst / steady, time per job: {:.2}",
         per_job_burst / per_job_steady
     );
+    place_on_several_clusters();
+}
+
+/// So many jobs a second are placed on several clusters at least.
+const AIM: f64 = 200_000.0;
+
+/// 500 sets of 200 jobs of KOALA's W1 and as many of W2 under each of its policies, without
+/// local users; the broker looks at its clusters when it places a job.
+fn place_on_several_clusters() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../resources/scenarios/koala-das2.toml"
+    );
+    let live = ["local_info=fresh", "exchange=1d"].map(|it| format!("domain.0.broker.{it}"));
+    let scenario = Scenario::load(Path::new(file), &live).expect("the shipped scenario");
+    for policy in &scenario.policies {
+        let grid = scenario.grid_for(policy.as_ref());
+        let (mut seconds, mut jobs) = (0.0, 0);
+        for set in 0..1000 {
+            let spec = WorkloadSpec {
+                seed: set / 2 + 1,
+                scale_arrival: Decimal::from_whole(1 + set % 2),
+                ..scenario.workloads[0].clone()
+            };
+            let workload = prepare(&spec, 0).expect("a workload");
+            let submissions = merge(vec![workload]).expect("jobs");
+            let begin = Instant::now();
+            let mut log = EventLog::default();
+            let options = Options::default();
+            let go_on = |_, _| ControlFlow::Continue(());
+            let outcome = run(&grid, &submissions, &options, &mut log, go_on);
+            seconds += begin.elapsed().as_secs_f64();
+            assert_eq!(outcome.ended, submissions.len());
+            jobs += 200;
+        }
+        let name = policy.as_ref().map(ToString::to_string).unwrap_or_default();
+        let rate = f64::from(jobs) / seconds;
+        println!("{name:<30} {jobs:>8} {rate:>11.0}   aim: {AIM:.0}");
+        if rate < AIM {
+            println!("virtual_driver: {name} places fewer jobs a second than its aim");
+            std::process::exit(1);
+        }
+    }
 }
 
 /// Times a case and the bare loop in turn; answers the median seconds per job.

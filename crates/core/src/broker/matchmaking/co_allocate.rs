@@ -18,8 +18,9 @@ use std::collections::BTreeMap;
 /// The broker places jobs on several of its clusters.
 pub struct CoAllocate {
     placing: Placing,
-    /// Arrivals below this have been tried.
+    /// Arrivals below this have been tried, and those below the second before this cycle.
     seen: u64,
+    tried: u64,
     /// How often jobs that wait have been tried, where that is bounded.
     tries: BTreeMap<JobId, u32>,
     placed: BTreeMap<JobId, Placed>,
@@ -51,6 +52,7 @@ impl CoAllocate {
         Some(CoAllocate {
             placing: Placing::of(settings)?,
             seen: 0,
+            tried: 0,
             tries: BTreeMap::new(),
             placed: BTreeMap::new(),
             idle: Vec::new(),
@@ -163,7 +165,7 @@ impl Matchmaking for CoAllocate {
         let settings = &broker.config.settings;
         let scans = now.next_on_grid(settings.phase, settings.interval) == now;
         let from = if scans { 0 } else { self.seen };
-        self.seen = broker.next_arrival;
+        self.tried = std::mem::replace(&mut self.seen, broker.next_arrival);
         let known = &broker.known;
         let sampled = |at: usize| known[at].information_from();
         self.sent.retain(|(at, arrives, _)| *arrives > sampled(*at));
@@ -198,8 +200,18 @@ impl Matchmaking for CoAllocate {
         if index > 0 {
             return Fit::Never;
         }
+        // Most of those that wait do so at a glance.
+        let wanted = u64::from(job.spec.processors());
+        let idle = self.idle.iter().copied().map(u64::from).sum::<u64>();
+        if idle < wanted && job.arrival < self.tried {
+            return Fit::Later;
+        }
         if self.shares(broker, &job.spec, &self.idle).is_some() {
             return Fit::Now;
+        }
+        // It could be placed some time, or would not wait here any more.
+        if job.arrival < self.tried {
+            return Fit::Later;
         }
         let all = self.may_take(broker, |_, processors| processors);
         match self.shares(broker, &job.spec, &all) {
