@@ -1,7 +1,7 @@
 //! Every `sh` block of the documentation runs as it stands.
 
-use crate::command::root;
-use std::collections::BTreeSet;
+use crate::command::{expect_code, root, run, stdout};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -34,7 +34,7 @@ fn blocks(page: &Path) -> Vec<String> {
 
 /// Runs the blocks of one page in order, in a directory that looks like the
 /// root of the project, with the built command in place of cargo's.
-fn run(page: &Path) {
+fn run_blocks(page: &Path) {
     let dir = tempfile::tempdir().expect("a directory");
     for shared in ["resources", "traces"] {
         let target = root().canonicalize().expect("the root").join(shared);
@@ -74,7 +74,7 @@ macro_rules! pages_that_run {
         mod every_sh_block_runs {
             $(#[test]
             fn $test() {
-                super::run(&super::root().join($page));
+                super::run_blocks(&super::root().join($page));
             })*
         }
     };
@@ -120,6 +120,80 @@ fn every_page_with_sh_blocks_is_run() {
         .collect();
     let run = PAGES.iter().map(|page| root().join(page));
     assert_eq!(with_blocks, run.collect());
+}
+
+/// The commands of gridrig that a page shows, in blocks and in its text.
+fn shown(page: &Path) -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(page).expect("a page");
+    let text = text.replace("\\\n", " ");
+    let mut shown = Vec::new();
+    for (number, part) in text.split("```").enumerate() {
+        let in_block = number % 2 == 1;
+        let pieces: Vec<&str> = match in_block {
+            true => part.lines().skip(1).collect(),
+            false => part.split('`').skip(1).step_by(2).collect(),
+        };
+        for piece in pieces {
+            let words = piece.split_whitespace().skip_while(|w| *w != "gridrig");
+            let ends = |w: &&str| !["|", "&", "&&", ">", "2>", "#", "<", ";"].contains(w);
+            let command: Vec<String> = words.take_while(ends).map(str::to_owned).collect();
+            if command.len() > 1 && (in_block || piece.starts_with("gridrig")) {
+                shown.push(command[1..].to_vec());
+            }
+        }
+    }
+    shown
+}
+
+/// What `--help` says of the command that these words begin with, and how many
+/// of them are its name.
+fn help(words: &[String]) -> (usize, String) {
+    let mut depth = 0;
+    loop {
+        let name = words[..depth].iter().map(String::as_str);
+        let output = run(&name.chain(["--help"]).collect::<Vec<_>>());
+        expect_code(&output, 0);
+        let help = stdout(&output);
+        let is_listed = |word: &String| {
+            let mut names = help.lines().filter_map(|line| line.strip_prefix("  "));
+            names.any(|line| line.split(' ').next() == Some(word))
+        };
+        match words.get(depth).is_some_and(is_listed) {
+            true => depth += 1,
+            false => return (depth, help),
+        }
+    }
+}
+
+#[test]
+fn every_command_and_flag_that_a_page_shows_is_there() {
+    let (mut helps, mut flags, mut wrong) = (BTreeMap::new(), 0, Vec::new());
+    for page in pages() {
+        for words in shown(&page) {
+            let place = format!("{}: gridrig {}", page.display(), words.join(" "));
+            let until = words.iter().take_while(|word| !word.contains('-'));
+            let until: Vec<String> = until.cloned().collect();
+            let (depth, help) = helps.entry(until).or_insert_with_key(|until| help(until));
+            assert!(
+                *depth > 0 || words[0].starts_with('-'),
+                "{place}: no command"
+            );
+            let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
+            for word in words.iter().map(|word| word.trim_start_matches('[')) {
+                let flag = word.split(|c| !is_part(c)).next().unwrap_or_default();
+                if !flag.starts_with("--") {
+                    continue;
+                }
+                let is_known = help.split(|c| !is_part(c)).any(|own| own == flag);
+                flags += 1;
+                if !is_known {
+                    wrong.push(format!("{place}: no {flag}"));
+                }
+            }
+        }
+    }
+    assert!(flags > 100, "{flags}");
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

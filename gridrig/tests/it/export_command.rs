@@ -46,6 +46,13 @@ fn a_run_as_csv_has_the_columns_and_values_of_its_parquet() {
         assert_eq!(cells[at("start_ns")].parse::<i64>().unwrap(), starts[row]);
         assert_eq!(clusters.name(row), Some(cells[at("cluster")].as_str()));
         assert_eq!(cells[at("reason")], "");
+        // As they were given.
+        let number = |name: &str| cells[at(name)].parse::<u64>().unwrap();
+        let (submit, run, size) = JOBS[row];
+        assert_eq!(number("submit_ns"), submit * 1_000_000_000);
+        assert_eq!(number("processors"), u64::from(size));
+        let length = number("finish_ns") - number("start_ns");
+        assert_eq!(length, run as u64 * 1_000_000_000);
     }
     let raw = text.lines().nth(1).unwrap();
     let placement = "\"[{\"\"cluster\"\":\"\"a1\"\",\"\"resource\"\":0,\"\"node\"\":0,";

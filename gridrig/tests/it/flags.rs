@@ -213,13 +213,15 @@ fn clients_certificates_are_held_to_the_authority_that_is_named() {
 }
 
 #[test]
-fn a_partition_has_its_name_and_runs_so_many_scripts_at_a_time() {
+fn a_partition_has_its_name_and_runs_so_many_scripts_at_a_time_each_after_a_while() {
     let words = [
         "--slurm-partition",
         "night",
         "--slurm-execute",
         "--slurm-at-once",
         "1",
+        "--slurm-launch-delay",
+        "1s",
     ];
     let cluster = Emulated::start(4, 2, &words);
     let call = |name: &str, args: &[&str]| {
@@ -228,8 +230,12 @@ fn a_partition_has_its_name_and_runs_so_many_scripts_at_a_time() {
         stdout(&output)
     };
     assert_eq!(call("sinfo", &["-h", "-o", "%P"]), "night*\n");
-    let log = cluster.dir.path().join("log").display().to_string();
-    let script = format!("echo begin >>{log}; sleep 0.3; echo end >>{log}");
+    let path = |name: &str| cluster.dir.path().join(name);
+    let log = path("log").display().to_string();
+    let written = |name: &str| std::fs::metadata(path(name)).unwrap().modified().unwrap();
+    std::fs::write(path("asked"), "").unwrap();
+    let script =
+        format!("touch began.$SLURM_JOB_ID; echo begin >>{log}; sleep 0.3; echo end >>{log}");
     for _ in 0..2 {
         call("sbatch", &["-n", "1", "-o", "/dev/null", "--wrap", &script]);
     }
@@ -239,6 +245,8 @@ fn a_partition_has_its_name_and_runs_so_many_scripts_at_a_time() {
     );
     let said = std::fs::read_to_string(&log).unwrap();
     assert_eq!(said, "begin\nend\nbegin\nend\n");
+    let launched = written("began.1").duration_since(written("asked")).unwrap();
+    assert!(launched.as_millis() >= 1000, "{launched:?}");
 }
 
 #[test]

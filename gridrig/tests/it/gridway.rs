@@ -246,6 +246,15 @@ fn a_job_is_polled_cancelled_and_recovered_by_another_driver() {
     let cancelled = runtime.block_on(client.cancel(&services[0].url, id, None));
     assert_eq!(cancelled.unwrap().state, "cancelled");
     em.wait("CALLBACK 2 FAILURE cancelled");
+    // One that says of no length has that of the driver.
+    drop(em);
+    let mut em = Mad::start(&[&words[..], &["--default-run-time", "7min"]].concat());
+    em.ask("INIT 9 - -", "INIT 9 SUCCESS");
+    std::fs::remove_file(dir.path().join("0/job.env")).unwrap();
+    let said = em.ask(&format!("SUBMIT 3 a1/gridrig {rsl}"), "SUBMIT 3 ");
+    let id = said.rsplit('/').next().unwrap().parse().unwrap();
+    let told = runtime.block_on(client.job(&services[0].url, id)).unwrap();
+    assert_eq!(told.run_time, "420s");
     // The end of the input ends the driver as FINALIZE does.
     em.requests = None;
     assert!(em.ends());

@@ -61,6 +61,43 @@ fn a_shipped_trace_is_reduced_and_the_steps_are_told() {
 }
 
 #[test]
+fn arrivals_and_run_times_are_divided_by_their_own_factors() {
+    let bench = Bench::new(PAIR, &[(0, 30, 1), (60, 90, 2)]);
+    let (trace, target) = (bench.path("t.swf"), bench.path("r.swf"));
+    let words = ["trace", "reduce", &trace, &target, "--scale-arrival", "6"];
+    expect_code(&run(&[&words[..], &["--scale-run-time", "3"]].concat()), 0);
+    let times = lines(&target).into_iter().map(|line| {
+        let mut fields = line.split_whitespace().map(str::to_owned);
+        (fields.nth(1).unwrap(), fields.nth(1).unwrap())
+    });
+    let expected = [("0", "10"), ("10", "30")].map(|(at, run)| (at.to_owned(), run.to_owned()));
+    assert_eq!(times.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_window_begins_at_a_step_and_overlaps_nothing_that_is_skipped() {
+    // A job every ten minutes of twelve hours.
+    let jobs: Vec<(u64, i64, u32)> = (0..=72)
+        .map(|i| (600 * i, 60 + i as i64, 1 + i as u32 % 4))
+        .collect();
+    let bench = Bench::new(PAIR, &jobs);
+    let trace = bench.path("t.swf");
+    let mut words = vec!["trace", "reduce", &trace, "--processors", "8", "--json"];
+    words.extend(["--window-length", "1h", "--step", "30min", "--rank", "99"]);
+    words.extend(["--skip-start", "2h", "--skip-end", "1h"]);
+    let output = run(&words);
+    expect_code(&output, 0);
+    let windows = json(&output)["ranking"]["windows"].clone();
+    let windows = windows.as_array().unwrap().iter();
+    let mut starts: Vec<f64> = windows
+        .map(|window| window["start_s"].as_f64().unwrap())
+        .collect();
+    starts.sort_by(f64::total_cmp);
+    let expected: Vec<f64> = (4..=20).map(|half| f64::from(half) * 1800.0).collect();
+    assert_eq!(starts, expected);
+}
+
+#[test]
 fn a_verdict_that_is_missed_ends_with_99_and_keeps_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let (target, sheet) = (out(&dir, "short.swf"), out(&dir, "sheet.html"));

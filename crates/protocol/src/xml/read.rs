@@ -128,7 +128,7 @@ impl Parser<'_> {
             element.attributes.push(Attribute {
                 namespace,
                 name: self.name(local)?,
-                value: value.into_owned(),
+                value: self.within_xml(value.into_owned())?,
             });
         }
         self.open.push(element);
@@ -221,13 +221,21 @@ impl Parser<'_> {
                     .map_err(|error| self.refused(&format!("a namespace ({error})")))?;
                 Ok(match write::known(&name) {
                     Some(known) => Cow::Borrowed(known),
-                    None => Cow::Owned(name.into_owned()),
+                    None => Cow::Owned(self.within_xml(name.into_owned())?),
                 })
             }
             ResolveResult::Unbound => Ok(Cow::Borrowed("")),
             ResolveResult::Unknown(prefix) => {
                 Err(self.malformed(&format!("the prefix {prefix:?} is not declared")))
             }
+        }
+    }
+
+    /// A character that XML has not stands behind no reference either.
+    fn within_xml(&self, value: String) -> Result<String, XmlError> {
+        match value.contains(|c| !is_xml(c)) {
+            true => Err(self.malformed("a reference to a control character")),
+            false => Ok(value),
         }
     }
 

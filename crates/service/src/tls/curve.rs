@@ -92,6 +92,16 @@ mod tests {
             secret.secret_bytes(),
             other.complete(&of_one).unwrap().secret_bytes()
         );
+        // Once a point is that point: what is shared is its x, no hash of it (RFC 8446
+        // section 7.4.2).
+        let mut once = [0; WIDTH];
+        once[WIDTH - 1] = 1;
+        let once = Box::new(Exchange {
+            secret: SecretKey::from_slice(&once).unwrap(),
+            public: Vec::new(),
+        });
+        let shared = once.complete(&of_one).unwrap();
+        assert_eq!(shared.secret_bytes(), &of_one[1..=WIDTH]);
     }
 
     #[test]

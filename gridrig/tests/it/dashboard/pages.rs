@@ -36,6 +36,13 @@ fn the_document_of_a_comparison_is_that_of_the_command() {
     let html = rig.get("/compare?run=s-1").expect(200).body;
     let text = page.json()["verdict"]["text"].as_str().unwrap().to_owned();
     assert!(html.contains(&text), "{text}");
+    // What the page of many runs has from elsewhere.
+    let inside = rig.get("/compare/body?run=s-1").expect(200).body;
+    assert!(inside.contains(&text) && html.contains(&inside), "{inside}");
+    assert!(html.contains("href=\"/compare/plot.css\""), "{html}");
+    let rules = rig.get("/compare/plot.css").expect(200);
+    assert!(rules.headers["content-type"].starts_with("text/css"));
+    assert_eq!(rules.body, gridrig_results::plot::RULES);
     let offline = rig.get("/compare/report.html?run=s-1").expect(200);
     assert!(offline.headers["content-disposition"].starts_with("attachment"));
     assert!(offline.body.contains(&text));
