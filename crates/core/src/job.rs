@@ -290,6 +290,8 @@ pub enum Reason {
     NodeFailed,
     /// The processors that it had were taken back by the broker that had delegated them.
     LeaseExpired,
+    /// A policy of the user's own did not want it.
+    PolicyRejected,
 }
 
 impl Reason {
