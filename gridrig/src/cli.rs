@@ -127,6 +127,10 @@ pub struct RunArgs {
     /// real clock only
     #[arg(long, conflicts_with_all = ["no_journal", "no_out", "kill", "dashboard", "targets"])]
     pub processes: bool,
+    /// Ask the program of a policy of your own twice: two that are told the same have to
+    /// give the same answers
+    #[arg(long)]
+    pub check_determinism: bool,
     /// Write no run directory
     #[arg(long, conflicts_with_all = ["out", "force", "csv"])]
     pub no_out: bool,
@@ -366,6 +370,8 @@ pub enum SchemaFormat {
     Run,
     /// What `compare --json` prints, as JSON Schema.
     Compare,
+    /// The lines to and from the program of a policy, as JSON Schema.
+    Policy,
     /// Resource descriptions, as XSD.
     Resources,
     /// Inventories and their schema documents, as XSD.

@@ -10,6 +10,7 @@ mod interrupt;
 mod logging;
 mod memory;
 mod monitor;
+mod own_policy;
 mod progress;
 pub mod realtime;
 pub mod reproduce;

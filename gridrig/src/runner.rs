@@ -29,6 +29,7 @@ pub use write::{conclude, folder};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
+use crate::own_policy::{self, OwnRun};
 use crate::progress::{Pace, Progress};
 use crate::realtime::BrokerLogs;
 use crate::scenario::{Clock, Replication, Scenario};
@@ -76,6 +77,10 @@ pub struct RunOptions {
     pub kill: Vec<String>,
     /// How the services are monitored: real time only.
     pub monitoring: Monitoring,
+    /// Whether each line to a policy of the user's own is answered twice.
+    pub check_determinism: bool,
+    /// The policy of the user's own in the run that is under way.
+    pub own: Option<Arc<OwnRun>>,
     /// Who watches the runs and may stop them.
     pub watch: Option<Arc<dyn Observer>>,
 }
@@ -103,6 +108,8 @@ pub struct Executed {
     pub lost: bool,
     /// How late a timer may have been, in run time: zero in virtual time.
     pub timer_tolerance: SimDuration,
+    /// What ended the run before its time.
+    pub broke: Option<String>,
     /// What went wrong without ending the run.
     pub faults: Vec<String>,
     /// How often planned faults have struck.
@@ -221,8 +228,11 @@ pub fn refuse(
     if options.processes && !keeps_journals(scenario, options) {
         bail!(
             "--processes: expected --clock real and services that keep journals: no external \
-             broker, no real LRMS, no interfaces of other systems"
+             broker, no real LRMS, no interfaces of other systems, no policy with exec"
         );
+    }
+    if options.check_determinism && scenario.own_policies.is_empty() {
+        bail!("--check-determinism: expected a policy with exec among run.policies");
     }
     for text in &options.kill {
         real::kill(&scenario.grid, text)?;
@@ -273,7 +283,9 @@ fn run_cell(
         ));
         return Ok(run);
     }
+    let twice = options.check_determinism;
     let options = &RunOptions {
+        own: own_policy::start(scenario, policy, &mut grid, twice)?,
         monitoring: monitor::of_run(replication, policy, &options.monitoring),
         // What is there is its own.
         force: options.force || keeps_journals(scenario, options),
@@ -297,6 +309,11 @@ fn run_cell(
     let (dir, running_now) = (dir.as_deref(), running.as_mut());
     let mut executed = execute::execute(&start, (options, dir), &progress, watching, running_now)?;
     tracing::info!(label, "has run");
+    if let Some(own) = &options.own {
+        executed.broke = own.failure().cloned();
+        executed.interrupted |= executed.broke.is_some();
+        executed.notes.extend(own.notes());
+    }
     let run = conclude(cell, &grid, load, &mut executed, options)?;
     match running {
         Some(running) if executed.is_cut => running.give_up()?,
@@ -328,26 +345,28 @@ fn refuse_truth_in_real_time(scenario: &Scenario) -> anyhow::Result<()> {
 fn keep_going(options: &RunOptions) -> std::ops::ControlFlow<()> {
     let watch = options.watch.as_ref();
     let stopped = watch.is_some_and(|watch| watch.stop_requested());
+    let stopped = stopped || is_broken_off(options);
     match interrupt::requested() || stopped {
         true => std::ops::ControlFlow::Break(()),
         false => std::ops::ControlFlow::Continue(()),
     }
 }
 
-/// Resolves when somebody wants the run to end.
+/// Whether the policy of the run cannot be asked any more.
+fn is_broken_off(options: &RunOptions) -> bool {
+    options.own.as_ref().is_some_and(|own| own.is_broken_off())
+}
+
+/// Resolves when somebody wants the run to end, or it cannot go on.
 async fn wait_for_stop(options: &RunOptions) {
-    match &options.watch {
-        None => interrupt::wait().await,
-        Some(watch) => {
-            let stopped = async {
-                while !watch.stop_requested() {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            };
-            tokio::select! {
-                () = interrupt::wait() => {}
-                () = stopped => {}
-            }
+    let watch = options.watch.as_ref();
+    let stopped = async {
+        while !watch.is_some_and(|watch| watch.stop_requested()) && !is_broken_off(options) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
+    };
+    tokio::select! {
+        () = interrupt::wait() => {}
+        () = stopped, if watch.is_some() || options.own.is_some() => {}
     }
 }

@@ -361,6 +361,9 @@ impl Broker {
     pub(crate) fn handle_end(&mut self, cx: &mut impl Cx<BrokerSends>, by: Target, end: JobEnd) {
         if let Some(held) = self.let_go(end.job, by) {
             self.matched(cx, |own, broker, cx| own.is_back(broker, cx, end.job));
+            if let Some(index) = self.known.iter().position(|known| known.target == by) {
+                self.policy.note_end(index, &end);
+            }
             self.pass_back(cx, held.route.from, end);
         }
     }

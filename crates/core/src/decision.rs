@@ -37,6 +37,8 @@ pub enum Outcome {
     WaitsForRoom,
     /// It waits until a candidate takes jobs again.
     WaitsForOpening,
+    /// It waits because the policy says so.
+    Held,
     /// Nobody takes it.
     TurnedAway(Reason),
 }
@@ -49,6 +51,7 @@ impl Outcome {
             Outcome::Arranged => "arranged",
             Outcome::WaitsForRoom => "waits-for-room",
             Outcome::WaitsForOpening => "waits-for-opening",
+            Outcome::Held => "held",
             Outcome::TurnedAway(_) => "turned-away",
         }
     }
@@ -184,7 +187,7 @@ impl Decisions {
         let here = (decision.job, decision.by);
         let waits = matches!(
             decision.outcome,
-            Outcome::WaitsForRoom | Outcome::WaitsForOpening
+            Outcome::WaitsForRoom | Outcome::WaitsForOpening | Outcome::Held
         );
         match waits {
             true if !self.waiting.insert(here) => return,

@@ -292,6 +292,8 @@ pub enum Reason {
     LeaseExpired,
     /// It has been tried to place it on several clusters as often as it may be.
     TriesExhausted,
+    /// A policy of the user's own did not want it.
+    PolicyRejected,
 }
 
 impl Reason {

@@ -8,6 +8,7 @@ mod free_node;
 mod full_information;
 mod inter;
 mod local_only;
+mod own;
 mod queue_length;
 mod random;
 mod registry;
@@ -19,6 +20,7 @@ mod view;
 
 pub(crate) use co_allocation::Placing;
 pub use domains::{Aggregate, Kinds, Machine, Offer, Site, Wanted};
+pub use own::{Door, Queued};
 pub use registry::{BrokerSettings, InformationNeed, Parameter, PolicyEntry, PolicySpec, Values};
 pub use settings::{
     Blocking, CoAllocation, Commit, LocalInfo, MatchmakingKind, OwnDispatch, Placement,
@@ -27,6 +29,8 @@ pub use view::{Candidate, Truth, View};
 
 use crate::decision::Score;
 use crate::job::{JobRequest, Reason};
+use crate::message::JobEnd;
+use crate::time::SimTime;
 
 /// Every policy, in the order of reports; the first is the default. A policy is
 /// its own file and its entry here.
@@ -68,6 +72,18 @@ pub trait Policy: Send + Sync {
     fn score(&self, _: &JobRequest<'_>, _: &View, _index: usize) -> Option<Score> {
         None
     }
+
+    /// Whether it is shown a whole queue before it is asked about each of its jobs.
+    fn reads_queue(&self) -> bool {
+        false
+    }
+
+    /// The jobs that wait at the beginning of a cycle and have a possible candidate,
+    /// in the order in which it is asked about them.
+    fn read_queue(&mut self, _: SimTime, _: &[Queued<'_>], _: &View) {}
+
+    /// A job that went to this candidate has ended.
+    fn note_end(&mut self, _index: usize, _: &JobEnd) {}
 }
 
 /// What a policy says of a job, by positions of candidates.
@@ -79,6 +95,8 @@ pub enum Choice {
     Among(Vec<usize>, Tie),
     /// One of these, in a turn of their own that other choices do not move.
     InTurn(Vec<usize>),
+    /// It waits here and is decided again in the next cycle; it keeps nobody waiting.
+    Hold,
     /// Turned away for this reason.
     Reject(Reason),
 }

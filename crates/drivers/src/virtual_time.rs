@@ -19,6 +19,7 @@ pub use watch::{Meeting, Met, Step};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::SimTime;
 use std::cell::RefCell;
+use std::sync::atomic::AtomicBool;
 
 /// A request to remove a job at an instant, made where the job came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,8 @@ pub struct Options<'a> {
     pub stop_at: Option<SimTime>,
     /// Jobs to remove on the way.
     pub cancellations: &'a [Cancellation],
+    /// Set by whoever wants nothing to happen after the instant that is under way.
+    pub broken_off: Option<&'a AtomicBool>,
     /// Where it is noted what each message meets, with faults.
     pub meetings: Option<&'a RefCell<Vec<Meeting>>>,
 }

@@ -136,9 +136,27 @@ fn look<'t, 'a>(table: &'t DeTable<'a>, at: &str, found: &mut Vec<(String, &'t V
                 tables.for_each(|inner| look(inner, &path, found));
             }
             DeValue::String(name) if OURS.contains(&(&*path, &**name)) => {}
-            _ if is_harmless(at, key.get_ref()) => {}
+            _ if is_harmless(at, key.get_ref()) => look_for_programs(&path, value, found),
             _ => found.push((path, value)),
         }
+    }
+}
+
+/// What is harmless otherwise may name a program: a policy of somebody's own.
+fn look_for_programs<'t, 'a>(
+    path: &str,
+    value: &'t Value<'a>,
+    found: &mut Vec<(String, &'t Value<'a>)>,
+) {
+    match value.get_ref() {
+        DeValue::Array(list) => list
+            .iter()
+            .for_each(|it| look_for_programs(path, it, found)),
+        DeValue::Table(table) => {
+            let program = table.get("exec");
+            found.extend(program.map(|program| (format!("{path}.exec"), program)));
+        }
+        _ => {}
     }
 }
 

@@ -12,7 +12,7 @@ pub use faults::{
     Between, Distribution, Failures, Faults, LinkFaults, MemoryName, Outage, Restart,
 };
 pub use grid::{Cluster, Domain, Link, Lrms, LrmsName, Mesh, NodeOutage, Roles, Slurm};
-pub use policy::PolicyText;
+pub use policy::{OwnPolicy, PolicyText};
 
 use crate::provides::TimeOfDay;
 use crate::threshold::{Figure, Threshold};
@@ -275,8 +275,9 @@ pub struct Run {
     /// How many times faster than the wall clock the run is in real time.
     /// Default 1.
     pub speed: Option<Positive>,
-    /// The forwarding policies to compare, by name or as a table with name and
-    /// parameters. Default ["round-robin"]. With brokers that are external:
+    /// The forwarding policies to compare, by name, as a table with name and
+    /// parameters, or with name and exec as a program of one's own. Default
+    /// ["round-robin"]. With brokers that are external:
     /// what {policy} stands for, each in its turn.
     pub policies: Option<At<List<PolicyText>>>,
     /// Whether every replication is also run as its bounds: local-only,
@@ -387,6 +388,14 @@ impl Document {
         }
         for cluster in self.clusters_mut() {
             cluster.files().for_each(bare);
+        }
+        let run = self.run.as_mut().map(At::get_mut);
+        let policies = run.and_then(|run| run.policies.as_mut());
+        for policy in policies.into_iter().flat_map(At::get_mut) {
+            if let PolicyText::Own(own) = policy.get_mut() {
+                let words = own.exec.0.iter_mut();
+                words.for_each(|word| *word = word.rsplit('/').next().unwrap_or(word).to_owned());
+            }
         }
     }
 }

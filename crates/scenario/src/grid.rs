@@ -7,7 +7,7 @@ mod topology;
 use crate::POOLED;
 use crate::document::{Broker, Cluster, Document};
 use crate::interface::LinkProtocol;
-use crate::value::{At, Duration, Name, Str, Written};
+use crate::value::{At, Duration, Name, Str, Text, Written};
 use gridrig_core::generic::{EXPECTED, Generics};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -15,6 +15,7 @@ use gridrig_core::policy::{PolicySpec, Tie};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_core::timetable::{Hours, Timetable};
+use schemars::Schema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -38,12 +39,37 @@ pub struct DomainDoc {
     #[serde(flatten, serialize_with = "written")]
     broker: Broker,
     tie: Str<Name<Tie>>,
-    policy: Str<PolicySpec>,
+    policy: Str<RecordedPolicy>,
     /// Whether its broker was somebody else's program.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     external: bool,
     #[serde(flatten)]
     topology: TopologyDoc,
+}
+
+/// A policy as a manifest has it: one of the user's own is written `NAME(exec)`.
+#[derive(Clone, Debug)]
+struct RecordedPolicy(PolicySpec);
+
+impl Text for RecordedPolicy {
+    const EXPECTED: &'static str = PolicySpec::EXPECTED;
+
+    fn read(text: &str) -> Result<Self, String> {
+        let own = text.strip_suffix("(exec)").map(PolicySpec::own);
+        own.map_or_else(|| PolicySpec::read(text), Ok)
+            .map(RecordedPolicy)
+    }
+
+    fn write(&self) -> String {
+        match self.0.is_own() {
+            true => format!("{}(exec)", self.0),
+            false => self.0.to_string(),
+        }
+    }
+
+    fn schema() -> Schema {
+        PolicySpec::schema()
+    }
 }
 
 /// A cluster and its nodes.
@@ -222,7 +248,7 @@ impl DomainDoc {
     fn settings(&self) -> BrokerSettings {
         BrokerSettings {
             tie: self.tie.value(),
-            policy: self.policy.0.clone(),
+            policy: self.policy.0.0.clone(),
             external: self.external,
             ..self.broker.settings(|_| SimDuration::ZERO)
         }
@@ -256,7 +282,7 @@ impl GridDoc {
                         name: domain_name(id),
                         broker: Broker::of(&domain.broker, broker.unwrap_or_default()),
                         tie: Written::of(domain.broker.tie),
-                        policy: Str(domain.broker.policy.clone()),
+                        policy: Str(RecordedPolicy(domain.broker.policy.clone())),
                         external: domain.broker.external,
                         topology: TopologyDoc::of(&domain.topology, &domain_name),
                     }

@@ -39,7 +39,7 @@ pub use reduced::REDUCTION_KEY;
 pub use replicate::{Over, Replicate, Replication};
 pub use schema::json_schema;
 
-use document::{Broker, Cluster, Document};
+use document::{Broker, Cluster, Document, OwnPolicy};
 use external::External;
 use faults::Faults;
 use gridrig_core::decision::About;
@@ -76,6 +76,8 @@ pub struct Scenario {
     /// What is compared: each policy once, or a single `None` in a run
     /// without brokers.
     pub policies: Vec<Option<PolicySpec>>,
+    /// The programs of those that are the user's own, by their names.
+    pub own_policies: BTreeMap<String, OwnPolicy>,
     /// Brokers that are somebody else's programs, and their policies; then
     /// `policies` is a single `None`.
     pub external: External,

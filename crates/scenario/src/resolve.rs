@@ -4,6 +4,7 @@ mod external;
 mod faults;
 mod grid;
 mod lrms;
+mod own;
 mod provides;
 mod replicate;
 mod topology;
@@ -67,6 +68,7 @@ pub(super) fn resolve(
         false => External::default(),
     };
     let faults = context.faults(&document, &grid, is_external)?;
+    let own_policies = context.own_policies(&run, &grid, faults.as_ref())?;
     let links = Links::of(faults.as_ref(), clock, &protocols);
     context.check_matchmaking(&document, &run, &policies, &grid, links)?;
     if faults.is_some() {
@@ -95,6 +97,7 @@ pub(super) fn resolve(
         workloads,
         protocols,
         policies,
+        own_policies,
         external,
         faults,
         bounds,
@@ -134,7 +137,11 @@ impl Scenario {
         run.name = Some(Str(Identifier(self.name.clone())));
         let contenders = self.contenders().into_iter();
         let names = contenders.filter_map(|contender| contender.name);
-        let names = names.map(|name| At::new(PolicyText(name))).collect();
+        let written = |name: String| match self.own_policies.get(&name) {
+            Some(own) => PolicyText::Own(own.clone()),
+            None => PolicyText::Named(name),
+        };
+        let names = names.map(|name| At::new(written(name))).collect();
         let broker = self.grid.domains.first().map(|domain| &domain.broker);
         let told = self.external.policies != [THE_ONLY_POLICY];
         run.policies = (broker.is_some() && told).then(|| At::new(names));

@@ -55,6 +55,7 @@ fn what(args: &RunArgs) -> Result<(Scenario, RunOptions), Failure> {
         kill: args.kill.clone(),
         no_journal: args.no_journal,
         processes: args.processes,
+        check_determinism: args.check_determinism,
         jobs: match args.jobs {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             jobs => jobs,
@@ -160,6 +161,9 @@ fn verdict(scenario: &Scenario, replications: &[ReplicationRuns]) -> Result<(), 
             run.violations.len(),
             run.violations[0].message
         )));
+    }
+    if let Some(why) = runs(replications).find_map(|run| run.broke.clone()) {
+        return Err(Failure::run(anyhow!(why)));
     }
     if runs(replications).any(|run| run.interrupted) {
         return Err(Failure::Interrupted);

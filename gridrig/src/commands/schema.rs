@@ -3,6 +3,7 @@
 use super::{print, print_json};
 use crate::cli::SchemaFormat;
 use crate::exit::Failure;
+use crate::own_policy::Messages;
 use crate::scenario;
 use crate::versioned::{COMPARE, RUN, Runs};
 use gridrig_results::compare::Comparison;
@@ -10,11 +11,16 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-/// The JSON Schema of a versioned document.
-fn versioned<T: JsonSchema>(name: &str) -> Value {
+/// The JSON Schema of what is written.
+fn written<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let schema = settings.into_generator().into_root_schema_for::<T>();
-    let mut schema = schema.to_value();
+    schema.to_value()
+}
+
+/// The same of a versioned document.
+fn versioned<T: JsonSchema>(name: &str) -> Value {
+    let mut schema = written::<T>();
     schema["properties"]["schema"] = json!({
         "const": name,
         "description": "Name and version of this schema. The version rises when a field goes or \
@@ -32,6 +38,7 @@ pub(super) fn schema(format: SchemaFormat) -> Result<(), Failure> {
         SchemaFormat::Scenario => print_json(&scenario::json_schema()),
         SchemaFormat::Run => print_json(&versioned::<Runs<'_>>(RUN)),
         SchemaFormat::Compare => print_json(&versioned::<Comparison>(COMPARE)),
+        SchemaFormat::Policy => print_json(&written::<Messages>()),
         SchemaFormat::Resources => print(include_str!(
             "../../../resources/xsd/emulated-resources.xsd"
         )),

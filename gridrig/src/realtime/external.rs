@@ -302,9 +302,9 @@ impl Running {
             }
             return ended;
         }
-        end_group(&served, true);
+        end_group(served.id(), true);
         if tokio::time::timeout(GENTLY, served.wait()).await.is_err() {
-            end_group(&served, false);
+            end_group(served.id(), false);
             let _ = served.wait().await;
         }
         ended

@@ -1,6 +1,7 @@
 //! The runs of a study: scenarios with settings, their replications and random
 //! samples of their jobs, each in virtual time and audited.
 
+use crate::own_policy;
 use crate::runner::{Cell, Executed, Load, RunOptions, cells, conclude};
 use crate::scenario::{Clock, Replication, Scenario};
 use anyhow::{anyhow, bail, ensure};
@@ -193,7 +194,9 @@ impl Study<'_> {
 /// A run, and its summary.
 fn run(cell: &Cell, load: &Load) -> anyhow::Result<(String, Value)> {
     let scenario = &cell.replication.scenario;
-    let grid = scenario.grid_for(cell.contender.ours.as_ref());
+    let policy = cell.contender.ours.as_ref();
+    own_policy::refuse(policy, "a study")?;
+    let grid = scenario.grid_for(policy);
     let jobs = &load.submissions;
     let mut log = EventLog::default();
     let options = virtual_time::Options {

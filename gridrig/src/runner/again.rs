@@ -2,11 +2,11 @@
 
 use super::{Load, Start, execute, tolerance};
 use crate::exit::Failure;
+use crate::own_policy;
 use crate::scenario::{Clock, Scenario, ScenarioText};
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use gridrig_core::decision::About;
 use gridrig_core::ids::JobId;
-use gridrig_core::policy::PolicySpec;
 use gridrig_drivers::virtual_time;
 use gridrig_results::rundir::{self, DecisionDoc, Manifest};
 use gridrig_results::{EventLog, JobTable};
@@ -56,8 +56,10 @@ fn decide_again(dir: &Path, manifest: &Manifest, job: JobId) -> Result<Vec<Decis
                    with run.decisions = 1, or a share that has this job)";
         return Err(Failure::Input(anyhow!("{shown}: job {}: {why}", job.0)));
     }
-    let policy: Option<PolicySpec> = manifest.policy.as_deref().and_then(|it| it.parse().ok());
-    let policy = policy.as_ref();
+    let mut policies = scenario.policies.iter().flatten();
+    let policy = policies.find(|it| manifest.policy.as_ref() == Some(&it.to_string()));
+    own_policy::refuse(policy, "a run that is played again for its decisions")
+        .context("expected a run with run.decisions = 1")?;
     let mut grid = scenario.grid_for(policy);
     scenario.fail_nodes(&mut grid, run.submissions.iter());
     let load = Load {

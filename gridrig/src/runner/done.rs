@@ -5,6 +5,7 @@ use super::{Cell, Executed, Load, PolicyRun, RunOptions};
 use crate::exit::Failure;
 use crate::scenario::Clock;
 use gridrig_core::grid::Grid;
+use gridrig_core::policy::PolicySpec;
 use gridrig_results::rundir;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
@@ -22,7 +23,9 @@ pub(super) fn read(
 ) -> Result<Option<PolicyRun>, Failure> {
     let replication = &cell.replication;
     let there = directory(cell, options).filter(|dir| is_of(replication, dir));
-    let reads = replication.scenario.clock == Clock::Virtual && !options.scratch;
+    // What a program of the user's would answer now, nobody knows.
+    let is_ours = !cell.contender.ours.as_ref().is_some_and(PolicySpec::is_own);
+    let reads = replication.scenario.clock == Clock::Virtual && !options.scratch && is_ours;
     let Some(dir) = there.filter(|_| reads && !options.force && !options.csv) else {
         return Ok(None);
     };

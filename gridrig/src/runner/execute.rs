@@ -38,6 +38,7 @@ fn in_virtual_time(
     let options = virtual_time::Options {
         seed: start.scenario.seed,
         stop_at: start.stop_at(),
+        broken_off: run.own.as_ref().map(|own| &own.broken_off),
         ..virtual_time::Options::default()
     };
     let (mut log, chunks) = EventLog::followed();

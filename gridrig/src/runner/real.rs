@@ -94,6 +94,7 @@ pub(super) fn execute(
         events: None,
         interrupted: outcome.interrupted,
         is_cut,
+        broke: None,
         lost: !outcome.unfinished.is_empty(),
         faults: outcome.faults,
         fault_counts: fault_counts(&real).map_err(Failure::run)?,

@@ -29,6 +29,8 @@ pub struct PolicyRun {
     pub dir: Option<PathBuf>,
     /// Whether it was broken off.
     pub interrupted: bool,
+    /// By what, if not by somebody.
+    pub broke: Option<String>,
     /// What makes it fail although it came to an end.
     pub failures: Vec<String>,
 }
@@ -124,6 +126,7 @@ impl PolicyRun {
             violations,
             dir: None,
             interrupted: executed.interrupted,
+            broke: executed.broke.clone(),
             failures,
         }
     }

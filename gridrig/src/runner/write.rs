@@ -191,12 +191,17 @@ fn write(
             .failure_files()
             .map(|(cluster, text)| (cluster.to_owned(), hex(Sha256::digest(text))))
             .collect(),
+        policy_sha256: options
+            .own
+            .as_ref()
+            .map(|own| own.files.clone())
+            .unwrap_or_default(),
         choices: choices(load),
         versions: versions(),
         study: study(replication),
         warnings: run.summary.warnings.clone(),
         summary: serde_json::to_value(&run.summary).map_err(Failure::run)?,
-        host: host(executed)?,
+        host: host(executed, options)?,
         ..Manifest::default()
     };
     let files = RunFiles {
@@ -343,7 +348,10 @@ fn versions() -> BTreeMap<String, String> {
     clippy::disallowed_methods,
     reason = "the date stands under host, outside the same bytes"
 )]
-fn host(executed: &Executed) -> Result<BTreeMap<String, serde_json::Value>, Failure> {
+fn host(
+    executed: &Executed,
+    options: &RunOptions,
+) -> Result<BTreeMap<String, serde_json::Value>, Failure> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let seconds = now.map_or(0, |since| since.as_secs());
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -357,6 +365,11 @@ fn host(executed: &Executed) -> Result<BTreeMap<String, serde_json::Value>, Fail
             crate::memory::peak_mib().into(),
         ),
     ]);
+    if let Some(own) = &options.own {
+        let (lines, wall_s) = own.asked();
+        host.insert("policy_lines".to_owned(), lines.into());
+        host.insert("policy_wall_s".to_owned(), wall_s.into());
+    }
     if !executed.gaps.is_empty() {
         let gaps = serde_json::to_value(&executed.gaps).map_err(Failure::run)?;
         host.insert("gaps".to_owned(), gaps);

@@ -51,6 +51,7 @@ mod open_results;
 mod openapi;
 mod overheard;
 mod overrides;
+mod own_policy;
 mod patience;
 mod peer_protocol;
 mod real_lrms;

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub async fn run(words: &[String], dir: &Path, timeout: Duration) -> io::Result<
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    let mut group = Group(Group::id(&child));
+    let mut group = Group(Group::of(child.id()));
     let (said, complained) = (Tail::of(child.stdout.take()), Tail::of(child.stderr.take()));
     let exit = match tokio::time::timeout(timeout, child.wait()).await {
         Ok(status) => {
@@ -115,10 +115,11 @@ pub async fn run(words: &[String], dir: &Path, timeout: Duration) -> io::Result<
     })
 }
 
-/// Asks a program and all that it has started to end, or ends them at once.
-pub fn end_group(child: &Child, gently: bool) {
+/// Asks the program with this process id and all that it has started to end, or ends
+/// them at once.
+pub fn end_group(id: Option<u32>, gently: bool) {
     let signal = if gently { Signal::TERM } else { Signal::KILL };
-    if let Some(pid) = Group::id(child) {
+    if let Some(pid) = Group::of(id) {
         // It may have ended by itself.
         let _ = kill_process_group(pid, signal);
     }
@@ -128,9 +129,9 @@ pub fn end_group(child: &Child, gently: bool) {
 struct Group(Option<Pid>);
 
 impl Group {
-    fn id(child: &Child) -> Option<Pid> {
-        let id = child.id().and_then(|id| i32::try_from(id).ok());
-        id.and_then(Pid::from_raw)
+    fn of(id: Option<u32>) -> Option<Pid> {
+        id.and_then(|id| i32::try_from(id).ok())
+            .and_then(Pid::from_raw)
     }
 
     fn kill(&mut self) {

@@ -18,7 +18,7 @@ impl Broker {
         let (best, tie) = match choice {
             Choice::Among(best, tie) => (&best[..], Some(tie.name())),
             Choice::InTurn(best) => (&best[..], Some("in-turn")),
-            Choice::Reject(_) => (&[][..], None),
+            Choice::Hold | Choice::Reject(_) => (&[][..], None),
         };
         let request = JobRequest::from(&held.spec);
         let view = &self.survey.view;

@@ -8,7 +8,7 @@ use crate::event::{Event, EventKind};
 use crate::ids::JobId;
 use crate::job::{JobRequest, Reason};
 use crate::message::{Route, Target};
-use crate::policy::{Blocking, Choice, Tie};
+use crate::policy::{Blocking, Choice, Queued, Tie};
 use crate::time::{SimDuration, SimTime};
 use rand::RngExt;
 use std::collections::BTreeMap;
@@ -19,6 +19,8 @@ enum Verdict {
     Send(usize),
     /// It waits for room.
     Hold,
+    /// It waits because the policy says so.
+    HoldAlone,
     /// It waits for one that is closed.
     Park,
     /// Nobody takes it.
@@ -41,6 +43,9 @@ impl Broker {
         }
         let informed = std::mem::take(&mut self.informed);
         self.survey.refresh(&self.known, informed);
+        if self.policy.reads_queue() {
+            self.show_queue(now);
+        }
         let order = self.matched(cx, |own, broker, _| own.begin(broker, now));
         let mut order = order.flatten().map(Vec::into_iter);
         let blocks = order.is_none() && self.config.settings.blocking == Blocking::Head;
@@ -55,6 +60,10 @@ impl Broker {
                 Verdict::Hold => {
                     held.insert(arrival, job);
                     Outcome::WaitsForRoom
+                }
+                Verdict::HoldAlone => {
+                    held.insert(arrival, job);
+                    Outcome::Held
                 }
                 Verdict::Park => {
                     self.park(now, job);
@@ -127,6 +136,7 @@ impl Broker {
                 self.peer_turn += 1;
                 Verdict::Send(all[turn])
             }
+            Choice::Hold => Verdict::HoldAlone,
             Choice::Reject(reason) => Verdict::TurnAway(reason),
             Choice::Among(..) | Choice::InTurn(_) if closed => match self.ask(job, None).0 {
                 Choice::Among(all, _) | Choice::InTurn(all) if !all.is_empty() => Verdict::Park,
@@ -154,6 +164,33 @@ impl Broker {
     /// What the policy says, with the candidates that are open at this instant,
     /// or with all of them; and whether some were left out for being closed.
     fn ask(&mut self, job: JobId, at: Option<SimTime>) -> (Choice, bool) {
+        let closed = self.find_possible(job, at);
+        let request = JobRequest::from(&self.jobs[&job].spec);
+        (self.policy.choose(&request, &self.survey.view), closed)
+    }
+
+    /// The waiting jobs for a policy that wants them all at once. It is shown no job that
+    /// nobody may have: that is a matter of the broker's.
+    fn show_queue(&mut self, now: SimTime) {
+        let mut waiting = Vec::with_capacity(self.queue.len());
+        for job in self.queue.values().copied().collect::<Vec<_>>() {
+            self.find_possible(job, Some(now));
+            let possible = &self.survey.view.possible;
+            if !possible.is_empty() {
+                waiting.push((job, possible.clone()));
+            }
+        }
+        let queued = waiting.into_iter().map(|(job, possible)| Queued {
+            request: JobRequest::from(&self.jobs[&job].spec),
+            possible,
+        });
+        let queued: Vec<Queued<'_>> = queued.collect();
+        self.policy.read_queue(now, &queued, &self.survey.view);
+    }
+
+    /// Turns to a job and finds its possible candidates, those that are open at this
+    /// instant or all of them; answers whether some were left out for being closed.
+    fn find_possible(&mut self, job: JobId, at: Option<SimTime>) -> bool {
         let held = &self.jobs[&job];
         let request = JobRequest::from(&held.spec);
         let hops_left = self.hops_left(held.route);
@@ -176,7 +213,7 @@ impl Broker {
         }
         self.survey.lacks_room = later || away;
         self.survey.waits_away = away && !later;
-        (self.policy.choose(&request, &self.survey.view), closed)
+        closed
     }
 
     /// Forwards left to a job that has come this way. One that is to stay goes on only

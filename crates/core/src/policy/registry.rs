@@ -1,6 +1,7 @@
 //! What is known of a policy beforehand, how a scenario names one, and the
 //! settings of the broker that it is built for.
 
+use super::own::{self, Door};
 use super::{
     Blocking, CoAllocation, Commit, LocalInfo, MatchmakingKind, OwnDispatch, POLICIES, Placement,
     Policy, Tie,
@@ -10,6 +11,7 @@ use crate::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// What a policy has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,6 +206,8 @@ pub struct PolicySpec {
     /// Position in [`POLICIES`].
     position: usize,
     given: BTreeMap<&'static str, String>,
+    /// The name of one that is not in the table.
+    own: Option<Arc<str>>,
 }
 
 impl PolicySpec {
@@ -220,15 +224,31 @@ impl PolicySpec {
         Self::all().find(|policy| policy.entry().name == name)
     }
 
+    /// A policy of the user's own with this name.
+    pub fn own(name: &str) -> Self {
+        PolicySpec {
+            own: Some(name.into()),
+            ..PolicySpec::default()
+        }
+    }
+
+    /// Whether it is the user's own.
+    pub fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+
     /// What the table has of it.
     pub fn entry(&self) -> &'static PolicyEntry {
-        &POLICIES[self.position]
+        match self.own {
+            Some(_) => &own::ENTRY,
+            None => &POLICIES[self.position],
+        }
     }
 }
 
 impl fmt::Display for PolicySpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.entry().name)?;
+        f.write_str(self.own.as_deref().unwrap_or(self.entry().name))?;
         let given = self.given.iter();
         let given: Vec<String> = given.map(|(key, value)| format!("{key}={value}")).collect();
         match given.is_empty() {
@@ -317,6 +337,8 @@ pub struct BrokerSettings {
     pub tie: Tie,
     /// The forwarding policy.
     pub policy: PolicySpec,
+    /// Where the policy is had if it is the user's own.
+    pub door: Option<Door>,
     /// Window of the queue-length policy.
     pub queue_window: Window,
     /// Window of the utilization policy.
@@ -354,6 +376,7 @@ impl Default for BrokerSettings {
             co_allocation: CoAllocation::default(),
             tie: Tie::default(),
             policy: PolicySpec::default(),
+            door: None,
             queue_window: Window::Seconds30,
             utilization_window: Window::Seconds30,
             lrms_latency: SimDuration::from_millis(1),

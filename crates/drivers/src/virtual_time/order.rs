@@ -6,6 +6,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::time::SimTime;
 use gridrig_core::tournament::Tournament;
 use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
 
 /// When each of many has something to do, [`SimTime::MAX`] for never.
 pub(super) type Alarms = Tournament<SimTime>;
@@ -137,7 +138,10 @@ pub(super) fn play(
         layer.handle_instant(next);
         end = next;
         instants += 1;
-        if instants % OBSERVE_EVERY == 0 && observe(next, layer.ended()).is_break() {
+        let broken_off = options
+            .broken_off
+            .is_some_and(|it| it.load(Ordering::Relaxed));
+        if broken_off || instants % OBSERVE_EVERY == 0 && observe(next, layer.ended()).is_break() {
             interrupted = true;
             break;
         }

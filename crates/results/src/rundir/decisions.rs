@@ -66,6 +66,7 @@ impl DecisionDoc {
             "sent" => format!("sent to {chosen}, {why}"),
             "arranged" => format!("processors are asked for at {chosen}, {why}"),
             "waits-for-room" => "it waits until one has room".to_owned(),
+            "held" => "the policy holds it until the next cycle".to_owned(),
             "waits-for-opening" => "it waits until one takes jobs again".to_owned(),
             _ => format!("turned away: {reason}"),
         }

@@ -135,6 +135,10 @@ pub struct Manifest {
     /// there is none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failures_sha256: BTreeMap<String, String>,
+    /// SHA-256 of each file among the words of a policy of the user's own, by its path in
+    /// the scenario; absent where there is none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub policy_sha256: BTreeMap<String, String>,
     /// What the reduction was left to choose, by the trace's path in the
     /// scenario; absent where it was left nothing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

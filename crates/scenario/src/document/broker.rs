@@ -319,6 +319,7 @@ impl Broker {
             propagate_info,
             tie: _,
             policy: _,
+            door: _,
             queue_window,
             utilization_window,
             lrms_latency,

@@ -6,7 +6,7 @@ use crate::external::{
     Access, Contender, External, ExternalBroker, Submit, THE_ONLY_POLICY, as_directory, places,
 };
 use crate::interface::FaceKind;
-use crate::value::{At, Text, Written, fill};
+use crate::value::{At, Written, fill};
 use crate::{BrokerKind, ClockName, ScenarioError};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
@@ -234,7 +234,14 @@ impl Context<'_> {
         let Some(list) = &run.policies else {
             return Ok(vec![THE_ONLY_POLICY.to_owned()]);
         };
-        self.each_once(list, |policy| Ok(policy.get().0.clone()))
+        self.each_once(list, |policy| match policy.get() {
+            PolicyText::Named(name) => Ok(name.clone()),
+            PolicyText::Own(_) => {
+                let expected =
+                    "the name of a policy: brokers with kind = \"external\" ask no program";
+                Err(self.refuse(&policy.span(), expected))
+            }
+        })
     }
 
     /// The policies of a list, at least one, none of which would be written over
@@ -261,12 +268,6 @@ impl Context<'_> {
         let beside = self.text.file.parent().unwrap_or(Path::new(""));
         let here = std::env::current_dir().unwrap_or_default();
         here.join(self.text.directory).join(beside)
-    }
-
-    /// A policy of ours.
-    pub(super) fn our_policy(&self, written: &At<PolicyText>) -> Result<PolicySpec, ScenarioError> {
-        let read = PolicySpec::read(&written.get().0);
-        read.map_err(|expected| self.refuse(&written.span(), expected))
     }
 }
 

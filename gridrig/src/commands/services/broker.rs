@@ -10,6 +10,7 @@ use crate::commands::resources::schema_file;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
+use crate::own_policy;
 use crate::scenario::Scenario;
 use crate::words::list;
 use anyhow::{Context as _, anyhow, bail};
@@ -51,6 +52,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
             let scenario = Scenario::load(path, &args.set).map_err(Failure::input)?;
             monitoring.labels = monitor::of_scenario(&scenario, None).and(&monitoring.labels);
             let policy = policy.or(scenario.policies.first().cloned().flatten());
+            own_policy::refuse(policy.as_ref(), "a broker by itself")?;
             let grid = scenario.grid_for(policy.as_ref());
             protocols = scenario.protocols;
             let domain = find_domain(&grid, &args.name)?;
