@@ -3,6 +3,7 @@
 
 mod best_broker_rank;
 mod domains;
+mod door;
 mod free_node;
 mod full_information;
 mod inter;
@@ -18,7 +19,8 @@ mod utilization;
 mod view;
 
 pub use domains::{Aggregate, Kinds, Machine, Offer, Site, Wanted};
-pub use own::{Door, Queued};
+pub use door::Door;
+pub use own::Queued;
 pub use registry::{BrokerSettings, InformationNeed, Parameter, PolicyEntry, PolicySpec, Values};
 pub use settings::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
 pub use view::{Candidate, Truth, View};
@@ -48,6 +50,9 @@ pub static POLICIES: &[PolicyEntry] = &[
     local_only::ENTRY,
     full_information::ENTRY,
 ];
+
+/// What is known beforehand of a policy that is not among them: the user's own.
+static OWN: PolicyEntry = own::ENTRY;
 
 /// Decides where jobs go.
 ///

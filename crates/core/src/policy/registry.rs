@@ -1,8 +1,9 @@
 //! What is known of a policy beforehand, how a scenario names one, and the
 //! settings of the broker that it is built for.
 
-use super::own::{self, Door};
-use super::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch, POLICIES, Policy, Tie};
+use super::{
+    Blocking, Commit, Door, LocalInfo, MatchmakingKind, OWN, OwnDispatch, POLICIES, Policy, Tie,
+};
 use crate::load::Window;
 use crate::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
@@ -234,7 +235,7 @@ impl PolicySpec {
     /// What the table has of it.
     pub fn entry(&self) -> &'static PolicyEntry {
         match self.own {
-            Some(_) => &own::ENTRY,
+            Some(_) => &OWN,
             None => &POLICIES[self.position],
         }
     }
