@@ -1,7 +1,7 @@
 //! A policy that is not in the table: somebody else's program, which whoever runs the
 //! broker has brought.
 
-use super::{InformationNeed, Policy, PolicyEntry};
+use super::{InformationNeed, PolicyEntry};
 use crate::job::JobRequest;
 
 /// What is known of any such policy beforehand.
