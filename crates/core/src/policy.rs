@@ -4,6 +4,7 @@
 mod best_broker_rank;
 mod co_allocation;
 mod domains;
+mod door;
 mod free_node;
 mod full_information;
 mod inter;
@@ -20,7 +21,8 @@ mod view;
 
 pub(crate) use co_allocation::Placing;
 pub use domains::{Aggregate, Kinds, Machine, Offer, Site, Wanted};
-pub use own::{Door, Queued};
+pub use door::Door;
+pub use own::Queued;
 pub use registry::{BrokerSettings, InformationNeed, Parameter, PolicyEntry, PolicySpec, Values};
 pub use settings::{
     Blocking, CoAllocation, Commit, LocalInfo, MatchmakingKind, OwnDispatch, Placement,
@@ -55,6 +57,9 @@ pub static POLICIES: &[PolicyEntry] = &[
     local_only::ENTRY,
     full_information::ENTRY,
 ];
+
+/// What is known beforehand of a policy that is not among them: the user's own.
+static OWN: PolicyEntry = own::ENTRY;
 
 /// Decides where jobs go.
 ///

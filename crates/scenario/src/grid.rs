@@ -1,21 +1,22 @@
 //! The grid as the manifest of a run has it: enough to build it again, and all
 //! that a scenario can set, in the types of [`crate::document`].
 
+mod policy;
 mod read;
 mod topology;
 
 use crate::POOLED;
 use crate::document::{Broker, Cluster, Document};
 use crate::interface::LinkProtocol;
-use crate::value::{At, Duration, Name, Str, Text, Written};
+use crate::value::{At, Duration, Name, Str, Written};
 use gridrig_core::generic::{EXPECTED, Generics};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::policy::{PolicySpec, Tie};
+use gridrig_core::policy::Tie;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_core::timetable::{Hours, Timetable};
-use schemars::Schema;
+use policy::RecordedPolicy;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -45,31 +46,6 @@ pub struct DomainDoc {
     external: bool,
     #[serde(flatten)]
     topology: TopologyDoc,
-}
-
-/// A policy as a manifest has it: one of the user's own is written `NAME(exec)`.
-#[derive(Clone, Debug)]
-struct RecordedPolicy(PolicySpec);
-
-impl Text for RecordedPolicy {
-    const EXPECTED: &'static str = PolicySpec::EXPECTED;
-
-    fn read(text: &str) -> Result<Self, String> {
-        let own = text.strip_suffix("(exec)").map(PolicySpec::own);
-        own.map_or_else(|| PolicySpec::read(text), Ok)
-            .map(RecordedPolicy)
-    }
-
-    fn write(&self) -> String {
-        match self.0.is_own() {
-            true => format!("{}(exec)", self.0),
-            false => self.0.to_string(),
-        }
-    }
-
-    fn schema() -> Schema {
-        PolicySpec::schema()
-    }
 }
 
 /// A cluster and its nodes.

@@ -68,7 +68,6 @@ pub(super) fn resolve(
         false => External::default(),
     };
     let faults = context.faults(&document, &grid, is_external)?;
-    let own_policies = context.own_policies(&run, &grid, faults.as_ref())?;
     let links = Links::of(faults.as_ref(), clock, &protocols);
     context.check_matchmaking(&document, &run, &policies, &grid, links)?;
     if faults.is_some() {
@@ -91,13 +90,12 @@ pub(super) fn resolve(
     context.provides(&document, &mut run, &mut grid, &workloads, replicate)?;
     let speed = fill(&mut run.speed, Decimal::ONE);
     let primary = primary(&run);
-    let relevant = context.relevant(&run)?;
     let scenario = Scenario {
         name: context.name(&run),
         workloads,
         protocols,
         policies,
-        own_policies,
+        own_policies: context.own_policies(&run, &grid, faults.as_ref())?,
         external,
         faults,
         bounds,
@@ -110,7 +108,7 @@ pub(super) fn resolve(
         replicate,
         require: required(&mut run),
         primary,
-        relevant,
+        relevant: context.relevant(&run)?,
         decisions: decisions(&run, clock, is_external),
         lag_tolerance: fill(&mut run.lag_tolerance, LAG_TOLERANCE),
         measure,

@@ -204,7 +204,7 @@ mod tests {
             let fails = large.count() > 1 && plan.links.iter().any(is_lossy);
             assert!(!fails, "two large jobs");
         };
-        let failed = catch_unwind(|| checked(&scenario, &plan, run));
+        let failed = catch_unwind(AssertUnwindSafe(|| checked(&scenario, &plan, run)));
         let said = said(failed.unwrap_err());
         assert!(said.starts_with("two large jobs\n"), "{said}");
         assert!(said.contains(": 2 of "), "{said}");

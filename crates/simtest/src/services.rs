@@ -57,6 +57,7 @@ pub fn run(scenario: &Scenario, plan: &FaultPlan) -> Ran {
     let removals: Vec<_> = removals.collect();
     let meetings = RefCell::default();
     let options = Options {
+        broken_off: None,
         seed: scenario.seed,
         stop_at: Some(TOO_LATE),
         cancellations: &removals,

@@ -66,7 +66,7 @@ impl Program {
 
     #[allow(
         clippy::disallowed_methods,
-        reason = "a program that stalls is a matter of the wall clock, as other input and output"
+        reason = "how long a program may take is a matter of the wall clock, as other input and output"
     )]
     fn answer(&mut self) -> io::Result<String> {
         let until = Instant::now() + self.timeout;

@@ -99,6 +99,7 @@ pages_that_run! {
     la_grid_study: "docs/la-grid-study.md",
     matchmaking: "docs/matchmaking.md",
     monitoring: "docs/monitoring.md",
+    own_policy: "docs/own-policy.md",
     reduction: "docs/reduction.md",
     report: "docs/report.md",
     resource_models: "docs/resource-models.md",

@@ -1,6 +1,6 @@
 //! A forwarding policy of the user's own: a program that is asked in every cycle.
 
-use crate::command::{Bench, JOBS, PAIR, expect_code, gridrig, json, run, stderr, stdout};
+use crate::command::{Bench, JOBS, PAIR, expect_code, gridrig, json, root, run, stderr, stdout};
 use gridrig::scenario::{Scenario, ScenarioText};
 use gridrig_results::jobs::JobState;
 use gridrig_results::{JobTable, rundir};
@@ -363,7 +363,7 @@ fn what_a_program_cannot_be_asked_about_is_refused_before_the_run() {
     let exec = r#"policies = [{ name = "mine", exec = ["python3", "mine.py"] }]"#;
     let pair = PAIR.replace(r#"policies = ["round-robin", "free-node"]"#, exec);
     let restart = "[[faults.restarts]]\nbroker = \"a\"\nfrom = \"10s\"\nuntil = \"20s\"\n";
-    let pull = "name = \"a\"\nbroker = { matchmaking = \"independent\" }";
+    let independent = "broker = { matchmaking = \"independent\" }\nclusters";
     let late = "name = \"a\"\nbroker = { commit = \"late\" }";
     let all = [
         (
@@ -371,7 +371,7 @@ fn what_a_program_cannot_be_asked_about_is_refused_before_the_run() {
             "expected no [[faults.restarts]]",
         ),
         (
-            pair.replace("name = \"a\"\n", &format!("{pull}\n")),
+            pair.replace("clusters", independent),
             "expected matchmaking = \"route\"",
         ),
         (
@@ -431,4 +431,30 @@ fn who_may_name_no_program_may_name_none_as_a_policy() {
     let (name, rest) = text.split_once("{ name = \"mine\"").unwrap();
     let (_, rest) = rest.split_once('}').unwrap();
     assert!(parse(&format!("{name}\"random\"{rest}")).is_ok());
+}
+
+#[test]
+fn the_page_shows_the_programs_that_are_shipped_and_every_column() {
+    let page = fs::read_to_string(root().join("docs/own-policy.md")).unwrap();
+    for name in ["queue_length.py", "first.sh"] {
+        let program = fs::read_to_string(root().join("resources/policies").join(name)).unwrap();
+        assert!(page.contains(&program), "{name}");
+    }
+    let bench = bench(
+        "open(sys.argv[0] + '.hello', 'w').write(json.dumps(hello))",
+        "",
+    );
+    expect_code(&bench.run(&[]), 0);
+    let hello = fs::read(bench.path("mine.py.hello")).unwrap();
+    let hello: Value = serde_json::from_slice(&hello).unwrap();
+    let columns = hello["columns"].as_array().unwrap();
+    assert_eq!(columns.len(), 10, "{columns:?}");
+    for column in columns {
+        let shown = format!("`{}`", column.as_str().unwrap());
+        assert!(page.contains(&shown), "{shown}");
+    }
+    let schema = json(&run(&["schema", "policy"]));
+    for message in ["hello", "hello_answer", "cycle", "cycle_answer"] {
+        assert!(schema["properties"][message].is_object(), "{schema}");
+    }
 }

@@ -1,10 +1,9 @@
 //! What is known of a policy beforehand, how a scenario names one, and the
 //! settings of the broker that it is built for.
 
-use super::own::{self, Door};
 use super::{
-    Blocking, CoAllocation, Commit, LocalInfo, MatchmakingKind, OwnDispatch, POLICIES, Placement,
-    Policy, Tie,
+    Blocking, CoAllocation, Commit, Door, LocalInfo, MatchmakingKind, OWN, OwnDispatch, POLICIES,
+    Placement, Policy, Tie,
 };
 use crate::load::Window;
 use crate::time::{Decimal, SimDuration};
@@ -240,7 +239,7 @@ impl PolicySpec {
     /// What the table has of it.
     pub fn entry(&self) -> &'static PolicyEntry {
         match self.own {
-            Some(_) => &own::ENTRY,
+            Some(_) => &OWN,
             None => &POLICIES[self.position],
         }
     }

@@ -52,6 +52,7 @@ fn unusual_broker() -> BrokerSettings {
         propagate_info: true,
         tie: Tie::ALL[1],
         policy: "free-node".parse().unwrap(),
+        door: None,
         queue_window: Window::Seconds300,
         utilization_window: Window::Instant,
         lrms_latency: seconds(2),
