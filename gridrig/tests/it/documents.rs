@@ -131,7 +131,13 @@ fn shown(page: &Path) -> Vec<Vec<String>> {
     for (number, part) in text.split("```").enumerate() {
         let in_block = number % 2 == 1;
         let pieces: Vec<&str> = match in_block {
-            true => part.lines().skip(1).collect(),
+            // A comment is in words.
+            true => {
+                let lines = part.lines().skip(1);
+                lines
+                    .filter(|line| !line.trim_start().starts_with('#'))
+                    .collect()
+            }
             false => part.split('`').skip(1).step_by(2).collect(),
         };
         for piece in pieces {
