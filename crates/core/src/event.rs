@@ -330,7 +330,7 @@ event_kinds! {
         "sent back by {by} to {to}: {reason}"
         { to: Parties::ANY, has_reason: true, message: Some(MessageKind::Refuse) }
     ClaimRequested "claim-requested" "A broker asks an LRMS of its own to hold processors for a part of the job, which several clusters are to run together; the value is which of its components, as a sum of powers of two from 1 for the first, or 0 for some processors of a job that may be divided."
-        "{by} asks {to} to hold processors (components {value})"
+        "{by} asks {to} to hold processors: {value}"
         { by: Parties::BROKER, to: Parties::LRMS, value: Value::Components }
     Claimed "claimed" "An LRMS holds the processors of its placement for a part of the job."
         "processors held at {by}: {placement}"

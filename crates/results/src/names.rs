@@ -92,6 +92,7 @@ impl Names {
         let row = event.kind.row();
         let value = match row.value {
             Value::Instant | Value::Length => event.instant().to_string(),
+            Value::Components => components(event.value.cast_unsigned()),
             _ => event.value.to_string(),
         };
         let to = event.to.map(|to| self.party(to)).unwrap_or_default();
@@ -116,6 +117,19 @@ impl Names {
     /// The cluster of this name.
     pub fn find_cluster(&self, name: &str) -> Option<ClusterId> {
         self.find_party(&format!("lrms:{name}"))?.cluster()
+    }
+}
+
+/// Which components these bits are, counted from 1.
+fn components(bits: u64) -> String {
+    let own = (0..u64::BITS).filter(|at| bits >> at & 1 == 1);
+    match own
+        .map(|at| (at + 1).to_string())
+        .collect::<Vec<_>>()
+        .join(", ")
+    {
+        none if none.is_empty() => "some of its processors".to_owned(),
+        own => format!("its components {own}"),
     }
 }
 

@@ -112,7 +112,11 @@ impl<'a> Tally<'a> {
         self.further.add(row, self.measure.tau);
     }
 
+    /// A job that several clusters ran together has waited in no queue of theirs.
     fn add_waiting(&mut self, row: &JobRow) {
+        if !row.claims.is_empty() {
+            return;
+        }
         let (Some(queued), Some(cluster)) = (row.queued, row.cluster) else {
             return;
         };

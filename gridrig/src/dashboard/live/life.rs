@@ -63,6 +63,10 @@ fn life<'e>(
             }
             EventKind::Finished => "completed",
             EventKind::Recovered
+            | EventKind::ClaimRequested
+            | EventKind::Claimed
+            | EventKind::ClaimRefused
+            | EventKind::ClaimEnded
             | EventKind::Promised
             | EventKind::PromiseWithdrawn
             | EventKind::CancelRequested
