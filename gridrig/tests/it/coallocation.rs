@@ -168,6 +168,51 @@ fn random_jobs_run_on_several_clusters_at_once_or_not_at_all() {
 }
 
 #[test]
+fn a_job_that_finds_no_room_is_tried_so_often_and_then_rejected() {
+    let mut random = rng::stream(1, "tries");
+    let mut grid = grid(&mut random, "worst-fit(tries=3)");
+    for cluster in &mut grid.clusters {
+        let resources = Resources::homogeneous(4);
+        cluster.config = ClusterConfig::new(cluster.config.id, resources, DisciplineKind::Fcfs);
+    }
+    // The first has one processor of every cluster for a long time.
+    let all = grid.clusters.len();
+    let job = |id, at, sizes: &[u32], run_time| Submission {
+        spec: JobSpec {
+            id: JobId(id),
+            ..JobSpec::of(
+                Components::new(sizes.iter().map(|processors| Component {
+                    processors: *processors,
+                    requirements: Requirements::default(),
+                }))
+                .unwrap(),
+                SimDuration::from_secs(run_time),
+            )
+        },
+        at: SimTime::from_secs(at),
+        entry: Entry::Domain(DomainId(0)),
+        label: JobLabel::default(),
+    };
+    let jobs = [
+        job(0, 0, &vec![3; all], 1000),
+        job(1, 9, &[2], 10),
+        job(2, 9, &[1], 10),
+    ];
+    let mut log = EventLog::default();
+    let go_on = |_, _| ControlFlow::Continue(());
+    virtual_time::run(&grid, &jobs, &Options::default(), &mut log, go_on);
+    let table = JobTable::build(&log, &jobs, &grid, &["w".to_owned()]);
+    // Tried as it came, at 12 s and at 16 s.
+    let [_, tried, placed] = table.rows() else {
+        panic!("three jobs")
+    };
+    assert_eq!(tried.reason, Some(Reason::TriesExhausted));
+    assert_eq!(tried.end, Some(SimTime::from_secs(16)));
+    assert_eq!(placed.state, JobState::Completed);
+    audit(&log, &AuditFacts::new(&grid, &jobs)).unwrap();
+}
+
+#[test]
 fn the_policies_of_koala_come_in_the_order_of_the_paper() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("runs");
@@ -289,6 +334,10 @@ fn what_cannot_be_is_refused_with_its_place() {
     refused(
         "workload.0.draw={components={2=1}}",
         "either components_from or draw.components",
+    );
+    refused(
+        "domain.0.broker.co_allocation.claim_timeout=2ms",
+        "co_allocation.claim_timeout above 2ms in domain koala",
     );
     refused(
         "domain.0.clusters.0.outages=[{from=\"1h\",until=\"2h\"}]",

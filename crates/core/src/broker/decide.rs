@@ -234,10 +234,13 @@ impl Broker {
     }
 
     fn no_candidate(&self, job: JobId) -> Reason {
-        match self.jobs[&job].refused_by.is_empty() {
-            true => Reason::NoCandidate,
-            false => Reason::AllRefused,
-        }
+        let own = self.matchmaking.as_ref();
+        own.and_then(|own| own.why_never(job)).unwrap_or_else(|| {
+            match self.jobs[&job].refused_by.is_empty() {
+                true => Reason::NoCandidate,
+                false => Reason::AllRefused,
+            }
+        })
     }
 
     /// One of the equally good ones, never an empty list.

@@ -13,7 +13,7 @@ mod push;
 use super::{Broker, BrokerConfig, Held, MatchmakingKind};
 use crate::agent::{Asked, BrokerSends, Cx, Deal};
 use crate::ids::{ClusterId, DomainId, JobId};
-use crate::job::JobSpec;
+use crate::job::{JobSpec, Reason};
 use crate::message::{Route, Target};
 use crate::policy::BrokerSettings;
 use crate::time::{Decimal, SimDuration, SimTime};
@@ -80,6 +80,11 @@ pub(super) trait Matchmaking: Send + Sync {
     /// A waiting job is to go to this candidate; `true` if that has been seen to.
     fn take(&mut self, _: &mut Broker, _: &mut Around<'_>, _job: JobId, _index: usize) -> bool {
         false
+    }
+
+    /// Why a job that no candidate may have is not wanted any more.
+    fn why_never(&self, _job: JobId) -> Option<Reason> {
+        None
     }
 
     /// Whether it acts by a cycle of its own, in which it begins with what has just come.

@@ -184,6 +184,7 @@ impl Matchmaking for CoAllocate {
             .map(|(arrival, _)| *arrival)
             .collect();
         if self.placing.tries > 0 {
+            self.tries.retain(|job, _| broker.jobs.contains_key(job));
             for arrival in &order {
                 *self.tries.entry(broker.queue[arrival]).or_default() += 1;
             }
@@ -203,11 +204,15 @@ impl Matchmaking for CoAllocate {
         // Most of those that wait do so at a glance.
         let wanted = u64::from(job.spec.processors());
         let idle = self.idle.iter().copied().map(u64::from).sum::<u64>();
-        if idle < wanted && job.arrival < self.tried {
+        let at_a_glance = idle < wanted && job.arrival < self.tried;
+        if at_a_glance && !self.is_tried_enough(job.spec.id) {
             return Fit::Later;
         }
         if self.shares(broker, &job.spec, &self.idle).is_some() {
             return Fit::Now;
+        }
+        if self.is_tried_enough(job.spec.id) {
+            return Fit::Never;
         }
         // It could be placed some time, or would not wait here any more.
         if job.arrival < self.tried {
@@ -218,6 +223,10 @@ impl Matchmaking for CoAllocate {
             Some(_) => Fit::Later,
             None => Fit::Never,
         }
+    }
+
+    fn why_never(&self, job: JobId) -> Option<Reason> {
+        self.is_tried_enough(job).then_some(Reason::TriesExhausted)
     }
 
     fn take(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId, _: usize) -> bool {
@@ -241,38 +250,28 @@ impl Matchmaking for CoAllocate {
         let length = costs.length(program, spec.run_time, shares.len());
         // With what the messages take.
         let estimate = costs.startup(components) + length + SimDuration::from_secs(1);
-        let own = shares.iter().map(|(at, share)| {
-            (
-                *at,
-                parts.processors_of(*share),
-                broker.config.clusters[*at].0,
-                *share,
-            )
-        });
-        let own: Vec<_> = own.collect();
         let timeout = costs.claim_timeout;
         let arrives = now + settings.lrms_latency;
-        for (at, processors, cluster, share) in &own {
-            self.idle[*at] -= processors;
-            self.sent.push((*at, arrives, *processors));
+        let mut claimed = Vec::with_capacity(shares.len());
+        for (at, share) in shares {
+            let (cluster, processors) = (broker.config.clusters[at].0, parts.processors_of(share));
+            self.idle[at] -= processors;
+            self.sent.push((at, arrives, processors));
             let asked = Event::new(EventKind::ClaimRequested, job, broker.config.domain);
             let bits = i64::try_from(share.bits()).unwrap_or(0);
-            cx.emit(now, asked.to(*cluster).with(bits));
-            let share = *share;
+            cx.emit(now, asked.to(cluster).with(bits));
             let step = ClaimStep::Hold {
                 share,
                 estimate,
                 timeout,
             };
-            say(broker, cx, *cluster, (job, step));
-        }
-        let parts: Vec<Part> = own
-            .iter()
-            .map(|(_, _, cluster, _)| Part {
-                cluster: *cluster,
+            say(broker, cx, cluster, (job, step));
+            claimed.push(Part {
+                cluster,
                 held: None,
-            })
-            .collect();
+            });
+        }
+        let parts = claimed;
         if let Some(held) = broker.jobs.get_mut(&job) {
             (held.sent, held.sent_at) = (Some(Target::Cluster(parts[0].cluster)), now);
         }
