@@ -113,7 +113,7 @@ impl Context<'_> {
                                     cluster-minimization or flexible-cluster-minimization, and \
                                     no other matchmaking = \"co-allocate\"";
                     self.check(places, &said, expected)?;
-                    self.check_co_allocation(raw, policy, &said, links)?;
+                    self.check_co_allocation((raw, grid), policy, &said, links)?;
                 }
             }
         }
@@ -124,7 +124,7 @@ impl Context<'_> {
     /// fails.
     fn check_co_allocation(
         &self,
-        raw: &Document,
+        (raw, grid): (&Document, &Grid),
         policy: &PolicySpec,
         at: &Range<usize>,
         links: Links,
@@ -141,7 +141,24 @@ impl Context<'_> {
             plans || it.node_failures_file.is_some()
         });
         let expected = format!("clusters whose nodes do not fail for {name}");
-        self.check(!fails, at, &expected)
+        self.check(!fails, at, &expected)?;
+        for domain in &grid.domains {
+            let own = domain.clusters.iter();
+            let pass = own
+                .map(|id| grid.clusters[id.index()].config.interval)
+                .max();
+            let latency = domain.broker.lrms_latency;
+            // The last cluster has its pass, the broker hears of it, and all begin.
+            let least = latency + latency + pass.unwrap_or_default();
+            let expected = format!(
+                "co_allocation.claim_timeout above {least} in domain {}, two lrms_latency and the \
+                 longest interval of its clusters, for {name}",
+                domain.name
+            );
+            let timeout = domain.broker.co_allocation.claim_timeout;
+            self.check(timeout > least, at, &expected)?;
+        }
+        Ok(())
     }
 
     /// A borrower starts a job in the delegation cycle after it was served.
