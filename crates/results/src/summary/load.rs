@@ -68,6 +68,17 @@ pub(super) struct Load {
     arrivals_busy: Busy,
 }
 
+/// The nodes of a run to the end are as fast as it shows; of any other the mean of the
+/// cluster is taken.
+fn speed(row: &JobRow, busy: &Busy) -> f64 {
+    match row.run_time() {
+        Some(run) if row.earlier.is_empty() && !run.is_zero() => {
+            row.run_time_ref.as_secs_f64() / run.as_secs_f64()
+        }
+        _ => busy.speed,
+    }
+}
+
 impl Load {
     pub(super) fn new(table: &JobTable, measure: &Measure) -> Self {
         let until = measure.until.or(table.last_finish());
@@ -115,14 +126,7 @@ impl Load {
         else {
             return;
         };
-        // The nodes of a run to the end are as fast as it shows; of any other the
-        // mean is taken.
-        let speed = match row.run_time() {
-            Some(run) if row.earlier.is_empty() && !run.is_zero() => {
-                row.run_time_ref.as_secs_f64() / run.as_secs_f64()
-            }
-            _ => busy.speed,
-        };
+        let speed = speed(row, busy);
         let last = row.occupied(self.run_end);
         let earlier = row.earlier.iter().map(|run| (run.start, run.end));
         for (start, end) in earlier.chain(last) {
@@ -137,33 +141,28 @@ impl Load {
         }
     }
 
-    /// Each cluster has held its processors for a part of it, from before it began.
+    /// Each cluster has held its processors for a part of it, from before it began; work is
+    /// what was done from then on.
     fn add_parts(&mut self, row: &JobRow) {
         let (from, to) = (self.from, self.until.unwrap_or(self.from));
-        let lead = row.start.and(row.cluster);
+        let begun = row.start.filter(|start| (from..=to).contains(start));
         for claim in &row.claims {
             let Some(busy) = self.by_cluster.get_mut(claim.cluster.index()) else {
                 continue;
             };
             let until = claim.until.unwrap_or(self.run_end);
-            let processors = u128::from(claim.processors);
-            let within = |from: SimTime, to: SimTime| {
-                u128::from(until.min(to).since(claim.from.max(from)).as_nanos()) * processors
+            let held = |from: SimTime, to: SimTime| {
+                let length = until.min(to).since(claim.from.max(from));
+                u128::from(length.as_nanos()) * u128::from(claim.processors)
             };
-            busy.nanos += within(from, to);
-            self.arrivals_busy.nanos += within(self.arrivals.0, self.arrivals.1);
-            // Work is what a run is for, not what was held before it.
-            if let (Some(start), true) =
-                (row.start, claim.until.is_none_or(|at| Some(at) > row.start))
-            {
-                let ran = u128::from(until.min(to).since(start.max(from)).as_nanos()) * processors;
-                self.work += ran as f64 * busy.speed;
-            }
-            let starts = lead == Some(claim.cluster) && row.parts().any(|part| part == claim);
-            let start = row
-                .start
-                .filter(|start| starts && (from..=to).contains(start));
-            busy.started += u64::from(start.is_some());
+            busy.nanos += held(from, to);
+            self.arrivals_busy.nanos += held(self.arrivals.0, self.arrivals.1);
+            let start = row.start.unwrap_or(until);
+            self.work += held(start.max(from), to) as f64 * speed(row, busy);
+        }
+        let lead = begun.and(row.cluster);
+        if let Some(busy) = lead.and_then(|id| self.by_cluster.get_mut(id.index())) {
+            busy.started += 1;
         }
     }
 
