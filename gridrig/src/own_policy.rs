@@ -15,7 +15,7 @@ use gridrig_core::grid::Grid;
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{JobRequest, Reason};
 use gridrig_core::message::JobEnd;
-use gridrig_core::policy::{Choice, Door, Policy, PolicySpec, Queued, Tie, View};
+use gridrig_core::policy::{Candidate, Choice, Door, Policy, PolicySpec, Queued, Tie, View};
 use gridrig_core::time::SimTime;
 use parking_lot::Mutex;
 use program::Program;
@@ -325,9 +325,7 @@ impl Asker {
                 })
             })
             .collect();
-        let idle = |it: &gridrig_core::policy::Candidate| {
-            it.queued[0].numerator <= 0 && it.utilization[0].numerator <= 0
-        };
+        let idle = |it: &Candidate| it.queued[0].numerator <= 0 && it.utilization[0].numerator <= 0;
         let holds = |choices: &[Choice]| choices.iter().all(|it| *it == Choice::Hold);
         let waits = choices.as_deref().is_ok_and(holds) && view.candidates.iter().all(idle);
         self.idle = if waits { self.idle + 1 } else { 0 };

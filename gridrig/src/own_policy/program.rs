@@ -107,6 +107,7 @@ impl Program {
             if let Ok(Some(status)) = self.child.try_wait() {
                 return Some(status.to_string());
             }
+            // The standard library waits for a child without end, or not at all.
             thread::sleep(pause);
             waited += pause;
         }
