@@ -82,7 +82,11 @@ impl Tables<'_> {
         };
         document.measured.text = verdict::left_out(&document);
         document.verdict = verdict::of(&document, versus);
-        document.federation = federation::of(&document);
+        // One domain has nobody to federate with.
+        let mut manifests = self.study.all_runs().map(|run| &run.manifest);
+        if manifests.any(|manifest| manifest.grid.domains.len() > 1) {
+            document.federation = federation::of(&document);
+        }
         document
     }
 
