@@ -20,6 +20,8 @@ mod line;
 pub use free::Free;
 pub use layout::Layout;
 
+use line::{Line, Need};
+
 use crate::ids::{IdMap, JobId};
 use crate::job::Requirements;
 use crate::placement::{ClassId, Part, PlacementRun, Share};
@@ -77,6 +79,30 @@ impl Reservation {
     /// Whether it says on which nodes.
     pub(crate) fn is_by_node(&self) -> bool {
         self.shares.iter().any(|share| share.node.is_some())
+    }
+}
+
+/// How many processors may still be taken when, wherever they are.
+#[derive(Debug)]
+pub(crate) struct Quota(Line);
+
+impl Quota {
+    pub(crate) fn new(processors: u32) -> Self {
+        Quota(Line::new(processors.into(), 0))
+    }
+
+    /// The earliest instant from `from` on at which a job may have its processors.
+    pub(crate) fn earliest(&self, demand: &Demand, from: SimTime) -> Option<SimTime> {
+        let wanted = i64::from(demand.processors);
+        let need = Need::count(wanted);
+        self.0.earliest(need, wanted, from, demand.length)
+    }
+
+    /// Takes what is reserved (-1), or gives it back (1).
+    pub(crate) fn change(&mut self, held: &Reservation, sign: i64) {
+        let taken = held.shares.iter();
+        let taken: i64 = taken.map(|share| i64::from(share.processors)).sum();
+        self.0.change((held.start, held.end), sign * taken, 0);
     }
 }
 
@@ -162,6 +188,21 @@ impl Calendar {
                 self.free.reserve(held);
             }
         }
+    }
+
+    /// Nodes count from the beginning.
+    pub(crate) fn by_node(mut self) -> Self {
+        self.layout.count_by_node();
+        self.free.count_by_node(&self.layout);
+        self
+    }
+
+    /// Jobs that run and should have ended by now, the one that should have ended first
+    /// before the others.
+    pub(crate) fn overrunning(&self, now: SimTime) -> impl Iterator<Item = JobId> {
+        let running = self.running.keys();
+        let late = running.take_while(move |(expected, _)| *expected <= now);
+        late.map(|(_, job)| *job)
     }
 
     /// Whether a job runs that should have ended by now.

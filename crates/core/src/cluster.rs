@@ -4,12 +4,14 @@ mod claims;
 mod failures;
 mod jobs;
 mod outside;
+mod reserved;
 mod run_times;
 mod schedule;
 mod work;
 
 pub use failures::{NodeChange, OnNodeFailure, PlannedChange};
 pub use outside::{ProcessorIds, Started};
+pub use reserved::{MOST_RESERVATIONS, Overrun, Reserving};
 pub use run_times::RunTimes;
 pub use work::run_time_on;
 
@@ -17,15 +19,16 @@ use crate::calendar::Demand;
 use crate::discipline::{DisciplineKind, SlurmBackfillSettings};
 use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::{ClusterId, JobId};
-use crate::job::{Components, JobSpec, Reason, Requirements};
+use crate::job::{JobSpec, Reason};
 use crate::load::{LoadHistory, LoadSample, Window};
-use crate::placement::{ClassId, Nodes, Part, PlacementRun};
+use crate::placement::{Nodes, PlacementRun};
 use crate::queue::Slot;
 use crate::resource::Resources;
 use crate::time::{SimDuration, SimTime};
 use claims::Claims;
 use failures::Down;
-use jobs::{Claim, Classes, Job, JobTable, Running};
+use jobs::{Claim, Classes, Job, JobTable, Known, Running};
+use reserved::Reserved;
 use schedule::Scheduler;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -62,6 +65,8 @@ pub struct ClusterConfig {
     pub node_plan: Arc<[PlannedChange]>,
     /// How long some programs run here, whatever the run times of their jobs.
     pub run_times: Arc<RunTimes>,
+    /// How it reserves processors for jobs that ask for it; `None`: it does not.
+    pub reserving: Option<Reserving>,
 }
 
 impl ClusterConfig {
@@ -79,6 +84,7 @@ impl ClusterConfig {
             on_node_failure: OnNodeFailure::default(),
             node_plan: Arc::default(),
             run_times: Arc::default(),
+            reserving: None,
         }
     }
 }
@@ -145,6 +151,7 @@ pub struct Cluster {
     changes_made: usize,
     next_change: Option<SimTime>,
     claims: Claims,
+    reserved: Reserved,
 }
 
 impl Cluster {
@@ -164,6 +171,7 @@ impl Cluster {
             changes_made: 0,
             next_change: config.node_plan.first().map(|planned| planned.at),
             claims: Claims::default(),
+            reserved: Reserved::new(&config.resources, config.reserving.as_ref()),
             config,
         }
     }
@@ -171,6 +179,11 @@ impl Cluster {
     /// Its name in the run.
     pub fn id(&self) -> ClusterId {
         self.config.id
+    }
+
+    /// Whether it reserves processors for jobs that ask for it.
+    pub fn reserves(&self) -> bool {
+        self.config.reserving.is_some()
     }
 
     /// Its nodes.
@@ -245,6 +258,9 @@ impl Cluster {
             ..job.clone()
         });
         let job = known_here.as_ref().unwrap_or(job);
+        if let Some(window) = &job.start_window {
+            return self.reserve(now, job, window, events);
+        }
         let now = self.enter(now, job, None)?;
         events.emit(now, Event::new(EventKind::Queued, job.id, self.config.id));
         self.changed(now);
@@ -259,25 +275,13 @@ impl Cluster {
         job: &JobSpec,
         claim: Option<Claim>,
     ) -> Result<SimTime, Reason> {
-        let processors = job.processors();
-        let known = self.classes.known(&job.components);
-        let fits = match known {
-            Some(class) => processors <= self.classes.capacity[class.0 as usize],
-            None => self.config.resources.could_run(&job.components),
-        };
-        if !fits || job.components.iter().any(|one| one.processors == 0) {
-            return Err(Reason::NeverFits);
-        }
-        if self.config.is_real && job.components.only().is_none() {
-            return Err(Reason::LrmsRefused);
-        }
+        let Known { class, processors } = self.class_of(job)?;
         let limit = self.config.queue_limit;
-        let is_new = known.is_none() && self.classes.capacity.len() >= MOST_CLASSES;
-        if is_new || limit.is_some_and(|limit| self.queued() >= limit) {
+        if limit.is_some_and(|limit| self.queued() >= limit) {
             return Err(Reason::QueueFull);
         }
         // Not before now: what is refused leaves nothing behind.
-        let class = known.unwrap_or_else(|| self.know(&job.components));
+        let class = class.unwrap_or_else(|| self.know(&job.components));
         let now = self.not_before_the_latest(now);
         let slot = self.jobs.insert(Job {
             id: job.id,
@@ -291,37 +295,13 @@ impl Cluster {
             queued: now,
             running: None,
             claim,
+            reserved: None,
         });
         let nodes = &mut self.nodes;
         let arrival = self.scheduler.arrive(&job.into(), class, slot, nodes);
         self.jobs.get_mut(slot).arrival = arrival;
         self.work.queue(processors, job.run_time);
         Ok(now)
-    }
-
-    fn know(&mut self, job: &Components) -> ClassId {
-        let parts = job.iter().map(|component| Part {
-            class: self.know_one(&component.requirements),
-            processors: component.processors,
-        });
-        let parts: Vec<Part> = parts.collect();
-        if let [only] = parts[..] {
-            return only.class;
-        }
-        self.scheduler.know_joint(parts.clone());
-        self.classes.add_joint(parts.clone(), job.processors());
-        self.nodes.add_joint_class(parts)
-    }
-
-    fn know_one(&mut self, wanted: &Requirements) -> ClassId {
-        if let Some(known) = self.classes.known_one(wanted) {
-            return known;
-        }
-        let resources = &self.config.resources;
-        let class = self.nodes.add_class(resources, wanted);
-        self.classes.add(wanted, resources.capacity(wanted));
-        self.scheduler.know(resources, wanted, self.jobs.running());
-        class
     }
 
     /// Removes a job that waits or runs; `false` if it is not here (any more).
@@ -392,12 +372,12 @@ impl Cluster {
     /// When the next running job ends, or nodes fail or are repaired as planned.
     pub fn next_completion(&self) -> Option<SimTime> {
         let end = self.ends.peek().map(|Reverse((finish, _, _))| *finish);
-        earlier(end, self.next_change)
+        earlier(end, earlier(self.next_change, self.reserved.next()))
     }
 
     /// Whether something happens here by itself beside changes of nodes.
     pub fn is_at_work(&self) -> bool {
-        !self.ends.is_empty() || self.next_pass.is_some()
+        !self.ends.is_empty() || self.next_pass.is_some() || self.reserved.next().is_some()
     }
 
     /// When the next scheduling pass is due.
@@ -441,6 +421,7 @@ impl Cluster {
         let Some(&slot) = self.jobs.by_id.get(&job) else {
             return false;
         };
+        let was_reserved = self.unreserve(slot);
         let known = self.jobs.remove(slot);
         let Demand {
             class,
@@ -448,6 +429,7 @@ impl Cluster {
             length,
         } = known.demand;
         match known.running {
+            None if was_reserved => {}
             None => {
                 self.scheduler.withdraw(&known, &mut self.nodes);
                 self.work.unqueue(processors, length);

@@ -4,6 +4,7 @@ mod conservative_backfill;
 mod easy_backfill;
 mod fcfs;
 mod first_in_first_fit;
+mod in_order;
 mod lines;
 mod promises;
 mod reservations;
@@ -71,6 +72,15 @@ pub trait Planner: Send {
     /// The starts that it promises.
     fn promises(&mut self) -> &mut Promises;
 
+    /// Something else than its jobs is about to be put into the calendar, or started: what
+    /// it keeps for longer than a job needs it is to go. The next pass plans anew.
+    fn make_way(&mut self, _outlook: &mut Outlook<'_>) {}
+
+    /// Nothing that it has promised holds any more.
+    fn break_promises(&mut self) {
+        self.promises().break_all();
+    }
+
     /// When it wants a pass though nothing has changed, asked at the end of
     /// each pass; after this instant.
     fn wakeup(&self, _outlook: &Outlook<'_>) -> Option<SimTime> {
@@ -120,9 +130,14 @@ impl DisciplineKind {
         name.parse().ok()
     }
 
-    /// A fresh discipline of this kind.
-    pub(crate) fn build(self, slurm: SlurmBackfillSettings) -> Built {
+    /// A fresh discipline of this kind, of a cluster that `reserves` processors for jobs,
+    /// so that it has to look ahead, or does not.
+    pub(crate) fn build(self, slurm: SlurmBackfillSettings, reserves: bool) -> Built {
         match self {
+            DisciplineKind::FirstInFirstFit | DisciplineKind::Fcfs if reserves => {
+                let passes = self == DisciplineKind::FirstInFirstFit;
+                Built::Planning(Box::new(in_order::InOrder::new(passes)))
+            }
             DisciplineKind::FirstInFirstFit => {
                 Built::Instant(Box::new(first_in_first_fit::FirstInFirstFit))
             }
@@ -131,7 +146,7 @@ impl DisciplineKind {
                 Built::Planning(Box::new(shortest_job_first::ShortestJobFirst::default()))
             }
             DisciplineKind::EasyBackfill => {
-                Built::Planning(Box::new(easy_backfill::EasyBackfill::default()))
+                Built::Planning(Box::new(easy_backfill::EasyBackfill::new(reserves)))
             }
             DisciplineKind::ConservativeBackfill => Built::Planning(Box::new(
                 conservative_backfill::ConservativeBackfill::default(),

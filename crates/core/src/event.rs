@@ -2,7 +2,10 @@
 //! alike for every kind. What a kind is called and what its fields mean stands in one table,
 //! [`EventKind::row`], which all use: a kind is added by a row and by whoever emits it.
 
-use crate::decision::Decision;
+mod sink;
+
+pub use sink::{EventSink, NoEvents};
+
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::{Entry, Reason};
 use crate::placement::PlacementRun;
@@ -341,6 +344,9 @@ event_kinds! {
     Queued "queued" "An LRMS accepts the job into its queue."
         "queued at {by}"
         { by: Parties::LRMS }
+    Reserved "reserved" "An LRMS reserves processors for the job; the value is from when on, which is told again if that changes within its start window."
+        "processors reserved at {by} from {value}"
+        { by: Parties::LRMS, value: Value::Instant }
     Promised "promised" "A plan promises the waiting job a start, once; the value is when."
         "promised a start at {value} by {by}"
         { by: Parties::LRMS, value: Value::Instant }
@@ -461,40 +467,5 @@ impl MessageKind {
     /// The name used in files and interfaces.
     pub fn name(self) -> &'static str {
         self.into()
-    }
-}
-
-/// Whoever keeps the events: drivers tell, results listen.
-pub trait EventSink {
-    /// Takes note of an event. Times never decrease within one machine.
-    fn emit(&mut self, at: SimTime, event: Event<'_>);
-
-    /// Whether it is to be told how brokers decide about this job.
-    fn wants_decision(&self, _job: JobId) -> bool {
-        false
-    }
-
-    /// Takes note of how a broker has decided.
-    fn decided(&mut self, _at: SimTime, _decision: Decision) {}
-}
-
-/// Keeps nothing.
-pub struct NoEvents;
-
-impl EventSink for NoEvents {
-    fn emit(&mut self, _at: SimTime, _event: Event<'_>) {}
-}
-
-impl<S: EventSink + ?Sized> EventSink for &mut S {
-    fn emit(&mut self, at: SimTime, event: Event<'_>) {
-        (**self).emit(at, event);
-    }
-
-    fn wants_decision(&self, job: JobId) -> bool {
-        (**self).wants_decision(job)
-    }
-
-    fn decided(&mut self, at: SimTime, decision: Decision) {
-        (**self).decided(at, decision);
     }
 }

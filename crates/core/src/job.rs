@@ -122,6 +122,22 @@ pub struct JobSpec {
     pub account: Option<NonZeroU32>,
     /// The program that it runs, by its number.
     pub executable: Option<NonZeroU32>,
+    /// It asks for processors that are reserved for it.
+    pub start_window: Option<Box<StartWindow>>,
+}
+
+/// When a job is to start: it asks for an advance reservation, of its processors for as
+/// long as it is estimated to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct StartWindow {
+    /// Not before.
+    pub earliest: SimTime,
+    /// Not after.
+    pub latest: SimTime,
+    /// Whether the LRMS may move the start within the window, as long as the job has not
+    /// started.
+    pub flexible: bool,
 }
 
 impl JobSpec {
@@ -135,6 +151,7 @@ impl JobSpec {
             data_kib: 0,
             account: None,
             executable: None,
+            start_window: None,
         }
     }
 
@@ -294,6 +311,10 @@ pub enum Reason {
     TriesExhausted,
     /// A policy of the user's own did not want it.
     PolicyRejected,
+    /// No processors can be reserved for it within its start window.
+    NotReserved,
+    /// It ran longer than estimated, and its processors are reserved for another job.
+    OverranReservation,
 }
 
 impl Reason {

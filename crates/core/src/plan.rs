@@ -100,12 +100,23 @@ impl Backlog {
         arrival
     }
 
-    /// A waiting job leaves without having run.
-    pub(crate) fn withdraw(&mut self, arrival: u64) {
-        self.waiting.remove(&arrival);
+    /// A job that does not wait takes a place in the order of arrival.
+    pub(crate) fn take_place(&mut self) -> u64 {
+        self.next_arrival += 1;
+        self.next_arrival - 1
+    }
+
+    /// Processors that were reserved are free, or will be at another time.
+    pub(crate) fn loosen(&mut self) {
         self.version += 1;
         self.loosened += 1;
         self.given_back += 1;
+    }
+
+    /// A waiting job leaves without having run.
+    pub(crate) fn withdraw(&mut self, arrival: u64) {
+        self.waiting.remove(&arrival);
+        self.loosen();
     }
 
     /// A waiting job starts.
@@ -122,9 +133,7 @@ impl Backlog {
 
     /// Nodes go down or come up.
     pub(crate) fn change_nodes(&mut self) {
-        self.version += 1;
-        self.given_back += 1;
-        self.loosened += 1;
+        self.loosen();
         self.node_changes += 1;
     }
 

@@ -125,6 +125,12 @@ impl Resources {
         format!("n{}", before + u64::from(node) + 1)
     }
 
+    /// Whether a job may need more of a node than processors.
+    pub fn may_count_by_node(&self) -> bool {
+        let mut groups = self.groups.iter();
+        groups.any(|group| group.memory_mib.is_some() || !group.generic.is_empty())
+    }
+
     /// The names of all generic resources that nodes have here, without their types
     /// and in order.
     pub fn generic_names(&self) -> Vec<Arc<str>> {

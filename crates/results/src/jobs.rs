@@ -98,6 +98,8 @@ pub struct JobRow {
     pub lease: Option<Box<Lease>>,
     /// Whether it enters at a cluster, past any broker.
     pub direct: bool,
+    /// Whether it asks for processors that are reserved for it.
+    pub reserves: bool,
     /// Where processors were held for parts of it; empty but for a job that several clusters
     /// ran together, or were asked to.
     pub claims: Vec<ClaimRow>,

@@ -11,7 +11,7 @@ use ::toml::de::{DeTable, DeValue};
 
 /// Tables, and those of their keys that mean nothing outside of the run. The
 /// clusters of a domain are tables like `[cluster]`.
-const HARMLESS: [(&str, &str); 24] = [
+const HARMLESS: [(&str, &str); 26] = [
     (
         "workload",
         "components_from domain spread cluster offset size sanitize max_processors keep phase share zero_run_time \
@@ -20,8 +20,9 @@ const HARMLESS: [(&str, &str); 24] = [
     (
         "workload.draw",
         "architecture os burst memory_mib disk_rate_mib disk_most_mib disk_is_data data_mib \
-         generic_resources components accounts",
+         generic_resources components accounts start_window",
     ),
+    ("workload.draw.start_window", "share notice length flexible"),
     (
         "workload.window",
         "start length choose step skip_start skip_end",
@@ -30,8 +31,10 @@ const HARMLESS: [(&str, &str); 24] = [
     ("workload.scale", "arrival run_time"),
     (
         "cluster",
-        "name processors discipline interval run_times on_node_failure faces arc_step",
+        "name processors discipline interval run_times on_node_failure faces arc_step \
+         reservations",
     ),
+    ("cluster.reservations", "overrun most_share"),
     ("cluster.node_failures", "mtbf mttr distribution shape"),
     ("cluster.outages", "from until"),
     (

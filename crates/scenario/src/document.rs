@@ -196,6 +196,25 @@ pub struct Draw {
     /// To how many accounts the jobs are charged, each with the same chances: numbers
     /// from 1. Default: to none.
     pub accounts: Option<Count>,
+    /// Which jobs are to start within a window, on processors that are reserved for them.
+    /// Default: none.
+    pub start_window: Option<At<StartWindows>>,
+}
+
+/// Jobs that are to start within a window. No scale divides these times.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct StartWindows {
+    /// Of how many jobs that is so, each with this chance.
+    #[schemars(required)]
+    pub share: Option<Share>,
+    /// Their windows open up to so long after they are submitted, drawn evenly. Default
+    /// "0s".
+    pub notice: Option<Duration>,
+    /// How long the windows are. Default "0s": there is one instant to start at.
+    pub length: Option<Duration>,
+    /// Whether an LRMS may move a start within its window. Default false.
+    pub flexible: Option<bool>,
 }
 
 /// A weight.

@@ -83,6 +83,7 @@ pub(super) fn resolve(
     let seed = fill(&mut run.seed, 1);
     let workloads = context.workloads(&mut document, &grid, seed)?;
     context.check_components(&mut document, &grid, &external)?;
+    let are_reserved = context.check_start_windows(&mut document, &grid)?;
     let mut warnings = unreachable_domains(&grid, &workloads);
     let (measure, regret) = context.measure(&mut document, &workloads, &mut warnings)?;
     let replicate = context.replicate(&run, &workloads, !grid.domains.is_empty())?;
@@ -112,7 +113,7 @@ pub(super) fn resolve(
         decisions: decisions(&run, clock, is_external),
         lag_tolerance: fill(&mut run.lag_tolerance, LAG_TOLERANCE),
         measure,
-        regret,
+        regret: regret && !are_reserved,
         warnings,
         document,
         grid,

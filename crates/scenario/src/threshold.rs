@@ -52,7 +52,7 @@ pub const FIGURES: [&str; 9] = [
     "delay_s_unwaited_mean",
 ];
 /// The same, which a summary has by these names.
-pub const FURTHER: [&str; 16] = [
+pub const FURTHER: [&str; 18] = [
     "finished_share",
     "goodput_ref_processor_s",
     "utilization_ref",
@@ -64,6 +64,8 @@ pub const FURTHER: [&str; 16] = [
     "placement_s_mean",
     "startup_s_mean",
     "run_time_s_mean",
+    "reservations_granted_share",
+    "wait_s_unreserved_mean",
     "messages_per_job",
     "jain_domains",
     "jain_users",

@@ -238,6 +238,21 @@ pub struct Draw {
     pub components: Vec<(u32, u64)>,
     /// To how many accounts jobs are charged.
     pub accounts: Option<NonZeroU32>,
+    /// Which jobs are to start within a window.
+    pub start_window: Option<StartWindows>,
+}
+
+/// Jobs that are to start within a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartWindows {
+    /// How many of the jobs.
+    pub share: Decimal,
+    /// Their windows open up to so long after they are submitted.
+    pub notice: SimDuration,
+    /// How long the windows are.
+    pub length: SimDuration,
+    /// Whether an LRMS may move a start within its window.
+    pub flexible: bool,
 }
 
 impl Draw {
@@ -252,6 +267,7 @@ impl Draw {
             ("generic_resources", self.generic.is_empty()),
             ("components", self.components.is_empty()),
             ("accounts", self.accounts.is_none()),
+            ("start_window", self.start_window.is_none()),
         ];
         let drawn = all.into_iter().filter(|(_, absent)| !absent);
         drawn.map(|(key, _)| key).collect()

@@ -2,6 +2,7 @@
 
 use crate::scenarios::{
     Scenario, matched, once_in, pick, propagating, with_drains, with_failures, with_long_failures,
+    with_windows,
 };
 use crate::services;
 use gridrig_core::agent::Memory;
@@ -39,6 +40,9 @@ pub fn of_several_kinds(seed: u64) -> (Scenario, FaultPlan) {
     }
     if seed % 4 == 1 {
         scenario = propagating(scenario);
+    }
+    if seed % 4 == 2 {
+        scenario = with_windows(scenario);
     }
     let speed = pick(&mut rng, &["1", "1", "2.5"]);
     let mut plan = FaultPlan {

@@ -13,6 +13,7 @@ mod parameters;
 mod propagating;
 mod run_times;
 mod tight;
+mod windows;
 
 pub use drains::with_drains;
 pub use failures::{with_failures, with_long_failures};
@@ -20,6 +21,7 @@ pub use late::committing_late;
 pub use matchmaking::matched;
 pub use propagating::propagating;
 pub use run_times::with_run_times;
+pub use windows::with_windows;
 
 use crate::reference::RefCancellation;
 use gridrig_core::broker::{Blocking, Commit, LocalInfo, OwnDispatch};
@@ -463,6 +465,7 @@ fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
         data_kib: pick(rng, &[0, 0, 256, 1_024, 4_096]),
         account: None,
         executable: None,
+        start_window: None,
     }
 }
 

@@ -238,7 +238,8 @@ impl EventSink for Trails {
                 let job = event.job.expect("touch is lost with a job");
                 return self.lost.push((at, job, by));
             }
-            EventKind::PromiseWithdrawn
+            EventKind::Reserved
+            | EventKind::PromiseWithdrawn
             | EventKind::CancelRequested
             | EventKind::ClaimRequested
             | EventKind::Claimed

@@ -3,9 +3,10 @@
 //! memory from a distribution, disk from run time, processors and memory.
 
 use crate::synth::unit::holder;
-use gridrig_core::job::{Component, Components, JobSpec};
+use gridrig_core::job::{Component, Components, JobSpec, StartWindow, Submission};
 use gridrig_core::rng;
-pub use gridrig_scenario::workload::{Disk, Draw};
+use gridrig_core::time::SimDuration;
+pub use gridrig_scenario::workload::{Disk, Draw, StartWindows};
 use rand::RngExt as _;
 use rand::rngs::ChaCha8Rng;
 use std::num::NonZeroU32;
@@ -70,6 +71,23 @@ pub fn apply<'a>(
     }
 }
 
+/// Gives some jobs a window to start in.
+pub fn start_windows(windows: &StartWindows, jobs: &mut [Submission], seed: u64, workload: u16) {
+    let mut random = rng::stream(seed, &format!("draw-{workload}/start-window"));
+    let share = windows.share.multiply(u64::from(u32::MAX));
+    for job in jobs {
+        let notice = random.random_range(0..=windows.notice.as_nanos());
+        let earliest = job.at + SimDuration::from_nanos(notice);
+        if u64::from(random.random_range(0..u32::MAX)) < share {
+            job.spec.start_window = Some(Box::new(StartWindow {
+                earliest,
+                latest: earliest + windows.length,
+                flexible: windows.flexible,
+            }));
+        }
+    }
+}
+
 /// Its processors over so many components, or as many as there are processors;
 /// the first ones have one more where it does not divide.
 pub(crate) fn divided(whole: &Component, number: u32) -> Option<Components> {
@@ -120,6 +138,7 @@ mod tests {
             generic: vec![("gpu:2".parse().unwrap(), 1), (Default::default(), 3)],
             components: Vec::new(),
             accounts: NonZeroU32::new(3),
+            start_window: None,
         }
     }
 

@@ -113,6 +113,9 @@ impl Reduced {
         if let Some(draw) = &spec.draw {
             let specs = jobs.iter_mut().map(|job| &mut job.spec);
             crate::draw::apply(draw, specs, spec.seed, index);
+            if let Some(windows) = &draw.start_window {
+                crate::draw::start_windows(windows, &mut jobs, spec.seed, index);
+            }
         }
         if let (Entry::Domain(_), Some(spread)) = (spec.entry, spec.spread) {
             scatter(&mut jobs, spread, spec.seed, index);

@@ -110,7 +110,11 @@ impl Broker {
         job: JobId,
         wanted: bool,
     ) -> (Verdict, Option<Box<Decision>>) {
-        let (choice, closed) = self.ask(job, Some(now));
+        let (mut choice, closed) = self.ask(job, Some(now));
+        let window = self.jobs[&job].spec.start_window.as_deref();
+        if window.is_some_and(|window| window.latest < now) {
+            choice = Choice::Reject(Reason::NotReserved);
+        }
         let mut told = wanted.then(|| Box::new(self.consider(now, job, &choice)));
         let verdict = self.settle(job, choice, closed);
         if let (Some(told), Verdict::Send(chosen)) = (&mut told, &verdict) {

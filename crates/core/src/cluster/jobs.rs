@@ -1,8 +1,10 @@
 //! The jobs of a cluster, and the classes they are of.
 
+use super::reserved::Kept;
+use super::{Cluster, MOST_CLASSES};
 use crate::calendar::Demand;
 use crate::ids::{IdMap, JobId};
-use crate::job::{Components, Requirements};
+use crate::job::{Components, JobSpec, Reason, Requirements};
 use crate::placement::{ClassId, Part, PlacementRun};
 use crate::queue::Slot;
 use crate::time::{SimDuration, SimTime};
@@ -20,6 +22,15 @@ pub(super) struct Job {
     pub running: Option<Running>,
     /// Where it is part of a job that several clusters run together.
     pub claim: Option<Claim>,
+    /// What is reserved for it, while it waits for that.
+    pub reserved: Option<Box<Kept>>,
+}
+
+/// What is known of a job's requirements before it is here.
+pub(super) struct Known {
+    /// `None`: nobody has asked for these before.
+    pub class: Option<ClassId>,
+    pub processors: u32,
 }
 
 /// Since when it runs, until when and where.
@@ -156,5 +167,52 @@ impl Classes {
                 self.others.insert(wanted.clone(), class);
             }
         }
+    }
+}
+
+impl Cluster {
+    /// What is known of a job that could run here.
+    pub(super) fn class_of(&self, job: &JobSpec) -> Result<Known, Reason> {
+        let processors = job.processors();
+        let class = self.classes.known(&job.components);
+        let fits = match class {
+            Some(class) => processors <= self.classes.capacity[class.0 as usize],
+            None => self.config.resources.could_run(&job.components),
+        };
+        if !fits || job.components.iter().any(|one| one.processors == 0) {
+            return Err(Reason::NeverFits);
+        }
+        if self.config.is_real && job.components.only().is_none() {
+            return Err(Reason::LrmsRefused);
+        }
+        match class.is_none() && self.classes.capacity.len() >= MOST_CLASSES {
+            true => Err(Reason::QueueFull),
+            false => Ok(Known { class, processors }),
+        }
+    }
+
+    pub(super) fn know(&mut self, job: &Components) -> ClassId {
+        let parts = job.iter().map(|component| Part {
+            class: self.know_one(&component.requirements),
+            processors: component.processors,
+        });
+        let parts: Vec<Part> = parts.collect();
+        if let [only] = parts[..] {
+            return only.class;
+        }
+        self.scheduler.know_joint(parts.clone());
+        self.classes.add_joint(parts.clone(), job.processors());
+        self.nodes.add_joint_class(parts)
+    }
+
+    fn know_one(&mut self, wanted: &Requirements) -> ClassId {
+        if let Some(known) = self.classes.known_one(wanted) {
+            return known;
+        }
+        let resources = &self.config.resources;
+        let class = self.nodes.add_class(resources, wanted);
+        self.classes.add(wanted, resources.capacity(wanted));
+        self.scheduler.know(resources, wanted, self.jobs.running());
+        class
     }
 }

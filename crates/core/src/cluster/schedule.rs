@@ -35,7 +35,8 @@ impl Scheduler {
         if config.is_real {
             return Scheduler::Outside;
         }
-        match config.discipline.build(config.slurm) {
+        let reserves = config.reserving.is_some();
+        match config.discipline.build(config.slurm, reserves) {
             Built::Instant(discipline) => Scheduler::Instant {
                 discipline,
                 queue: Box::default(),
@@ -43,7 +44,10 @@ impl Scheduler {
             Built::Planning(planner) => Scheduler::Planning {
                 planner,
                 backlog: Box::default(),
-                calendar: Box::new(Calendar::new(&config.resources)),
+                calendar: Box::new(match reserves && config.resources.may_count_by_node() {
+                    true => Calendar::new(&config.resources).by_node(),
+                    false => Calendar::new(&config.resources),
+                }),
             },
         }
     }
@@ -178,11 +182,13 @@ impl Cluster {
         }
         self.next_pass = None;
         let busy_before = self.nodes.busy();
+        self.start_reserved(now, events);
         match &self.scheduler {
             Scheduler::Instant { .. } => self.pass_by_the_instant(now, events),
             Scheduler::Planning { .. } => self.pass_by_a_plan(now, events),
             Scheduler::Outside => {}
         }
+        self.start_flexible(now, events);
         if self.nodes.busy() != busy_before {
             self.record(now);
         }
@@ -226,6 +232,7 @@ impl Cluster {
                 begun = true;
                 // A promise is withdrawn before the job starts late.
                 self.tell_promises(now, events);
+                self.start_reserved(now, events);
                 continue;
             }
             let Some(planned) = planner.next_start(&mut outlook) else {
@@ -262,7 +269,7 @@ impl Cluster {
         }
     }
 
-    fn start(
+    pub(super) fn start(
         &mut self,
         now: SimTime,
         slot: Slot,

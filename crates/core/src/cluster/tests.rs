@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::event::NoEvents;
+use crate::job::{Components, Requirements};
 
 #[test]
 fn what_is_refused_leaves_no_class_behind() {

@@ -43,6 +43,17 @@ pub struct EasyBackfill {
     only_new: bool,
     /// How long jobs may take, for one shape by size.
     longest: Vec<SimDuration>,
+    /// Whether the cluster reserves processors for others.
+    beside_reserved: bool,
+}
+
+impl EasyBackfill {
+    pub(super) fn new(beside_reserved: bool) -> Self {
+        EasyBackfill {
+            beside_reserved,
+            ..EasyBackfill::default()
+        }
+    }
 }
 
 impl Planner for EasyBackfill {
@@ -77,8 +88,10 @@ impl Planner for EasyBackfill {
 
     fn next_start(&mut self, outlook: &mut Outlook<'_>) -> Option<PlannedStart> {
         let now = outlook.now;
-        // What was kept for a head of several components goes by the next plan.
-        let plans = !self.waits && outlook.calendar.layout.has_joint();
+        // What was kept for a head of several components goes by the next plan; and what is
+        // not kept for a head may be reserved for others.
+        let matters = self.beside_reserved || outlook.calendar.layout.has_joint();
+        let plans = !self.waits && matters;
         if !plans && !outlook.calendar.free.any_at(now) {
             return None;
         }
@@ -96,6 +109,17 @@ impl Planner for EasyBackfill {
 
     fn promises(&mut self) -> &mut Promises {
         &mut self.promises
+    }
+
+    /// The head needs what is kept for it as long as it is estimated to run.
+    fn make_way(&mut self, outlook: &mut Outlook<'_>) {
+        self.waits = false;
+        if let Some(head) = &mut self.head {
+            outlook.calendar.free.release(head);
+            let job = outlook.backlog.waiting_job(self.head_arrival);
+            head.end = job.map_or(head.start, |job| head.start + job.demand.length);
+            outlook.calendar.free.reserve(head);
+        }
     }
 
     /// No end need come with the start of a head of several components: what was

@@ -17,6 +17,8 @@ pub struct Promises {
     overran: u64,
     /// The same of nodes that went down or came up.
     node_changes: u64,
+    /// Whether nothing holds for another reason.
+    are_broken: bool,
     news: Vec<(Slot, Option<SimTime>)>,
 }
 
@@ -26,11 +28,20 @@ impl Promises {
         self.node_changes != backlog.node_changes()
     }
 
+    pub(super) fn break_all(&mut self) {
+        self.are_broken = true;
+    }
+
+    pub(super) fn are_broken(&self) -> bool {
+        self.are_broken
+    }
+
     /// A pass begins; answers whether what was promised holds no more.
     pub(super) fn review(&mut self, outlook: &Outlook<'_>) -> bool {
         let backlog = outlook.backlog;
         let is_broken = self.overran != backlog.overran()
             || self.has_other_nodes(backlog)
+            || std::mem::take(&mut self.are_broken)
             || outlook.calendar.overrun(outlook.now);
         self.overran = backlog.overran();
         self.node_changes = backlog.node_changes();

@@ -22,8 +22,9 @@ impl Reservations {
     pub fn review(&mut self, outlook: &mut Outlook<'_>) {
         let (backlog, now) = (outlook.backlog, outlook.now);
         let has_other_nodes = self.promises.has_other_nodes(backlog);
+        let are_broken = self.promises.are_broken();
         self.promises.review(outlook);
-        let is_broken = has_other_nodes || outlook.calendar.overrun(now) || {
+        let is_broken = are_broken || has_other_nodes || outlook.calendar.overrun(now) || {
             let mut all = self.by_arrival.iter();
             all.any(|(arrival, held)| held.start < now && backlog.waits(*arrival))
         };

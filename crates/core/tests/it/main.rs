@@ -16,5 +16,6 @@ mod name_rules;
 mod peer_rules;
 mod placement_rules;
 mod queue_rules;
+mod reservation_rules;
 mod rig;
 mod view_rules;

@@ -6,7 +6,7 @@ use super::place::{Place, PlacementReport};
 use super::problem::Problem;
 use gridrig_core::agent::{self, Arrival, JobView};
 use gridrig_core::ids::JobId;
-use gridrig_core::job::{Components, JobSpec};
+use gridrig_core::job::{Components, JobSpec, StartWindow};
 use gridrig_core::time::{SimDuration, SimTime};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
@@ -83,6 +83,10 @@ pub struct JobSubmission {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub executable: Option<NonZeroU32>,
+    /// When it is to start: it asks for processors that are reserved for it, and is refused
+    /// by a cluster that has none then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_window: Option<JobStartWindow>,
     /// When it was meant to arrive, in nanoseconds of the run: a job that is
     /// late by the milliseconds of the wire is still decided in the broker's
     /// cycle it was meant for.
@@ -96,6 +100,44 @@ pub struct JobSubmission {
     /// or is found further on by a broker that was restarted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sought: bool,
+}
+
+/// Within which a job is to start, in nanoseconds of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobStartWindow {
+    /// Not before.
+    pub earliest_ns: u64,
+    /// Not after.
+    pub latest_ns: u64,
+    /// Whether the LRMS may move the start within the window until the job has started.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flexible: bool,
+}
+
+impl From<&StartWindow> for JobStartWindow {
+    fn from(window: &StartWindow) -> Self {
+        JobStartWindow {
+            earliest_ns: window.earliest.as_nanos(),
+            latest_ns: window.latest.as_nanos(),
+            flexible: window.flexible,
+        }
+    }
+}
+
+impl JobStartWindow {
+    fn window(&self) -> Result<Box<StartWindow>, Problem> {
+        if self.latest_ns < self.earliest_ns {
+            let value = self.latest_ns.to_string();
+            let expected = "an instant that is not before start_window.earliest_ns";
+            return Err(Problem::field("start_window.latest_ns", &value, expected));
+        }
+        Ok(Box::new(StartWindow {
+            earliest: SimTime::from_nanos(self.earliest_ns),
+            latest: SimTime::from_nanos(self.latest_ns),
+            flexible: self.flexible,
+        }))
+    }
 }
 
 /// Longest key that is kept, in characters.
@@ -126,6 +168,7 @@ impl JobSubmission {
             data_kib: spec.data_kib,
             account: spec.account,
             executable: spec.executable,
+            start_window: spec.start_window.as_deref().map(Into::into),
             meant_ns: job.meant.map(SimTime::as_nanos),
             until_ns: job
                 .route
@@ -169,6 +212,7 @@ impl JobSubmission {
             data_kib: self.data_kib,
             account: self.account,
             executable: self.executable,
+            start_window: self.start_window.map(|own| own.window()).transpose()?,
         })
     }
 

@@ -93,6 +93,7 @@ impl<'a> Auditor<'a> {
             EventKind::Dispatched => self.dispatched(life, by, to),
             EventKind::Queued => self.queued(life, by),
             EventKind::Promised => life.promised = event.instant(),
+            EventKind::Reserved => self.reserved(life, event.instant()),
             EventKind::PromiseWithdrawn => life.promised = SimTime::MAX,
             EventKind::Started => self.started(life, by, event.placement),
             EventKind::Requeued => self.requeued(life, by, event.instant()),
@@ -289,6 +290,7 @@ impl<'a> Auditor<'a> {
         if matches!(life.place, Place::Running(_) | Place::Ended(_)) {
             return;
         }
+        self.look_at_window(life);
         let (at, promised) = (life.last, life.promised);
         if at > promised + self.facts.tolerance {
             let message = format!("it starts at {at}, expected at {promised} as promised");
@@ -309,6 +311,32 @@ impl<'a> Auditor<'a> {
         life.start = at;
         life.placement = placement;
         life.place = Place::Running(lrms);
+    }
+
+    /// It starts then, or where its window is flexible, by the end of that at the latest.
+    fn reserved(&mut self, life: &mut Life<'a>, start: SimTime) {
+        let Some(window) = &life.job.spec.start_window else {
+            let message = "processors are reserved for it, and it has no start window";
+            return self.find_about(Rule::PromiseKept, life, message);
+        };
+        life.promised = if window.flexible {
+            window.latest
+        } else {
+            start
+        };
+        if start < window.earliest || start > window.latest {
+            let message = format!("processors are reserved for it at {start}, outside its window");
+            self.find_about(Rule::PromiseKept, life, message);
+        }
+    }
+
+    fn look_at_window(&mut self, life: &Life<'a>) {
+        let window = life.job.spec.start_window.as_deref();
+        let earliest = window.map_or(SimTime::ZERO, |window| window.earliest);
+        if life.last + self.facts.tolerance < earliest {
+            let message = format!("it starts before its start window, which opens at {earliest}");
+            self.find_about(Rule::PromiseKept, life, message);
+        }
     }
 
     fn finished(&mut self, life: &mut Life<'a>, lrms: Party) {

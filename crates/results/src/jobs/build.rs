@@ -185,6 +185,7 @@ impl JobRow {
             processors: submission.spec.processors(),
             intended: submission.at,
             direct: matches!(submission.entry, Entry::Cluster(_)),
+            reserves: submission.spec.start_window.is_some(),
             run_time_ref: submission.spec.run_time,
             ..JobRow::default()
         }

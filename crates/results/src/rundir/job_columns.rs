@@ -11,7 +11,7 @@ use crate::threshold::METRICS;
 use gridrig_core::event::Party;
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{
-    Component, Components, Entry, JobLabel, JobSpec, Requirements, Submission,
+    Component, Components, Entry, JobLabel, JobSpec, Requirements, StartWindow, Submission,
 };
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -60,6 +60,10 @@ impl<'a> Job<'a> {
 
     fn spec(&self) -> &'a JobSpec {
         &self.submission.spec
+    }
+
+    fn window(&self) -> Option<&'a StartWindow> {
+        self.spec().start_window.as_deref()
     }
 
     fn generic(self) -> Option<Cow<'a, str>> {
@@ -121,11 +125,14 @@ const REQUEUES: &str = "requeues";
 /// The columns of runs in which several clusters ran jobs together.
 const TOGETHER: [&str; 2] = ["clusters", "parts"];
 
+/// The columns of runs in which jobs were to start within a window.
+const WINDOW: [&str; 3] = ["earliest_start_ns", "latest_start_ns", "flexible"];
+
 /// The columns of runs in which processors were delegated.
 const LEASE: [&str; 2] = ["lease", "leased_ns"];
 
 /// The columns in their order; `docs/run-directory.md` says what they mean.
-fn columns<'a>() -> [Column<'a, Job<'a>>; 46] {
+fn columns<'a>() -> [Column<'a, Job<'a>>; 49] {
     [
         ("job_id", U32(|of| Some(of.row.job.0))),
         (
@@ -191,6 +198,9 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 46] {
         (LEASE[1], Length(Job::charged)),
         (TOGETHER[0], U32(|of| of.row.clusters())),
         (TOGETHER[1], Text(Job::parts)),
+        (WINDOW[0], Time(|of| Some(of.window()?.earliest))),
+        (WINDOW[1], Time(|of| Some(of.window()?.latest))),
+        (WINDOW[2], Bool(|of| Some(of.window()?.flexible))),
     ]
 }
 
@@ -212,6 +222,10 @@ fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
     }
     if run.table.rows().iter().all(|row| row.claims.is_empty()) {
         columns.retain(|(name, _)| !TOGETHER.contains(name));
+    }
+    let any_time = |job: &Submission| job.spec.start_window.is_none();
+    if run.submissions.iter().all(any_time) {
+        columns.retain(|(name, _)| !WINDOW.contains(name));
     }
     if run.table.rows().iter().all(|row| row.lease.is_none()) {
         columns.retain(|(name, _)| !LEASE.contains(name));
@@ -325,6 +339,7 @@ pub(super) fn read(
             data_kib: 0,
             account: owner(1)?,
             executable: owner(2)?,
+            start_window: start_window(batch, index)?,
         },
         at: at.ok_or_else(|| wrong("intended_ns", None, "an instant from 0"))?,
         entry: match entry.and_then(|text| shown.find_party(text)) {
@@ -364,6 +379,24 @@ fn requirements(batch: &Batch<'_>, index: usize) -> Result<Requirements, RunDirE
         },
         ..Requirements::default()
     })
+}
+
+/// Within which it is to start; runs of before, and those without any, do not say.
+fn start_window(batch: &Batch<'_>, index: usize) -> Result<Option<Box<StartWindow>>, RunDirError> {
+    if !WINDOW.iter().all(|name| batch.has(name)) {
+        return Ok(None);
+    }
+    let flexible = batch.bool(WINDOW[2], index)?.unwrap_or(false);
+    let ends = batch
+        .time(WINDOW[0], index)?
+        .zip(batch.time(WINDOW[1], index)?);
+    Ok(ends.map(|(earliest, latest)| {
+        Box::new(StartWindow {
+            earliest,
+            latest,
+            flexible,
+        })
+    }))
 }
 
 /// Processors of the first component, and the others; `None` if they are none.

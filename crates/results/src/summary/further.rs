@@ -46,6 +46,10 @@ pub(super) struct Further {
     startup_s: Mean,
     /// How many clusters that were.
     clusters: Mean,
+    /// Whether jobs got the reservation that they asked for: 1 or 0.
+    granted: Mean,
+    /// Waits of jobs that asked for none.
+    unreserved_wait_s: Mean,
     /// Bounded slowdowns by where jobs entered.
     domains: BTreeMap<DomainId, Mean>,
     /// The same by workload and user.
@@ -54,6 +58,11 @@ pub(super) struct Further {
 
 impl Further {
     pub(super) fn add(&mut self, row: &JobRow, tau: SimDuration) {
+        match (row.reserves, row.wait_s()) {
+            (true, wait) => self.granted.add(f64::from(u8::from(wait.is_some()))),
+            (false, Some(wait)) => self.unreserved_wait_s.add(wait),
+            (false, None) => {}
+        }
         let Some(response_s) = row.response_s() else {
             return;
         };
@@ -119,6 +128,11 @@ impl Further {
             ("placement_s_mean", self.placement_s.value()),
             ("startup_s_mean", self.startup_s.value()),
             ("run_time_s_mean", self.run_time_s.value()),
+            ("reservations_granted_share", self.granted.value()),
+            (
+                "wait_s_unreserved_mean",
+                self.granted.value().and(self.unreserved_wait_s.value()),
+            ),
             ("messages_per_job", share(messages, all.submitted)),
             ("jain_domains", jain_domains),
             ("jain_users", jain_users),

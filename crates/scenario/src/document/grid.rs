@@ -6,15 +6,15 @@ use crate::failure_table::FailureTable;
 use crate::interface::{FaceKind, LinkProtocol, SLEEP, SlurmAccess};
 use crate::provides::DayHours;
 use crate::value::{
-    AboveZero, At, Count, Duration, Identifier, Name, Named, Number, PathText, Positive, Str,
-    Whole, Written, fill, named, or,
+    AboveZero, At, Count, Duration, Identifier, Name, Named, Number, PathText, Positive, Share,
+    Str, Whole, Written, fill, named, or,
 };
-use gridrig_core::cluster::{ClusterConfig, OnNodeFailure, RunTimes};
+use gridrig_core::cluster::{ClusterConfig, OnNodeFailure, Overrun, Reserving, RunTimes};
 use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
 use gridrig_core::grid::GridCluster;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::resource::Resources;
-use gridrig_core::time::SimDuration;
+use gridrig_core::time::{Decimal, SimDuration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -48,6 +48,9 @@ pub struct Cluster {
     /// What becomes of a job that runs on a node that fails: "fail", "requeue" (it
     /// runs again) or "resume" (what it has run counts as done). Default "requeue".
     pub on_node_failure: Option<Str<Name<OnNodeFailure>>>,
+    /// It reserves processors for jobs that are to start within a window. Default: it
+    /// refuses them.
+    pub reservations: Option<Reservations>,
     /// Each of its nodes fails by itself, and is repaired: times are those of the
     /// trace, as arrivals are. Default: none does.
     pub node_failures: Option<Failures>,
@@ -73,6 +76,38 @@ pub struct Cluster {
     pub lrms: Option<Str<Name<LrmsName>>>,
     /// How a real Slurm is reached and used.
     pub lrms_settings: Option<Lrms>,
+}
+
+/// How a cluster reserves processors in advance.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Reservations {
+    /// What becomes of a job that runs longer than estimated on processors that are
+    /// reserved for another by then: "kill" (it is ended) or "delay" (the other one waits).
+    /// Default "kill".
+    pub overrun: Option<Str<Name<Overrun>>>,
+    /// How much of its processors may be reserved at one instant. Default 1.
+    pub most_share: Option<Share>,
+}
+
+impl Reservations {
+    fn of(settings: &Reserving) -> Self {
+        let Reserving {
+            overrun,
+            most_share,
+        } = *settings;
+        Reservations {
+            overrun: Some(Written::of(overrun)),
+            most_share: Some(Share(most_share)),
+        }
+    }
+
+    fn settings(&self) -> Reserving {
+        Reserving {
+            overrun: or(&self.overrun, Overrun::default()),
+            most_share: self.most_share.map_or(Decimal::ONE, |share| share.0),
+        }
+    }
 }
 
 /// All nodes of a cluster are down. Times are those of the trace, as arrivals
@@ -266,6 +301,7 @@ impl Cluster {
             run_times: run_times(&config.run_times),
             on_node_failure: (config.on_node_failure != OnNodeFailure::default())
                 .then(|| Written::of(config.on_node_failure)),
+            reservations: config.reserving.as_ref().map(Reservations::of),
             ..written
         }
     }
@@ -282,6 +318,7 @@ impl Cluster {
             is_real: self.is_real(),
             run_times: Arc::new(RunTimes(self.known_run_times())),
             on_node_failure: or(&self.on_node_failure, OnNodeFailure::default()),
+            reserving: self.reservations.as_ref().map(Reservations::settings),
             ..ClusterConfig::new(id, resources, discipline)
         }
     }

@@ -6,7 +6,7 @@ use crate::interface::{FaceKind, LinkProtocol};
 use crate::threshold::{Figure, Threshold};
 use crate::workload::{ComponentsFrom, Sanitize, SizeFrom, SpreadBy, ZeroRunTime};
 use gridrig_core::broker::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
-use gridrig_core::cluster::OnNodeFailure;
+use gridrig_core::cluster::{OnNodeFailure, Overrun};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::load::Window;
 use gridrig_core::policy::{POLICIES, PolicySpec, Tie};
@@ -89,6 +89,7 @@ listed! {
     Window, "a window";
     Tie, "a tie rule";
     DisciplineKind, "a discipline";
+    Overrun, "what becomes of a job on processors that are reserved for another";
     OnNodeFailure, "what becomes of a job on a node that fails";
 }
 

@@ -115,14 +115,14 @@ impl Lrms {
         self.end(cx, end);
     }
 
-    /// These jobs have failed with their nodes.
-    fn lost(&mut self, cx: &mut impl Cx<LrmsSends>, lost: Vec<Finished>) {
+    /// These jobs have failed for this reason.
+    fn lost(&mut self, cx: &mut impl Cx<LrmsSends>, lost: Vec<Finished>, why: Reason) {
         for Finished { job, start, finish } in lost {
             let end = JobEnd {
                 cluster: Some(self.id),
                 start: Some(start),
                 finish: Some(finish),
-                ..JobEnd::without_run(job, EndState::Failed(Reason::NodeFailed))
+                ..JobEnd::without_run(job, EndState::Failed(why))
             };
             self.end(cx, end);
         }
@@ -296,7 +296,12 @@ impl Handle<Completions> for Lrms {
         if self.cluster.next_node_change().is_some() {
             let mut lost = Vec::new();
             self.cluster.handle_node_changes(cx.now(), cx, &mut lost);
-            self.lost(cx, lost);
+            self.lost(cx, lost, Reason::NodeFailed);
+        }
+        if self.cluster.reserves() {
+            let mut ended = Vec::new();
+            self.cluster.handle_reservations(cx.now(), cx, &mut ended);
+            self.lost(cx, ended, Reason::OverranReservation);
         }
         while let Some((until, job)) = self.leases.first().copied()
             && until <= cx.now()
@@ -315,7 +320,7 @@ impl Handle<NodeChange> for Lrms {
     fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, change: NodeChange) -> bool {
         let mut lost = Vec::new();
         let exist = self.cluster.change_nodes(cx.now(), change, cx, &mut lost);
-        self.lost(cx, lost);
+        self.lost(cx, lost, Reason::NodeFailed);
         exist
     }
 }

@@ -1,0 +1,511 @@
+//! Advance reservations: processors that are reserved for jobs which are to start within a
+//! window.
+//!
+//! They stand in the calendar, beside which every discipline plans. A job whose window is
+//! fixed starts when its reservation does; a flexible one is reserved as late as its window
+//! allows, starts before if the queue leaves room for it, and is moved where another
+//! reservation could not be made otherwise.
+
+use super::jobs::Known;
+use super::schedule::Scheduler;
+use super::{Cluster, Event, EventKind, EventSink, Finished, Job, Slot};
+use crate::calendar::{Calendar, Demand, Quota, Reservation};
+use crate::discipline::Outlook;
+use crate::event::Party;
+use crate::ids::JobId;
+use crate::job::{JobSpec, Reason, StartWindow};
+use crate::placement::PlacementRun;
+use crate::resource::Resources;
+use crate::time::{Decimal, SimDuration, SimTime};
+use std::collections::BTreeSet;
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
+/// Most jobs for which one cluster keeps processors at a time.
+pub const MOST_RESERVATIONS: usize = 100_000;
+
+/// What becomes of a job that runs longer than estimated on processors that are reserved
+/// for another one by then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Overrun {
+    /// It is ended, so that the reservation is kept.
+    #[default]
+    Kill,
+    /// It runs on, and the other job waits.
+    Delay,
+}
+
+impl Overrun {
+    /// All of them.
+    pub const ALL: &'static [Overrun] = <Overrun as VariantArray>::VARIANTS;
+
+    /// The name used in scenarios.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// How a cluster reserves processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reserving {
+    /// What becomes of jobs that are in the way.
+    pub overrun: Overrun,
+    /// How much of its processors may be reserved at one instant, above 0 and at most 1.
+    pub most_share: Decimal,
+}
+
+/// What a cluster knows of its reservations.
+pub(super) struct Reserved {
+    /// How many processors may still be reserved when.
+    quota: Quota,
+    /// Jobs by the start of their reservations, until that has come.
+    ahead: BTreeSet<(SimTime, JobId, Slot)>,
+    /// Jobs whose reservations have begun, and that could not start yet.
+    due: BTreeSet<(SimTime, JobId, Slot)>,
+    /// When windows of flexible ones open.
+    opens: BTreeSet<(SimTime, JobId)>,
+}
+
+/// What is reserved for a job.
+pub(super) struct Kept {
+    window: StartWindow,
+    demand: Demand,
+    held: Reservation,
+    /// Whether its start has been told to be late.
+    late: bool,
+}
+
+impl Reserved {
+    pub fn new(resources: &Resources, reserving: Option<&Reserving>) -> Self {
+        let all = resources.processors();
+        let share = reserving.map_or(0, |it| it.most_share.multiply(u64::from(all)));
+        Reserved {
+            quota: Quota::new(u32::try_from(share).unwrap_or(all)),
+            ahead: BTreeSet::new(),
+            due: BTreeSet::new(),
+            opens: BTreeSet::new(),
+        }
+    }
+
+    /// When a reservation begins, or its window opens.
+    pub fn next(&self) -> Option<SimTime> {
+        let starts = self.ahead.first().map(|(start, ..)| *start);
+        super::earlier(starts, self.opens.first().map(|(opens, _)| *opens))
+    }
+
+    /// Whether there is anything to do now.
+    fn come_due(&mut self, now: SimTime) -> bool {
+        let mut any = false;
+        while let Some(first) = self.ahead.first().filter(|(start, ..)| *start <= now) {
+            self.due.insert(*first);
+            self.ahead.pop_first();
+            any = true;
+        }
+        while self.opens.first().is_some_and(|(opens, _)| *opens <= now) {
+            self.opens.pop_first();
+            any = true;
+        }
+        any
+    }
+
+    fn put(&mut self, (job, slot): (JobId, Slot), kept: &Kept, calendar: &mut Calendar) {
+        calendar.free.reserve(&kept.held);
+        self.quota.change(&kept.held, -1);
+        self.ahead.insert((kept.held.start, job, slot));
+    }
+
+    fn take_out(&mut self, (job, slot): (JobId, Slot), kept: &Kept, calendar: &mut Calendar) {
+        calendar.free.release(&kept.held);
+        self.quota.change(&kept.held, 1);
+        let key = (kept.held.start, job, slot);
+        if !self.ahead.remove(&key) {
+            self.due.remove(&key);
+        }
+    }
+
+    /// The earliest reservation from an instant on.
+    fn earliest(
+        &self,
+        calendar: &mut Calendar,
+        demand: &Demand,
+        from: SimTime,
+    ) -> Option<Reservation> {
+        let Calendar { layout, free, .. } = calendar;
+        let mut start = from;
+        loop {
+            let (free_from, shares) = free.earliest(layout, demand, start)?;
+            start = self.quota.earliest(demand, free_from)?;
+            if start == free_from {
+                let span = (start, start + demand.length);
+                return Some(layout.reservation(demand.class, span, shares));
+            }
+        }
+    }
+
+    /// A reservation within a window: as late as it allows if it is flexible and there is
+    /// room then, else the earliest.
+    fn within(
+        &self,
+        calendar: &mut Calendar,
+        demand: &Demand,
+        (window, now): (&StartWindow, SimTime),
+    ) -> Option<Reservation> {
+        let earliest = |calendar: &mut Calendar, from| {
+            let found = self.earliest(calendar, demand, from);
+            found.filter(|found| found.start <= window.latest)
+        };
+        let last = window.flexible.then(|| earliest(calendar, window.latest));
+        last.flatten()
+            .or_else(|| earliest(calendar, window.earliest.max(now)))
+    }
+}
+
+impl Cluster {
+    /// Reserves processors for a job, which waits here until then.
+    pub(super) fn reserve(
+        &mut self,
+        now: SimTime,
+        job: &JobSpec,
+        window: &StartWindow,
+        events: &mut impl EventSink,
+    ) -> Result<(), Reason> {
+        let Known { class, processors } = self.class_of(job)?;
+        let present = self.reserved.ahead.len() + self.reserved.due.len();
+        if self.config.reserving.is_none() || window.latest < now {
+            return Err(Reason::NotReserved);
+        } else if present >= MOST_RESERVATIONS {
+            return Err(Reason::QueueFull);
+        }
+        let class = class.unwrap_or_else(|| self.know(&job.components));
+        let now = self.not_before_the_latest(now);
+        self.make_way(now);
+        let Scheduler::Planning {
+            calendar, backlog, ..
+        } = &mut self.scheduler
+        else {
+            return Err(Reason::NotReserved);
+        };
+        // One that takes no time would seem to overrun in the pass before which it starts.
+        let estimate = job.requested_time.unwrap_or(job.run_time);
+        let estimate = estimate.max(SimDuration::from_nanos(1_000_000));
+        let demand = Demand {
+            class,
+            processors,
+            length: calendar.layout.longest(class, estimate),
+        };
+        // Its place in the order, should a node fail under it.
+        let arrival = backlog.take_place();
+        let found = self.reserved.within(calendar, &demand, (window, now));
+        let found = found.or_else(|| self.move_others(now, &demand, window, events));
+        let held = found.ok_or(Reason::NotReserved)?;
+        let start = held.start;
+        let kept = Kept {
+            window: *window,
+            demand,
+            held,
+            late: false,
+        };
+        let slot = self.jobs.insert(Job {
+            id: job.id,
+            demand: Demand {
+                length: job.run_time,
+                ..demand
+            },
+            estimate,
+            arrival,
+            queued: now,
+            running: None,
+            claim: None,
+            reserved: None,
+        });
+        if window.flexible && window.earliest > now {
+            self.reserved.opens.insert((window.earliest, job.id));
+        }
+        self.put_reserved(slot, kept);
+        events.emit(now, Event::new(EventKind::Queued, job.id, self.config.id));
+        let reserved = Event::new(EventKind::Reserved, job.id, self.config.id);
+        events.emit(now, reserved.at(start));
+        self.changed(now);
+        Ok(())
+    }
+
+    /// The discipline plans anew in the next pass, and keeps no more than it needs until
+    /// then.
+    fn make_way(&mut self, now: SimTime) {
+        if let Scheduler::Planning {
+            planner,
+            backlog,
+            calendar,
+        } = &mut self.scheduler
+        {
+            calendar.advance(now);
+            planner.make_way(&mut Outlook {
+                now,
+                nodes: &mut self.nodes,
+                backlog,
+                calendar,
+            });
+        }
+    }
+
+    fn put_reserved(&mut self, slot: Slot, kept: Kept) {
+        let job = self.jobs.get_mut(slot);
+        if let Scheduler::Planning { calendar, .. } = &mut self.scheduler {
+            self.reserved.put((job.id, slot), &kept, calendar);
+        }
+        job.reserved = Some(Box::new(kept));
+    }
+
+    /// A job gives its reservation back.
+    fn take_reserved(&mut self, slot: Slot) -> Option<Kept> {
+        let job = self.jobs.get_mut(slot);
+        let kept = job.reserved.take()?;
+        if let Scheduler::Planning {
+            calendar, backlog, ..
+        } = &mut self.scheduler
+        {
+            self.reserved.take_out((job.id, slot), &kept, calendar);
+            backlog.loosen();
+        }
+        Some(*kept)
+    }
+
+    /// A job leaves that waits for its reservation; `false` if it has none.
+    pub(super) fn unreserve(&mut self, slot: Slot) -> bool {
+        let job = self.jobs.get(slot).id;
+        let kept = self.take_reserved(slot);
+        if let Some(kept) = &kept {
+            self.reserved.opens.remove(&(kept.window.earliest, job));
+        }
+        kept.is_some()
+    }
+
+    /// A reservation that is found when flexible ones are moved within their windows;
+    /// nothing is moved if there is none.
+    fn move_others(
+        &mut self,
+        now: SimTime,
+        demand: &Demand,
+        window: &StartWindow,
+        events: &mut impl EventSink,
+    ) -> Option<Reservation> {
+        let ahead = self.reserved.ahead.iter();
+        let flexible = ahead.filter_map(|(_, id, slot)| {
+            let kept = self.jobs.get(*slot).reserved.as_ref()?;
+            let latest = kept.window.flexible.then_some(kept.window.latest);
+            Some((latest?, *id, *slot))
+        });
+        let mut flexible: Vec<(SimTime, JobId, Slot)> = flexible.collect();
+        flexible.sort_unstable();
+        let before = flexible.iter();
+        let before = before.map(|(.., slot)| (*slot, self.take_reserved(*slot)));
+        let before: Vec<(Slot, Option<Kept>)> = before.collect();
+        let Scheduler::Planning { calendar, .. } = &mut self.scheduler else {
+            return None;
+        };
+        let found = self
+            .reserved
+            .earliest(calendar, demand, window.earliest.max(now));
+        let found = found.filter(|found| found.start <= window.latest);
+        let mut moved: Vec<Reservation> = Vec::new();
+        let mut taken = found.clone();
+        // The one that has to start first is the first to get a place.
+        for (_, kept) in &before {
+            let (Some(last), Some(kept)) = (taken.take(), kept) else {
+                break;
+            };
+            calendar.free.reserve(&last);
+            self.reserved.quota.change(&last, -1);
+            moved.push(last);
+            let within = (&kept.window, now);
+            taken = self.reserved.within(calendar, &kept.demand, within);
+        }
+        for own in &moved {
+            calendar.free.release(own);
+            self.reserved.quota.change(own, 1);
+        }
+        moved.extend(taken.take());
+        let fits = found.is_some() && moved.len() == 1 + before.len();
+        let mut places = moved.into_iter().skip(1);
+        for (slot, kept) in before {
+            let (Some(kept), own) = (kept, places.next()) else {
+                continue;
+            };
+            let held = own.filter(|_| fits).unwrap_or_else(|| kept.held.clone());
+            if held.start != kept.held.start {
+                let job = self.jobs.get(slot).id;
+                let told = Event::new(EventKind::Reserved, job, self.config.id);
+                events.emit(now, told.at(held.start));
+            }
+            self.put_reserved(slot, Kept { held, ..kept });
+        }
+        found.filter(|_| fits)
+    }
+
+    /// Reservations begin: where jobs that run too long are in their way, and are not to
+    /// be, they end, and are appended to `ended`.
+    pub fn handle_reservations(
+        &mut self,
+        now: SimTime,
+        events: &mut impl EventSink,
+        ended: &mut Vec<Finished>,
+    ) {
+        if self.reserved.come_due(now) {
+            self.next_pass = Some(self.next_pass.map_or(now, |pass| pass.min(now)));
+        }
+        let kills = self.config.reserving.map(|it| it.overrun) == Some(Overrun::Kill);
+        while kills && let Some((slot, start)) = self.in_the_way(now) {
+            let job = self.jobs.get(slot).id;
+            self.remove(now, job);
+            let failed = Event::new(EventKind::Failed, job, Party::Lrms(self.config.id));
+            events.emit(now, failed.because(Reason::OverranReservation));
+            ended.push(Finished {
+                job,
+                start,
+                finish: now,
+            });
+            self.changed(now);
+        }
+    }
+
+    /// A job that runs longer than estimated where something is missing of what is reserved
+    /// from now on, and since when.
+    fn in_the_way(&mut self, now: SimTime) -> Option<(Slot, SimTime)> {
+        let mut missing: BTreeSet<(u16, Option<u32>)> = BTreeSet::new();
+        let mut taken = Vec::new();
+        for (.., slot) in &self.reserved.due {
+            let Some(kept) = &self.jobs.get(*slot).reserved else {
+                continue;
+            };
+            let (class, shares) = (kept.demand.class, &kept.held.shares);
+            match self.nodes.offers(class, shares) {
+                true => taken.push((class, self.nodes.take_planned(class, shares))),
+                false => missing.extend(shares.iter().map(|it| (it.resource, it.node))),
+            }
+        }
+        for (class, placement) in taken.into_iter().rev() {
+            self.nodes.give_back(class, placement);
+        }
+        let Scheduler::Planning { calendar, .. } = &self.scheduler else {
+            return None;
+        };
+        let is_there = |run: &PlacementRun| {
+            let nodes = run.node..run.node + run.nodes;
+            let meets = |(resource, node): &(u16, Option<u32>)| {
+                *resource == run.resource && node.is_none_or(|node| nodes.contains(&node))
+            };
+            missing.iter().any(meets)
+        };
+        calendar.overrunning(now).find_map(|id| {
+            let slot = *self.jobs.by_id.get(&id)?;
+            let job = self.jobs.get(slot);
+            let running = job.running.as_ref().filter(|_| job.claim.is_none())?;
+            let is_there = running.placement.iter().any(is_there);
+            is_there.then_some((slot, running.start))
+        })
+    }
+
+    /// At the beginning of a pass, and again where the discipline has planned beside those
+    /// that are late: jobs start whose reservations have begun, the first one first.
+    pub(super) fn start_reserved(&mut self, now: SimTime, events: &mut impl EventSink) {
+        self.reserved.come_due(now);
+        if self.reserved.due.is_empty() {
+            return;
+        }
+        self.make_way(now);
+        // Each has what was reserved for it, if that is free.
+        let due = self.reserved.due.clone().into_iter();
+        let late = due.filter_map(|(.., slot)| {
+            let kept = self.take_reserved(slot)?;
+            let (class, shares) = (kept.demand.class, &kept.held.shares);
+            if !self.nodes.offers(class, shares) {
+                return Some((slot, kept));
+            }
+            let placement = self.nodes.take_planned(class, shares);
+            self.start_reserved_on(now, (slot, &kept), placement, events);
+            None
+        });
+        let late: Vec<(Slot, Kept)> = late.collect();
+        for (slot, kept) in late {
+            match self.placement_now(now, &kept.demand) {
+                Some(placement) => self.start_reserved_on(now, (slot, &kept), placement, events),
+                None => self.wait_longer(now, slot, kept, events),
+            }
+        }
+    }
+
+    /// A job cannot start when its reservation begins: nothing that is planned holds.
+    fn wait_longer(
+        &mut self,
+        now: SimTime,
+        slot: Slot,
+        mut kept: Kept,
+        events: &mut impl EventSink,
+    ) {
+        if !std::mem::replace(&mut kept.late, true) {
+            let job = self.jobs.get(slot).id;
+            let late = Event::new(EventKind::PromiseWithdrawn, job, self.config.id);
+            events.emit(now, late);
+        }
+        if kept.held.start < now {
+            (kept.held.start, kept.held.end) = (now, now + kept.demand.length);
+            if let Scheduler::Planning { planner, .. } = &mut self.scheduler {
+                planner.break_promises();
+            }
+        }
+        self.put_reserved(slot, kept);
+        self.reserved.come_due(now);
+    }
+
+    /// At the end of a pass: jobs start whose windows have opened, where the queue leaves
+    /// room.
+    pub(super) fn start_flexible(&mut self, now: SimTime, events: &mut impl EventSink) {
+        let ahead = self.reserved.ahead.iter();
+        let open = ahead.filter(|(.., slot)| {
+            let kept = self.jobs.get(*slot).reserved.as_ref();
+            kept.is_some_and(|kept| kept.window.flexible && kept.window.earliest <= now)
+        });
+        let open: Vec<Slot> = open.map(|(.., slot)| *slot).collect();
+        for slot in open {
+            let Some(kept) = self.take_reserved(slot) else {
+                continue;
+            };
+            match self.placement_now(now, &kept.demand) {
+                Some(placement) => {
+                    self.start_reserved_on(now, (slot, &kept), placement, events);
+                    // What was kept for it later is free.
+                    self.next_pass = Some(now);
+                }
+                None => self.put_reserved(slot, kept),
+            }
+        }
+    }
+
+    /// The job starts that had this reservation, which it has given back.
+    fn start_reserved_on(
+        &mut self,
+        now: SimTime,
+        (slot, kept): (Slot, &Kept),
+        placement: Vec<PlacementRun>,
+        events: &mut impl EventSink,
+    ) {
+        let job = self.jobs.get(slot);
+        self.reserved.opens.remove(&(kept.window.earliest, job.id));
+        self.work.queue(job.demand.processors, job.demand.length);
+        self.scheduler.put_back(job, slot, &mut self.nodes);
+        self.start(now, slot, placement, events);
+    }
+
+    /// What is free, if it is free for as long as a job may need it.
+    fn placement_now(&mut self, now: SimTime, demand: &Demand) -> Option<Vec<PlacementRun>> {
+        let Scheduler::Planning { calendar, .. } = &mut self.scheduler else {
+            return None;
+        };
+        let Calendar { layout, free, .. } = &mut **calendar;
+        let shares = free.fit(layout, demand, now)?;
+        let nodes = &mut self.nodes;
+        nodes
+            .offers(demand.class, &shares)
+            .then(|| nodes.take_planned(demand.class, &shares))
+    }
+}
