@@ -3,6 +3,7 @@
 mod claims;
 mod failures;
 mod jobs;
+mod kept;
 mod outside;
 mod reserved;
 mod run_times;
@@ -10,8 +11,8 @@ mod schedule;
 mod work;
 
 pub use failures::{NodeChange, OnNodeFailure, PlannedChange};
+pub use kept::{MOST_RESERVATIONS, Overrun, Reserving};
 pub use outside::{ProcessorIds, Started};
-pub use reserved::{MOST_RESERVATIONS, Overrun, Reserving};
 pub use run_times::RunTimes;
 pub use work::run_time_on;
 
@@ -28,7 +29,7 @@ use crate::time::{SimDuration, SimTime};
 use claims::Claims;
 use failures::Down;
 use jobs::{Claim, Classes, Job, JobTable, Known, Running};
-use reserved::Reserved;
+use kept::Reserved;
 use schedule::Scheduler;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

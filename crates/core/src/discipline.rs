@@ -73,7 +73,7 @@ pub trait Planner: Send {
     fn promises(&mut self) -> &mut Promises;
 
     /// Something else than its jobs is about to be put into the calendar, or started: what
-    /// it keeps for longer than a job needs it is to go. The next pass plans anew.
+    /// it keeps for longer than a job needs it is to go. The next pass makes a new plan.
     fn make_way(&mut self, _outlook: &mut Outlook<'_>) {}
 
     /// Nothing that it has promised holds any more.

@@ -232,6 +232,7 @@ fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
                 data_kib: 0,
                 account: None,
                 executable: None,
+                start_window: None,
             },
             at: SimTime::from_nanos(u64::from(id) * 3_000_000_000),
             entry: Entry::Domain(DomainId(0)),

@@ -8,6 +8,7 @@ mod own;
 mod provides;
 mod replicate;
 mod topology;
+mod windows;
 mod workload;
 
 use super::document::{Cluster, Document, PolicyText, Run};
@@ -82,8 +83,7 @@ pub(super) fn resolve(
     }
     let seed = fill(&mut run.seed, 1);
     let workloads = context.workloads(&mut document, &grid, seed)?;
-    context.check_components(&mut document, &grid, &external)?;
-    let are_reserved = context.check_start_windows(&mut document, &grid)?;
+    let are_reserved = context.check_drawn(&mut document, &grid, &external, links)?;
     let mut warnings = unreachable_domains(&grid, &workloads);
     let (measure, regret) = context.measure(&mut document, &workloads, &mut warnings)?;
     let replicate = context.replicate(&run, &workloads, !grid.domains.is_empty())?;

@@ -39,10 +39,13 @@ enum StudyName {
     /// Make the tables of docs/coallocation.md again, beside what the paper on KOALA's
     /// placement policies (e-Science 2006) says
     Koala(PageArgs),
+    /// Make the tables of docs/reservations.md again: what advance reservations cost, the
+    /// study that the paper on the job submission service only cites
+    Jss(PageArgs),
 }
 
 /// `gridrig reproduce lsap`, `gridrig reproduce la-grid`, `gridrig reproduce dmm`,
-/// `gridrig reproduce koala`
+/// `gridrig reproduce koala`, `gridrig reproduce jss`
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  gridrig reproduce lsap --archive logs > lsap.md\n\n\
@@ -100,6 +103,7 @@ pub(super) fn reproduce(args: &ReproduceArgs) -> Result<(), Failure> {
         StudyName::LaGrid(args) => page(args, "docs/la-grid-study.md"),
         StudyName::Dmm(args) => page(args, "docs/dmm-study.md"),
         StudyName::Koala(args) => page(args, "docs/coallocation.md"),
+        StudyName::Jss(args) => page(args, "docs/reservations.md"),
     }
 }
 

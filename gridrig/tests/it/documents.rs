@@ -85,6 +85,7 @@ pages_that_run! {
     all_pages: "docs/README.md",
     arc: "docs/arc.md",
     coallocation: "docs/coallocation.md",
+    reservations: "docs/reservations.md",
     compare: "docs/compare.md",
     dashboard: "docs/dashboard.md",
     disciplines: "docs/disciplines.md",

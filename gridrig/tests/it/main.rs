@@ -61,6 +61,7 @@ mod reduce_command;
 mod reduction_keys;
 mod report_command;
 mod reproduce;
+mod reservations;
 mod resolved;
 mod resources_command;
 mod run_command;

@@ -1,6 +1,6 @@
 //! The jobs of a cluster, and the classes they are of.
 
-use super::reserved::Kept;
+use super::kept::Kept;
 use super::{Cluster, MOST_CLASSES};
 use crate::calendar::Demand;
 use crate::ids::{IdMap, JobId};

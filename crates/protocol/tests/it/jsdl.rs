@@ -161,6 +161,7 @@ fn spec() -> impl Strategy<Value = JobSpec> {
         data_kib: sizes.4,
         account: None,
         executable: None,
+        start_window: None,
     })
 }
 

@@ -289,8 +289,8 @@ pub(super) fn read(
         value: value.unwrap_or_default().to_owned(),
         expected,
     };
-    let id = batch.u32("job_id", index)?;
-    let id = JobId(id.ok_or_else(|| wrong("job_id", None, "the number of a job"))?);
+    let id = batch.u32("job_id", index)?.map(JobId);
+    let id = id.ok_or_else(|| wrong("job_id", None, "the number of a job"))?;
     let workload = batch.text("workload", index)?;
     let number = workload.and_then(|name| workload_number(manifest, name));
     let entry = batch.text("entry", index)?;
@@ -306,9 +306,9 @@ pub(super) fn read(
     let generic = newer("generic_resources")?.unwrap_or_default();
     let no_generic = |expected| wrong("generic_resources", Some(generic), expected);
     let generic = generic.parse().map_err(no_generic)?;
-    let processors = batch.u32("processors", index)?;
-    let processors =
-        processors.ok_or_else(|| wrong("processors", None, "a number of processors"))?;
+    let processors = batch
+        .u32("processors", index)?
+        .ok_or_else(|| wrong("processors", None, "a number of processors"))?;
     let (first, more) = match newer("more_components")? {
         None => (processors, Box::default()),
         Some(text) => divided(processors, text).ok_or_else(|| {
@@ -316,9 +316,9 @@ pub(super) fn read(
             wrong("more_components", Some(text), expected)
         })?,
     };
-    let run_time = batch.time("run_time_ref_ns", index)?;
-    let at = batch.time("intended_ns", index)?;
     let length = |at: SimTime| SimDuration::from_nanos(at.as_nanos());
+    let run_time = batch.time("run_time_ref_ns", index)?.map(length);
+    let at = batch.time("intended_ns", index)?;
     Ok(Submission {
         spec: JobSpec {
             id,
@@ -333,7 +333,6 @@ pub(super) fn read(
                 more,
             },
             run_time: run_time
-                .map(length)
                 .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
             requested_time: batch.time("requested_time_ns", index)?.map(length),
             data_kib: 0,

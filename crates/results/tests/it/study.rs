@@ -120,6 +120,7 @@ fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
             data_kib: 0,
             account: NonZeroU32::new(id as u32 % 3),
             executable: NonZeroU32::new(id as u32 % 2),
+            start_window: None,
         },
         at: SimTime::from_secs(10 * id as u64),
         entry,

@@ -2,13 +2,13 @@
 
 use super::Context;
 use crate::ScenarioError;
-use crate::document::{self, Document, Load, Requirement, Scale, Weight, Workload};
+use crate::document::{Document, Load, Requirement, Scale, Weight, Workload};
 use crate::nearest::hint;
 use crate::value::{At, Identifier, KeepText, PathText, Str, Whole, Written, fill};
 use crate::workload::{
     ComponentsFrom, Keep, SizeFrom, Spread, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime,
 };
-use crate::workload::{Disk, Draw, StartWindows};
+use crate::workload::{Disk, Draw};
 use gridrig_core::generic::Generics;
 use gridrig_core::grid::{Domain, Grid};
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -343,43 +343,6 @@ impl Context<'_> {
                 .and_then(|count| NonZeroU32::new(count.as_u32())),
             start_window,
         }))
-    }
-
-    fn start_windows(
-        &self,
-        at: &mut At<document::StartWindows>,
-    ) -> Result<StartWindows, ScenarioError> {
-        let span = at.span();
-        let written = at.get_mut();
-        let Some(share) = written.share else {
-            return Err(self
-                .tables
-                .missing(&span, "share", "a share from 0 to 1, such as 0.2"));
-        };
-        Ok(StartWindows {
-            share: share.0,
-            notice: fill(&mut written.notice, SimDuration::ZERO),
-            length: fill(&mut written.length, SimDuration::ZERO),
-            flexible: fill(&mut written.flexible, false),
-        })
-    }
-
-    /// Somebody has to reserve processors for jobs that ask for it.
-    pub(super) fn check_start_windows(
-        &self,
-        document: &mut Document,
-        grid: &Grid,
-    ) -> Result<bool, ScenarioError> {
-        let workloads = document.workload.iter_mut().into_iter();
-        let draws = workloads.filter_map(|(_, it)| it.draw.as_ref()?.get().start_window.as_ref());
-        let mut clusters = grid.clusters.iter();
-        let reserves = clusters.any(|cluster| cluster.config.reserving.is_some());
-        let expected = "a cluster with reservations = {}: none reserves processors";
-        let spans: Vec<Range<usize>> = draws.map(At::span).collect();
-        spans
-            .iter()
-            .try_for_each(|span| self.check(reserves, span, expected))?;
-        Ok(!spans.is_empty())
     }
 
     /// The same of a key that may be missing.

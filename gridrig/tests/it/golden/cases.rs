@@ -26,7 +26,7 @@ const FIRST_HOURS: [&str; 2] = [
 ];
 
 /// Shipped scenarios with their cuts; the log of lsap-ctc does not ship.
-const SHIPPED: [(&str, &[&str], &[&str]); 17] = [
+const SHIPPED: [(&str, &[&str], &[&str]); 18] = [
     ("dmm-das-grid5000", &FIRST_HOURS, &[]),
     ("faulty-sites", &[], &[]),
     (
@@ -65,6 +65,18 @@ const SHIPPED: [(&str, &[&str], &[&str]); 17] = [
         "realtime-smoke",
         &["run.clock=virtual"],
         &["run.clock=virtual"],
+    ),
+    (
+        "reservations",
+        &[
+            "run.replicate.count=1",
+            "measure.from=0s",
+            "measure.until=1d",
+            "workload.window.length=1d",
+            "workload.draw.start_window.length=1h",
+            "workload.draw.start_window.flexible=true",
+        ],
+        &["run.replicate.count=1"],
     ),
     ("two-lenders", &[], &[]),
     ("two-sites", &[], &[]),

@@ -1,0 +1,151 @@
+//! What a cluster knows of its reservations.
+
+use crate::calendar::{Calendar, Demand, Quota, Reservation};
+use crate::ids::JobId;
+use crate::job::StartWindow;
+use crate::queue::Slot;
+use crate::resource::Resources;
+use crate::time::{Decimal, SimTime};
+use std::collections::BTreeSet;
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
+/// Most jobs for which one cluster keeps processors at a time.
+pub const MOST_RESERVATIONS: usize = 100_000;
+
+/// What becomes of a job that runs longer than estimated on processors that are reserved
+/// for another one by then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Overrun {
+    /// It is ended, so that the reservation is kept.
+    #[default]
+    Kill,
+    /// It runs on, and the other job waits.
+    Delay,
+}
+
+impl Overrun {
+    /// All of them.
+    pub const ALL: &'static [Overrun] = <Overrun as VariantArray>::VARIANTS;
+
+    /// The name used in scenarios.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// How a cluster reserves processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reserving {
+    /// What becomes of jobs that are in the way.
+    pub overrun: Overrun,
+    /// How much of its processors may be reserved at one instant, above 0 and at most 1.
+    pub most_share: Decimal,
+}
+
+/// What a cluster knows of its reservations.
+pub(super) struct Reserved {
+    /// How many processors may still be reserved when.
+    pub quota: Quota,
+    /// Jobs by the start of their reservations, until that has come.
+    pub ahead: BTreeSet<(SimTime, JobId, Slot)>,
+    /// Jobs whose reservations have begun, and that could not start yet.
+    pub due: BTreeSet<(SimTime, JobId, Slot)>,
+    /// When windows of flexible ones open.
+    pub opens: BTreeSet<(SimTime, JobId)>,
+}
+
+/// What is reserved for a job.
+pub(super) struct Kept {
+    pub window: StartWindow,
+    pub demand: Demand,
+    pub held: Reservation,
+    /// Whether its start has been told to be late.
+    pub late: bool,
+}
+
+impl Reserved {
+    pub fn new(resources: &Resources, reserving: Option<&Reserving>) -> Self {
+        let all = resources.processors();
+        let share = reserving.map_or(0, |it| it.most_share.multiply(u64::from(all)));
+        Reserved {
+            quota: Quota::new(u32::try_from(share).unwrap_or(all)),
+            ahead: BTreeSet::new(),
+            due: BTreeSet::new(),
+            opens: BTreeSet::new(),
+        }
+    }
+
+    /// When a reservation begins, or its window opens.
+    pub fn next(&self) -> Option<SimTime> {
+        let starts = self.ahead.first().map(|(start, ..)| *start);
+        let opens = self.opens.first().map(|(opens, _)| *opens);
+        starts.into_iter().chain(opens).min()
+    }
+
+    /// Whether there is anything to do now.
+    pub fn come_due(&mut self, now: SimTime) -> bool {
+        let mut any = false;
+        while let Some(first) = self.ahead.first().filter(|(start, ..)| *start <= now) {
+            self.due.insert(*first);
+            self.ahead.pop_first();
+            any = true;
+        }
+        while self.opens.first().is_some_and(|(opens, _)| *opens <= now) {
+            self.opens.pop_first();
+            any = true;
+        }
+        any
+    }
+
+    pub fn put(&mut self, (job, slot): (JobId, Slot), kept: &Kept, calendar: &mut Calendar) {
+        calendar.free.reserve(&kept.held);
+        self.quota.change(&kept.held, -1);
+        self.ahead.insert((kept.held.start, job, slot));
+    }
+
+    pub fn take_out(&mut self, (job, slot): (JobId, Slot), kept: &Kept, calendar: &mut Calendar) {
+        calendar.free.release(&kept.held);
+        self.quota.change(&kept.held, 1);
+        let key = (kept.held.start, job, slot);
+        if !self.ahead.remove(&key) {
+            self.due.remove(&key);
+        }
+    }
+
+    /// The earliest reservation from an instant on.
+    pub fn earliest(
+        &self,
+        calendar: &mut Calendar,
+        demand: &Demand,
+        from: SimTime,
+    ) -> Option<Reservation> {
+        let Calendar { layout, free, .. } = calendar;
+        let mut start = from;
+        loop {
+            let (free_from, shares) = free.earliest(layout, demand, start)?;
+            start = self.quota.earliest(demand, free_from)?;
+            if start == free_from {
+                let span = (start, start + demand.length);
+                return Some(layout.reservation(demand.class, span, shares));
+            }
+        }
+    }
+
+    /// A reservation within a window: as late as it allows if it is flexible and there is
+    /// room then, else the earliest.
+    pub fn within(
+        &self,
+        calendar: &mut Calendar,
+        demand: &Demand,
+        (window, now): (&StartWindow, SimTime),
+    ) -> Option<Reservation> {
+        let earliest = |calendar: &mut Calendar, from| {
+            let found = self.earliest(calendar, demand, from);
+            found.filter(|found| found.start <= window.latest)
+        };
+        let last = window.flexible.then(|| earliest(calendar, window.latest));
+        last.flatten()
+            .or_else(|| earliest(calendar, window.earliest.max(now)))
+    }
+}

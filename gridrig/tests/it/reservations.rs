@@ -1,0 +1,164 @@
+//! Advance reservations, from the scenario to the results.
+
+use crate::command::{Bench, PAIR, expect_code, json, run, stderr, stdout};
+use crate::real_time::alone;
+use gridrig_core::event::{EventKind, Party};
+use gridrig_core::time::SimTime;
+use gridrig_results::rundir;
+use serde_json::Value;
+use std::path::Path;
+
+const DRAW: &str = "[workload]
+draw = { start_window = { share = 0.5, notice = \"30s\", length = \"20s\" } }
+";
+
+/// Bursts of jobs that wait for each other.
+const JOBS: [(u64, i64, u32); 12] = [
+    (1, 11, 4),
+    (1, 21, 3),
+    (1, 11, 2),
+    (21, 11, 2),
+    (21, 21, 3),
+    (21, 11, 4),
+    (41, 11, 4),
+    (41, 6, 1),
+    (41, 11, 3),
+    (61, 11, 2),
+    (61, 11, 1),
+    (61, 11, 3),
+];
+
+fn bench() -> Bench {
+    let scenario = PAIR
+        .replace("[workload]\n", DRAW)
+        .replace(", \"free-node\"", "")
+        .replace("processors = 4", "processors = 4, reservations = {}");
+    Bench::new(&scenario, &JOBS)
+}
+
+/// What became of a job: who took it, from when on processors were reserved for it, when it
+/// started, and whether it was rejected.
+#[derive(Clone, Debug, Default)]
+struct Life {
+    lrms: Option<Party>,
+    reserved: Option<SimTime>,
+    start: Option<SimTime>,
+    rejected: bool,
+}
+
+fn lives(directory: &str) -> Vec<Life> {
+    let read = rundir::read(Path::new(directory)).unwrap();
+    let mut lives = vec![Life::default(); read.submissions.len()];
+    for (at, event) in read.log.records() {
+        let Some(job) = event.job else { continue };
+        let life = &mut lives[job.index()];
+        match event.kind {
+            EventKind::Queued => life.lrms = Some(event.by),
+            EventKind::Reserved => life.reserved = Some(event.instant()),
+            EventKind::Started => life.start = Some(at),
+            EventKind::Rejected => life.rejected = true,
+            _ => {}
+        }
+    }
+    lives
+}
+
+#[test]
+fn both_clocks_reserve_for_the_same_jobs_and_start_them_then() {
+    let _alone = alone();
+    let bench = bench();
+    let real = [
+        "--clock",
+        "real",
+        "--set=run.speed=20",
+        "--set=run.lag_tolerance=1h",
+    ];
+    let mut all_lives = Vec::new();
+    for (name, words) in [("virtual", &[][..]), ("real", &real[..])] {
+        let (out, scenario) = (bench.path(name), bench.path("s.toml"));
+        let mut all = vec!["run", &scenario, "--json", "--out", &out];
+        all.extend(words);
+        let output = run(&all);
+        expect_code(&output, 0);
+        let report = &json(&output)["runs"][0];
+        assert_eq!(report["audit"], "ok");
+        let granted = &report["reservations_granted_share"];
+        assert!(granted.as_f64().is_some_and(|it| it > 0.0), "{granted}");
+        let directory = format!("{out}/s-1/round-robin/r000");
+        expect_code(&run(&["audit", &directory]), 0);
+        all_lives.push(lives(&directory));
+    }
+    let reserved = all_lives[0]
+        .iter()
+        .filter(|life| life.reserved.is_some())
+        .count();
+    assert!((3..12).contains(&reserved), "{all_lives:?}");
+    for (in_virtual, in_real) in all_lives[0].iter().zip(&all_lives[1]) {
+        // A job that is late by the milliseconds of the wire may miss a cycle of its broker.
+        assert_eq!(
+            (
+                in_virtual.lrms,
+                in_virtual.reserved.is_some(),
+                in_virtual.rejected
+            ),
+            (in_real.lrms, in_real.reserved.is_some(), in_real.rejected),
+            "{all_lives:?}"
+        );
+        for life in [in_virtual, in_real] {
+            let in_time = life.reserved.is_none() || life.reserved == life.start;
+            assert!(in_time, "{all_lives:?}");
+        }
+    }
+    let said = "drawn at random by draw: start_window\n";
+    let output = run(&["check", &bench.path("s.toml")]);
+    assert!(stdout(&output).contains(said), "{}", stdout(&output));
+}
+
+#[test]
+fn windows_have_columns_and_figures_of_their_own() {
+    let bench = bench();
+    let output = bench.run(&["--json"]);
+    expect_code(&output, 0);
+    let summary = &json(&output)["runs"][0];
+    assert!(summary["wait_s_unreserved_mean"].is_number(), "{summary}");
+    let directory = bench.path("runs/s-1/round-robin/r000");
+    let windows = rundir::read(Path::new(&directory)).unwrap().submissions;
+    let windows = windows.iter().filter_map(|job| {
+        let window = job.spec.start_window.as_deref()?;
+        assert!(window.earliest >= job.at && !window.flexible);
+        Some(window.latest.since(window.earliest).as_nanos())
+    });
+    let windows: Vec<u64> = windows.collect();
+    assert!((3..12).contains(&windows.len()));
+    assert!(windows.iter().all(|length| *length == 20_000_000_000));
+    let plain = Bench::new(&PAIR.replace(", \"free-node\"", ""), &JOBS);
+    let output = plain.run(&["--json"]);
+    let summary = &json(&output)["runs"][0];
+    assert_eq!(summary["reservations_granted_share"], Value::Null);
+    let directory = plain.path("runs/s-1/round-robin/r000");
+    let table = rundir::TableColumns::open(directory.as_ref(), "jobs.parquet").unwrap();
+    assert!(table.codes("earliest_start_ns").is_err());
+}
+
+#[test]
+fn windows_that_nobody_can_keep_are_refused_with_what_is_missing() {
+    let bench = bench();
+    let refused = |set: &str| {
+        let output = bench.run(&[&format!("--set={set}")]);
+        expect_code(&output, 2);
+        stderr(&output)
+    };
+    let none = PAIR
+        .replace("[workload]\n", DRAW)
+        .replace(", \"free-node\"", "");
+    let output = Bench::new(&none, &JOBS).run(&[]);
+    let said = stderr(&output);
+    expect_code(&output, 2);
+    assert!(said.contains("none reserves processors"), "{said}");
+    let said = refused("workload.draw.start_window={}");
+    assert!(said.contains("expected a share from 0 to 1"), "{said}");
+    let said = refused("workload.draw.start_window.share=2");
+    assert!(said.contains("a share from 0 to 1"), "{said}");
+    let said = refused("domain.0.clusters.0.reservations={overrun=\"wait\"}");
+    assert!(said.contains("`kill`, `delay`"), "{said}");
+}
