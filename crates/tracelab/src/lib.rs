@@ -12,6 +12,7 @@ pub mod convert;
 pub mod draw;
 pub mod error;
 pub mod format;
+pub mod import;
 pub mod linkage;
 pub mod load;
 pub mod prepare;

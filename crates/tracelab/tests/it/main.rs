@@ -14,6 +14,7 @@ mod converting;
 mod equivalence;
 mod examples;
 mod gwf_files;
+mod importing;
 mod koala;
 mod look_alike;
 mod lublin;
