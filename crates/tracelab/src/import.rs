@@ -1,4 +1,4 @@
-//! Logs of clusters as traces: a table in text or Parquet, and a map that says what its
+//! Logs of clusters as traces: a table in text, Parquet or JSON, and a map that says what its
 //! columns mean.
 //!
 //! A log is read once, so that it may come through a pipe; its jobs are kept (168 bytes
@@ -8,6 +8,7 @@
 
 mod columns;
 mod job;
+mod json;
 mod map;
 mod names;
 mod open;

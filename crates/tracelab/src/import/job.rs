@@ -239,6 +239,9 @@ impl<'a> Jobs<'a> {
         if job[field::RUN_TIME] == ABSENT && start != ABSENT && end != ABSENT {
             job[field::RUN_TIME] = end - start;
         }
+        if job[field::RUN_TIME] == ABSENT && start != ABSENT {
+            return Ok(Err("no-end-time"));
+        }
         if start != ABSENT {
             job[field::WAIT] = start - job[field::SUBMIT];
             if job[field::WAIT] < 0 {

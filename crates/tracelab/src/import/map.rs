@@ -8,11 +8,30 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+/// A map of `resources/maps`.
+macro_rules! shipped {
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!("../../../../resources/maps/", $name, ".toml")),
+        )
+    };
+}
+
 /// The maps that are part of the program, with their text.
-pub const SHIPPED: &[(&str, &str)] = &[(
-    "sacct",
-    include_str!("../../../../resources/maps/sacct.toml"),
-)];
+pub const SHIPPED: &[(&str, &str)] = &[
+    shipped!("sacct"),
+    shipped!("swf21"),
+    shipped!("pm100"),
+    shipped!("fdata"),
+    shipped!("mit-supercloud"),
+    shipped!("acme"),
+    shipped!("helios"),
+    shipped!("alibaba-spot-2026"),
+    shipped!("alibaba-gpu-2023"),
+    shipped!("philly"),
+    shipped!("batsim"),
+];
 
 /// What a map says.
 #[derive(Clone, Debug, Deserialize)]
@@ -50,6 +69,8 @@ pub struct Table {
     pub separator: char,
     /// Whether a column may stand between double quotes.
     pub quotes: bool,
+    /// The key of the list in a document of JSON that is more than a list.
+    pub records: Option<String>,
     /// The columns of a file whose first row does not name them: it does if it has a name
     /// that the map reads.
     pub columns: Vec<String>,
@@ -63,6 +84,7 @@ impl Default for Table {
             form: Form::Text,
             separator: ',',
             quotes: true,
+            records: None,
             columns: Vec::new(),
             none: Vec::new(),
         }
@@ -77,6 +99,8 @@ pub enum Form {
     Text,
     /// A row a line, blanks between the columns, comments after `;` or `#`.
     Blanks,
+    /// A list of objects.
+    Json,
 }
 
 /// Each is a bit of a job.

@@ -1,9 +1,9 @@
 //! Which kind of file a log is.
 
 use super::map::{Form, Map};
-use super::parquet;
 use super::rows::Log;
 use super::text::{BUFFER_BYTES, Blanks, Text};
+use super::{json, parquet};
 use crate::error::TraceError;
 use crate::format::TraceFile;
 use std::fs::File;
@@ -33,6 +33,7 @@ pub(super) fn open(path: &Path, map: &Map, wanted: &[&str]) -> Result<Log, Trace
     let input = BufReader::with_capacity(BUFFER_BYTES, TraceFile::open(path)?);
     match map.table.form {
         Form::Text => Text::open(input, file, map, wanted),
+        Form::Json => json::open(input, file, map.table.records.as_deref(), wanted),
         Form::Blanks => Ok(Blanks::open(input, file, map)),
     }
 }

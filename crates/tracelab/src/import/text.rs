@@ -190,13 +190,13 @@ impl Blanks {
 
 impl Rows for Blanks {
     fn next(&mut self, row: &mut ByteRecord) -> Result<Option<u64>, TraceError> {
+        row.clear();
         while self.lines.advance()?.is_some() {
             let line = self.lines.current()?.trim_ascii();
             match line.first() {
                 None => {}
                 Some(b';' | b'#') => self.header.add(line),
                 Some(_) => {
-                    row.clear();
                     let cells = line.split(u8::is_ascii_whitespace);
                     cells
                         .filter(|cell| !cell.is_empty())

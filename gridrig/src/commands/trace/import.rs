@@ -29,7 +29,7 @@ Other examples:
 
 Maps that are built in: {}", shipped()))]
 pub struct ImportArgs {
-    /// The log: text or Parquet, plain, gzip, xz, bzip2 or zstd, by its content; a pipe
+    /// The log: text, JSON or Parquet, plain, gzip, xz, bzip2 or zstd, by its content; a pipe
     /// is /dev/stdin
     #[arg(required_unless_present = "show_map", value_name = "LOG")]
     file: Option<PathBuf>,
