@@ -4,7 +4,7 @@ use arrow_array::{
     ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
 use gridrig_tracelab::error::ConvertError;
-use gridrig_tracelab::import::{Map, Report, Request, SHIPPED, import};
+use gridrig_tracelab::import::{Hidden, Map, Report, Request, SHIPPED, import};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -394,4 +394,60 @@ fn a_column_that_a_parquet_or_json_file_has_not_is_named_beside_those_it_has() {
         let said = refused(text, Map::load("philly").unwrap());
         assert!(said.starts_with(expected), "{said}");
     }
+}
+
+#[test]
+fn names_are_hidden_by_a_key_that_gives_the_same_names_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = |text: &str| {
+        let path = folder.path().join("key");
+        fs::write(&path, text).unwrap();
+        Hidden::read(&path)
+    };
+    let out = folder.path().join("out.gwf");
+    let hidden = |log: &str, text: &str| {
+        let input = folder.path().join("log");
+        fs::write(&input, log).unwrap();
+        let mut request = request(&input, sacct(), out.clone());
+        request.hidden = Some(key(text).unwrap());
+        import(&request).unwrap();
+        fs::read_to_string(&out).unwrap()
+    };
+    let column = |trace: &str, job: &str, at: usize| {
+        let line = trace
+            .lines()
+            .find(|line| line.starts_with(&format!("{job}\t")))
+            .unwrap();
+        line.split('\t').nth(at).unwrap().to_owned()
+    };
+    let (ours, other) = ("0123456789abcdef", "0123456789abcdeg");
+    let log = fs::read_to_string(fixture("sacct")).unwrap();
+    let trace = hidden(&log, ours);
+    for name in [
+        "ada", "bob", "eve", "staff", "guest", "proj", "batch", "gpu\t", "alpha",
+    ] {
+        assert!(!trace.contains(name), "{name}: {trace}");
+    }
+    let user = column(&trace, "101", 11);
+    assert!(user.starts_with('u') && user.len() == 17, "{user}");
+    assert_eq!(column(&trace, "107", 11), user);
+    assert_ne!(column(&trace, "102", 11), user);
+    // By HMAC-SHA-256 of "user", a byte of zero and "ada", as Python's hmac has it.
+    assert_eq!(user, "u3159b903de95cc04");
+    // The same key gives the same names in another log, to other users and other fields not.
+    let later = log
+        .replace("|bob|staff|", "|staff|ada|")
+        .replace("|eve|", "|1001|");
+    let later = hidden(&later, &format!("{ours}\n"));
+    assert_eq!(column(&later, "101", 11), user);
+    let (staff_user, ada_group) = (column(&later, "102", 11), column(&later, "102", 12));
+    assert_ne!(staff_user, column(&later, "101", 12));
+    assert_ne!(ada_group[1..], user[1..]);
+    assert!(column(&later, "104", 11).starts_with('u'));
+    assert_ne!(column(&hidden(&log, other), "101", 11), user);
+    let said = key("0123456789abcde\n").err().unwrap().to_string();
+    assert!(
+        said.contains("a key of 15 bytes: expected at least 16"),
+        "{said}"
+    );
 }
