@@ -7,6 +7,7 @@
 //! `traces/`. Nothing is dropped in silence: every line and
 //! every job left out is counted under a reason.
 
+pub mod batsim;
 pub mod characterize;
 pub mod convert;
 pub mod draw;

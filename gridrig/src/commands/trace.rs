@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod convert;
+mod export;
 mod import;
 mod info;
 mod reduce;
@@ -27,6 +28,8 @@ enum TraceCommand {
     Info(info::InfoArgs),
     /// Write a trace in another format, or sanitized
     Convert(convert::ConvertArgs),
+    /// Write a trace in a format of other tools
+    Export(export::ExportArgs),
     /// Make a trace of what a cluster logs, such as Slurm's accounting
     Import(Box<import::ImportArgs>),
     /// Make a short trace that behaves like a long one
@@ -42,6 +45,7 @@ pub(super) fn trace(args: &TraceArgs) -> Result<(), Failure> {
     match &args.command {
         TraceCommand::Info(args) => info::info(args),
         TraceCommand::Convert(args) => convert::convert(args),
+        TraceCommand::Export(args) => export::export(args),
         TraceCommand::Import(args) => import::import(args),
         TraceCommand::Reduce(args) => reduce::reduce(args),
         TraceCommand::Validate(args) => validate::validate(args),

@@ -127,3 +127,19 @@ fn a_map_that_is_shown_is_one_that_can_be_given() {
     expect_code(&output, 2);
     assert!(stderr(&output).contains("--show-map mine: expected one of sacct"));
 }
+
+#[test]
+fn a_trace_becomes_a_workload_of_batsim() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("jobs.json").display().to_string();
+    let trace = root().join("traces/ctc-like.swf.gz").display().to_string();
+    let arguments = ["trace", "export", &trace, "--format", "batsim", "-o", &out];
+    let output = run(&[&arguments[..], &["--json"]].concat());
+    expect_code(&output, 0);
+    let told = json(&output);
+    let document: serde_json::Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+    let jobs = document["jobs"].as_array().unwrap().len();
+    assert_eq!(told["jobs"], jobs);
+    assert!(jobs > 400, "{jobs}");
+    expect_code(&run(&arguments), 2);
+}

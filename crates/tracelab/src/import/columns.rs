@@ -190,20 +190,26 @@ impl Row<'_> {
     /// A number with the factors of its source.
     fn in_proportion(&self, column: &Column<'_>, number: i64) -> Result<i64, TraceError> {
         let source = column.source;
-        let mut product = i128::from(number) * i128::from(source.times.unwrap_or(1));
+        let mut factor = 1;
         if let Some(at) = column.times {
             let text = self.cells.get(at).unwrap_or_default().trim_ascii();
-            let factor = value::count(text).filter(|factor| *factor != ABSENT);
-            let factor = factor.ok_or_else(|| {
+            let read = value::count(text).filter(|factor| *factor != ABSENT);
+            factor = read.ok_or_else(|| {
                 let name = source.times_column.as_deref().unwrap_or_default();
                 self.refuse_column(name, text, "a number")
             })?;
-            product *= i128::from(factor);
         }
-        let divided = product.div_euclid(source.divided_by.unwrap_or(1).into());
-        let rest = product.rem_euclid(source.divided_by.unwrap_or(1).into());
-        i64::try_from(divided + i128::from(rest > 0))
-            .map_err(|_| self.refuse(source, b"", "a product below 2^63"))
+        let factor = i128::from(factor) * i128::from(source.times.unwrap_or(1));
+        let product = i128::from(number).checked_mul(factor);
+        let divided = product.map(|product| {
+            let divisor = i128::from(source.divided_by.unwrap_or(1));
+            product / divisor + i128::from(product % divisor > 0)
+        });
+        let whole = divided.and_then(|divided| i64::try_from(divided).ok());
+        whole.ok_or_else(|| {
+            let text = self.cells.get(column.at).unwrap_or_default();
+            self.refuse(source, text, "a product below 2^63")
+        })
     }
 
     /// Whether the row is left out.

@@ -55,12 +55,16 @@ pub(super) fn write(
         }
     }
     let header = header(request, report, source);
+    let second = i128::from(NANOS_PER_SEC);
     let added = match report.format {
         Format::Swf => 0,
-        Format::Gwf if has_dates(&request.map) => zero,
-        Format::Gwf => report.unix_start.unwrap_or(0) * NANOS_PER_SEC,
+        Format::Gwf => i128::from(report.unix_start.unwrap_or(0)) * second,
     };
-    let shift = i128::from(added) - i128::from(zero);
+    let shift = added - i128::from(zero);
+    let last = jobs.last().map_or(0, |job| job[field::SUBMIT]);
+    if u64::try_from(i128::from(last) + shift).is_err() {
+        return Err(ConvertError::too_large(&report.file, "submit time"));
+    }
     let written = write_jobs(request, report.format, &header, source.names, jobs, shift);
     written.map_err(|source| ConvertError::Write {
         file: report.output.clone(),

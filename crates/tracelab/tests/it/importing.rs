@@ -1,24 +1,16 @@
 //! Logs of clusters become traces by maps.
 
-use arrow_array::{
-    ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
-};
 use gridrig_tracelab::error::ConvertError;
 use gridrig_tracelab::import::{Hidden, Map, Report, Request, SHIPPED, import};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::Arc;
 
-fn fixtures() -> PathBuf {
+pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/import")
 }
 
-fn request(input: &Path, map: Map, output: PathBuf) -> Request {
+pub(crate) fn request(input: &Path, map: Map, output: PathBuf) -> Request {
     Request {
         input: input.to_owned(),
         map,
@@ -30,7 +22,7 @@ fn request(input: &Path, map: Map, output: PathBuf) -> Request {
 }
 
 /// The report and the trace of a log.
-fn imported(input: &Path, map: Map) -> Result<(Report, String), ConvertError> {
+pub(crate) fn imported(input: &Path, map: Map) -> Result<(Report, String), ConvertError> {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.swf");
     let report = import(&request(input, map, output.clone()))?;
@@ -38,21 +30,21 @@ fn imported(input: &Path, map: Map) -> Result<(Report, String), ConvertError> {
 }
 
 /// The same of a text.
-fn of_text(text: &str, map: Map) -> Result<(Report, String), ConvertError> {
+pub(crate) fn of_text(text: &str, map: Map) -> Result<(Report, String), ConvertError> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(text.as_bytes()).unwrap();
     imported(file.path(), map)
 }
 
 /// What is said about a text that is refused, without the name of its file.
-fn refused(text: &str, map: Map) -> String {
+pub(crate) fn refused(text: &str, map: Map) -> String {
     let error = of_text(text, map).unwrap_err();
     let said = error.to_string();
     said.split_once(':')
         .map_or(said.clone(), |(_, rest)| rest.to_owned())
 }
 
-fn jobs(trace: &str) -> Vec<&str> {
+pub(crate) fn jobs(trace: &str) -> Vec<&str> {
     trace
         .lines()
         .filter(|line| !line.starts_with(';'))
@@ -60,7 +52,7 @@ fn jobs(trace: &str) -> Vec<&str> {
 }
 
 /// The fixture of a map that ships, whatever its ending.
-fn fixture(name: &str) -> PathBuf {
+pub(crate) fn fixture(name: &str) -> PathBuf {
     let files = fs::read_dir(fixtures())
         .unwrap()
         .map(|entry| entry.unwrap().path());
@@ -83,7 +75,7 @@ fn the_log_of_every_map_that_ships_is_imported_as_it_should_be() {
     }
 }
 
-fn sacct() -> Map {
+pub(crate) fn sacct() -> Map {
     Map::load("sacct").unwrap()
 }
 
@@ -257,141 +249,6 @@ fn a_map_that_is_none_is_refused_with_its_line() {
         ),
     ] {
         let said = Map::parse("m.toml", text).unwrap_err().to_string();
-        assert!(said.starts_with(expected), "{said}");
-    }
-}
-
-#[test]
-fn compressed_logs_are_known_by_their_content_and_damaged_ones_refused() {
-    let log = fixture("sacct");
-    let plain = imported(&log, sacct()).unwrap().1;
-    for tool in ["gzip", "xz", "bzip2", "zstd"] {
-        // Twice, as pieces that were put together.
-        let packed = || {
-            let file = fs::File::open(&log).unwrap();
-            let run = Command::new(tool)
-                .arg("-c")
-                .stdin(file)
-                .stdout(Stdio::piped())
-                .output();
-            run.map(|done| done.stdout)
-        };
-        let Ok(once) = packed() else {
-            println!("SKIPPED: no {tool}");
-            continue;
-        };
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("log");
-        fs::write(&path, [once.clone(), once.clone()].concat()).unwrap();
-        let (report, trace) = imported(&path, sacct()).unwrap();
-        assert_eq!(report.rows, 27, "{tool}");
-        assert_eq!(jobs(&trace), jobs(&plain), "{tool}");
-        fs::write(&path, &once[..once.len() / 2]).unwrap();
-        let said = imported(&path, sacct()).unwrap_err().to_string();
-        assert!(
-            said.contains("compressed data is damaged"),
-            "{tool}: {said}"
-        );
-    }
-}
-
-/// A table of text as Parquet: numbers, times and texts as pandas writes them.
-fn as_parquet(csv: &Path, to: &Path) {
-    let mut reader = csv::Reader::from_path(csv).unwrap();
-    let names = reader.headers().unwrap().clone();
-    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
-    let columns = names.iter().enumerate().map(|(at, name)| {
-        let cells = || {
-            rows.iter()
-                .map(|row| Some(&row[at]).filter(|cell| !cell.is_empty()))
-        };
-        let all = |is: &dyn Fn(&str) -> bool| cells().flatten().all(is);
-        let time = |cell: &str| {
-            // With an offset of its own it stays a text.
-            let local = Some(cell.trim_end_matches('Z')).filter(|cell| !cell.contains('+'));
-            let date: jiff::civil::DateTime = local?.parse().ok()?;
-            let at = jiff::tz::TimeZone::UTC.to_timestamp(date).ok()?;
-            Some(at.as_microsecond())
-        };
-        let array: ArrayRef = if all(&|cell| cell.parse::<i64>().is_ok()) {
-            let cells = cells().map(|cell| cell.map(|cell| cell.parse().unwrap()));
-            Arc::new(cells.collect::<Int64Array>())
-        } else if all(&|cell| cell.parse::<f64>().is_ok()) {
-            let cells = cells().map(|cell| cell.map(|cell| cell.parse().unwrap()));
-            Arc::new(cells.collect::<Float64Array>())
-        } else if all(&|cell| time(cell).is_some()) {
-            let times = cells().map(|cell| cell.and_then(time));
-            let times = times.collect::<TimestampMicrosecondArray>();
-            match all(&|cell| cell.ends_with('Z')) {
-                true => Arc::new(times.with_timezone("UTC")),
-                false => Arc::new(times),
-            }
-        } else {
-            Arc::new(cells().collect::<StringArray>())
-        };
-        (name.to_owned(), array)
-    });
-    let batch =
-        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true)));
-    let batch = batch.unwrap();
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .build();
-    let file = fs::File::create(to).unwrap();
-    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
-    writer.write(&batch).unwrap();
-    writer.close().unwrap();
-}
-
-#[test]
-fn a_table_in_parquet_is_the_same_as_in_text() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut tables = 0;
-    for (name, _) in SHIPPED {
-        let text = fixture(name);
-        if text.extension().is_none_or(|end| end != "csv") {
-            continue;
-        }
-        // The content tells, not the name.
-        let packed = folder.path().join(name);
-        as_parquet(&text, &packed);
-        let map = || Map::load(name).unwrap();
-        let of_text = imported(&text, map()).unwrap().1;
-        assert_eq!(imported(&packed, map()).unwrap().1, of_text, "{name}");
-        tables += 1;
-        let whole = fs::read(&packed).unwrap();
-        fs::write(&packed, &whole[..whole.len() - 9]).unwrap();
-        let said = imported(&packed, map()).unwrap_err().to_string();
-        assert!(said.contains("the Parquet file is damaged"), "{said}");
-    }
-    assert!(tables >= 7, "{tables}");
-}
-
-#[test]
-fn a_column_that_a_parquet_or_json_file_has_not_is_named_beside_those_it_has() {
-    let folder = tempfile::tempdir().unwrap();
-    let packed = folder.path().join("t.parquet");
-    as_parquet(&fixture("helios"), &packed);
-    let said = imported(&packed, Map::load("pm100").unwrap())
-        .unwrap_err()
-        .to_string();
-    assert!(
-        said.ends_with(
-            "no column \"num_cpus_alloc\" (job.allocated_processors of map pm100): expected one \
-             of job_id, user, vc, gpu_num, cpu_num, node_num, state, submit_time, start_time, \
-             end_time, duration, queue"
-        ),
-        "{said}"
-    );
-    for (text, expected) in [
-        (
-            "[{\"status\": \"Pass\"}]",
-            " no column \"submitted_time\" (job.submit_time of map",
-        ),
-        ("{\"jobs\": []}", " no list: expected one of jobs"),
-        ("[\n{]", "2: key must be a string"),
-    ] {
-        let said = refused(text, Map::load("philly").unwrap());
         assert!(said.starts_with(expected), "{said}");
     }
 }
