@@ -10,7 +10,7 @@ pub use services::{
 
 use crate::init::OwnLog;
 use crate::runner::CellNumber;
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use gridrig_core::inventory::Form;
 use gridrig_results::threshold::{Figure, Threshold};
 use std::path::PathBuf;
@@ -333,9 +333,15 @@ pub struct MetricsArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  gridrig resources resources/clusters/heterogeneous.xml\n  \
-                  gridrig resources resources/inventory/table-2.xml --form n-to-n"
+                  gridrig resources resources/inventory/table-2.xml --form n-to-n\n  \
+                  gridrig resources import nodes.txt > site.xml",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
 )]
 pub struct ResourcesArgs {
+    /// Something else than to show them.
+    #[command(subcommand)]
+    pub command: Option<ResourcesCommand>,
     /// Cluster files, which make a domain, or one inventory (XML)
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
@@ -350,6 +356,30 @@ pub struct ResourcesArgs {
     /// JSON instead of a table or XML
     #[arg(long)]
     pub json: bool,
+}
+
+/// What else can be done with resources.
+#[derive(Debug, Subcommand)]
+pub enum ResourcesCommand {
+    /// Make a cluster file of the nodes that Slurm tells
+    Import(ImportResourcesArgs),
+}
+
+/// `gridrig resources import`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  scontrol show node > nodes.txt
+  gridrig resources import nodes.txt > site.xml
+  sinfo -N -o '%N|%c|%m|%d|%G|%T' | gridrig resources import /dev/stdin --architecture aarch64")]
+pub struct ImportResourcesArgs {
+    /// What scontrol show node wrote, or sinfo -N with processors
+    pub file: PathBuf,
+    /// The architecture of nodes that do not tell theirs
+    #[arg(long, default_value = "x86_64")]
+    pub architecture: String,
+    /// The operating system of nodes that do not tell theirs
+    #[arg(long, default_value = "Linux")]
+    pub os: String,
 }
 
 /// `gridrig schema`

@@ -22,8 +22,10 @@
 //! only. The format has a page of its own, `docs/resources-xml.md`.
 
 mod records;
+mod slurm;
 mod write;
 
+pub use slurm::{Defaults, Told, from_slurm};
 pub use write::{WriteError, write};
 
 use crate::xml::Element;

@@ -8,7 +8,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be opened.
-    #[error("{file}: the trace cannot be opened")]
+    #[error("{file}: the file cannot be opened")]
     Open {
         /// The trace.
         file: String,
@@ -37,9 +37,9 @@ pub enum TraceError {
     },
     /// The compressed data is cut short or does not match its checksum.
     #[error(
-        "{file}:{line}: the gzip data is damaged, cut short or followed by something else after this line"
+        "{file}:{line}: the compressed data is damaged, cut short or followed by something else after this line"
     )]
-    DamagedGzip {
+    Damaged {
         /// The trace.
         file: String,
         /// The last line that was read whole; 0 is none.

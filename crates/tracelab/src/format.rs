@@ -54,6 +54,7 @@ pub use source::TraceFile;
 pub use write::Writer;
 
 pub(crate) use header::TABLE_KEY_PREFIX;
+pub(crate) use lines::Lines;
 pub(crate) use names::{from_header, place, table_key};
 pub(crate) use reader::open_watched;
 pub(crate) use record::{IDS, canonical_number};

@@ -7,11 +7,13 @@
 //! `traces/`. Nothing is dropped in silence: every line and
 //! every job left out is counted under a reason.
 
+pub mod batsim;
 pub mod characterize;
 pub mod convert;
 pub mod draw;
 pub mod error;
 pub mod format;
+pub mod import;
 pub mod linkage;
 pub mod load;
 pub mod prepare;

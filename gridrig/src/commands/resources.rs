@@ -1,14 +1,14 @@
 //! `gridrig resources`: what clusters offer, in the forms that brokers tell
-//! each other.
+//! each other; and cluster files of what Slurm tells.
 
-use super::answer;
-use crate::cli::ResourcesArgs;
+use super::{answer, print};
+use crate::cli::{ImportResourcesArgs, ResourcesArgs, ResourcesCommand};
 use crate::exit::Failure;
 use anyhow::{Context as _, bail};
 use gridrig_core::inventory::{Form, Inventory, Schema, SiteCluster, of_clusters};
 use gridrig_core::resource::Resources;
 use gridrig_protocol::inventory::{InventoryDocument, InventorySize, read_schema};
-use gridrig_protocol::resources;
+use gridrig_protocol::resources::{self, Defaults};
 use gridrig_results::text::{cells, table};
 use std::fs::File;
 use std::io::Read as _;
@@ -19,6 +19,9 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Prints the sizes of every form, or one form.
 pub(super) fn resources(args: &ResourcesArgs) -> Result<(), Failure> {
+    if let Some(ResourcesCommand::Import(args)) = &args.command {
+        return import(args);
+    }
     let schema = match &args.schema {
         Some(file) => schema_file(file)?,
         None => Schema::la_grid(),
@@ -33,6 +36,21 @@ pub(super) fn resources(args: &ResourcesArgs) -> Result<(), Failure> {
     let told = flat.in_form(form, &schema).map_err(Failure::input)?;
     let document = InventoryDocument::from(&told);
     answer(args.json, &document, InventoryDocument::to_xml)
+}
+
+/// Prints a cluster file.
+fn import(args: &ImportResourcesArgs) -> Result<(), Failure> {
+    let (file, text) = (args.file.display().to_string(), bytes(&args.file)?);
+    let defaults = Defaults {
+        architecture: args.architecture.clone(),
+        os: args.os.clone(),
+    };
+    let told = resources::from_slurm(&file, &String::from_utf8_lossy(&text), &defaults);
+    let told = told.map_err(Failure::input)?;
+    for (what, nodes) in &told.notes {
+        eprintln!("warning: {file}: {nodes} {what}");
+    }
+    print(&resources::write(&told.resources).map_err(Failure::input)?)
 }
 
 fn text_of(sizes: &[InventorySize]) -> String {

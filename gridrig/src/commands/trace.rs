@@ -2,6 +2,8 @@
 
 mod behaviour;
 mod convert;
+mod export;
+mod import;
 mod info;
 mod reduce;
 mod synthesize;
@@ -26,6 +28,10 @@ enum TraceCommand {
     Info(info::InfoArgs),
     /// Write a trace in another format, or sanitized
     Convert(convert::ConvertArgs),
+    /// Write a trace in a format of other tools
+    Export(export::ExportArgs),
+    /// Make a trace of what a cluster logs, such as Slurm's accounting
+    Import(Box<import::ImportArgs>),
     /// Make a short trace that behaves like a long one
     Reduce(Box<reduce::ReduceArgs>),
     /// Check that a reduced trace behaves like its original
@@ -39,6 +45,8 @@ pub(super) fn trace(args: &TraceArgs) -> Result<(), Failure> {
     match &args.command {
         TraceCommand::Info(args) => info::info(args),
         TraceCommand::Convert(args) => convert::convert(args),
+        TraceCommand::Export(args) => export::export(args),
+        TraceCommand::Import(args) => import::import(args),
         TraceCommand::Reduce(args) => reduce::reduce(args),
         TraceCommand::Validate(args) => validate::validate(args),
         TraceCommand::Synthesize(args) => synthesize::synthesize(args),

@@ -97,6 +97,7 @@ pages_that_run! {
     faults: "docs/faults.md",
     gridway: "docs/gridway.md",
     gwf: "docs/gwf.md",
+    import: "docs/import.md",
     la_grid_study: "docs/la-grid-study.md",
     matchmaking: "docs/matchmaking.md",
     monitoring: "docs/monitoring.md",

@@ -80,6 +80,7 @@ mod slurm_options;
 mod synthesize_command;
 mod topologies;
 mod trace_convert;
+mod trace_import;
 mod trace_info;
 mod validate_command;
 #[path = "../../../crates/protocol/tests/it/lagrid/xsd.rs"]

@@ -342,7 +342,7 @@ fn what_cannot_be_done_is_refused_with_what_was_expected() {
         assert!(stdout(&output).is_empty());
     };
     check(&[], "expected IN and OUT, or --from-scenario");
-    check(&["none.swf"], "none.swf: the trace cannot be opened");
+    check(&["none.swf"], "none.swf: the file cannot be opened");
     check(&[&no_header, &no_header], "this is the trace to be reduced");
     check(
         &[&no_header, "--load", "0.5"],

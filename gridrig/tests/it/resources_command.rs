@@ -97,3 +97,28 @@ fn what_cannot_be_read_or_aggregated_is_refused() {
         assert_eq!(stdout(&output), "");
     }
 }
+
+#[test]
+fn what_slurm_tells_of_its_nodes_becomes_a_cluster_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let nodes = folder.path().join("nodes.txt");
+    let text = "NODELIST|CPUS|MEMORY|TMP_DISK|GRES|STATE\nn1|64|257000|0|gpu:4(S:0)|idle\n\
+                n2|64|257000|0|gpu:4(S:0)|down*\n";
+    std::fs::write(&nodes, text).unwrap();
+    let nodes = nodes.display().to_string();
+    let output = run(&["resources", "import", &nodes, "--architecture", "aarch64"]);
+    expect_code(&output, 0);
+    let site = gridrig_protocol::resources::parse("site.xml", &stdout(&output)).unwrap();
+    let group = &site.groups()[0];
+    assert_eq!((site.nodes(), site.processors()), (2, 128));
+    assert_eq!(group.architecture.as_deref(), Some("aarch64"));
+    let told = stderr(&output);
+    assert!(told.contains("1 nodes that are down or drained"), "{told}");
+    assert!(
+        told.contains("2 nodes whose architecture and system are not told"),
+        "{told}"
+    );
+    let output = run(&["resources", "import", &shipped("clusters/site-225.xml")]);
+    expect_code(&output, 2);
+    assert!(stderr(&output).contains("site-225.xml:1: neither scontrol show node nor a table"));
+}

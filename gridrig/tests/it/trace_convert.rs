@@ -74,7 +74,7 @@ fn mistakes_end_with_2_and_leave_stdout_empty() {
     assert!(told.contains("expected 1 duration(s) with units"), "{told}");
     let told = words(&["no-such-file.swf", &out]);
     assert!(
-        told.contains("no-such-file.swf: the trace cannot be opened"),
+        told.contains("no-such-file.swf: the file cannot be opened"),
         "{told}"
     );
     assert!(!folder.path().join("c.swf").exists());

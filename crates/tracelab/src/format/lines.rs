@@ -141,9 +141,9 @@ impl<R: BufRead> Lines<R> {
 fn unreadable(file: &str, line: u64, source: io::Error) -> TraceError {
     let file = file.to_owned();
     match source.kind() {
-        // No plain file answers with these; the gzip decoder does.
+        // No plain file answers with these; decoders do.
         io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
-            TraceError::DamagedGzip { file, line, source }
+            TraceError::Damaged { file, line, source }
         }
         _ => TraceError::Read { file, line, source },
     }

@@ -1,7 +1,9 @@
-//! Bytes of a trace file: plain or gzip, and hashed as they lie on disk.
+//! Bytes of a trace file: plain or compressed, and hashed as they lie on disk.
 
 use crate::error::TraceError;
-use flate2::read::MultiGzDecoder;
+use bzip2::bufread::MultiBzDecoder;
+use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, BufReader, Chain, Cursor, Read};
@@ -9,21 +11,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a gzip member begins with.
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// What compressed files begin with; any number of such pieces may follow each other.
+const GZIP: &[u8] = b"\x1f\x8b";
+const XZ: &[u8] = b"\xfd7zXZ";
+const BZIP2: &[u8] = b"BZh";
+const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+/// An archive of several files.
+const ZIP: &[u8] = b"PK\x03\x04";
 
-/// What other compressed files begin with, and what unpacks them.
-const PACKED: [(&[u8], &str, &str); 4] = [
-    (b"\xfd7zXZ", "xz", "xz -d"),
-    (b"BZh", "bzip2", "bzip2 -d"),
-    (b"\x28\xb5\x2f\xfd", "zstd", "zstd -d"),
-    (b"PK\x03\x04", "zip", "unzip"),
-];
+/// Most memory for the window of xz; `xz -9` needs a quarter of it.
+const XZ_WINDOW_KIB: u32 = 256 << 10;
 
 /// Read in pieces of this size; both the hash and the decoder like them large.
 const BUFFER_BYTES: usize = 1 << 16;
 
 type Raw = Chain<Cursor<Vec<u8>>, HashingReader<File>>;
+type Buffered = BufReader<Raw>;
 
 /// An open trace file that decompresses by itself and knows the hash of the
 /// bytes on disk.
@@ -54,12 +57,15 @@ impl Progress {
 
 enum Source {
     Plain(Raw),
-    Gzip(Box<MultiGzDecoder<BufReader<Raw>>>),
+    Gzip(Box<MultiGzDecoder<Buffered>>),
+    Xz(Box<XzReader<Buffered>>),
+    Bzip2(Box<MultiBzDecoder<Buffered>>),
+    Zstd(Box<zstd::Decoder<'static, Buffered>>),
 }
 
 impl TraceFile {
-    /// Opens a file; the first two bytes tell gzip (of any number of members)
-    /// from plain text, whatever the name says.
+    /// Opens a file; its first bytes tell gzip, xz, bzip2 and zstd from plain
+    /// text, whatever the name says.
     ///
     /// # Errors
     /// [`TraceError::Open`] when there is no such file or it cannot be read.
@@ -79,24 +85,36 @@ impl TraceFile {
             read: Arc::clone(&progress.read),
         };
         let mut magic = Vec::new();
-        let most = PACKED[0].0.len() as u64;
         (&mut reader)
-            .take(most)
+            .take(XZ.len() as u64)
             .read_to_end(&mut magic)
             .map_err(failed)?;
-        if let Some((_, kind, tool)) = PACKED.iter().find(|kind| magic.starts_with(kind.0)) {
-            let problem = format!(
-                "{kind} data: expected a trace as plain text or gzip; unpack it first ({tool})"
-            );
-            return Err(TraceError::file(&path.display().to_string(), problem));
+        let is = |kind: &[u8]| magic.starts_with(kind);
+        let [gzip, xz, bzip2, zstd, zip] = [GZIP, XZ, BZIP2, ZSTD, ZIP].map(is);
+        if zip {
+            let problem = "a zip archive: expected a file as plain text, gzip, xz, bzip2 or \
+                           zstd; unpack it first (unzip)";
+            return Err(TraceError::file(
+                &path.display().to_string(),
+                problem.to_owned(),
+            ));
         }
-        let is_gzip = magic.starts_with(&GZIP_MAGIC);
         let raw = Cursor::new(magic).chain(reader);
-        let source = if is_gzip {
-            let buffered = BufReader::with_capacity(BUFFER_BYTES, raw);
+        if !(gzip || xz || bzip2 || zstd) {
+            let source = Source::Plain(raw);
+            return Ok(TraceFile { source, progress });
+        }
+        let buffered = BufReader::with_capacity(BUFFER_BYTES, raw);
+        let source = if gzip {
             Source::Gzip(Box::new(MultiGzDecoder::new(buffered)))
+        } else if xz {
+            let reader = XzReader::new_mem_limit(buffered, true, XZ_WINDOW_KIB);
+            Source::Xz(Box::new(reader))
+        } else if bzip2 {
+            Source::Bzip2(Box::new(MultiBzDecoder::new(buffered)))
         } else {
-            Source::Plain(raw)
+            let decoder = zstd::Decoder::with_buffer(buffered).map_err(failed)?;
+            Source::Zstd(Box::new(decoder))
         };
         Ok(TraceFile { source, progress })
     }
@@ -114,6 +132,9 @@ impl TraceFile {
         let (_, mut reader) = match self.source {
             Source::Plain(raw) => raw.into_inner(),
             Source::Gzip(decoder) => decoder.into_inner().into_inner().into_inner(),
+            Source::Xz(decoder) => decoder.into_inner().into_inner().into_inner(),
+            Source::Bzip2(decoder) => decoder.into_inner().into_inner().into_inner(),
+            Source::Zstd(decoder) => decoder.finish().into_inner().into_inner(),
         };
         io::copy(&mut reader, &mut io::sink())?;
         Ok(hex(&reader.hasher.finalize()))
@@ -122,10 +143,18 @@ impl TraceFile {
 
 impl Read for TraceFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match &mut self.source {
-            Source::Plain(raw) => raw.read(buffer),
+        let read = match &mut self.source {
+            Source::Plain(raw) => return raw.read(buffer),
             Source::Gzip(decoder) => decoder.read(buffer),
-        }
+            Source::Xz(decoder) => decoder.read(buffer),
+            Source::Bzip2(decoder) => decoder.read(buffer),
+            Source::Zstd(decoder) => decoder.read(buffer),
+        };
+        // Every decoder has its own kind for what is damaged.
+        read.map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => error,
+            _ => io::Error::new(io::ErrorKind::InvalidData, error),
+        })
     }
 }
 

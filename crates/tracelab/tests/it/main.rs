@@ -14,6 +14,8 @@ mod converting;
 mod equivalence;
 mod examples;
 mod gwf_files;
+mod importing;
+mod kinds_of_logs;
 mod koala;
 mod look_alike;
 mod lublin;

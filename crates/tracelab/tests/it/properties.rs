@@ -2,7 +2,8 @@
 
 use crate::{line, load_any_text, load_text, whole};
 use gridrig_core::time::SimDuration;
-use gridrig_tracelab::format::{FIELDS, Format, Number, Record, TraceReader, Writer, field};
+use gridrig_tracelab::format::{FIELDS, Format, Number, Record, TraceReader, Writer, field, open};
+use gridrig_tracelab::import::{Map, SHIPPED, import};
 use gridrig_tracelab::load::load;
 use gridrig_tracelab::sanitize::{Rules, apply};
 use gridrig_tracelab::spec::{Keep, SizeFrom};
@@ -211,5 +212,33 @@ proptest! {
             loaded.clone().into_prepared(&spec, 0).unwrap().jobs.len() as u64
         };
         prop_assert_eq!((0..n).map(count).sum::<u64>(), jobs);
+    }
+
+    #[test]
+    fn a_log_with_damage_is_imported_as_a_trace_or_refused(
+        map in proptest::sample::select(SHIPPED.iter().map(|map| map.0).collect::<Vec<_>>()),
+        damage in vec((any::<proptest::sample::Index>(), "[-0-9a-zA-Z|,:.=\"\n {}]{0,4}"), 1..4),
+        gwf: bool,
+    ) {
+        let mut log = fs::read(crate::importing::fixture(map)).unwrap();
+        for (at, text) in damage {
+            let at = at.index(log.len());
+            let end = (at + text.len() / 2).min(log.len());
+            log.splice(at..end, text.bytes());
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let input = folder.path().join("log");
+        fs::write(&input, log).unwrap();
+        let output = folder.path().join(if gwf { "out.gwf" } else { "out.swf" });
+        let map = Map::load(map).unwrap();
+        let request = crate::importing::request(&input, map, output.clone());
+        if let Ok(report) = import(&request) {
+            let mut reader = open(&output).unwrap();
+            let mut jobs = 0;
+            while reader.next_record().unwrap().is_some() {
+                jobs += 1;
+            }
+            prop_assert_eq!(jobs, report.jobs);
+        }
     }
 }

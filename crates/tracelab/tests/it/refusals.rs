@@ -138,7 +138,7 @@ fn damaged_gzip_is_refused() {
         fs::write(&path, bytes).unwrap();
         let error = load(&path, SizeFrom::Allocated).unwrap_err();
         assert!(
-            matches!(error, TraceError::DamagedGzip { .. }),
+            matches!(error, TraceError::Damaged { .. }),
             "{}",
             chain(&error)
         );

@@ -29,7 +29,7 @@ Rules of --sanitize, in the order in which they apply:
 
 Ways of --split: {}", ways()))]
 pub struct ConvertArgs {
-    /// Trace files, SWF or GWF, gzip or plain, and last the file to write:
+    /// Trace files, SWF or GWF, plain or compressed, and last the file to write:
     /// its name tells the format (.swf or .gwf) and gzip (.gz); streams of a
     /// split whose name tells no format keep that of the inputs
     #[arg(required = true, num_args = 2.., value_names = ["IN", "OUT"])]
@@ -69,7 +69,7 @@ pub struct ConvertArgs {
 }
 
 /// The formats.
-const FORMATS: &[(Format, &str, &str)] = &[
+pub(super) const FORMATS: &[(Format, &str, &str)] = &[
     (Format::Swf, "swf", "Standard Workload Format"),
     (Format::Gwf, "gwf", "Grid Workload Format"),
 ];

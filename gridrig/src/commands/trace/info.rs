@@ -20,7 +20,7 @@ use std::path::PathBuf;
         every figure."
 )]
 pub struct InfoArgs {
-    /// The trace, SWF or GWF, plain or gzip
+    /// The trace, SWF or GWF, plain or compressed
     pub file: PathBuf,
     /// Processors of the machine, where the header does not say or is wrong
     #[arg(long, value_name = "N")]

@@ -156,7 +156,7 @@ const KOALA: &[(Koala, &str, &str)] = &[
         Generates as many jobs in as many days as the source has, unless --jobs or --days says \
         otherwise. The model holds tables of counts, no jobs; `synthesize model` needs nothing else.")]
 pub(super) struct LikeArgs {
-    /// The trace to resemble, plain or gzip
+    /// The trace to resemble, plain or compressed
     pub(super) trace: PathBuf,
     /// Processors of the machine, where the header does not say
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]

@@ -1,0 +1,145 @@
+//! `gridrig trace import` as a user meets it.
+
+use crate::command::{expect_code, json, root, run, stderr, stdout};
+use std::fs;
+use std::process::{Command, Stdio};
+
+fn log(name: &str) -> String {
+    let fixtures = root().join("crates/tracelab/tests/fixtures/import");
+    fixtures.join(name).display().to_string()
+}
+
+#[test]
+fn what_is_left_out_and_lost_is_told_by_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("jobs.swf").display().to_string();
+    let arguments = [
+        "trace",
+        "import",
+        &log("sacct.txt"),
+        "--map",
+        "sacct",
+        "-o",
+        &out,
+    ];
+    let output = run(&arguments);
+    expect_code(&output, 0);
+    let told = stdout(&output);
+    assert!(
+        told.contains("(sacct): 13 rows\nleft out: federation-sibling, 1 rows\n"),
+        "{told}"
+    );
+    assert!(told.ends_with("jobs.swf (swf): 6 jobs\n"), "{told}");
+    let warned = stderr(&output);
+    assert!(
+        warned.contains("lost on the way to swf: GPUs, of 2 jobs"),
+        "{warned}"
+    );
+    let output = run(&arguments);
+    expect_code(&output, 2);
+    assert!(stderr(&output).contains("exists already"));
+    let output = run(&[&arguments[..], &["--force", "--json", "--processors", "64"]].concat());
+    expect_code(&output, 0);
+    let told = json(&output);
+    assert_eq!(
+        (&told["jobs"], &told["skipped"]["job-step"]),
+        (&6.into(), &3.into())
+    );
+    let info = run(&["trace", "info", &out, "--json"]);
+    assert_eq!(json(&info)["max_processors"], 64);
+}
+
+#[test]
+fn a_pipe_is_read_and_what_cannot_be_done_is_a_mistake_of_the_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("jobs.gwf").display().to_string();
+    let piped = Command::new(env!("CARGO_BIN_EXE_gridrig"))
+        .args([
+            "trace",
+            "import",
+            "/dev/stdin",
+            "--map",
+            "sacct",
+            "-o",
+            &out,
+        ])
+        .stdin(Stdio::from(fs::File::open(log("sacct.txt")).unwrap()))
+        .output()
+        .unwrap();
+    expect_code(&piped, 0);
+    assert!(
+        fs::read_to_string(&out)
+            .unwrap()
+            .contains("\tada\tstaff\t-1\tbatch\talpha\t")
+    );
+    let (nowhere, none) = (
+        folder.path().join("x.swf").display().to_string(),
+        log("none"),
+    );
+    let sacct = log("sacct.txt");
+    for (arguments, expected) in [
+        (
+            vec![&*none, "--map", "sacct"],
+            "none: the file cannot be opened",
+        ),
+        (
+            vec![&sacct, "--map", "nope"],
+            "nope: no map of this name: expected sacct, ",
+        ),
+        (
+            vec![&sacct, "--map", "sacct", "--zone", "Mars"],
+            "zone = \"Mars\": expected a name such as Europe/Paris, or an offset such as +08:00",
+        ),
+        (
+            vec![&sacct, "--map", "sacct", "--to", "xml"],
+            "possible values: swf, gwf",
+        ),
+    ] {
+        let output = run(&[&["trace", "import", "-o", &nowhere], &arguments[..]].concat());
+        expect_code(&output, 2);
+        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_map_that_is_shown_is_one_that_can_be_given() {
+    let shown = run(&["trace", "import", "--show-map", "sacct"]);
+    expect_code(&shown, 0);
+    let folder = tempfile::tempdir().unwrap();
+    let (map, out) = (
+        folder.path().join("mine.toml"),
+        folder.path().join("mine.swf"),
+    );
+    fs::write(&map, &shown.stdout).unwrap();
+    let (map, out) = (map.display().to_string(), out.display().to_string());
+    let output = run(&[
+        "trace",
+        "import",
+        &log("sacct.txt"),
+        "--map",
+        &map,
+        "-o",
+        &out,
+    ]);
+    expect_code(&output, 0);
+    let output = run(&["trace", "import", "--show-map", "mine"]);
+    expect_code(&output, 2);
+    assert!(stderr(&output).contains("--show-map mine: expected one of sacct"));
+}
+
+#[test]
+fn a_trace_becomes_a_workload_of_batsim() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("jobs.json").display().to_string();
+    let trace = root().join("traces/ctc-like.swf.gz").display().to_string();
+    let arguments = ["trace", "export", &trace, "--format", "batsim", "-o", &out];
+    let output = run(&[&arguments[..], &["--json"]].concat());
+    expect_code(&output, 0);
+    let told = json(&output);
+    let document: serde_json::Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+    let jobs = document["jobs"].as_array().unwrap().len();
+    assert_eq!(told["jobs"], jobs);
+    assert!(jobs > 400, "{jobs}");
+    expect_code(&run(&arguments), 2);
+}
