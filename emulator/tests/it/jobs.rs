@@ -1,6 +1,7 @@
 //! Submitting, watching, listing and cancelling.
 
 use super::*;
+use gridrig_core::cluster::{Overrun, Reserving};
 use gridrig_service::http::NotifyHosts;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -64,6 +65,45 @@ async fn the_components_of_a_job_start_together_and_are_shown() {
     wait_for(&lrms, 1, "running").await;
     let (_, _, info) = ask(&lrms, "GET", "/v1/info", None).await;
     assert_eq!(info["load"]["busy"], 3);
+}
+
+#[tokio::test]
+async fn a_job_with_a_start_window_starts_when_processors_are_reserved_for_it_or_is_rejected() {
+    let mut config = config(100);
+    config.cluster.reserving = Some(Reserving {
+        overrun: Overrun::Kill,
+        most_share: Decimal::ONE,
+    });
+    let lrms = spawn(config, door()).await.unwrap();
+    let job = |window: &str, key: &str| {
+        format!(r#"{{"processors":4,"run_time":"40s","key":"{key}","start_window":{{{window}}}}}"#)
+    };
+    let at_100 = r#""earliest_ns":100000000000,"latest_ns":100000000000"#;
+    let (status, receipt) = submit(&lrms, &job(at_100, "a")).await;
+    assert_eq!((status, &receipt["state"]), (201, &Value::from("queued")));
+    let (_, _, shown) = ask(&lrms, "GET", "/v1/jobs/0", None).await;
+    assert_eq!(shown["start_window"]["latest_ns"], 100_000_000_000_u64);
+    // Its processors are somebody's then, and it is no job of the queue.
+    let (status, problem) = submit(&lrms, &job(at_100, "b")).await;
+    assert_eq!((status, &problem["code"]), (422, &"not-reserved".into()));
+    let (_, _, info) = ask(&lrms, "GET", "/v1/info", None).await;
+    assert_eq!(info["load"]["queued"], 0);
+    // The key is of a job with that window, and a window opens before it closes.
+    let other = r#""earliest_ns":200000000000,"latest_ns":300000000000,"flexible":true"#;
+    let (status, problem) = submit(&lrms, &job(other, "a")).await;
+    assert_eq!(
+        (status, &problem["code"]),
+        (422, &Value::from("key-reused"))
+    );
+    let closed = r#""earliest_ns":2,"latest_ns":1"#;
+    let (status, problem) = submit(&lrms, &job(closed, "c")).await;
+    let said = problem["detail"].as_str().unwrap_or_default();
+    assert!(
+        status == 422 && said.contains("start_window.latest_ns"),
+        "{problem}"
+    );
+    let ran = wait_for(&lrms, 0, "completed").await;
+    assert_eq!(ran["start_ns"], 100_000_000_000_u64);
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use super::values;
 use clap::{Args, Subcommand};
 use gridrig_core::agent::Memory;
+use gridrig_core::cluster::Overrun;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::inventory::Form;
 use gridrig_core::policy::PolicySpec;
@@ -89,6 +90,11 @@ pub struct EmulatorArgs {
     /// Time between scheduling passes; with 0s a pass follows every change
     #[arg(long, default_value = "0s", value_parser = values::text::<SimDuration>)]
     pub interval: SimDuration,
+    /// Reserve processors for jobs that have a start window; a job that runs longer than
+    /// estimated on them by then is ended (kill), or the other one waits (delay)
+    #[arg(long, value_name = "OVERRUN", conflicts_with = "scenario",
+          value_parser = values::one_of(Overrun::ALL, Overrun::name))]
+    pub reservations: Option<Overrun>,
     /// Position among the clusters of its broker, from 0 (without --scenario)
     #[arg(long, default_value = "0", conflicts_with = "scenario")]
     pub index: u16,

@@ -291,6 +291,9 @@ pub struct JobStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub executable: Option<NonZeroU32>,
+    /// When it is to start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_window: Option<JobStartWindow>,
     /// Processors of all components.
     pub processors: u32,
     /// The components after the first, which has the other processors.
@@ -336,6 +339,7 @@ impl From<&JobView> for JobStatus {
             identity: owned(&view.identity),
             account: spec.account,
             executable: spec.executable,
+            start_window: spec.start_window.as_deref().map(Into::into),
             processors: spec.processors(),
             more_components: spec.components.more.iter().map(Into::into).collect(),
             run_time: spec.run_time.to_string(),

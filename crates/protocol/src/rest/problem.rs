@@ -66,6 +66,10 @@ impl Problem {
         let (status, detail) = match reason {
             Reason::NeverFits => (422, "no set of nodes here could ever hold the job"),
             Reason::NoCandidate => (422, "no cluster in reach could ever run the job"),
+            Reason::NotReserved => (
+                422,
+                "no processors can be reserved for the job in its start window",
+            ),
             Reason::QueueFull => (503, "the queue has reached its bound"),
             _ => (422, "the job was turned away"),
         };

@@ -129,10 +129,7 @@ impl Further {
             ("startup_s_mean", self.startup_s.value()),
             ("run_time_s_mean", self.run_time_s.value()),
             ("reservations_granted_share", self.granted.value()),
-            (
-                "wait_s_unreserved_mean",
-                self.granted.value().and(self.unreserved_wait_s.value()),
-            ),
+            ("wait_s_unreserved_mean", self.unreserved_wait_s.value()),
             ("messages_per_job", share(messages, all.submitted)),
             ("jain_domains", jain_domains),
             ("jain_users", jain_users),

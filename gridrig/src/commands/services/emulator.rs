@@ -13,6 +13,7 @@ use crate::realtime::slurm_setup;
 use crate::scenario::Scenario;
 use crate::words::list;
 use anyhow::{Context as _, bail};
+use gridrig_core::cluster::Reserving;
 use gridrig_core::grid::{BrokerSettings, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::resource::Resources;
@@ -79,6 +80,11 @@ fn from_flags(args: &EmulatorArgs) -> anyhow::Result<Config> {
     let mut config = Config::new(&args.name, resources, args.discipline, clock);
     config.cluster.id = ClusterId(args.index);
     config.cluster.interval = args.interval;
+    let most_share = Decimal::ONE;
+    config.cluster.reserving = args.reservations.map(|overrun| Reserving {
+        overrun,
+        most_share,
+    });
     let settings = BrokerSettings::default();
     let home = args.broker.as_ref();
     config.broker = home.map(|url| broker(DomainId(0), url, &settings));

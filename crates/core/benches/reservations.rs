@@ -1,0 +1,114 @@
+//! How long a cluster takes to answer who asks for an advance reservation.
+//!
+//! Each request is made and taken back, so that as many stand before as after it. The aims
+//! are those of the project: under 50 us beside 10,000 reservations on nodes that are alike;
+//! planned by node at most twice what it takes by resource, beside 1,000 each.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a benchmark"
+)]
+
+use gridrig_core::cluster::{Cluster, ClusterConfig, Overrun, Reserving};
+use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::event::NoEvents;
+use gridrig_core::ids::{ClusterId, JobId};
+use gridrig_core::job::{Components, JobSpec, Requirements, StartWindow};
+use gridrig_core::resource::{Resource, Resources};
+use gridrig_core::rng;
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use rand::RngExt as _;
+use std::process::ExitCode;
+use std::time::Instant;
+
+const REQUESTS: u32 = 2_000;
+const ROUNDS: usize = 5;
+/// Microseconds.
+const MOST: f64 = 50.0;
+const MOST_BY_NODE: f64 = 2.0;
+
+fn main() -> ExitCode {
+    println!("nodes      reservations   us/request");
+    let many = report("alike", 10_000, false);
+    let alike = report("alike", 1_000, false);
+    let by_node = report("by node", 1_000, true);
+    let ratio = by_node / alike;
+    println!("alike, 10,000 reservations: {many:.1} us, aim below {MOST:.0}");
+    println!("by node against alike, 1,000 reservations: {ratio:.2}, aim at most {MOST_BY_NODE}");
+    match many < MOST && ratio <= MOST_BY_NODE {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+/// The best of some rounds.
+fn report(nodes: &str, reservations: u32, by_node: bool) -> f64 {
+    let rounds = (0..ROUNDS).map(|_| round(reservations, by_node));
+    let best = rounds.fold(f64::INFINITY, f64::min);
+    println!("{nodes:<10} {reservations:>12} {best:>12.1}");
+    best
+}
+
+fn round(reservations: u32, by_node: bool) -> f64 {
+    let mut random = rng::stream(1, "reservations");
+    let mut cluster = cluster(by_node);
+    // So far ahead that about half of the cluster is reserved.
+    let ahead = u64::from(reservations) * 3_600;
+    let mut next = |id: u32| {
+        let earliest = SimTime::from_secs(3_600 + random.random_range(0..ahead) / 8);
+        JobSpec {
+            id: JobId(id),
+            requested_time: Some(SimDuration::from_secs(random.random_range(600..7_200))),
+            start_window: Some(Box::new(StartWindow {
+                earliest,
+                latest: SimTime::MAX,
+                flexible: false,
+            })),
+            ..JobSpec::of(
+                Components::one(
+                    random.random_range(1..=16),
+                    Requirements {
+                        memory_kib: if by_node { 1_024 } else { 0 },
+                        ..Requirements::default()
+                    },
+                ),
+                SimDuration::from_secs(600),
+            )
+        }
+    };
+    let ask = |cluster: &mut Cluster, spec: &JobSpec| {
+        let taken = cluster.submit(SimTime::ZERO, spec, &mut NoEvents);
+        assert_eq!(taken, Ok(()));
+    };
+    for id in 0..reservations {
+        ask(&mut cluster, &next(id));
+    }
+    let jobs: Vec<JobSpec> = (0..REQUESTS).map(|id| next(reservations + id)).collect();
+    let start = Instant::now();
+    for job in &jobs {
+        ask(&mut cluster, job);
+        cluster.cancel(SimTime::ZERO, job.id, &mut NoEvents);
+    }
+    start.elapsed().as_secs_f64() * 1e6 / f64::from(REQUESTS)
+}
+
+/// 128 processors.
+fn cluster(by_node: bool) -> Cluster {
+    let mut resources = Resources::homogeneous(128);
+    if by_node {
+        let nodes = Resource {
+            memory_mib: Some(64),
+            cpu_count: 8,
+            count: 16,
+            ..resources.groups()[0].clone()
+        };
+        resources = Resources::new(vec![nodes]).expect("nodes");
+    }
+    let mut config = ClusterConfig::new(ClusterId(0), resources, DisciplineKind::EasyBackfill);
+    config.reserving = Some(Reserving {
+        overrun: Overrun::Kill,
+        most_share: Decimal::ONE,
+    });
+    Cluster::new(config)
+}
