@@ -89,9 +89,13 @@ fn a_log_of_other_columns_with_dates_and_clocks_is_read_in_its_time_zone() {
          8+1|bob|batch|2024-07-01T12:01:00|Unknown|Unknown|00:00:00|Partition_Limit|\
          CANCELLED by 1000|0\n"
     );
+    let warned = of_text(&text, sacct()).unwrap().0.warnings;
+    let is_told = |warning: &String| warning.contains("4 times do not say their offset");
+    assert!(warned.iter().any(is_told), "{warned:?}");
     let mut map = sacct();
     map.zone = Some("Europe/Paris".to_owned());
     let (report, trace) = of_text(&text, map).unwrap();
+    assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
     assert_eq!(report.unix_start, Some(1_719_828_000));
     assert!(
         trace.contains("; TimeZone: 7200\n; TimeZoneString: Europe/Paris\n"),
@@ -262,14 +266,15 @@ fn names_are_hidden_by_a_key_that_gives_the_same_names_again() {
         Hidden::read(&path)
     };
     let out = folder.path().join("out.gwf");
-    let hidden = |log: &str, text: &str| {
+    let by = |map: &str, log: &str, text: &str| {
         let input = folder.path().join("log");
         fs::write(&input, log).unwrap();
-        let mut request = request(&input, sacct(), out.clone());
+        let mut request = request(&input, Map::load(map).unwrap(), out.clone());
         request.hidden = Some(key(text).unwrap());
         import(&request).unwrap();
         fs::read_to_string(&out).unwrap()
     };
+    let hidden = |log: &str, text: &str| by("sacct", log, text);
     let column = |trace: &str, job: &str, at: usize| {
         let line = trace
             .lines()
@@ -302,6 +307,9 @@ fn names_are_hidden_by_a_key_that_gives_the_same_names_again() {
     assert_ne!(ada_group[1..], user[1..]);
     assert!(column(&later, "104", 11).starts_with('u'));
     assert_ne!(column(&hidden(&log, other), "101", 11), user);
+    // Comments of a log are not copied then.
+    let swf = fs::read_to_string(fixture("swf21")).unwrap();
+    assert!(!by("swf21", &swf, ours).contains("by hand"));
     let said = key("0123456789abcde\n").err().unwrap().to_string();
     assert!(
         said.contains("a key of 15 bytes: expected at least 16"),
