@@ -176,6 +176,25 @@ fn what_is_wrong_is_told_with_line_column_value_and_what_was_expected() {
     }
 }
 
+#[test]
+fn what_cannot_be_told_of_a_job_is_counted_and_the_job_stays() {
+    let text = "JobIDRaw|Submit|Start|End|State|AllocCPUS|ReqMem\n\
+                1|1704110400|1704110390|1704110490|COMPLETED|4|4Gn\n\
+                2|1704110400|1704110500|1704110510|COMPLETED|0|4G\n\
+                3|1704110400|1704110500|1704110510|COMPLETED|4|4Gc\n";
+    let (report, trace) = of_text(text, sacct()).unwrap();
+    assert_eq!(report.lost["wait time below 0"], 1);
+    assert_eq!(report.lost["memory of unknown nodes or processors"], 2);
+    assert_eq!(
+        jobs(&trace),
+        [
+            "1 0 -1 100 4 -1 -1 -1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1",
+            "2 0 100 10 0 -1 -1 -1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1",
+            "3 0 100 10 4 -1 -1 -1 -1 4194304 1 -1 -1 -1 -1 -1 -1 -1",
+        ]
+    );
+}
+
 /// A map of one's own for a table with commas.
 fn own(more: &str) -> Map {
     let text = format!(
@@ -197,6 +216,23 @@ fn a_table_of_a_users_own_needs_no_code() {
             "2 20 -1 90 6 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1",
         ]
     );
+    for (text, expected) in [
+        (
+            "1,2,3,4\n",
+            "1: the first row (1, 2, 3, 4) names no column that the map reads: expected one of \
+             at, took, cores, n, or --columns",
+        ),
+        (
+            "at,took,cores,n\n1,1,9000000000000000000,2\n",
+            "2: column cores = \"9000000000000000000\": expected a product below 2^63",
+        ),
+        (
+            "at,took,cores,n\n1,1,4,\n",
+            "2: column n = \"\": expected a number",
+        ),
+    ] {
+        assert_eq!(refused(text, own("")), expected);
+    }
     let skip = "skip = [{ reason = \"small\", of = \"cores\", below = 3 }]";
     let (report, _) = of_text(text, own(skip)).unwrap();
     assert_eq!((report.jobs, report.skipped["small"]), (1, 1));
