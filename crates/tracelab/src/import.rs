@@ -107,19 +107,7 @@ pub fn import(request: &Request) -> Result<Report, ConvertError> {
         return Err(TraceError::file(&file, problem).into());
     }
     order(map, &mut kept, &mut jobs.skipped);
-    let mut warnings = Vec::new();
-    if jobs.dates.ambiguous > 0 {
-        warnings.push(format!(
-            "{file}: {} times lie in an hour that the clock showed twice or not at all; the \
-             first was taken (expected dates with an offset, or Unix seconds)",
-            jobs.dates.ambiguous
-        ));
-    }
-    if request.processors.is_none() {
-        let expected = "the log does not say how many processors the machine has; \
-                        --processors N writes it";
-        warnings.push(expected.to_owned());
-    }
+    let warnings = warnings(request, &jobs.dates);
     let mut report = Report {
         file: file.clone(),
         map: map.name.clone(),
@@ -144,6 +132,32 @@ pub fn import(request: &Request) -> Result<Report, ConvertError> {
     Ok(report)
 }
 
+/// What the user should know.
+fn warnings(request: &Request, dates: &Dates) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let file = request.input.display();
+    if dates.local > 0 && request.map.zone.is_none() {
+        warnings.push(format!(
+            "{file}: {} times do not say their offset and were taken as UTC (expected --zone, or \
+             Unix seconds)",
+            dates.local
+        ));
+    }
+    if dates.ambiguous > 0 {
+        warnings.push(format!(
+            "{file}: {} times lie in an hour that the clock showed twice or not at all; the \
+             first was taken (expected dates with an offset, or Unix seconds)",
+            dates.ambiguous
+        ));
+    }
+    if request.processors.is_none() {
+        let expected = "the log does not say how many processors the machine has; \
+                        --processors N writes it";
+        warnings.push(expected.to_owned());
+    }
+    warnings
+}
+
 /// Sorts jobs by their arrival, and numbers them if the log does not.
 fn order(map: &Map, jobs: &mut Vec<Job>, skipped: &mut BTreeMap<String, u64>) {
     if !map.job.contains_key(&Key::JobNumber) {
@@ -154,7 +168,7 @@ fn order(map: &Map, jobs: &mut Vec<Job>, skipped: &mut BTreeMap<String, u64>) {
         return;
     }
     // What is there twice stands side by side then.
-    jobs.sort_by_key(|job| (job[field::SUBMIT], job[field::JOB], *job));
+    jobs.sort_unstable_by_key(|job| (job[field::SUBMIT], job[field::JOB], *job));
     // Dumps of one month after the other have the jobs between them twice.
     let before = jobs.len();
     jobs.dedup_by(|a, b| a[field::JOB] != ABSENT && a == b);
@@ -191,5 +205,9 @@ fn dates(map: &Map) -> Result<Dates, TraceError> {
         );
         TraceError::file(&map.name, problem)
     })?;
-    Ok(Dates { zone, ambiguous: 0 })
+    Ok(Dates {
+        zone,
+        local: 0,
+        ambiguous: 0,
+    })
 }

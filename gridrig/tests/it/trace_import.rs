@@ -1,6 +1,8 @@
 //! `gridrig trace import` as a user meets it.
 
 use crate::command::{expect_code, json, root, run, stderr, stdout};
+use crate::slurm_bench::Emulated;
+use gridrig_tracelab::import::Map;
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -142,4 +144,66 @@ fn a_trace_becomes_a_workload_of_batsim() {
     assert_eq!(told["jobs"], jobs);
     assert!(jobs > 400, "{jobs}");
     expect_code(&run(&arguments), 2);
+}
+
+/// The columns of the command that is recommended, by the map.
+fn recommended() -> String {
+    Map::load("sacct").unwrap().table.columns.join(",")
+}
+
+#[test]
+fn the_recommended_command_has_the_columns_of_the_map_wherever_it_stands() {
+    let help = stdout(&run(&["trace", "import", "--help"]));
+    assert!(help.replace("\\\n", "").contains(&recommended()), "{help}");
+    for file in ["docs/import.md", "resources/maps/sacct.toml"] {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        assert!(text.contains(&recommended()), "{file}");
+    }
+}
+
+#[test]
+fn what_an_emulated_slurm_accounts_and_its_nodes_are_imported() {
+    let cluster = Emulated::start_with("gpu:a100:2", 4, 2, &[]);
+    for name in ["gridrig_1_100ms", "gridrig_2_100ms", "gridrig_3_1h"] {
+        cluster.ok(
+            "sbatch",
+            &["-J", name, "-n", "2", "-t", "90", "--wrap", "run"],
+        );
+    }
+    cluster.wait_for("2", "%T", "COMPLETED");
+    cluster.wait_for("3", "%T", "RUNNING");
+    cluster.ok("scancel", &["3"]);
+    cluster.wait_for("3", "%T", "CANCELLED");
+    let (log, nodes) = (
+        cluster.dir.path().join("jobs.txt"),
+        cluster.dir.path().join("nodes.txt"),
+    );
+    let asked = ["-a", "-X", "-D", "-P", "--noconvert", "-o", &recommended()];
+    fs::write(&log, cluster.ok("sacct", &asked)).unwrap();
+    let out = cluster.dir.path().join("jobs.swf").display().to_string();
+    let log = log.display().to_string();
+    expect_code(
+        &run(&["trace", "import", &log, "--map", "sacct", "-o", &out]),
+        0,
+    );
+    let trace = fs::read_to_string(&out).unwrap();
+    let jobs = trace.lines().filter(|line| !line.starts_with(';'));
+    let jobs = jobs.map(|line| line.split(' ').collect::<Vec<_>>());
+    // Number, processors, requested time and status.
+    let told: Vec<_> = jobs
+        .map(|job| [job[0], job[4], job[8], job[10]].join(" "))
+        .collect();
+    assert_eq!(told, ["1 2 5400 1", "2 2 5400 1", "3 2 5400 5"], "{trace}");
+    for words in [
+        ["scontrol", "show", "node", "-a"],
+        ["sinfo", "-N", "-o", "%N|%c|%m|%d|%G|%T"],
+    ] {
+        fs::write(&nodes, cluster.ok(words[0], &words[1..])).unwrap();
+        let site = run(&["resources", "import", &nodes.display().to_string()]);
+        expect_code(&site, 0);
+        let given = fs::read(cluster.dir.path().join("cluster.xml")).unwrap();
+        let given = gridrig_protocol::resources::parse("a", &String::from_utf8(given).unwrap());
+        let read = gridrig_protocol::resources::parse("b", &stdout(&site));
+        assert_eq!(read.unwrap(), given.unwrap(), "{words:?}");
+    }
 }

@@ -149,6 +149,9 @@ impl Nodes<'_> {
             }
             // A node has a row in each of its partitions.
             if seen.insert(name.to_owned()) {
+                if places[4].is_none() {
+                    self.note("nodes whose generic resources are not told, taken as none");
+                }
                 self.add(COLUMNS, cells, None, None)?;
             }
         }
@@ -316,8 +319,15 @@ NodeName=n4 Arch=x86_64 CPUTot=64 Gres=gpu:80gb:4 RealMemory=257000 State=FUTURE
         let long = "Mon Jan  1 12:00:00 2024\nNODELIST NODES PARTITION STATE CPUS S:C:T MEMORY \
                     TMP_DISK WEIGHT AVAIL_FE REASON\nn1 1 batch* idle 64 2:16:2 257000 0 1 (null) \
                     none\nn1 1 gpu idle 64 2:16:2 257000 0 1 (null) Not responding\n";
-        let long = told(long).unwrap().resources;
-        assert_eq!((long.nodes(), long.processors()), (1, 64));
+        let long = told(long).unwrap();
+        assert_eq!(
+            (long.resources.nodes(), long.resources.processors()),
+            (1, 64)
+        );
+        assert!(
+            long.notes.keys().any(|what| what.contains("generic")),
+            "{long:?}"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::value::{self, ABSENT, Dates};
 use crate::error::{TraceError, excerpt};
 use csv::ByteRecord;
 use std::borrow::Cow;
+use std::iter;
 
 /// A source whose column is there.
 pub(super) struct Column<'a> {
@@ -31,12 +32,10 @@ pub(super) fn wanted(map: &Map) -> Vec<&str> {
     let sources = fields.chain(status).chain(skips).chain(lost);
     let mut wanted = Vec::new();
     for source in sources.flat_map(|sources| &sources.0) {
-        for name in [Some(&source.column), source.times_column.as_ref()] {
-            let name = name.into_iter().map(String::as_str);
-            wanted.extend(
-                name.filter(|name| !wanted.contains(name))
-                    .collect::<Vec<_>>(),
-            );
+        for name in iter::once(&source.column).chain(&source.times_column) {
+            if !wanted.contains(&name.as_str()) {
+                wanted.push(name.as_str());
+            }
         }
     }
     wanted
@@ -116,11 +115,8 @@ impl Row<'_> {
         }
         if !source.tres.is_empty() {
             let found = value::tres(whole, &source.tres).ok_or_else(|| {
-                self.refuse(
-                    source,
-                    whole,
-                    "resources such as cpu=4,gres/gpu=2 or 1=4,1001=2",
-                )
+                let expected = "resources such as cpu=4,gres/gpu=2 or 1=4,1001=2";
+                self.refuse(source, whole, expected)
             })?;
             return Ok(found.map(Cow::Owned));
         }

@@ -63,6 +63,20 @@ const NAMES: [Key; NAMED.len()] = [
     Key::Account,
 ];
 
+/// Why a row is no job.
+enum No<'a> {
+    /// It is left out, for this reason.
+    Skipped(&'a str),
+    /// It cannot be right.
+    Wrong(TraceError),
+}
+
+impl From<TraceError> for No<'_> {
+    fn from(error: TraceError) -> Self {
+        No::Wrong(error)
+    }
+}
+
 /// Makes jobs of rows, and counts what becomes of the others.
 pub(super) struct Jobs<'a> {
     file: &'a str,
@@ -128,10 +142,6 @@ impl<'a> Jobs<'a> {
         })
     }
 
-    fn skip(&mut self, reason: &str) {
-        *self.skipped.entry(reason.to_owned()).or_default() += 1;
-    }
-
     /// Marks what is lost of a job, one of [`OWN_LOSSES`].
     fn lose(&self, job: &mut Job, what: usize) {
         job[LOST] |= 1 << (self.lost.len() + what);
@@ -144,48 +154,52 @@ impl<'a> Jobs<'a> {
             line,
             cells,
         };
+        match self.of_row(&row) {
+            Ok(job) => Ok(Some(job)),
+            Err(No::Skipped(reason)) => {
+                *self.skipped.entry(reason.to_owned()).or_default() += 1;
+                Ok(None)
+            }
+            Err(No::Wrong(error)) => Err(error),
+        }
+    }
+
+    fn of_row(&mut self, row: &Row<'_>) -> Result<Job, No<'a>> {
         // Dumps that were put together have a header each.
-        if cells.iter().eq(self.columns.iter().map(String::as_bytes)) {
-            self.skip("repeated-header");
-            return Ok(None);
+        if row
+            .cells
+            .iter()
+            .eq(self.columns.iter().map(String::as_bytes))
+        {
+            return Err(No::Skipped("repeated-header"));
         }
         for (skip, columns) in &self.skips {
             let skip: &'a Skip = skip;
             if row.is_skipped(skip, columns)? {
-                self.skip(&skip.reason);
-                return Ok(None);
+                return Err(No::Skipped(&skip.reason));
             }
         }
         let mut job = [ABSENT; FIELDS + 3];
         job[LOST] = 0;
-        match self.status_of(&row)? {
-            Ok(status) => job[field::STATUS] = status,
-            Err(reason) => {
-                self.skip(reason);
-                return Ok(None);
-            }
-        }
+        job[field::STATUS] = self.status_of(row)?;
         for (key, columns) in &self.fields {
             if let Some(at) = place(*key) {
                 job[at] = row.number(*key, columns, &mut self.dates)?;
             }
         }
-        if let Err(reason) = self.times(&row, &mut job)? {
-            self.skip(reason);
-            return Ok(None);
-        }
-        self.memory(&row, &mut job)?;
-        self.mark_lost(&row, &mut job)?;
-        self.name(&row, &mut job)?;
-        Ok(Some(job))
+        self.times(row, &mut job)?;
+        self.memory(row, &mut job)?;
+        self.mark_lost(row, &mut job)?;
+        self.name(row, &mut job)?;
+        Ok(job)
     }
 
-    fn status_of(&self, row: &Row<'_>) -> Result<Result<i64, &'a str>, TraceError> {
+    fn status_of(&self, row: &Row<'_>) -> Result<i64, No<'a>> {
         let Some((words, columns)) = &self.status else {
-            return Ok(Ok(ABSENT));
+            return Ok(ABSENT);
         };
         let Some(cell) = row.text(columns)? else {
-            return Ok(Ok(ABSENT));
+            return Ok(ABSENT);
         };
         let text = String::from_utf8_lossy(&cell.text);
         let known = [
@@ -194,10 +208,10 @@ impl<'a> Jobs<'a> {
             (&words.cancelled, 5),
         ];
         if let Some((_, status)) = known.iter().find(|(list, _)| has(list, &text)) {
-            return Ok(Ok(*status));
+            return Ok(*status);
         }
         if let Some((reason, _)) = words.skip.iter().find(|(_, list)| has(list, &text)) {
-            return Ok(Err(reason));
+            return Err(No::Skipped(reason));
         }
         let all = known
             .iter()
@@ -205,15 +219,11 @@ impl<'a> Jobs<'a> {
             .chain(words.skip.values());
         let all: Vec<&str> = all.flatten().map(String::as_str).collect();
         let expected = format!("one of {} (or more words in the map)", all.join(", "));
-        Err(row.refuse(cell.source, &cell.text, &expected))
+        Err(row.refuse(cell.source, &cell.text, &expected).into())
     }
 
     /// Submit, wait and run time; why there is no job if they are impossible.
-    fn times(
-        &mut self,
-        row: &Row<'_>,
-        job: &mut Job,
-    ) -> Result<Result<(), &'static str>, TraceError> {
+    fn times(&mut self, row: &Row<'_>, job: &mut Job) -> Result<(), No<'a>> {
         let mut instant = |key| match self.fields.get(&key) {
             Some(columns) => row.number(key, columns, &mut self.dates),
             None => Ok(ABSENT),
@@ -221,7 +231,7 @@ impl<'a> Jobs<'a> {
         let (submit, eligible) = (instant(Key::SubmitTime)?, instant(Key::EligibleTime)?);
         let (start, end) = (instant(Key::StartTime)?, instant(Key::EndTime)?);
         if submit == ABSENT {
-            return Ok(Err("no-submit-time"));
+            return Err(No::Skipped("no-submit-time"));
         }
         if eligible > submit {
             self.lose(job, HELD);
@@ -231,16 +241,16 @@ impl<'a> Jobs<'a> {
         if start == ABSENT && tells_start {
             // It never ran: what stands for its run time is the 0 of a table.
             job[field::RUN_TIME] = ABSENT;
-            return Ok(Ok(()));
+            return Ok(());
         }
         if start != ABSENT && end != ABSENT && end < start {
-            return Ok(Err("ends-before-start"));
+            return Err(No::Skipped("ends-before-start"));
         }
         if job[field::RUN_TIME] == ABSENT && start != ABSENT && end != ABSENT {
             job[field::RUN_TIME] = end - start;
         }
         if job[field::RUN_TIME] == ABSENT && start != ABSENT {
-            return Ok(Err("no-end-time"));
+            return Err(No::Skipped("no-end-time"));
         }
         if start != ABSENT {
             job[field::WAIT] = start - job[field::SUBMIT];
@@ -249,7 +259,7 @@ impl<'a> Jobs<'a> {
                 self.lose(job, BELOW_ZERO);
             }
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Memory in KB per processor, rounded up.

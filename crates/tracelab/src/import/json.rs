@@ -5,8 +5,11 @@ use crate::error::TraceError;
 use csv::ByteRecord;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::vec::IntoIter;
+
+/// A document is held in memory, and takes some times its size there.
+const MAX_BYTES: u64 = 256 << 20;
 
 /// Opens a document whose list is under the key `records`, or is the document. A column is
 /// the path to a value of a row: `attempts.0.start_time`, `attempts.last.end_time`;
@@ -19,9 +22,14 @@ pub(super) fn open(
     wanted: &[&str],
 ) -> Result<Log, TraceError> {
     let refuse = |problem| TraceError::file(&file, problem);
-    let root: Value = serde_json::from_reader(input).map_err(|error| match error.is_io() {
+    let mut input = BufReader::new(input.take(MAX_BYTES));
+    let root = serde_json::from_reader(&mut input);
+    let root: Value = root.map_err(|error| match error.is_io() {
         true => refuse(format!(
             "the compressed data is damaged, or cannot be read: {error}"
+        )),
+        false if input.get_ref().limit() == 0 => refuse(format!(
+            "JSON of more than {MAX_BYTES} bytes: expected less"
         )),
         false => TraceError::line(
             &file,

@@ -64,7 +64,9 @@ fn clock(text: &[u8]) -> Option<i64> {
 /// Dates of a log in its time zone.
 pub(super) struct Dates {
     pub(super) zone: TimeZone,
-    /// How many lie in an hour that the zone has twice or not at all.
+    /// How many do not say their offset.
+    pub(super) local: u64,
+    /// How many of these lie in an hour that the zone has twice or not at all.
     pub(super) ambiguous: u64,
 }
 
@@ -82,6 +84,7 @@ impl Dates {
         let at: Timestamp = match pieces.to_numeric_offset() {
             Some(offset) => offset.to_timestamp(local).ok()?,
             None => {
+                self.local += 1;
                 let found = self.zone.to_ambiguous_timestamp(local);
                 self.ambiguous += u64::from(found.is_ambiguous());
                 found.compatible().ok()?
@@ -151,6 +154,7 @@ mod tests {
     fn dates(zone: &str) -> Dates {
         Dates {
             zone: TimeZone::get(zone).unwrap(),
+            local: 0,
             ambiguous: 0,
         }
     }

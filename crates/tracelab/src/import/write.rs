@@ -156,7 +156,9 @@ fn header(request: &Request, report: &Report, source: &Source<'_>) -> Vec<(Strin
     if request.hidden.is_some() {
         say("Note", "names are hashes under a key".to_owned());
     }
-    for (key, value) in source.comments.map_or(&[][..], Header::lines) {
+    // Comments may hold names.
+    let comments = source.comments.filter(|_| request.hidden.is_none());
+    for (key, value) in comments.map_or(&[][..], Header::lines) {
         let colon = if key.is_empty() { "" } else { ": " };
         say("Note", format!("log | {key}{colon}{value}"));
     }

@@ -89,9 +89,13 @@ fn a_log_of_other_columns_with_dates_and_clocks_is_read_in_its_time_zone() {
          8+1|bob|batch|2024-07-01T12:01:00|Unknown|Unknown|00:00:00|Partition_Limit|\
          CANCELLED by 1000|0\n"
     );
+    let warned = of_text(&text, sacct()).unwrap().0.warnings;
+    let is_told = |warning: &String| warning.contains("4 times do not say their offset");
+    assert!(warned.iter().any(is_told), "{warned:?}");
     let mut map = sacct();
     map.zone = Some("Europe/Paris".to_owned());
     let (report, trace) = of_text(&text, map).unwrap();
+    assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
     assert_eq!(report.unix_start, Some(1_719_828_000));
     assert!(
         trace.contains("; TimeZone: 7200\n; TimeZoneString: Europe/Paris\n"),
@@ -172,6 +176,25 @@ fn what_is_wrong_is_told_with_line_column_value_and_what_was_expected() {
     }
 }
 
+#[test]
+fn what_cannot_be_told_of_a_job_is_counted_and_the_job_stays() {
+    let text = "JobIDRaw|Submit|Start|End|State|AllocCPUS|ReqMem\n\
+                1|1704110400|1704110390|1704110490|COMPLETED|4|4Gn\n\
+                2|1704110400|1704110500|1704110510|COMPLETED|0|4G\n\
+                3|1704110400|1704110500|1704110510|COMPLETED|4|4Gc\n";
+    let (report, trace) = of_text(text, sacct()).unwrap();
+    assert_eq!(report.lost["wait time below 0"], 1);
+    assert_eq!(report.lost["memory of unknown nodes or processors"], 2);
+    assert_eq!(
+        jobs(&trace),
+        [
+            "1 0 -1 100 4 -1 -1 -1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1",
+            "2 0 100 10 0 -1 -1 -1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1",
+            "3 0 100 10 4 -1 -1 -1 -1 4194304 1 -1 -1 -1 -1 -1 -1 -1",
+        ]
+    );
+}
+
 /// A map of one's own for a table with commas.
 fn own(more: &str) -> Map {
     let text = format!(
@@ -193,6 +216,23 @@ fn a_table_of_a_users_own_needs_no_code() {
             "2 20 -1 90 6 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1",
         ]
     );
+    for (text, expected) in [
+        (
+            "1,2,3,4\n",
+            "1: the first row (1, 2, 3, 4) names no column that the map reads: expected one of \
+             at, took, cores, n, or --columns",
+        ),
+        (
+            "at,took,cores,n\n1,1,9000000000000000000,2\n",
+            "2: column cores = \"9000000000000000000\": expected a product below 2^63",
+        ),
+        (
+            "at,took,cores,n\n1,1,4,\n",
+            "2: column n = \"\": expected a number",
+        ),
+    ] {
+        assert_eq!(refused(text, own("")), expected);
+    }
     let skip = "skip = [{ reason = \"small\", of = \"cores\", below = 3 }]";
     let (report, _) = of_text(text, own(skip)).unwrap();
     assert_eq!((report.jobs, report.skipped["small"]), (1, 1));
@@ -262,14 +302,15 @@ fn names_are_hidden_by_a_key_that_gives_the_same_names_again() {
         Hidden::read(&path)
     };
     let out = folder.path().join("out.gwf");
-    let hidden = |log: &str, text: &str| {
+    let by = |map: &str, log: &str, text: &str| {
         let input = folder.path().join("log");
         fs::write(&input, log).unwrap();
-        let mut request = request(&input, sacct(), out.clone());
+        let mut request = request(&input, Map::load(map).unwrap(), out.clone());
         request.hidden = Some(key(text).unwrap());
         import(&request).unwrap();
         fs::read_to_string(&out).unwrap()
     };
+    let hidden = |log: &str, text: &str| by("sacct", log, text);
     let column = |trace: &str, job: &str, at: usize| {
         let line = trace
             .lines()
@@ -302,6 +343,9 @@ fn names_are_hidden_by_a_key_that_gives_the_same_names_again() {
     assert_ne!(ada_group[1..], user[1..]);
     assert!(column(&later, "104", 11).starts_with('u'));
     assert_ne!(column(&hidden(&log, other), "101", 11), user);
+    // Comments of a log are not copied then.
+    let swf = fs::read_to_string(fixture("swf21")).unwrap();
+    assert!(!by("swf21", &swf, ours).contains("by hand"));
     let said = key("0123456789abcde\n").err().unwrap().to_string();
     assert!(
         said.contains("a key of 15 bytes: expected at least 16"),
