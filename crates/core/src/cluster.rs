@@ -291,6 +291,7 @@ impl Cluster {
             queued: now,
             running: None,
             claim,
+            asked: SimTime::ZERO,
         });
         let nodes = &mut self.nodes;
         let arrival = self.scheduler.arrive(&job.into(), class, slot, nodes);

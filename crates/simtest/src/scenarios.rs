@@ -13,6 +13,7 @@ mod parameters;
 mod propagating;
 mod run_times;
 mod tight;
+mod together;
 
 pub use drains::with_drains;
 pub use failures::{with_failures, with_long_failures};
@@ -20,6 +21,7 @@ pub use late::committing_late;
 pub use matchmaking::matched;
 pub use propagating::propagating;
 pub use run_times::with_run_times;
+pub use together::co_allocating;
 
 use crate::reference::RefCancellation;
 use gridrig_core::broker::{Blocking, Commit, LocalInfo, OwnDispatch};

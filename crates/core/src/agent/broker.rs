@@ -1,6 +1,7 @@
 //! A broker: its decisions, what it knows of its jobs, and the relaying of
 //! information.
 
+mod claims;
 mod delivery;
 mod inputs;
 mod links;
@@ -94,6 +95,7 @@ impl BrokerAgent {
                 to_remove: BTreeSet::new(),
                 taken_in: BTreeMap::new(),
                 asked: BTreeMap::new(),
+                beginning: BTreeMap::new(),
                 rooms: BTreeMap::new(),
                 domains: setup.names.domains(),
                 next_id: EnvelopeId::first(setup.incarnation),

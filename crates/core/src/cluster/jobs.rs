@@ -20,6 +20,8 @@ pub(super) struct Job {
     pub running: Option<Running>,
     /// Where it is part of a job that several clusters run together.
     pub claim: Option<Claim>,
+    /// When that was asked for.
+    pub asked: SimTime,
 }
 
 /// Since when it runs, until when and where.
