@@ -409,6 +409,10 @@ impl Message for FromBroker {
             FromBroker::Peer(_, ToPeer::Forward(job)) => {
                 Some(MessageKind::Forward).filter(|_| !job.sought)
             }
+            // It is by this that the job gets where it is dispatched to.
+            FromBroker::Lrms(_, ToLrms::Claim(_, ClaimStep::Begin { leads: true, .. })) => {
+                Some(MessageKind::Dispatch)
+            }
             FromBroker::Lrms(_, ToLrms::Cancel(_) | ToLrms::Claim(..))
             | FromBroker::Peer(
                 _,

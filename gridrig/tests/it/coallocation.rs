@@ -412,8 +412,8 @@ fn what_cannot_be_is_refused_with_its_place() {
         assert!(said.contains(expected), "{set}: {said}");
     };
     refused(
-        "run.clock=real",
-        "clock = \"virtual\" without faults for worst-fit",
+        "faults.restarts=[{broker=\"koala\",from=\"1h\",until=\"2h\",memory=\"none\"}]",
+        "memory = \"journal\" or \"kept\" with worst-fit",
     );
     refused(
         "run.policies=[\"free-node(matchmaking=co-allocate)\"]",

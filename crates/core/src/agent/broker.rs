@@ -70,8 +70,14 @@ const UNNAMED_STEP: u32 = 1 << 10;
 
 impl BrokerAgent {
     /// A broker with an empty queue.
-    pub fn new(setup: BrokerSetup) -> Self {
-        let domain = setup.config.domain;
+    pub fn new(mut setup: BrokerSetup) -> Self {
+        let (domain, settings) = (setup.config.domain, &mut setup.config.settings);
+        if !setup.grace.is_zero() {
+            // That of a start, its answer, and the last start.
+            let least = setup.grace + setup.grace + setup.grace;
+            let costs = std::mem::take(&mut settings.co_allocation);
+            settings.co_allocation = costs.not_before(least);
+        }
         let stream = rng::stream(setup.seed, &format!("broker.{}", setup.name));
         let neighbours = setup.config.neighbours.clone().into_iter();
         let latencies = neighbours.map(|other| (other.domain, other.latency));

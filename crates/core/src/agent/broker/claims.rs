@@ -11,6 +11,7 @@ use super::{BrokerAgent, Reminder};
 use crate::agent::{Cx, Handle};
 use crate::conversation::{Arrival, Asked, ClaimStep, FromBroker, Passed, ToLrms};
 use crate::envelope::{Envelope, Received, Told, Undelivered};
+use crate::event::MessageKind;
 use crate::ids::ClusterId;
 use crate::message::Target;
 use crate::time::{Decimal, SimTime};
@@ -30,8 +31,12 @@ impl Notes {
             ClaimStep::Begin { leads, .. } => Some(leads),
             ClaimStep::Release => {
                 let its = |begins: &Begins| begins.asked_at == asked.at;
-                if self.beginning.get(&job).is_some_and(its) {
-                    self.beginning.remove(&job);
+                if self.beginning.get(&job).is_some_and(its)
+                    && let Some(begins) = self.beginning.remove(&job)
+                    && begins.last.is_some()
+                {
+                    // It was dispatched, and that will never be said.
+                    self.undelivered.count(MessageKind::Dispatch);
                 }
                 self.forget_sent(job, target);
                 None

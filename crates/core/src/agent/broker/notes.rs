@@ -6,7 +6,7 @@ use crate::agent::store::{JobStore, Visit, digest, visit_name};
 use crate::conversation::{Arrival, BrokerSends, FromBroker, Passed, ToLrms, ToPeer};
 use crate::decision::Decision;
 use crate::envelope::{Envelope, EnvelopeId, Received, Tally};
-use crate::event::{Event, EventKind, EventSink, Party};
+use crate::event::{Event, EventKind, EventSink, MessageKind, Party};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::message::{JobEnd, News, Route, Target};
@@ -315,6 +315,10 @@ pub(super) struct Writing<'a, C> {
 
 impl<C: EventSink> EventSink for Writing<'_, C> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        // Nobody sends what a broker tells itself: it is counted as one that never came.
+        if event.kind == EventKind::Refused && event.to == Some(event.by) {
+            self.notes.undelivered.count(MessageKind::Refuse);
+        }
         self.cx.emit(at, event);
     }
 

@@ -8,9 +8,10 @@ use crate::time::{SimDuration, SimTime};
 
 /// The broker says something of processors for a part of a job. A message counts once, and a
 /// request that a later one has overtaken, or that comes when nobody waits for it any more,
-/// does not. The answer to a start is whether the part begins.
+/// does not. The answer is whether the message is new, and of a start whether the part
+/// begins.
 impl Handle<Received<(Asked, ClaimStep)>> for LrmsAgent {
-    type Answer = Result<(), Undelivered>;
+    type Answer = (bool, Result<(), Undelivered>);
 
     fn handle(
         &mut self,
@@ -30,7 +31,7 @@ impl Handle<Received<(Asked, ClaimStep)>> for LrmsAgent {
                 let before = self.notes.parts.get(&asked.job).map(|(at, _)| *at);
                 let is_old = before.is_some_and(|before| before >= asked.at);
                 if !new || is_old || asked.at + timeout < self.notes.now {
-                    return Ok(());
+                    return (new, Ok(()));
                 }
                 self.forget_parts(timeout);
                 let spec = job.spec.clone();
@@ -42,16 +43,14 @@ impl Handle<Received<(Asked, ClaimStep)>> for LrmsAgent {
                     timeout,
                 };
                 self.inside(cx, Claimed { asked, step });
-                Ok(())
+                (new, Ok(()))
             }
             ClaimStep::Begin { at, length, leads } => {
                 if new {
                     self.begin(cx, asked, (at, length, leads));
                 }
-                match self.cluster().begins(asked) {
-                    true => Ok(()),
-                    false => Err(Undelivered::Declined(None)),
-                }
+                let begins = self.cluster().begins(asked);
+                (new, begins.then_some(()).ok_or(Undelivered::Declined(None)))
             }
             ClaimStep::Release => {
                 let latest = self.notes.parts.entry(asked.job).or_default();
@@ -60,7 +59,7 @@ impl Handle<Received<(Asked, ClaimStep)>> for LrmsAgent {
                 }
                 let step = ClaimStep::Release;
                 self.inside(cx, Claimed { asked, step });
-                Ok(())
+                (new, Ok(()))
             }
         }
     }

@@ -153,7 +153,8 @@ impl<S: EventSink> Agents<'_, S> {
                     }
                     ToLrms::Claim(asked, step) => {
                         let said = (*asked, step.clone());
-                        self.tell_lrms(*cluster, received(Target::Peer(from), sent, said))
+                        let heard = received(Target::Peer(from), sent, said);
+                        self.tell_lrms(*cluster, heard).1
                     }
                 }
             }
