@@ -3,12 +3,16 @@
 use crate::Config;
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
-use gridrig_core::agent::Cancel;
-use gridrig_core::event::MessageKind;
+use gridrig_core::agent::{Cancel, ClaimStep, LrmsAgent, Received};
+use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::JobId;
+use gridrig_core::message::Target;
+use gridrig_core::time::SimTime;
+use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::rest::{
-    ClusterInfo, JobReceipt, JobStatus, JobSubmission, LoadReport, NodeGroup, Problem,
+    ClaimOrder, ClusterInfo, JobReceipt, JobStatus, JobSubmission, LoadReport, NodeGroup, Problem,
 };
 use gridrig_service::http::{BadBody, Body, Path, ProblemResponse, Unavailable, UnknownJob};
 use gridrig_service::{routes as common, submission};
@@ -31,6 +35,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(common::show, cancel))
         .routes(routes!(common::ends))
         .routes(routes!(info))
+        .routes(routes!(claim))
         .merge(crate::nodes::routes())
         .routes(routes!(common::events))
         .routes(routes!(common::healthz))
@@ -80,6 +85,48 @@ async fn cancel(
     Path(id): Path<u32>,
 ) -> Result<Json<JobStatus>, ProblemResponse> {
     common::cancel(&app, id, Cancel(JobId(id))).await.map(Json)
+}
+
+/// Hold processors for a part of a job that several clusters run together, begin it at an
+/// instant, or release them. Whether they are held the broker is told by a message.
+#[utoipa::path(
+    post, path = "/v1/claims", request_body = ClaimOrder,
+    responses(
+        (status = 204, description = "Taken in; of a start: the part begins"),
+        BadBody,
+        (status = 409, description = "Nothing is held that could begin", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "A field is invalid, or the sender is not the broker here", body = Problem, content_type = "application/problem+json"),
+        Unavailable,
+    )
+)]
+async fn claim(
+    State(app): State<App>,
+    Body(order): Body<ClaimOrder>,
+) -> Result<StatusCode, ProblemResponse> {
+    let (from, id) = (order.from, order.message.map(Into::into));
+    let meant = order.meant_ns.map(SimTime::from_nanos);
+    let home = app.config.broker.as_ref().map(|broker| broker.domain);
+    let Some(home) = home.filter(|home| Party::from(from) == Party::Broker(*home)) else {
+        let expected = "the broker to which this LRMS reports";
+        return Err(Problem::field("from", &from.id.to_string(), expected).into());
+    };
+    let heard = Received {
+        from: Target::Peer(home),
+        id,
+        meant,
+        said: order.said(|job| submission::arrival(job, app.config.notify))?,
+    };
+    let leads = matches!(heard.said.1, ClaimStep::Begin { leads: true, .. });
+    let tell = move |lrms: &mut Driven<LrmsAgent>, now: SimTime| lrms.handle(now, heard);
+    let (new, answer) = app.message(meant, tell).await?;
+    if leads {
+        app.metrics.count_received(MessageKind::Dispatch, new);
+    }
+    answer.map_err(|_| {
+        let message = "nothing is held for this part, or no more, or it begins too late";
+        Problem::new(409, "not-held", message)
+    })?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// What the cluster is made of, its load and its clock.

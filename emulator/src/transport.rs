@@ -5,7 +5,8 @@ use gridrig_core::message::News;
 use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::{Transport, TransportError};
 use gridrig_protocol::client::Client;
-use gridrig_service::{inform, no_parts, notify};
+use gridrig_protocol::rest::ClaimNotice;
+use gridrig_service::{inform, name_of, notify};
 
 /// Posts to the broker, or to where a job's submitter wants its news.
 pub struct HttpTransport {
@@ -41,7 +42,10 @@ impl Transport for HttpTransport {
             FromLrms::Broker(_, ToBroker::News(news)) => {
                 notify(&self.client, envelope, *news, self.broker()).await
             }
-            FromLrms::Broker(_, ToBroker::Claim(..)) => Err(no_parts(self.broker()?)),
+            FromLrms::Broker(_, ToBroker::Claim(asked, held)) => {
+                let notice = ClaimNotice::of(*asked, *held, name_of(envelope));
+                Ok(self.client.tell_claim(self.broker()?, &notice).await?)
+            }
             FromLrms::Broker(_, ToBroker::Info(samples)) => {
                 inform(&self.client, envelope, samples, self.broker()?).await
             }

@@ -369,8 +369,7 @@ impl<'a> Facts<'a> {
         for workload in self.prepared {
             let reach = self.reach(workload.entry);
             for job in &workload.jobs {
-                let could = |id: &ClusterId| self.resources(*id).could_run(&job.spec.components);
-                let runs = reach.iter().any(could);
+                let runs = self.scenario.could_run(&job.spec.components, &reach);
                 impossible += u64::from(!runs);
             }
         }

@@ -20,8 +20,8 @@ use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::rest::{
-    BrokerInfo, CandidateInfo, DealNotice, InfoReport, JobNotice, JobReceipt, JobStatus,
-    JobSubmission, PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
+    BrokerInfo, CandidateInfo, ClaimNotice, DealNotice, InfoReport, JobNotice, JobReceipt,
+    JobStatus, JobSubmission, PeerInfo, PeerList, Place, Problem, RoleChange, SessionInfo,
 };
 use gridrig_protocol::xml::excerpt;
 use gridrig_service::http::{
@@ -48,6 +48,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(info, inform))
         .routes(routes!(notify))
         .routes(routes!(deal))
+        .routes(routes!(claim))
         .routes(routes!(peers))
         .routes(routes!(set_role))
         .routes(routes!(peer_resources))
@@ -287,6 +288,34 @@ async fn deal(
     let call = app.message(heard.meant, move |broker, now| broker.handle(now, heard));
     // What it says of the message is that it was taken in.
     let _: Result<(), Undelivered> = call.await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// An LRMS of this domain tells that it holds processors for a part of a job that several
+/// clusters run together, or that it does not, or no more.
+#[utoipa::path(
+    post, path = "/v1/claims", request_body = ClaimNotice,
+    responses(
+        (status = 204, description = "Taken in; of what is not wanted any more the LRMS is told to let go"),
+        BadBody,
+        (status = 422, description = "A field is invalid, or the sender is no LRMS of this domain", body = Problem, content_type = "application/problem+json"),
+        Unavailable,
+    )
+)]
+async fn claim(
+    State(app): State<App>,
+    Body(notice): Body<ClaimNotice>,
+) -> Result<StatusCode, ProblemResponse> {
+    let own = |id| app.config.lrms.contains_key(id);
+    if !matches!(Party::from(notice.from), Party::Lrms(id) if own(&id)) {
+        let expected = "an LRMS of this domain";
+        return Err(Problem::field("from", &notice.from.id.to_string(), expected).into());
+    }
+    let (said, id) = (notice.said()?, notice.message.map(Into::into));
+    let heard = received(&app, notice.from, id, notice.meant_ns, said)?;
+    let call = app.message(heard.meant, move |broker, now| broker.handle(now, heard));
+    // One that has come before is confirmed again.
+    let _: bool = call.await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

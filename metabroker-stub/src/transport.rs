@@ -6,13 +6,12 @@ use gridrig_core::agent::{BrokerSetup, Envelope, FromBroker, ToLrms, ToPeer};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::{News, Target};
-use gridrig_core::time::SimTime;
 use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::{Transport, TransportError};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::lagrid::NotifyDrain;
-use gridrig_protocol::rest::{DealNotice, JobSubmission, LetterName, Place};
-use gridrig_service::{inform, no_parts, notify};
+use gridrig_protocol::rest::{ClaimOrder, DealNotice, JobSubmission};
+use gridrig_service::{inform, name_of, notify};
 use std::collections::BTreeMap;
 
 /// Posts to the broker's LRMSs, its peers, and to where clients want news.
@@ -50,7 +49,12 @@ impl HttpTransport {
         Ok(())
     }
 
-    async fn to_lrms(&self, cluster: ClusterId, what: &ToLrms) -> Result<(), TransportError> {
+    async fn to_lrms(
+        &self,
+        cluster: ClusterId,
+        what: &ToLrms,
+        envelope: &Envelope<FromBroker>,
+    ) -> Result<(), TransportError> {
         let to = Target::Cluster(cluster);
         match what {
             ToLrms::Dispatch(job) => {
@@ -59,7 +63,10 @@ impl HttpTransport {
                 self.submit(to, job).await
             }
             ToLrms::Cancel(job) => self.cancel(to, *job).await,
-            ToLrms::Claim(..) => Err(no_parts(self.base(to)?)),
+            ToLrms::Claim(asked, step) => {
+                let order = ClaimOrder::of(*asked, step, name_of(envelope));
+                Ok(self.client.order_claim(self.base(to)?, &order).await?)
+            }
         }
     }
 
@@ -121,17 +128,12 @@ impl HttpTransport {
     }
 }
 
-/// Whose message it is, its name, and when it is meant to arrive.
-fn name_of(envelope: &Envelope<FromBroker>) -> (Place, LetterName, SimTime) {
-    (envelope.from.into(), envelope.id.into(), envelope.due)
-}
-
 impl Transport for HttpTransport {
     type Message = FromBroker;
 
     async fn deliver(&self, envelope: &Envelope<FromBroker>) -> Result<(), TransportError> {
         match &envelope.message {
-            FromBroker::Lrms(cluster, what) => self.to_lrms(*cluster, what).await,
+            FromBroker::Lrms(cluster, what) => self.to_lrms(*cluster, what, envelope).await,
             FromBroker::Peer(domain, what) => self.to_peer(*domain, what, envelope).await,
             FromBroker::Client(end) => {
                 let why = "it has given no address";

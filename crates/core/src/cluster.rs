@@ -296,6 +296,7 @@ impl Cluster {
             queued: now,
             running: None,
             claim,
+            asked: SimTime::ZERO,
             reserved: None,
         });
         let nodes = &mut self.nodes;

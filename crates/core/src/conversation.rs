@@ -129,7 +129,7 @@ pub enum ToLrms<J = Box<Arrival>> {
     /// A request to remove a job.
     Cancel(JobId),
     /// About processors for a part of a job that several clusters run together.
-    Claim(JobId, ClaimStep),
+    Claim(Asked, ClaimStep<J>),
 }
 
 /// An LRMS to its broker.
@@ -139,7 +139,7 @@ pub enum ToBroker<I = Vec<LoadSample>> {
     News(News),
     /// It holds processors for a part of a job, of which the slowest has this speed; or
     /// it does not, or no more.
-    Claim(JobId, Option<Decimal>),
+    Claim(Asked, Option<Decimal>),
     /// Its load.
     Info(I),
 }
@@ -168,7 +168,7 @@ pub enum ToPeer<J = Box<Arrival>, I = Push> {
 }
 
 /// A request for the processors of a job: a broker that has given one up may ask the same
-/// neighbour again, and what is said of the first must not be taken for the second.
+/// neighbour or LRMS again, and what is said of the first must not be taken for the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Asked {
@@ -320,12 +320,12 @@ impl<J, I> FromBroker<J, I> {
                 (Order::Arrival, 0, to.0 + 1, job(passed).0)
             }
             FromBroker::Lrms(to, ToLrms::Cancel(job)) => (Order::Cancellation, 0, to.0 + 1, job.0),
-            FromBroker::Lrms(to, ToLrms::Claim(job, step)) => {
+            FromBroker::Lrms(to, ToLrms::Claim(asked, step)) => {
                 let order = match step {
                     ClaimStep::Hold { .. } => Order::Arrival,
                     ClaimStep::Begin { .. } | ClaimStep::Release => Order::Lease,
                 };
-                (order, 0, to.0 + 1, job.0)
+                (order, 0, to.0 + 1, asked.job.0)
             }
             FromBroker::Peer(to, said) => said.place(from, *to, job),
             FromBroker::Client(end) => (Order::Notice, 0, 0, end.job.0),
@@ -364,8 +364,8 @@ impl<I> FromLrms<I> {
     pub fn place(&self, from: ClusterId) -> Place {
         match self {
             FromLrms::Broker(to, ToBroker::News(news)) => (news.order(), to.0, 0, news.job().0),
-            FromLrms::Broker(to, ToBroker::Claim(job, _)) => {
-                (Order::Lease, to.0, from.0 + 1, job.0)
+            FromLrms::Broker(to, ToBroker::Claim(asked, _)) => {
+                (Order::Lease, to.0, from.0 + 1, asked.job.0)
             }
             FromLrms::Broker(to, ToBroker::Info(_)) => {
                 (Order::Information, to.0, 0, u32::from(from.0))
@@ -408,6 +408,10 @@ impl Message for FromBroker {
             }
             FromBroker::Peer(_, ToPeer::Forward(job)) => {
                 Some(MessageKind::Forward).filter(|_| !job.sought)
+            }
+            // It is by this that the job gets where it is dispatched to.
+            FromBroker::Lrms(_, ToLrms::Claim(_, ClaimStep::Begin { leads: true, .. })) => {
+                Some(MessageKind::Dispatch)
             }
             FromBroker::Lrms(_, ToLrms::Cancel(_) | ToLrms::Claim(..))
             | FromBroker::Peer(

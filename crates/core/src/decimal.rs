@@ -8,6 +8,7 @@ use std::fmt;
 /// is the same number everywhere, and so are the numbers of inventories: sums of
 /// such numbers are such numbers, so that totals and comparisons are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Decimal(u128);
 
 /// Parts of one.

@@ -2,8 +2,9 @@
 //! open, every request bounded in time.
 
 use crate::rest::{
-    BrokerInfo, ClockInfo, ClusterInfo, DealNotice, EndPage, EventPage, InfoReport, JobList,
-    JobNotice, JobReceipt, JobStatus, JobSubmission, PeerList, Problem, RoleChange, SessionInfo,
+    BrokerInfo, ClaimNotice, ClaimOrder, ClockInfo, ClusterInfo, DealNotice, EndPage, EventPage,
+    InfoReport, JobList, JobNotice, JobReceipt, JobStatus, JobSubmission, PeerList, Problem,
+    RoleChange, SessionInfo,
 };
 use gridrig_core::job::Reason;
 use gridrig_core::transport::TransportError;
@@ -212,6 +213,26 @@ impl Client {
     /// [`ClientError`].
     pub async fn deal(&self, base: &str, notice: &DealNotice) -> Result<(), ClientError> {
         let url = format!("{base}/v1/deals");
+        let request = self.http.post(&url).json(notice);
+        self.send(request, &url, self.timeout).await.map(drop)
+    }
+
+    /// `POST /v1/claims` of an LRMS.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn order_claim(&self, base: &str, order: &ClaimOrder) -> Result<(), ClientError> {
+        let url = format!("{base}/v1/claims");
+        let request = self.http.post(&url).json(order);
+        self.send(request, &url, self.timeout).await.map(drop)
+    }
+
+    /// `POST /v1/claims` of a broker.
+    ///
+    /// # Errors
+    /// [`ClientError`].
+    pub async fn tell_claim(&self, base: &str, notice: &ClaimNotice) -> Result<(), ClientError> {
+        let url = format!("{base}/v1/claims");
         let request = self.http.post(&url).json(notice);
         self.send(request, &url, self.timeout).await.map(drop)
     }

@@ -5,6 +5,7 @@
 //! strings with a unit (`"60s"`, `"1.5h"`), read as exact decimals. `docs/rest.md`
 //! describes the routes, `/openapi.json` of each service has the schema.
 
+mod claim;
 mod component;
 mod deal;
 mod end;
@@ -17,6 +18,7 @@ mod notice;
 mod place;
 mod problem;
 
+pub use claim::{ClaimKind, ClaimNotice, ClaimOrder};
 pub use component::{JobComponent, JobRequirements, more_components};
 pub use deal::{DealKind, DealNotice};
 pub use end::{EndPage, JobEndReport, JobState};

@@ -103,6 +103,8 @@ pub struct JobRow {
     /// Where processors were held for parts of it; empty but for a job that several clusters
     /// ran together, or were asked to.
     pub claims: Vec<ClaimRow>,
+    /// When they were asked for last, and where.
+    pub(crate) asked: Option<Box<(SimTime, Vec<ClusterId>)>>,
     /// Position in the log of the event that started it.
     pub(crate) started_by: usize,
 }

@@ -44,8 +44,8 @@ use external::External;
 use faults::Faults;
 use gridrig_core::decision::About;
 use gridrig_core::grid::Grid;
-use gridrig_core::ids::DomainId;
-use gridrig_core::job::Entry;
+use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::job::{Components, Entry};
 use gridrig_core::policy::PolicySpec;
 use gridrig_core::time::{Decimal, SimDuration};
 use interface::LinkProtocol;
@@ -191,6 +191,17 @@ fn text_of(path: &Path) -> std::io::Result<String> {
 }
 
 impl Scenario {
+    /// Whether a job could run on one of these clusters, or has no more processors than
+    /// they have together where a policy places jobs on several.
+    pub fn could_run(&self, job: &Components, clusters: &[ClusterId]) -> bool {
+        let resources = |id: &ClusterId| &self.grid.clusters[id.index()].config.resources;
+        let mut policies = self.policies.iter().flatten().map(PolicySpec::entry);
+        let together = policies.any(|policy| policy.placement.is_some());
+        let processors = clusters.iter().map(|id| resources(id).processors());
+        let some = clusters.iter().any(|id| resources(id).could_run(job));
+        some || together && clusters.len() > 1 && job.processors() <= processors.sum()
+    }
+
     /// Reads a scenario file and applies overrides, each
     /// `path.to.key=value`, in order.
     ///

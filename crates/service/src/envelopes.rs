@@ -3,9 +3,10 @@
 use gridrig_core::agent::Envelope;
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::News;
+use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::{InfoReport, JobNotice, LoadReport};
+use gridrig_protocol::rest::{InfoReport, JobNotice, LetterName, LoadReport, Place};
 
 /// Posts the news of a job that are in this message, to where its submitter
 /// wants them or else to the service at `base`.
@@ -34,9 +35,9 @@ pub async fn notify<M>(
         .map_err(TransportError::from)
 }
 
-/// Services do not hold processors for parts of jobs: nobody sends them there.
-pub fn no_parts(base: &str) -> TransportError {
-    TransportError::declined(base, 501, "services do not run parts of jobs")
+/// Whose message it is, its name, and when it is meant to arrive.
+pub fn name_of<M>(envelope: &Envelope<M>) -> (Place, LetterName, SimTime) {
+    (envelope.from.into(), envelope.id.into(), envelope.due)
 }
 
 /// Posts the samples that are in this message to the broker at `base`.

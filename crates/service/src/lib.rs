@@ -14,7 +14,7 @@ pub mod soap;
 pub mod submission;
 pub mod tls;
 
-pub use envelopes::{inform, no_parts, notify};
+pub use envelopes::{inform, name_of, notify};
 pub use host::{Handle, run, serve, spawn};
 pub use journal::{Begun, JournalSetup, incarnation, last_instant, recall, recall_service};
 pub use observe::{clock_samples, count_samples, lag_samples};

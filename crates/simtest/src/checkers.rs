@@ -1,5 +1,7 @@
 //! What must hold of every run, each rule by its name.
 
+mod together;
+
 use crate::trail::{JobRecord, Share, Step, Trails};
 use gridrig_core::cluster::Overrun;
 use gridrig_core::discipline::DisciplineKind;
@@ -9,6 +11,7 @@ use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Component, JobSpec, Requirements, Submission};
 use gridrig_core::time::{SimDuration, SimTime};
 use std::collections::{BTreeMap, BTreeSet};
+use together::is_together;
 
 /// A rule that a run must keep.
 #[derive(Clone, Copy)]
@@ -20,7 +23,7 @@ pub struct Checker {
 }
 
 /// Every rule.
-pub const ALL: [Checker; 11] = [
+pub const ALL: [Checker; 12] = [
     Checker {
         rule: "a job ends exactly once, and is seen to end after that",
         check: one_end_per_job,
@@ -64,6 +67,10 @@ pub const ALL: [Checker; 11] = [
     Checker {
         rule: "a job starts on own processors, or on those that are delegated for it",
         check: processors_held,
+    },
+    Checker {
+        rule: "a job of several clusters has all its processors from its start to its end",
+        check: together::all_or_none,
     },
 ];
 
@@ -167,7 +174,8 @@ fn nodes_within_capacity(
 ) -> Result<(), String> {
     let mut nodes: BTreeMap<(ClusterId, u16, u32), Vec<Change>> = BTreeMap::new();
     for (steps, submission) in trails.jobs.iter().zip(submissions) {
-        let mut held: Option<(ClusterId, &Vec<Share>)> = None;
+        let mut held: BTreeMap<ClusterId, &Vec<Share>> = BTreeMap::new();
+        let together = is_together(steps);
         let mut change = |at, cluster, (one, share): (&Component, &Share), sign: i64| {
             let key = (cluster, share.resource, share.node);
             let processors = i64::from(share.processors) * sign;
@@ -188,46 +196,69 @@ fn nodes_within_capacity(
         };
         for (at, step) in steps {
             match step {
-                Step::Started(cluster, placement) => {
-                    held = Some((*cluster, placement));
+                // Its processors were held before.
+                Step::Started(..) if together => {}
+                Step::Started(cluster, placement) | Step::Held(cluster, placement) => {
+                    held.insert(*cluster, placement);
                     let own = by_component(&submission.spec, placement);
                     own.for_each(|taken| change(*at, *cluster, taken, 1));
                 }
-                Step::Finished(_) | Step::Cancelled(_) | Step::Failed(..) | Step::Requeued(..) => {
-                    if let Some((cluster, placement)) = held.take() {
-                        let own = by_component(&submission.spec, placement);
-                        own.for_each(|taken| change(*at, cluster, taken, -1));
-                    }
+                Step::Finished(_)
+                | Step::Cancelled(_)
+                | Step::Failed(..)
+                | Step::Requeued(..)
+                | Step::LetGo(_) => {
+                    let gone = |cluster: &ClusterId| match step {
+                        Step::LetGo(of) => of == cluster,
+                        _ => !together,
+                    };
+                    held.retain(|cluster, placement| {
+                        let gone = gone(cluster);
+                        if gone {
+                            let own = by_component(&submission.spec, placement);
+                            own.for_each(|taken| change(*at, *cluster, taken, -1));
+                        }
+                        !gone
+                    });
                 }
                 _ => {}
             }
         }
     }
-    for ((cluster, resource, node), mut changes) in nodes {
-        changes.sort_unstable();
-        let groups = grid.clusters[cluster.index()].config.resources.groups();
-        let Some(group) = groups.get(usize::from(resource)) else {
-            return Err(format!("{cluster} has no resource {resource}"));
-        };
-        let all_memory = group.memory_mib.map_or(i64::MAX, |mib| {
-            i64::try_from(mib.saturating_mul(1024)).unwrap_or(i64::MAX)
-        });
-        let (mut processors, mut memory) = (0, 0i64);
-        let mut generic: BTreeMap<String, i64> = BTreeMap::new();
-        for (at, _, more, more_memory, more_generic) in changes {
-            processors += more;
-            memory = memory.saturating_add(more_memory);
-            for (name, more) in more_generic {
-                *generic.entry(name).or_default() += more;
-            }
-            let mut used = generic.iter();
-            let beyond = used.any(|(name, used)| *used > i64::from(group.generic.count(name)));
-            if processors > i64::from(group.cpu_count) || memory > all_memory || beyond {
-                return Err(format!(
-                    "{cluster}, resource {resource}, node {node} at {} s: {processors} processors, {memory} KiB, {generic:?}",
-                    at.as_secs_f64()
-                ));
-            }
+    nodes
+        .into_iter()
+        .try_for_each(|(node, changes)| within(grid, node, changes))
+}
+
+/// Whether what is taken of a node is always there.
+fn within(
+    grid: &Grid,
+    (cluster, resource, node): (ClusterId, u16, u32),
+    mut changes: Vec<Change>,
+) -> Result<(), String> {
+    changes.sort_unstable();
+    let groups = grid.clusters[cluster.index()].config.resources.groups();
+    let Some(group) = groups.get(usize::from(resource)) else {
+        return Err(format!("{cluster} has no resource {resource}"));
+    };
+    let all_memory = group.memory_mib.map_or(i64::MAX, |mib| {
+        i64::try_from(mib.saturating_mul(1024)).unwrap_or(i64::MAX)
+    });
+    let (mut processors, mut memory) = (0, 0i64);
+    let mut generic: BTreeMap<String, i64> = BTreeMap::new();
+    for (at, _, more, more_memory, more_generic) in changes {
+        processors += more;
+        memory = memory.saturating_add(more_memory);
+        for (name, more) in more_generic {
+            *generic.entry(name).or_default() += more;
+        }
+        let mut used = generic.iter();
+        let beyond = used.any(|(name, used)| *used > i64::from(group.generic.count(name)));
+        if processors > i64::from(group.cpu_count) || memory > all_memory || beyond {
+            return Err(format!(
+                "{cluster}, resource {resource}, node {node} at {} s: {processors} processors, {memory} KiB, {generic:?}",
+                at.as_secs_f64()
+            ));
         }
     }
     Ok(())
@@ -256,7 +287,8 @@ fn placement_as_asked(
     submissions: &[Submission],
     trails: &Trails,
 ) -> Result<(), String> {
-    for (steps, submission) in trails.jobs.iter().zip(submissions) {
+    let jobs = trails.jobs.iter().zip(submissions);
+    for (steps, submission) in jobs.filter(|(steps, _)| !is_together(steps)) {
         let spec = &submission.spec;
         for (_, step) in steps {
             let Step::Started(cluster, placement) = step else {
@@ -290,7 +322,8 @@ fn run_time_as_given(
     submissions: &[Submission],
     trails: &Trails,
 ) -> Result<(), String> {
-    for (steps, submission) in trails.jobs.iter().zip(submissions) {
+    let jobs = trails.jobs.iter().zip(submissions);
+    for (steps, submission) in jobs.filter(|(steps, _)| !is_together(steps)) {
         let (mut started, mut done) = (None, 0);
         for (at, step) in steps {
             if let Step::Requeued(_, now_done) = step {

@@ -1,8 +1,8 @@
 //! Seeded random plans of faults that happen while jobs are under way.
 
 use crate::scenarios::{
-    Scenario, matched, once_in, pick, propagating, with_drains, with_failures, with_long_failures,
-    with_windows,
+    Scenario, co_allocating, matched, once_in, pick, propagating, with_drains, with_failures,
+    with_long_failures, with_windows,
 };
 use crate::services;
 use gridrig_core::agent::Memory;
@@ -41,8 +41,11 @@ pub fn of_several_kinds(seed: u64) -> (Scenario, FaultPlan) {
     if seed % 4 == 1 {
         scenario = propagating(scenario);
     }
-    if seed % 4 == 2 {
+    if seed % 8 == 2 {
         scenario = with_windows(scenario);
+    }
+    if seed % 8 == 6 {
+        scenario = co_allocating(scenario);
     }
     let speed = pick(&mut rng, &["1", "1", "2.5"]);
     let mut plan = FaultPlan {
@@ -57,9 +60,12 @@ pub fn of_several_kinds(seed: u64) -> (Scenario, FaultPlan) {
     for _ in 0..draw.rng.random_range(2..=4) {
         draw.any(&mut plan);
     }
-    let makes_deals = |domain: &Domain| domain.broker.matchmaking().makes_deals();
-    if scenario.grid.domains.iter().any(makes_deals) {
-        // What was delegated is known by the journal only.
+    let has_promised = |domain: &Domain| {
+        let kind = domain.broker.matchmaking();
+        kind.makes_deals() || kind == MatchmakingKind::CoAllocate
+    };
+    if scenario.grid.domains.iter().any(has_promised) {
+        // What was delegated, or is held, is known by the journal only.
         for restart in &mut plan.restarts {
             restart.anew = restart.anew.map(|_| Memory::Journal);
         }

@@ -13,6 +13,7 @@ mod parameters;
 mod propagating;
 mod run_times;
 mod tight;
+mod together;
 mod windows;
 
 pub use drains::with_drains;
@@ -21,6 +22,7 @@ pub use late::committing_late;
 pub use matchmaking::matched;
 pub use propagating::propagating;
 pub use run_times::with_run_times;
+pub use together::co_allocating;
 pub use windows::with_windows;
 
 use crate::reference::RefCancellation;

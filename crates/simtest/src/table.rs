@@ -50,7 +50,7 @@ const KINDS: [(Kind, &str); 13] = [
 type Row = (Step, Option<bool>);
 
 /// The steps with the names of their rows.
-const ROWS: [(Row, &str); 38] = [
+const ROWS: [(Row, &str); 42] = [
     ((Step::Submit, None), "submit"),
     ((Step::Submit, Some(true)), "  answer: accepted"),
     ((Step::Submit, Some(false)), "  answer: refused"),
@@ -70,6 +70,10 @@ const ROWS: [(Row, &str); 38] = [
     ((Step::LrmsSearch, None), "LRMS: ask for a job"),
     ((Step::LrmsSearch, Some(true)), "  answer: here"),
     ((Step::LrmsSearch, Some(false)), "  answer: not here"),
+    ((Step::ClaimRequest, None), "LRMS: hold a part"),
+    ((Step::ClaimAnswer, None), "LRMS: holds it or not"),
+    ((Step::ClaimBegin, None), "LRMS: part begins"),
+    ((Step::ClaimRelease, None), "LRMS: release a part"),
     ((Step::LrmsLoad, None), "LRMS: load"),
     ((Step::Forward, None), "peer: forward"),
     ((Step::Forward, Some(true)), "  answer: has come"),
@@ -95,7 +99,9 @@ const ROWS: [(Row, &str); 38] = [
 fn why_not(kind: Kind, (step, answer): Row) -> Option<(char, &'static str)> {
     use Kind::{ClusterOutage, Delay, Duplication, NoInformation, NodeFailure, Reordering};
     use Step::{AskForLoad, Ends, Heartbeat, OpenSession};
+    use Step::{ClaimAnswer, ClaimBegin, ClaimRelease, ClaimRequest};
     use Step::{Delegation, LeaseRejection, LeaseRelease, LeaseRequest, Room};
+    let of_parts = matches!(step, ClaimRequest | ClaimAnswer | ClaimBegin | ClaimRelease);
     let of_lrms = matches!(
         step,
         Step::LrmsSearch
@@ -116,13 +122,19 @@ fn why_not(kind: Kind, (step, answer): Row) -> Option<(char, &'static str)> {
         LeaseRequest | LeaseRejection | Delegation | LeaseRelease | Room
     );
     match kind {
-        Kind::Forgotten if of_deals => Some(('d', "who makes deals has a journal of them")),
+        Kind::Forgotten if of_deals || of_parts => Some((
+            'd',
+            "who makes deals, or has parts of jobs held, has a journal of them",
+        )),
+        NodeFailure if of_parts => Some(('n', "parts are held where nodes do not fail")),
         _ if answer.is_some() && kind != Duplication => Some((
             'a',
             "an answer is given at the instant of its request: it is lost, or arrives",
         )),
         NoInformation if !step.is_information() => Some(('i', "only information stops")),
-        ClusterOutage | NodeFailure if !of_lrms => Some(('p', "no LRMS has a part in it")),
+        ClusterOutage | NodeFailure if !of_lrms && !of_parts => {
+            Some(('p', "no LRMS has a part in it"))
+        }
         Delay | Reordering if at_once => Some((
             's',
             "in virtual time it is asked and answered at one instant",

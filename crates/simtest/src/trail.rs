@@ -37,6 +37,12 @@ pub enum Step {
     Dispatched(DomainId, ClusterId),
     /// Accepted by an LRMS.
     Queued(ClusterId),
+    /// A part of it is asked for at this cluster, at the same instant as all others.
+    Asked(ClusterId),
+    /// These processors are held for a part of it.
+    Held(ClusterId, Vec<Share>),
+    /// They are held no more.
+    LetGo(ClusterId),
     /// Begun on these processors.
     Started(ClusterId, Vec<Share>),
     /// Waits again, since a node failed; so much of its run counts as done.
@@ -140,6 +146,9 @@ impl Trails {
                 Step::Cancelled(_) => record.end = Some(EndState::Cancelled),
                 Step::Failed(_, reason) => record.end = Some(EndState::Failed(*reason)),
                 Step::Submitted(..)
+                | Step::Asked(_)
+                | Step::Held(..)
+                | Step::LetGo(_)
                 | Step::Requeued(..)
                 | Step::Forwarded(..)
                 | Step::Refused(..)
@@ -241,10 +250,14 @@ impl EventSink for Trails {
             EventKind::Reserved
             | EventKind::PromiseWithdrawn
             | EventKind::CancelRequested
-            | EventKind::ClaimRequested
-            | EventKind::Claimed
-            | EventKind::ClaimRefused
-            | EventKind::ClaimEnded => return,
+            | EventKind::ClaimRefused => {
+                return;
+            }
+            EventKind::ClaimRequested => {
+                Step::Asked(to().cluster().expect("an LRMS receives this"))
+            }
+            EventKind::Claimed => Step::Held(lrms(), shares(event.placement)),
+            EventKind::ClaimEnded => Step::LetGo(lrms()),
             EventKind::Recovered => Step::Found(broker(), to()),
             EventKind::Started => Step::Started(lrms(), shares(event.placement)),
             EventKind::NodeFailed | EventKind::NodeRepaired => {

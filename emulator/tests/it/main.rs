@@ -10,6 +10,7 @@ mod arc_clients;
 mod arc_rest;
 mod arc_wire;
 mod bes;
+mod claims;
 mod errors;
 mod jobs;
 mod lifecycle;

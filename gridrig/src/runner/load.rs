@@ -203,7 +203,9 @@ fn tell_choices(spec: &WorkloadSpec, prepared: &Prepared) {
 pub(super) fn refuse_impossible(scenario: &Scenario, load: &Load) -> anyhow::Result<()> {
     let jobs = || load.submissions.iter().map(|job| &job.spec);
     let clusters = || scenario.grid.clusters.iter().map(|c| &c.config.resources);
-    if jobs().any(|job| clusters().any(|resources| resources.could_run(&job.components))) {
+    let all = scenario.grid.clusters.iter().map(|it| it.config.id);
+    let all: Vec<ClusterId> = all.collect();
+    if jobs().any(|job| scenario.could_run(&job.components, &all)) {
         return Ok(());
     }
     let narrowest = jobs().map(|job| job.processors()).min().unwrap_or(0);

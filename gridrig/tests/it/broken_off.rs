@@ -98,8 +98,26 @@ fn gaps_of_a_whole_run(dir: &Path) -> Vec<Value> {
 #[test]
 fn a_run_that_is_killed_three_times_loses_no_job_and_starts_none_twice() {
     let _alone = crate::real_time::alone();
-    let bench = bench("[\"round-robin\"]");
-    let (out, dir) = (bench.path("runs"), dir(&bench, "round-robin"));
+    killed_three_times(&bench("[\"round-robin\"]"), "round-robin");
+}
+
+#[test]
+fn a_run_that_is_killed_three_times_loses_no_part_of_a_job_and_holds_none_twice() {
+    let _alone = crate::real_time::alone();
+    let policy = "flexible-cluster-minimization";
+    // None has room on one cluster.
+    let mut scenario = scenario(&format!("[\"{policy}\"]"));
+    for site in ["a", "b"] {
+        let parts = ["1", "2"].map(|n| format!("{{ name = \"{site}{n}\", processors = 2 }}"));
+        let whole = format!("{{ name = \"{site}1\", processors = 6 }}");
+        scenario = scenario.replace(&whole, &parts.join(", "));
+    }
+    let jobs: Vec<(u64, i64, u32)> = (0..JOBS).map(|job| (job, 1 + job as i64 % 4, 3)).collect();
+    killed_three_times(&Bench::new(&scenario, &jobs), policy);
+}
+
+fn killed_three_times(bench: &Bench, policy: &str) {
+    let (out, dir) = (bench.path("runs"), dir(bench, policy));
     let mut random = rng::stream(14, "kill");
     let mut child = begin(&[&bench.path("s.toml"), "--out", &out]);
     for _ in 0..3 {

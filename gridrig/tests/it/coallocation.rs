@@ -1,8 +1,10 @@
 //! Jobs that several clusters run together.
 
 use crate::command::{gridrig, run};
+use gridrig_core::agent::Memory;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
+use gridrig_core::faults::{Chance, FaultPlan, LinkFaults, Outage, Rates, Restart};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{
@@ -12,6 +14,7 @@ use gridrig_core::policy::CoAllocation;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_drivers::faults::FaultCounts;
 use gridrig_drivers::virtual_time::{self, Cancellation, Options};
 use gridrig_results::jobs::{JobRow, JobState};
 use gridrig_results::{AuditFacts, EventLog, JobTable, audit, rundir};
@@ -118,43 +121,59 @@ fn jobs(random: &mut ChaCha8Rng, clusters: u16) -> Vec<Submission> {
     (0..80).map(job).collect()
 }
 
+/// The random run of this seed, of services under a plan of faults if there is one; its jobs,
+/// once the audit has looked at them, and what went wrong.
+fn ran(seed: u64, plan: Option<&FaultPlan>) -> (JobTable, FaultCounts) {
+    let mut random = rng::stream(seed, "co-allocation");
+    let policy = POLICIES[seed as usize % POLICIES.len()];
+    let grid = grid(&mut random, policy);
+    let jobs = jobs(&mut random, grid.clusters.len() as u16);
+    let cancellations: Vec<Cancellation> = (0..80)
+        .step_by(7)
+        .map(|job| Cancellation {
+            at: jobs[job].at + SimDuration::from_millis(random.random_range(0..20_000)),
+            job: JobId(job as u32),
+        })
+        .collect();
+    let options = Options {
+        seed,
+        cancellations: &cancellations,
+        stop_at: Some(SimTime::from_secs(50_000)),
+        ..Options::default()
+    };
+    let mut log = EventLog::default();
+    let go_on = |_, _| ControlFlow::Continue(());
+    let (outcome, counts) = match plan {
+        None => {
+            let outcome = virtual_time::run(&grid, &jobs, &options, &mut log, go_on);
+            (outcome, FaultCounts::default())
+        }
+        Some(plan) => {
+            virtual_time::run_with_faults(&grid, &jobs, &options, plan, &mut log, go_on).unwrap()
+        }
+    };
+    let found = audit(&log, &AuditFacts::new(&grid, &jobs));
+    let found = found.map_err(|found| found[0].to_string());
+    let found =
+        found.unwrap_or_else(|first| panic!("seed {seed}: {policy}: {first} under {plan:?}"));
+    // A client that removes a job which it could not submit knows no more of it.
+    let lost = found.jobs.unfinished as usize;
+    let all = outcome.ended + lost == jobs.len() && lost <= plan.map_or(0, |_| 12);
+    assert!(all, "seed {seed}: {policy}: {outcome:?} {lost} {plan:?}");
+    let table = JobTable::build(&log, &jobs, &grid, &["w".to_owned()]);
+    let rows = table.rows().iter();
+    for row in rows.filter(|row| row.start.is_some() && !row.direct) {
+        let parts: u32 = row.parts().map(|part| part.processors).sum();
+        assert_eq!(parts, row.processors, "seed {seed}: {policy}: {}", row.job);
+    }
+    (table, counts)
+}
+
 #[test]
 fn random_jobs_run_on_several_clusters_at_once_or_not_at_all() {
     let (mut divided, mut tried, mut cancelled) = (0, 0, 0);
     for seed in 0..150 {
-        let mut random = rng::stream(seed, "co-allocation");
-        let policy = POLICIES[seed as usize % POLICIES.len()];
-        let grid = grid(&mut random, policy);
-        let jobs = jobs(&mut random, grid.clusters.len() as u16);
-        let cancellations: Vec<Cancellation> = (0..80)
-            .step_by(7)
-            .map(|job| Cancellation {
-                at: jobs[job].at + SimDuration::from_millis(random.random_range(0..20_000)),
-                job: JobId(job as u32),
-            })
-            .collect();
-        let options = Options {
-            seed,
-            cancellations: &cancellations,
-            stop_at: Some(SimTime::from_secs(50_000)),
-            ..Options::default()
-        };
-        let mut log = EventLog::default();
-        let go_on = |_, _| ControlFlow::Continue(());
-        let outcome = virtual_time::run(&grid, &jobs, &options, &mut log, go_on);
-        assert_eq!(outcome.ended, jobs.len(), "seed {seed}: {policy}");
-        let found = audit(&log, &AuditFacts::new(&grid, &jobs));
-        let found = found.map_err(|found| found[0].to_string());
-        found.unwrap_or_else(|first| panic!("seed {seed}: {policy}: {first}"));
-        let table = JobTable::build(&log, &jobs, &grid, &["w".to_owned()]);
-        for row in table
-            .rows()
-            .iter()
-            .filter(|row| row.start.is_some() && !row.direct)
-        {
-            let parts: u32 = row.parts().map(|part| part.processors).sum();
-            assert_eq!(parts, row.processors, "seed {seed}: {policy}: {}", row.job);
-        }
+        let (table, _) = ran(seed, None);
         let rows = || table.rows().iter();
         divided += rows().filter(|row| row.clusters() > Some(1)).count();
         tried += rows()
@@ -165,6 +184,80 @@ fn random_jobs_run_on_several_clusters_at_once_or_not_at_all() {
     }
     let counts = (divided, tried, cancelled);
     assert!(divided > 500 && tried > 30 && cancelled > 50, "{counts:?}");
+}
+
+#[test]
+fn where_nothing_fails_services_hold_parts_as_brokers_and_lrmss_do_by_themselves() {
+    for seed in 0..60 {
+        let run = |plan: Option<&FaultPlan>| {
+            let (table, _) = ran(seed, plan);
+            let told = |row: &JobRow| {
+                let parts: Vec<_> = row
+                    .parts()
+                    .map(|part| (part.cluster, part.from, part.until))
+                    .collect();
+                (row.job, row.state, row.reason, row.start, row.end, parts)
+            };
+            table.rows().iter().map(told).collect::<Vec<_>>()
+        };
+        let by_services = run(Some(&FaultPlan::default()));
+        for (own, expected) in by_services.iter().zip(&run(None)) {
+            assert_eq!(own, expected, "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn whatever_is_lost_on_the_way_all_parts_run_or_none() {
+    let (mut all, mut divided) = (FaultCounts::default(), 0);
+    for seed in 0..150 {
+        let mut random = rng::stream(seed, "co-allocation.faults");
+        let mut often = || Chance::once_in([0, 3, 8][random.random_range(0..3)]);
+        let (lost, repeated, overtaken) = (often(), often(), often());
+        let mut millis = || SimDuration::from_millis([0, 20, 3_000][random.random_range(0..3)]);
+        let rates = Rates {
+            delay: millis(),
+            jitter: millis(),
+            lost,
+            repeated,
+            overtaken,
+        };
+        let mut span = || {
+            let from = random.random_range(0..500_000);
+            let until = from + random.random_range(1..90_000);
+            [from, until].map(|at| SimTime::ZERO + SimDuration::from_millis(at))
+        };
+        let (stop, cut) = (span(), span());
+        let plan = FaultPlan {
+            links: vec![LinkFaults::everywhere(rates)],
+            outages: vec![Outage {
+                of: [ClusterId(0).into(), DomainId(0).into()][seed as usize % 2],
+                towards: None,
+                from: cut[0],
+                until: cut[1],
+                silent: random.random_bool(0.5),
+                information: false,
+            }],
+            restarts: vec![Restart {
+                broker: DomainId(0),
+                at: stop[0],
+                back: stop[1],
+                anew: Some(Memory::Journal),
+            }],
+            ..FaultPlan::default()
+        };
+        let (table, counts) = ran(seed, Some(&plan));
+        let rows = table.rows().iter();
+        divided += rows.filter(|row| row.clusters() > Some(1)).count();
+        all.lost += counts.lost;
+        all.repeated += counts.repeated;
+        all.overtaken += counts.overtaken;
+        all.cut += counts.cut;
+        all.restarted += counts.restarted;
+    }
+    let least = [all.lost, all.repeated, all.overtaken, all.cut];
+    assert!(least.iter().all(|count| *count > 1_000), "{all:?}");
+    assert!(divided > 500 && all.restarted > 100, "{divided} {all:?}");
 }
 
 #[test]
@@ -319,8 +412,8 @@ fn what_cannot_be_is_refused_with_its_place() {
         assert!(said.contains(expected), "{set}: {said}");
     };
     refused(
-        "run.clock=real",
-        "clock = \"virtual\" without faults for worst-fit",
+        "faults.restarts=[{broker=\"koala\",from=\"1h\",until=\"2h\",memory=\"none\"}]",
+        "memory = \"journal\" or \"kept\" with worst-fit",
     );
     refused(
         "run.policies=[\"free-node(matchmaking=co-allocate)\"]",

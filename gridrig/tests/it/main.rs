@@ -17,6 +17,7 @@ mod calm;
 mod cells;
 mod check;
 mod coallocation;
+mod coallocation_real;
 mod command;
 mod compare_command;
 mod components;

@@ -191,3 +191,22 @@ async fn what_a_peer_cannot_say_about_processors_is_refused_with_its_field() {
     assert_eq!(status, 204);
     broker.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn what_is_held_for_parts_is_told_by_own_lrmss_only() {
+    let broker = start_idle().await;
+    for (kind, id, speed, status) in [
+        ("lrms", 0, json!("1.5"), 204),
+        ("lrms", 0, json!(null), 204),
+        ("lrms", 0, json!("fast"), 422),
+        ("lrms", 1, json!("1"), 422),
+        ("broker", 1, json!("1"), 422),
+        ("client", 0, json!("1"), 422),
+    ] {
+        let notice = json!({
+            "from": {"kind": kind, "id": id}, "id": 7, "asked_ns": 1, "speed": speed,
+        });
+        let (found, said) = ask(&broker, "POST", "/v1/claims", Some(notice)).await;
+        assert_eq!(found, status, "{kind} {id}: {said}");
+    }
+}

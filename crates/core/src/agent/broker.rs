@@ -1,6 +1,7 @@
 //! A broker: its decisions, what it knows of its jobs, and the relaying of
 //! information.
 
+mod claims;
 mod delivery;
 mod inputs;
 mod links;
@@ -69,8 +70,14 @@ const UNNAMED_STEP: u32 = 1 << 10;
 
 impl BrokerAgent {
     /// A broker with an empty queue.
-    pub fn new(setup: BrokerSetup) -> Self {
-        let domain = setup.config.domain;
+    pub fn new(mut setup: BrokerSetup) -> Self {
+        let (domain, settings) = (setup.config.domain, &mut setup.config.settings);
+        if !setup.grace.is_zero() {
+            // That of a start, its answer, and the last start.
+            let least = setup.grace + setup.grace + setup.grace;
+            let costs = std::mem::take(&mut settings.co_allocation);
+            settings.co_allocation = costs.not_before(least);
+        }
         let stream = rng::stream(setup.seed, &format!("broker.{}", setup.name));
         let neighbours = setup.config.neighbours.clone().into_iter();
         let latencies = neighbours.map(|other| (other.domain, other.latency));
@@ -94,6 +101,7 @@ impl BrokerAgent {
                 to_remove: BTreeSet::new(),
                 taken_in: BTreeMap::new(),
                 asked: BTreeMap::new(),
+                beginning: BTreeMap::new(),
                 rooms: BTreeMap::new(),
                 domains: setup.names.domains(),
                 next_id: EnvelopeId::first(setup.incarnation),

@@ -5,9 +5,10 @@
 //! stands where the old one stood, and all that it says bears the same names.
 
 use super::{
-    Agent, Arrival, BrokerAgent, Cancel, ClientAgent, Cx, Drain, Due, Envelope, Fate, Follow,
-    Freeze, FromBroker, FromClient, FromLrms, Handle, LogsRead, Lost, LrmsAgent, Message,
-    Observation, Outside, PeerSession, Published, Pull, Received, Stands, ToPeer, Undelivered,
+    Agent, Arrival, Asked, BrokerAgent, Cancel, ClaimStep, ClientAgent, Cx, Drain, Due, Envelope,
+    Fate, Follow, Freeze, FromBroker, FromClient, FromLrms, Handle, LogsRead, Lost, LrmsAgent,
+    Message, Observation, Outside, PeerSession, Published, Pull, Received, Stands, ToPeer,
+    Undelivered,
 };
 use crate::cluster::{NodeChange, ProcessorIds};
 use crate::decision::Decision;
@@ -16,7 +17,7 @@ use crate::ids::JobId;
 use crate::job::Reason;
 use crate::message::News;
 use crate::session::Push;
-use crate::time::{SimTime, WallTime};
+use crate::time::{Decimal, SimTime, WallTime};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a participant that is restarted knows.
@@ -284,6 +285,7 @@ inputs!(
     Job(Arrival),
     Cancel(Cancel),
     News(Received<News>),
+    Claim(Received<(Asked, Option<Decimal>)>),
     Update(Received<Push>),
     Peer(Received<ToPeer>),
     Session(PeerSession),
@@ -311,6 +313,7 @@ inputs!(
     LrmsInput of LrmsAgent, FromLrms:
     Job(Arrival),
     Cancel(Cancel),
+    Claim(Received<(Asked, ClaimStep)>),
     Started(Outside<ProcessorIds>),
     Finished(Outside<()>),
     Failed(Outside<Reason>),

@@ -1,5 +1,6 @@
 //! An LRMS: its cluster, its sampling, and the jobs that it answers for.
 
+mod claims;
 mod inputs;
 mod links;
 
@@ -9,7 +10,7 @@ pub use links::{Claimed, Completions, Lrms, Pass};
 use super::store::{JobState, JobStore, JobView, Naming};
 use super::{Agent, Cx, Handle, JobHolder, Participant};
 use crate::cluster::{Cluster, ClusterConfig, JobStatus};
-use crate::conversation::{FromLrms, LrmsSends, ToBroker};
+use crate::conversation::{Arrival, FromLrms, LrmsSends, ToBroker};
 use crate::envelope::{Envelope, EnvelopeId, Tally};
 use crate::event::{Event, EventKind, EventSink, Party};
 use crate::grid::Grid;
@@ -65,8 +66,9 @@ pub struct LrmsAgent {
     lrms: Lrms,
     notes: Notes,
     next_sample: Option<SimTime>,
-    /// News that a broker could not be told, by job and, of a refusal, its visit.
-    untold: BTreeMap<(JobId, Option<u64>), (DomainId, News)>,
+    /// What a broker could not be told, by job and, of a refusal, its visit, of a claim, its
+    /// request.
+    untold: BTreeMap<(JobId, Option<u64>), (DomainId, ToBroker)>,
     /// When it is told again.
     tell_again_at: Option<WallTime>,
     frozen: bool,
@@ -79,6 +81,9 @@ struct Notes {
     now: SimTime,
     next_id: EnvelopeId,
     undelivered: Tally,
+    /// Jobs of which parts were asked for here: the latest request, and what is known of
+    /// one that has not begun.
+    parts: BTreeMap<JobId, (SimTime, Option<Box<Arrival>>)>,
     /// What has become of jobs, where somebody follows them.
     news: Option<Vec<JobNews>>,
 }
@@ -157,6 +162,7 @@ impl LrmsAgent {
                 now: SimTime::ZERO,
                 next_id: EnvelopeId::first(setup.incarnation),
                 undelivered: Tally::default(),
+                parts: BTreeMap::new(),
                 news: None,
             },
             next_sample: sampled.map(|_| SimTime::ZERO),
@@ -311,8 +317,9 @@ impl<C: Cx<FromLrms>> Cx<LrmsSends> for Writing<'_, C> {
                 }
                 (news.job(), FromLrms::Broker(to, ToBroker::News(news)))
             }
-            FromLrms::Broker(to, ToBroker::Claim(job, held)) => {
-                (job, FromLrms::Broker(to, ToBroker::Claim(job, held)))
+            FromLrms::Broker(to, ToBroker::Claim(asked, held)) => {
+                let said = ToBroker::Claim(asked, held);
+                (asked.job, FromLrms::Broker(to, said))
             }
             FromLrms::Broker(_, ToBroker::Info(never)) => match never {},
         };

@@ -113,7 +113,7 @@ pub(super) trait Matchmaking: Send + Sync {
         _: &mut Broker,
         _: &mut Around<'_>,
         _from: ClusterId,
-        (_job, _held): (JobId, Option<Decimal>),
+        (_asked, _held): (Asked, Option<Decimal>),
     ) {
     }
 
@@ -236,7 +236,7 @@ impl Broker {
         &mut self,
         cx: &mut impl Cx<BrokerSends>,
         from: ClusterId,
-        claim: (JobId, Option<Decimal>),
+        claim: (Asked, Option<Decimal>),
     ) {
         self.now = cx.now();
         self.matched(cx, |own, broker, cx| own.claim(broker, cx, from, claim));

@@ -6,7 +6,8 @@
 
 use super::jobs::Claim;
 use super::work::slowest_speed;
-use super::{Cluster, Event, EventKind, EventSink, Finished, Slot};
+use super::{Cluster, Event, EventKind, EventSink, Finished, Job, Slot};
+use crate::conversation::Asked;
 use crate::ids::JobId;
 use crate::job::{JobSpec, Reason};
 use crate::time::{Decimal, SimDuration, SimTime};
@@ -18,12 +19,13 @@ pub(super) struct Claims {
     /// Those that wait for a pass, in order of arrival.
     asked: Vec<JobId>,
     /// Whether processors are held, and the speed of the slowest.
-    news: Vec<(JobId, Option<Decimal>)>,
+    news: Vec<(Asked, Option<Decimal>)>,
 }
 
 impl Cluster {
-    /// Holds processors for a part of a job, if the discipline gives it some in the next
-    /// pass; [`take_claim_news`](Self::take_claim_news) tells.
+    /// Holds processors for a part of a job that was asked for at this instant, if the
+    /// discipline gives it some in the next pass; [`take_claim_news`](Self::take_claim_news)
+    /// tells. What is held for an earlier request is not wanted any more.
     ///
     /// # Errors
     /// As [`submit`](Self::submit); [`Reason::LrmsRefused`] where a real LRMS runs the jobs.
@@ -31,48 +33,61 @@ impl Cluster {
         &mut self,
         now: SimTime,
         part: &JobSpec,
-        timeout: SimDuration,
+        (at, timeout): (SimTime, SimDuration),
+        events: &mut impl EventSink,
     ) -> Result<(), Reason> {
+        let before = self.claimed(part.id).map(|before| before.asked);
+        if let Some(before) = before.filter(|before| *before < at && self.is_silent(part.id)) {
+            let (job, at) = (part.id, before);
+            self.release(now, Asked { job, at }, events);
+        }
         if self.config.is_real || self.jobs.by_id.contains_key(&part.id) {
             return Err(Reason::LrmsRefused);
         }
         let now = self.enter(now, part, Some(Claim::Asked(timeout)))?;
+        let slot = self.jobs.by_id[&part.id];
+        self.jobs.get_mut(slot).asked = at;
+        self.claims.asked.retain(|job| *job != part.id);
         self.claims.asked.push(part.id);
         self.changed(now);
         Ok(())
     }
 
     /// The job whose part this is begins at an instant, everywhere, and runs for so long;
-    /// the cluster that `leads` tells of it. `false` if nothing is held for it (any more).
+    /// the cluster that `leads` tells of it. `false` if nothing is held for it (any more), or
+    /// that instant has passed: the others would not wait.
     pub fn begin(
         &mut self,
         now: SimTime,
-        job: JobId,
+        asked: Asked,
         (at, length, leads): (SimTime, SimDuration, bool),
         events: &mut impl EventSink,
     ) -> bool {
         let now = self.not_before_the_latest(now);
-        let Some(&slot) = self.jobs.by_id.get(&job) else {
-            return false;
-        };
-        let known = self.jobs.get_mut(slot);
-        if known.claim != Some(Claim::Held) {
+        let known = self.part(asked);
+        if known.is_none_or(|known| known.claim != Some(Claim::Held)) {
             return false;
         }
+        if at < now {
+            self.release(now, asked, events);
+            return false;
+        }
+        let job = asked.job;
+        let slot = self.jobs.by_id[&job];
+        let known = self.jobs.get_mut(slot);
         known.claim = Some(Claim::Begins(length, leads));
         if leads {
             events.emit(now, Event::new(EventKind::Queued, job, self.config.id));
         }
         self.ends.retain(|Reverse((_, _, ending))| *ending != slot);
-        self.end_at(slot, at.max(now));
+        self.end_at(slot, at);
         true
     }
 
     /// Lets go of a part; nothing if it is not here.
-    pub fn release(&mut self, now: SimTime, job: JobId, events: &mut impl EventSink) {
-        let slot = self.jobs.by_id.get(&job).copied();
-        if slot.is_some_and(|slot| self.jobs.get(slot).claim.is_some()) {
-            let now = self.not_before_the_latest(now);
+    pub fn release(&mut self, now: SimTime, asked: Asked, events: &mut impl EventSink) {
+        if self.part(asked).is_some() {
+            let (now, job) = (self.not_before_the_latest(now), asked.job);
             let holds = self.holds_claim(job);
             self.remove(now, job);
             self.tell_claim_ended(now, job, holds, events);
@@ -80,11 +95,34 @@ impl Cluster {
         }
     }
 
+    /// A job of which a part is here, or waits for its pass.
+    fn claimed(&self, job: JobId) -> Option<&Job> {
+        let known = self.jobs.get(*self.jobs.by_id.get(&job)?);
+        known.claim.is_some().then_some(known)
+    }
+
+    /// The same where it was asked for so.
+    fn part(&self, asked: Asked) -> Option<&Job> {
+        self.claimed(asked.job)
+            .filter(|known| known.asked == asked.at)
+    }
+
+    /// Whether a part that was asked for so begins, or has begun and is not over.
+    pub fn begins(&self, asked: Asked) -> bool {
+        let claim = self.part(asked).and_then(|known| known.claim);
+        matches!(claim, Some(Claim::Begins(..) | Claim::Runs(_)))
+    }
+
+    /// Whether a part of this job is here of which somebody else tells.
+    pub fn is_silent(&self, job: JobId) -> bool {
+        let claim = self.claimed(job).and_then(|known| known.claim);
+        claim.is_some_and(|it| !matches!(it, Claim::Begins(_, true) | Claim::Runs(true)))
+    }
+
     /// Whether processors are held for a part of this job.
     pub(super) fn holds_claim(&self, job: JobId) -> bool {
-        let known = self.jobs.by_id.get(&job);
-        let known = known.map(|slot| self.jobs.get(*slot));
-        known.is_some_and(|known| known.claim.is_some() && known.running.is_some())
+        let known = self.claimed(job);
+        known.is_some_and(|known| known.running.is_some())
     }
 
     /// If they were.
@@ -102,7 +140,7 @@ impl Cluster {
 
     /// Parts for which processors are held now, with the speed of the slowest, or for which
     /// there were none, or no more.
-    pub fn take_claim_news(&mut self) -> Vec<(JobId, Option<Decimal>)> {
+    pub fn take_claim_news(&mut self) -> Vec<(Asked, Option<Decimal>)> {
         std::mem::take(&mut self.claims.news)
     }
 
@@ -112,7 +150,9 @@ impl Cluster {
             let Some(&slot) = self.jobs.by_id.get(&job) else {
                 continue;
             };
-            let held = self.jobs.get(slot).running.as_ref();
+            let known = self.jobs.get(slot);
+            let at = known.asked;
+            let held = known.running.as_ref();
             let speed = held.map(|held| slowest_speed(&self.config.resources, &held.placement));
             if speed.is_none() {
                 self.remove(now, job);
@@ -122,7 +162,7 @@ impl Cluster {
                 );
                 self.changed(now);
             }
-            self.claims.news.push((job, speed));
+            self.claims.news.push((Asked { job, at }, speed));
         }
     }
 
@@ -135,7 +175,7 @@ impl Cluster {
         finished: &mut Vec<Finished>,
     ) {
         let known = self.jobs.get_mut(slot);
-        let job = known.id;
+        let (job, asked) = (known.id, known.asked);
         let Some(running) = &mut known.running else {
             return;
         };
@@ -155,7 +195,7 @@ impl Cluster {
                 finished.push(Finished { job, start, finish });
             }
             Some(Claim::Runs(false)) => {}
-            _ => self.claims.news.push((job, None)),
+            _ => self.claims.news.push((Asked { job, at: asked }, None)),
         }
         self.remove(at, job);
         self.tell_claim_ended(at, job, true, events);

@@ -22,6 +22,8 @@ pub(super) struct Job {
     pub running: Option<Running>,
     /// Where it is part of a job that several clusters run together.
     pub claim: Option<Claim>,
+    /// When that was asked for.
+    pub asked: SimTime,
     /// What is reserved for it, while it waits for that.
     pub reserved: Option<Box<Kept>>,
 }

@@ -75,6 +75,7 @@ impl Cluster {
             queued: now,
             running: None,
             claim: None,
+            asked: now,
             reserved: None,
         });
         if window.flexible && window.earliest > now {

@@ -1,14 +1,18 @@
 //! What is said of processors for a part of a job that several clusters run together.
 
+use super::Arrival;
 use crate::job::{Components, JobSpec};
 use crate::time::{SimDuration, SimTime};
 
 /// What a broker wants of the processors for a part of a job that several clusters run
-/// together.
+/// together. `J` is how the job goes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClaimStep {
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum ClaimStep<J = Box<Arrival>> {
     /// They are to be held, if they are free at once.
     Hold {
+        /// The whole job.
+        job: J,
         /// How much of the job is for this cluster.
         share: ClaimShare,
         /// How long the part is thought to need them, at speed 1.0.
@@ -29,8 +33,30 @@ pub enum ClaimStep {
     Release,
 }
 
+impl<J> ClaimStep<J> {
+    /// The same with its job as `job` makes it, or nothing if that makes nothing.
+    pub fn with_job<K>(self, job: impl FnOnce(J) -> Option<K>) -> Option<ClaimStep<K>> {
+        Some(match self {
+            ClaimStep::Hold {
+                job: own,
+                share,
+                estimate,
+                timeout,
+            } => ClaimStep::Hold {
+                job: job(own)?,
+                share,
+                estimate,
+                timeout,
+            },
+            ClaimStep::Begin { at, length, leads } => ClaimStep::Begin { at, length, leads },
+            ClaimStep::Release => ClaimStep::Release,
+        })
+    }
+}
+
 /// How much of a job a cluster gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ClaimShare {
     /// Those of its [components](crate::job::MOST_COMPONENTS) whose bits are set.
     Components(u64),

@@ -171,6 +171,18 @@ impl CoAllocation {
         of_so_many(&self.startup, components).unwrap_or_default()
     }
 
+    /// The same with no start earlier than so long after all clusters are told of it.
+    pub fn not_before(mut self, least: SimDuration) -> Self {
+        match self.startup.is_empty() {
+            true => self.startup.push(least),
+            false => self
+                .startup
+                .iter_mut()
+                .for_each(|it| *it = (*it).max(least)),
+        }
+        self
+    }
+
     /// How long a job of this program and size, whose run time on one cluster is known, runs
     /// at speed 1.0 on so many.
     pub fn length(

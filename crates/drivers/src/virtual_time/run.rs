@@ -139,9 +139,11 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 ToLrms::Cancel(job) => {
                     self.tell_lrms(to, Cancel(job));
                 }
-                ToLrms::Claim(job, step) => {
-                    let spec = &self.submissions[job.index()].spec;
-                    self.tell_lrms(to, Claimed { spec, step });
+                ToLrms::Claim(asked, step) => {
+                    let spec = |passed: Passed| &self.submissions[passed.job.index()].spec;
+                    if let Some(step) = step.with_job(|passed| Some(spec(passed))) {
+                        self.tell_lrms(to, Claimed { asked, step });
+                    }
                 }
             },
             Message::FromBroker(from, FromBroker::Peer(to, said)) => {
@@ -160,8 +162,8 @@ impl<'a, S: EventSink> Simulation<'a, S> {
                 let from = Target::Cluster(from);
                 self.tell_broker(to, Told { from, said });
             }
-            Message::FromLrms(from, FromLrms::Broker(to, ToBroker::Claim(job, held))) => {
-                let (from, said) = (Target::Cluster(from), (job, held));
+            Message::FromLrms(from, FromLrms::Broker(to, ToBroker::Claim(asked, held))) => {
+                let (from, said) = (Target::Cluster(from), (asked, held));
                 self.tell_broker(to, Told { from, said });
             }
             // It sets no timer.

@@ -1,7 +1,8 @@
 //! What messages meet on their way under a plan of faults, for whoever watches a run.
 
 use gridrig_core::agent::{
-    Deal, FromBroker, FromClient, FromLrms, Message, ToBroker, ToEntry, ToLrms, ToPeer, Undelivered,
+    ClaimStep, Deal, FromBroker, FromClient, FromLrms, Message, ToBroker, ToEntry, ToLrms, ToPeer,
+    Undelivered,
 };
 use gridrig_core::event::Party;
 use gridrig_core::ids::JobId;
@@ -27,6 +28,14 @@ pub enum Step {
     LrmsSearch,
     /// A broker wants an LRMS to remove a job.
     LrmsCancel,
+    /// A broker asks an LRMS to hold processors for a part of a job.
+    ClaimRequest,
+    /// A broker tells an LRMS when a part begins.
+    ClaimBegin,
+    /// A broker lets go of a part.
+    ClaimRelease,
+    /// An LRMS tells whether it holds processors for a part.
+    ClaimAnswer,
     /// An LRMS turns a job away.
     LrmsRefusal,
     /// An LRMS tells the end of a job.
@@ -147,8 +156,14 @@ impl Says for FromBroker {
                 false => (Step::Dispatch, Some(job.spec.id)),
             },
             FromBroker::Lrms(_, ToLrms::Cancel(job)) => (Step::LrmsCancel, Some(*job)),
-            // Services do not hold processors for parts of jobs.
-            FromBroker::Lrms(_, ToLrms::Claim(job, _)) => (Step::Dispatch, Some(*job)),
+            FromBroker::Lrms(_, ToLrms::Claim(asked, step)) => {
+                let step = match step {
+                    ClaimStep::Hold { .. } => Step::ClaimRequest,
+                    ClaimStep::Begin { .. } => Step::ClaimBegin,
+                    ClaimStep::Release => Step::ClaimRelease,
+                };
+                (step, Some(asked.job))
+            }
             FromBroker::Peer(_, ToPeer::Forward(job)) => match job.sought {
                 true => (Step::PeerSearch, Some(job.spec.id)),
                 false => (Step::Forward, Some(job.spec.id)),
@@ -179,7 +194,7 @@ impl Says for FromLrms {
                 (Step::LrmsRefusal, Some(*job))
             }
             FromLrms::Broker(_, ToBroker::News(News::Ended(end))) => (Step::LrmsEnd, Some(end.job)),
-            FromLrms::Broker(_, ToBroker::Claim(job, _)) => (Step::LrmsRefusal, Some(*job)),
+            FromLrms::Broker(_, ToBroker::Claim(asked, _)) => (Step::ClaimAnswer, Some(asked.job)),
             FromLrms::Broker(_, ToBroker::Info(_)) => (Step::LrmsLoad, None),
             FromLrms::Client(end) => (Step::Ends, Some(end.job)),
         }

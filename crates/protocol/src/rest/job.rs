@@ -242,7 +242,7 @@ fn owned(text: &Option<Arc<str>>) -> Option<String> {
     text.as_deref().map(str::to_owned)
 }
 
-fn length(field: &str, value: &str) -> Result<SimDuration, Problem> {
+pub(super) fn length(field: &str, value: &str) -> Result<SimDuration, Problem> {
     let refuse = |why: String| {
         let expected = format!("a length of time such as \"60s\" ({why})");
         Problem::field(field, value, &expected)

@@ -244,6 +244,7 @@ impl JobRow {
                     lease.expired(at, by);
                 }
             }
+            EventKind::ClaimRequested => self.note_request(at, event),
             EventKind::Claimed | EventKind::ClaimEnded => self.note_claim(position, at, event),
             EventKind::LostTouch if self.end.is_none() => self.reason = event.reason,
             EventKind::Finished => self.ended(at, JobState::Completed, None),
@@ -262,6 +263,15 @@ impl JobRow {
     pub fn placement<'l>(&self, log: &'l EventLog) -> &'l [PlacementRun] {
         let started = self.start.and_then(|_| log.get(self.started_by));
         started.map_or(&[], |(_, event)| event.placement)
+    }
+
+    /// A cluster is asked for a part of it, at the same instant as all others.
+    fn note_request(&mut self, at: SimTime, event: &Event<'_>) {
+        let (then, clusters) = &mut **self.asked.get_or_insert_default();
+        if std::mem::replace(then, at) != at {
+            clusters.clear();
+        }
+        clusters.extend(event.to.and_then(Party::cluster));
     }
 
     /// A cluster holds processors for a part of it, or does no more.
@@ -291,12 +301,14 @@ impl JobRow {
         (self.start.is_some() && parts > 0).then_some(parts)
     }
 
-    /// The parts that ran together; empty for a job of one cluster.
+    /// The parts that ran together; empty for a job of one cluster. What was held for an
+    /// earlier request is none.
     pub fn parts(&self) -> impl Iterator<Item = &ClaimRow> {
-        let start = self.start;
+        let (start, asked) = (self.start, self.asked.as_deref());
         let runs = move |claim: &&ClaimRow| {
+            let is_part = asked.is_some_and(|(_, all)| all.contains(&claim.cluster));
             start.is_some_and(|start| {
-                claim.from <= start && claim.until.is_none_or(|until| until >= start)
+                is_part && claim.from <= start && claim.until.is_none_or(|until| until >= start)
             })
         };
         self.claims.iter().filter(runs)

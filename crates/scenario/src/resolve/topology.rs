@@ -120,8 +120,8 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Clusters run jobs together in virtual time, where all messages arrive and no node
-    /// fails.
+    /// Clusters run jobs together whose nodes do not fail, under brokers that do not forget
+    /// what they hold.
     fn check_co_allocation(
         &self,
         (raw, grid): (&Document, &Grid),
@@ -131,10 +131,14 @@ impl Context<'_> {
     ) -> Result<(), ScenarioError> {
         let name = policy.entry().name;
         let expected = format!(
-            "clock = \"virtual\" without faults for {name}: services do not run jobs of several \
-             clusters yet"
+            "brokers that are restarted with memory = \"journal\" or \"kept\" with {name}: the \
+             journal knows what is held for parts of jobs"
         );
-        self.check(links == Links::Certain, at, &expected)?;
+        self.check(links != Links::Forgotten, at, &expected)?;
+        let real = raw.clusters().any(|it| it.is_real());
+        let expected =
+            format!("clusters without lrms = \"slurm\" for {name}: it holds no parts of jobs");
+        self.check(!real, at, &expected)?;
         let mut clusters = raw.clusters();
         let fails = clusters.any(|it| {
             let plans = it.node_failures.is_some() || it.outages.is_some();

@@ -6,7 +6,7 @@ use super::{BrokerAgent, Reminder};
 use crate::agent::SAY_AGAIN;
 use crate::agent::{Cx, Handle};
 use crate::conversation::{Arrival, Asked, Deal, FromBroker, ToLrms, ToPeer};
-use crate::envelope::{Envelope, Fate, Message, Told, Undelivered};
+use crate::envelope::{Envelope, Fate, Message, Undelivered};
 use crate::event::{Event, EventKind, MessageKind};
 use crate::job::Reason;
 use crate::message::Target;
@@ -68,6 +68,9 @@ impl BrokerAgent {
         {
             return self.note_unsaid(cx, target, envelope, error);
         }
+        if let Lrms(_, ToLrms::Claim(..)) = &envelope.message {
+            return self.note_claim_said(cx, envelope, result);
+        }
         match envelope.message {
             Lrms(_, ToLrms::Dispatch(job)) | Peer(_, ToPeer::Forward(job)) => {
                 self.note_job_sent(cx, job, target, result);
@@ -75,15 +78,9 @@ impl BrokerAgent {
             Lrms(_, ToLrms::Cancel(job)) | Peer(_, ToPeer::Cancel(job)) => {
                 self.note_asked_to_remove(cx, job, target, result);
             }
-            Lrms(to, ToLrms::Claim(job, _)) => {
-                if result.is_err() {
-                    let (from, said) = (Target::Cluster(to), (job, None));
-                    self.inside(cx, Told { from, said });
-                }
-            }
             Peer(to, ToPeer::Info(_)) if result.is_err() => self.partners.want_full(to),
             Peer(to, ToPeer::News(news)) if result.is_err() => self.partners.miss(to, news),
-            Peer(..) | FromBroker::Client(_) => {}
+            Lrms(_, ToLrms::Claim(..)) | Peer(..) | FromBroker::Client(_) => {}
         }
     }
 

@@ -4,10 +4,10 @@
 use super::BrokerAgent;
 use crate::agent::{BrokerSends, Brought, Cancel, Cx, Due, Handle, Participant};
 use crate::broker::{Broker, Pending};
-use crate::conversation::{Deal, FromBroker, ToPeer};
+use crate::conversation::{Asked, Deal, FromBroker, ToPeer};
 use crate::envelope::{Envelope, EnvelopeId, Received, Told, Undelivered};
 use crate::event::{Event, EventKind, Party};
-use crate::ids::{ClusterId, DomainId, JobId};
+use crate::ids::{ClusterId, DomainId};
 use crate::job::Reason;
 use crate::load::LoadSample;
 use crate::message::{News, Route, Target};
@@ -26,13 +26,13 @@ impl Participant for Broker {
 }
 
 /// An own LRMS holds processors for a part of a job, or does not.
-impl Handle<Told<(JobId, Option<Decimal>)>> for Broker {
+impl Handle<Told<(Asked, Option<Decimal>)>> for Broker {
     type Answer = ();
 
     fn handle(
         &mut self,
         cx: &mut impl Cx<BrokerSends>,
-        Told { from, said }: Told<(JobId, Option<Decimal>)>,
+        Told { from, said }: Told<(Asked, Option<Decimal>)>,
     ) {
         if let Target::Cluster(from) = from {
             self.handle_claim(cx, from, said);

@@ -6,8 +6,8 @@ use crate::agent::store::{JobStore, Visit, digest, visit_name};
 use crate::conversation::{Arrival, BrokerSends, FromBroker, Passed, ToLrms, ToPeer};
 use crate::decision::Decision;
 use crate::envelope::{Envelope, EnvelopeId, Received, Tally};
-use crate::event::{Event, EventKind, EventSink, Party};
-use crate::ids::{DomainId, JobId};
+use crate::event::{Event, EventKind, EventSink, MessageKind, Party};
+use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::message::{JobEnd, News, Route, Target};
 use crate::time::{SimDuration, SimTime, WallTime};
@@ -36,6 +36,8 @@ pub(super) struct Notes {
     pub taken_in: BTreeMap<Option<DomainId>, u64>,
     /// Jobs of others, whose processors were asked for here.
     pub asked: BTreeMap<JobId, JobSpec>,
+    /// Jobs that all clusters hold their part of, and of which not all are told yet.
+    pub beginning: BTreeMap<JobId, Begins>,
     /// The latest word of each peer about its room.
     pub rooms: BTreeMap<Target, EnvelopeId>,
     /// How many domains the grid has.
@@ -60,6 +62,17 @@ pub(super) struct UnderWay {
     pub perhaps_removed: bool,
     /// Its data is on its way with it.
     pub has_data: bool,
+}
+
+/// A job that begins on several clusters.
+#[derive(Default)]
+pub(super) struct Begins {
+    /// When its parts were asked for.
+    pub asked_at: SimTime,
+    /// Those who have not confirmed yet that theirs begins.
+    pub others: BTreeSet<ClusterId>,
+    /// What is said to the last one then.
+    pub last: Option<(SimTime, FromBroker)>,
 }
 
 impl UnderWay {
@@ -138,8 +151,8 @@ impl Notes {
         is_old
     }
 
-    /// A peer is asked for the processors of a job, which stays where it is.
-    fn request(&self, asked: Passed, due: SimTime) -> Option<Box<Arrival>> {
+    /// Somebody is asked for processors of a job, which stays where it is.
+    pub fn request(&self, asked: Passed, due: SimTime) -> Option<Box<Arrival>> {
         let own = self.store.get(asked.job).map(|record| &record.spec);
         let spec = own.or_else(|| self.asked.get(&asked.job))?.clone();
         Some(Box::new(Arrival {
@@ -302,6 +315,10 @@ pub(super) struct Writing<'a, C> {
 
 impl<C: EventSink> EventSink for Writing<'_, C> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
+        // Nobody sends what a broker tells itself: it is counted as one that never came.
+        if event.kind == EventKind::Refused && event.to == Some(event.by) {
+            self.notes.undelivered.count(MessageKind::Refuse);
+        }
         self.cx.emit(at, event);
     }
 
@@ -332,9 +349,7 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
                 sent.map(|job| FromBroker::Lrms(to, ToLrms::Dispatch(job)))
             }
             FromBroker::Lrms(to, ToLrms::Cancel(job)) => notes.removes(job, Target::Cluster(to)),
-            FromBroker::Lrms(to, ToLrms::Claim(job, step)) => {
-                Some(FromBroker::Lrms(to, ToLrms::Claim(job, step)))
-            }
+            FromBroker::Lrms(to, ToLrms::Claim(asked, step)) => notes.claim(to, (asked, step), due),
             FromBroker::Peer(to, ToPeer::Cancel(job)) => notes.removes(job, Target::Peer(to)),
             FromBroker::Peer(to, ToPeer::News(news)) => {
                 let news = notes.store.tell(to.into(), news);

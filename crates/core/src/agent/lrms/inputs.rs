@@ -116,15 +116,20 @@ impl Handle<Due> for LrmsAgent {
             }
             Due::Wall => {
                 self.tell_again_at = None;
-                for (broker, news) in std::mem::take(&mut self.untold).into_values() {
-                    self.tell_again(cx, Some(news), Party::Broker(broker));
+                for (broker, said) in std::mem::take(&mut self.untold).into_values() {
+                    match said {
+                        ToBroker::News(news) => {
+                            self.tell_again(cx, Some(news), Party::Broker(broker));
+                        }
+                        said => self.post(cx, None, FromLrms::Broker(broker, said)),
+                    }
                 }
             }
         }
     }
 }
 
-/// News of a job that did not arrive are told again after a while, for as long as
+/// What is said of a job and did not arrive is told again after a while, for as long as
 /// it takes: nobody else could tell.
 impl Handle<Fate<FromLrms>> for LrmsAgent {
     type Answer = ();
@@ -137,14 +142,18 @@ impl Handle<Fate<FromLrms>> for LrmsAgent {
         if let Some(kind) = message.kind() {
             self.notes.undelivered.count(kind);
         }
-        if let (true, FromLrms::Broker(broker, ToBroker::News(news))) =
-            (error.is_passing(), message)
-        {
-            let visit = match news {
-                News::Refused { visit, .. } => visit,
-                News::Ended(_) => None,
+        if let (true, FromLrms::Broker(broker, said)) = (error.is_passing(), message) {
+            let about = match said {
+                ToBroker::News(News::Refused { job, visit, .. }) => (job, visit),
+                ToBroker::News(News::Ended(end)) => (end.job, None),
+                ToBroker::Claim(asked, _) => (asked.job, Some(asked.at.as_nanos())),
+                ToBroker::Info(_) => return,
             };
-            self.untold.insert((news.job(), visit), (broker, news));
+            // That processors are held is not said after that they are no more.
+            let is_early = matches!(said, ToBroker::Claim(_, Some(_)));
+            if !(is_early && self.untold.contains_key(&about)) {
+                self.untold.insert(about, (broker, said));
+            }
             let at = cx.wall() + SAY_AGAIN;
             self.tell_again_at.get_or_insert(at);
         }

@@ -3,8 +3,8 @@
 
 use super::{Home, Outside};
 use crate::agent::{
-    Brought, Cancel, ClaimStep, Cx, Envelope, EnvelopeId, FromLrms, Handle, LrmsSends, Participant,
-    ToBroker,
+    Asked, Brought, Cancel, ClaimStep, Cx, Envelope, EnvelopeId, FromLrms, Handle, LrmsSends,
+    Participant, ToBroker,
 };
 use crate::cluster::{
     Cluster, ClusterConfig, Finished, JobStatus, NodeChange, ProcessorIds, Started,
@@ -41,10 +41,10 @@ pub struct Completions;
 /// run together.
 #[derive(Clone, Copy, Debug)]
 pub struct Claimed<'a> {
-    /// The whole job.
-    pub spec: &'a JobSpec,
+    /// By what they were asked for.
+    pub asked: Asked,
     /// What it says.
-    pub step: ClaimStep,
+    pub step: ClaimStep<&'a JobSpec>,
 }
 
 /// A scheduling pass is due.
@@ -153,14 +153,14 @@ impl Lrms {
 
     /// What the broker has to know of processors for parts of jobs.
     fn tell_of_claims(&mut self, cx: &mut impl Cx<LrmsSends>) {
-        for (job, held) in self.cluster.take_claim_news() {
-            self.tell_of_claim(cx, job, held);
+        for (asked, held) in self.cluster.take_claim_news() {
+            self.tell_of_claim(cx, asked, held);
         }
     }
 
-    fn tell_of_claim(&self, cx: &mut impl Cx<LrmsSends>, job: JobId, held: Option<Decimal>) {
+    fn tell_of_claim(&self, cx: &mut impl Cx<LrmsSends>, asked: Asked, held: Option<Decimal>) {
         if let Party::Broker(broker) = self.usual {
-            self.post(cx, FromLrms::Broker(broker, ToBroker::Claim(job, held)));
+            self.post(cx, FromLrms::Broker(broker, ToBroker::Claim(asked, held)));
         }
     }
 
@@ -238,27 +238,29 @@ impl Handle<Brought<'_>> for Lrms {
 impl Handle<Claimed<'_>> for Lrms {
     type Answer = ();
 
-    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, Claimed { spec, step }: Claimed<'_>) {
-        let (now, job) = (cx.now(), spec.id);
+    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, Claimed { asked, step }: Claimed<'_>) {
+        let (now, job) = (cx.now(), asked.job);
         match step {
             ClaimStep::Hold {
+                job: spec,
                 share,
                 estimate,
                 timeout,
             } => {
                 let part = share.of(spec, estimate);
-                let held = part.map(|part| self.cluster.hold(now, &part, timeout));
+                let times = (asked.at, timeout);
+                let held = part.map(|part| self.cluster.hold(now, &part, times, cx));
                 if held != Some(Ok(())) {
                     cx.emit(now, Event::new(EventKind::ClaimRefused, job, self.id));
-                    self.tell_of_claim(cx, job, None);
+                    self.tell_of_claim(cx, asked, None);
                 }
             }
             ClaimStep::Begin { at, length, leads } => {
-                if !self.cluster.begin(now, job, (at, length, leads), cx) {
-                    self.tell_of_claim(cx, job, None);
+                if !self.cluster.begin(now, asked, (at, length, leads), cx) {
+                    self.tell_of_claim(cx, asked, None);
                 }
             }
-            ClaimStep::Release => self.cluster.release(now, job, cx),
+            ClaimStep::Release => self.cluster.release(now, asked, cx),
         }
     }
 }
@@ -268,6 +270,10 @@ impl Handle<Cancel> for Lrms {
     type Answer = bool;
 
     fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, Cancel(job): Cancel) -> bool {
+        // Of a part the broker lets go.
+        if self.cluster.is_silent(job) {
+            return false;
+        }
         let now = cx.now();
         let end = self.cut_short(job, EndState::Cancelled, now);
         if self.cluster.query(job).is_some() {

@@ -5,12 +5,12 @@
 //! it begin, everywhere at one instant; if one does not, the others let go.
 
 use super::{Around, Fit, Matchmaking};
-use crate::agent::{BrokerSends, ClaimShare, ClaimStep, FromBroker, ToLrms};
+use crate::agent::{Asked, BrokerSends, ClaimShare, ClaimStep, FromBroker, Passed, ToLrms};
 use crate::broker::{Broker, Held};
 use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, JobId};
 use crate::job::{JobSpec, Reason};
-use crate::message::Target;
+use crate::message::{Route, Target};
 use crate::policy::{BrokerSettings, Placing};
 use crate::time::{Decimal, SimDuration, SimTime};
 use std::collections::BTreeMap;
@@ -23,16 +23,22 @@ pub struct CoAllocate {
     tried: u64,
     /// How often jobs that wait have been tried, where that is bounded.
     tries: BTreeMap<JobId, u32>,
+    /// How often jobs could not begin since a cluster was told too late.
+    late: BTreeMap<JobId, u32>,
     placed: BTreeMap<JobId, Placed>,
     /// What may be taken of each cluster by what is known in this cycle.
     idle: Vec<u32>,
     /// What the last samples do not show: the cluster by position, when the claim was to
     /// arrive, and processors.
     sent: Vec<(usize, SimTime, u32)>,
+    /// The latest instant by which a claim is named.
+    latest: SimTime,
 }
 
 /// A job that has been placed.
 struct Placed {
+    /// When it was asked for, as its messages name it.
+    at: SimTime,
     /// The largest part first.
     parts: Vec<Part>,
     components: usize,
@@ -54,9 +60,11 @@ impl CoAllocate {
             seen: 0,
             tried: 0,
             tries: BTreeMap::new(),
+            late: BTreeMap::new(),
             placed: BTreeMap::new(),
             idle: Vec::new(),
             sent: Vec::new(),
+            latest: SimTime::ZERO,
         })
     }
 
@@ -96,13 +104,42 @@ impl CoAllocate {
         let arrival = held.arrival;
         match self.is_tried_enough(job) {
             true => {
-                self.tries.remove(&job);
+                self.forget(job);
                 broker.turn_away(&mut cx, job, Reason::TriesExhausted);
             }
             false => {
                 broker.queue.insert(arrival, job);
             }
         }
+    }
+
+    /// A job is not here any more.
+    fn forget(&mut self, job: JobId) {
+        self.placed.remove(&job);
+        self.tries.remove(&job);
+        self.late.remove(&job);
+    }
+
+    /// A job does not begin: all let go, and it waits again. Where a cluster was told too
+    /// late, all are told earlier the next time.
+    fn give_up(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
+        self.release(broker, cx, job, 0);
+        if self.placed.get(&job).is_some_and(|it| it.until.is_some()) {
+            *self.late.entry(job).or_default() += 1;
+            let here = broker.config.domain;
+            let refused = Event::new(EventKind::Refused, job, here).to(here);
+            cx.emit(cx.now(), refused.because(Reason::ServiceLost));
+        }
+        self.put_back(broker, cx, job);
+    }
+
+    /// How long a start is put off so that all clusters are told before.
+    fn ahead(&self, job: JobId, most: SimDuration) -> SimDuration {
+        let Some(times) = self.late.get(&job) else {
+            return SimDuration::ZERO;
+        };
+        let seconds = SimDuration::from_secs(1 << times.min(&16));
+        seconds.min(SimDuration::from_nanos(most.as_nanos() / 2))
     }
 
     fn is_tried_enough(&self, job: JobId) -> bool {
@@ -112,6 +149,7 @@ impl CoAllocate {
 
     /// All clusters hold their part: the job begins everywhere at one instant.
     fn begin_job(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
+        let ahead = self.ahead(job, broker.config.settings.co_allocation.claim_timeout);
         let (Some(placed), Some(held)) = (self.placed.get_mut(&job), broker.jobs.get_mut(&job))
         else {
             return;
@@ -125,37 +163,43 @@ impl CoAllocate {
         let length = costs.length(program, spec.run_time, placed.parts.len());
         let length = SimDuration::from_nanos(speed.divide(length.as_nanos()));
         let due = cx.now() + settings.lrms_latency;
-        let at = due + costs.startup(placed.components);
+        let at = due + costs.startup(placed.components).max(ahead);
         placed.until = Some(at + length);
         held.sent_at = cx.now();
         self.tries.remove(&job);
         let lead = placed.parts[0].cluster;
         let dispatched = Event::new(EventKind::Dispatched, job, broker.config.domain);
         cx.emit(cx.now(), dispatched.to(lead));
-        for part in &placed.parts {
+        let asked = Asked { job, at: placed.at };
+        // Last the one that tells of it: where links fail, it begins when the others do.
+        for part in placed.parts.iter().rev() {
             let leads = part.cluster == lead;
             let step = ClaimStep::Begin { at, length, leads };
-            say(broker, cx, part.cluster, (job, step));
+            say(broker, cx, part.cluster, (asked, step));
         }
     }
 
-    /// Lets go of what is held, or may be, for a job that does not begin, or of its parts
-    /// elsewhere than with who tells of it.
-    fn release(&self, broker: &Broker, cx: &mut Around<'_>, job: JobId) {
+    /// Lets go of what is held, or may be, for a job, but for so many parts.
+    fn release(&self, broker: &Broker, cx: &mut Around<'_>, job: JobId, but: usize) {
         let Some(placed) = self.placed.get(&job) else {
             return;
         };
-        let skip = usize::from(placed.until.is_some());
-        for part in placed.parts.iter().skip(skip) {
-            say(broker, cx, part.cluster, (job, ClaimStep::Release));
+        let asked = Asked { job, at: placed.at };
+        for part in placed.parts.iter().skip(but) {
+            say(broker, cx, part.cluster, (asked, ClaimStep::Release));
         }
     }
 }
 
 /// Says something to an LRMS.
-fn say(broker: &Broker, mut cx: &mut Around<'_>, to: ClusterId, (job, step): (JobId, ClaimStep)) {
+fn say(
+    broker: &Broker,
+    mut cx: &mut Around<'_>,
+    to: ClusterId,
+    (asked, step): (Asked, ClaimStep<Passed>),
+) {
     let due = cx.now() + broker.config.latency(Target::Cluster(to));
-    let message: BrokerSends = FromBroker::Lrms(to, ToLrms::Claim(job, step));
+    let message: BrokerSends = FromBroker::Lrms(to, ToLrms::Claim(asked, step));
     broker.post(&mut cx, due, message);
 }
 
@@ -252,20 +296,35 @@ impl Matchmaking for CoAllocate {
         let estimate = costs.startup(components) + length + SimDuration::from_secs(1);
         let timeout = costs.claim_timeout;
         let arrives = now + settings.lrms_latency;
+        // No two claims have one name.
+        self.latest = arrives.max(self.latest + SimDuration::from_nanos(1));
+        let asked = Asked {
+            job,
+            at: self.latest,
+        };
+        let passed = Passed {
+            job,
+            route: Route {
+                from: Some(broker.config.domain),
+                ..held.route
+            },
+            has_data: false,
+        };
         let mut claimed = Vec::with_capacity(shares.len());
         for (at, share) in shares {
             let (cluster, processors) = (broker.config.clusters[at].0, parts.processors_of(share));
             self.idle[at] -= processors;
             self.sent.push((at, arrives, processors));
-            let asked = Event::new(EventKind::ClaimRequested, job, broker.config.domain);
+            let requested = Event::new(EventKind::ClaimRequested, job, broker.config.domain);
             let bits = i64::try_from(share.bits()).unwrap_or(0);
-            cx.emit(now, asked.to(cluster).with(bits));
+            cx.emit(now, requested.to(cluster).with(bits));
             let step = ClaimStep::Hold {
+                job: passed,
                 share,
                 estimate,
                 timeout,
             };
-            say(broker, cx, cluster, (job, step));
+            say(broker, cx, cluster, (asked, step));
             claimed.push(Part {
                 cluster,
                 held: None,
@@ -276,6 +335,7 @@ impl Matchmaking for CoAllocate {
             (held.sent, held.sent_at) = (Some(Target::Cluster(parts[0].cluster)), now);
         }
         let placed = Placed {
+            at: asked.at,
             parts,
             components,
             until: None,
@@ -284,10 +344,23 @@ impl Matchmaking for CoAllocate {
         true
     }
 
-    /// There is something to do as soon as a job has come.
+    /// There is something to do as soon as a job has come, and when not all clusters have
+    /// said for too long that they hold their part of one.
     fn next_due(&self, broker: &Broker, now: SimTime) -> Option<SimTime> {
         let new = broker.queue.range(self.seen..).next();
-        new.map(|_| now)
+        let timeout = broker.config.settings.co_allocation.claim_timeout;
+        let waits = self.placed.values().filter(|it| it.until.is_none());
+        let first = waits.map(|it| (it.at + timeout).max(now)).min();
+        new.map(|_| now).into_iter().chain(first).min()
+    }
+
+    fn act(&mut self, broker: &mut Broker, cx: &mut Around<'_>) {
+        let timeout = broker.config.settings.co_allocation.claim_timeout;
+        let waits = self.placed.iter().filter(|(_, it)| it.until.is_none());
+        let over = waits.filter(|(_, it)| it.at + timeout <= cx.now());
+        for job in over.map(|(job, _)| *job).collect::<Vec<_>>() {
+            self.give_up(broker, cx, job);
+        }
     }
 
     fn claim(
@@ -295,19 +368,24 @@ impl Matchmaking for CoAllocate {
         broker: &mut Broker,
         cx: &mut Around<'_>,
         from: ClusterId,
-        (job, speed): (JobId, Option<Decimal>),
+        (asked, speed): (Asked, Option<Decimal>),
     ) {
-        let placed = self
-            .placed
-            .get_mut(&job)
-            .filter(|placed| placed.until.is_none());
-        let Some(placed) = placed else {
+        let job = asked.job;
+        let placed = self.placed.get_mut(&job);
+        let Some(placed) = placed.filter(|placed| placed.at == asked.at) else {
             // What is held for a job that has gone is not needed.
             if speed.is_some() {
-                say(broker, cx, from, (job, ClaimStep::Release));
+                say(broker, cx, from, (asked, ClaimStep::Release));
             }
             return;
         };
+        if placed.until.is_some() {
+            // One of them did not hear of the start in time.
+            if speed.is_none() {
+                self.give_up(broker, cx, job);
+            }
+            return;
+        }
         if let Some(part) = placed.parts.iter_mut().find(|part| part.cluster == from) {
             part.held = Some(speed);
         }
@@ -320,20 +398,17 @@ impl Matchmaking for CoAllocate {
             .all(|part| part.held.flatten().is_some())
         {
             true => self.begin_job(broker, cx, job),
-            false => {
-                self.release(broker, cx, job);
-                self.put_back(broker, cx, job);
-            }
+            false => self.give_up(broker, cx, job),
         }
     }
 
     fn is_back(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
-        let runs = self.placed.get(&job).and_then(|placed| placed.until);
-        if runs.is_some_and(|until| cx.now() < until) {
-            self.release(broker, cx, job);
+        match self.placed.get(&job).map(|placed| placed.until) {
+            Some(None) => self.release(broker, cx, job, 0),
+            Some(Some(until)) if cx.now() < until => self.release(broker, cx, job, 1),
+            _ => {}
         }
-        self.placed.remove(&job);
-        self.tries.remove(&job);
+        self.forget(job);
     }
 
     fn withdraw(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) -> bool {
@@ -342,7 +417,7 @@ impl Matchmaking for CoAllocate {
             .get(&job)
             .is_some_and(|placed| placed.until.is_none());
         if waits {
-            self.release(broker, cx, job);
+            self.release(broker, cx, job, 0);
             self.placed.remove(&job);
         }
         waits

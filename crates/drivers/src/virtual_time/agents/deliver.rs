@@ -151,8 +151,11 @@ impl<S: EventSink> Agents<'_, S> {
                         self.remove(to, *job);
                         Ok(())
                     }
-                    // Services do not hold processors for parts of jobs.
-                    ToLrms::Claim(..) => found(false),
+                    ToLrms::Claim(asked, step) => {
+                        let said = (*asked, step.clone());
+                        let heard = received(Target::Peer(from), sent, said);
+                        self.tell_lrms(*cluster, heard).1
+                    }
                 }
             }
             FromBroker::Peer(peer, what) => {
@@ -174,7 +177,10 @@ impl<S: EventSink> Agents<'_, S> {
                 self.tell_broker(*broker, received(by, sent, *news));
                 Ok(())
             }
-            ToBroker::Claim(..) => found(false),
+            ToBroker::Claim(asked, held) => {
+                self.tell_broker(*broker, received(by, sent, (*asked, *held)));
+                Ok(())
+            }
             ToBroker::Info(samples) => {
                 let load = Push::from(samples.clone());
                 let taken = self.tell_broker(*broker, received(by, sent, load));

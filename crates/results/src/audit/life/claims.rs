@@ -12,10 +12,19 @@ use gridrig_core::time::{SimDuration, SimTime};
 /// Processors for a part of a job at one cluster.
 pub(super) struct Claim<'a> {
     lrms: Party,
-    bits: u64,
-    /// What is held, once that is so.
+    /// When they were asked for last. All parts of a job are asked for at one instant.
+    asked_at: SimTime,
+    /// What was asked for, as often as no answer is known: a request may have been lost.
+    asked: Vec<u64>,
+    /// What is held, or was last, and until when.
     held: Option<(JobSpec, &'a [PlacementRun])>,
     ended: Option<SimTime>,
+}
+
+impl Claim<'_> {
+    fn is_held(&self) -> bool {
+        self.held.is_some() && self.ended.is_none()
+    }
 }
 
 impl<'a> Auditor<'a> {
@@ -26,22 +35,23 @@ impl<'a> Auditor<'a> {
 
     fn claim(&mut self, life: &Life<'a>, lrms: Party) -> Option<&mut Claim<'a>> {
         let claims = self.claims.get_mut(&life.job.spec.id)?;
-        let open = |claim: &&mut Claim<'a>| claim.lrms == lrms && claim.ended.is_none();
-        claims.iter_mut().find(open)
+        claims.iter_mut().find(|claim| claim.lrms == lrms)
     }
 
     pub(super) fn claim_requested(&mut self, life: &Life<'a>, lrms: Party, bits: i64) {
         if !matches!(life.place, Place::Broker(_)) {
             self.find_misplaced(life, "is placed on several clusters");
         }
-        if self.claim(life, lrms).is_some() {
-            let message = format!("{} is asked twice for it", self.names.party(lrms));
-            self.find_about(Rule::Claims, life, message);
+        let (asked_at, asked) = (life.last, bits.cast_unsigned());
+        if let Some(before) = self.claim(life, lrms) {
+            before.asked_at = asked_at;
+            return before.asked.push(asked);
         }
         let claims = self.claims.entry(life.job.spec.id).or_default();
         claims.push(Claim {
             lrms,
-            bits: bits.cast_unsigned(),
+            asked_at,
+            asked: vec![asked],
             held: None,
             ended: None,
         });
@@ -49,13 +59,22 @@ impl<'a> Auditor<'a> {
 
     pub(super) fn claimed(&mut self, life: &Life<'a>, lrms: Party, placement: &'a [PlacementRun]) {
         let processors = processors_of(placement);
-        let bits = self.claim(life, lrms).filter(|claim| claim.held.is_none());
-        let Some(bits) = bits.map(|claim| claim.bits) else {
+        let processors = u32::try_from(processors).unwrap_or(u32::MAX);
+        let spec = &life.job.spec;
+        let part = |bits: &u64| ClaimShare::of_bits(*bits, processors).of(spec, spec.run_time);
+        let free = self.claim(life, lrms).filter(|claim| !claim.is_held());
+        // The latest that fits, if that is any.
+        let answered = free.and_then(|claim| {
+            let fits = |bits: &u64| part(bits).is_some_and(|it| it.processors() == processors);
+            let latest = claim.asked.iter().rposition(fits);
+            let latest = latest.or(claim.asked.len().checked_sub(1))?;
+            claim.asked.drain(..=latest).next_back()
+        });
+        let Some(bits) = answered else {
             let message = format!("{} holds processors unasked", self.names.party(lrms));
             return self.find_about(Rule::Claims, life, message);
         };
-        let share = ClaimShare::of_bits(bits, u32::try_from(processors).unwrap_or(u32::MAX));
-        let Some(part) = share.of(&life.job.spec, life.job.spec.run_time) else {
+        let Some(part) = part(&bits) else {
             return self.find_about(Rule::Claims, life, "it has no such components");
         };
         let faults = match self.occupancy(lrms) {
@@ -69,14 +88,14 @@ impl<'a> Auditor<'a> {
             self.find_about(rule, life, message);
         }
         if let Some(claim) = self.claim(life, lrms) {
-            claim.held = Some((part, placement));
+            (claim.held, claim.ended) = (Some((part, placement)), None);
         }
     }
 
     pub(super) fn claim_refused(&mut self, life: &Life<'a>, lrms: Party) {
-        let at = life.last;
-        match self.claim(life, lrms).filter(|claim| claim.held.is_none()) {
-            Some(claim) => claim.ended = Some(at),
+        let claim = self.claim(life, lrms);
+        match claim.filter(|claim| !claim.is_held() && !claim.asked.is_empty()) {
+            Some(claim) => drop(claim.asked.remove(0)),
             None => {
                 let message = format!("{} refuses it unasked", self.names.party(lrms));
                 self.find_about(Rule::Claims, life, message);
@@ -86,7 +105,8 @@ impl<'a> Auditor<'a> {
 
     pub(super) fn claim_ended(&mut self, life: &Life<'a>, lrms: Party) {
         let at = life.last;
-        let ended = self.claim(life, lrms).and_then(|claim| {
+        let held = self.claim(life, lrms).filter(|claim| claim.is_held());
+        let ended = held.and_then(|claim| {
             claim.ended = Some(at);
             claim.held.clone()
         });
@@ -102,11 +122,15 @@ impl<'a> Auditor<'a> {
         }
     }
 
-    /// What is held for it, or was until its end.
+    /// What is held for it, or was until its end: of what was asked for last. What was asked
+    /// for before may be held for a while yet.
     fn parts(&self, life: &Life<'a>) -> impl Iterator<Item = (Party, &'a [PlacementRun])> {
-        let claims = self.claims.get(&life.job.spec.id).into_iter().flatten();
+        let claims = || self.claims.get(&life.job.spec.id).into_iter().flatten();
+        let asked_at = claims().map(|claim| claim.asked_at).max();
         let at = life.last;
-        let held = claims.filter(move |claim| claim.ended.is_none_or(|ended| ended >= at));
+        let held = claims().filter(move |claim| {
+            Some(claim.asked_at) == asked_at && claim.ended.is_none_or(|ended| ended >= at)
+        });
         held.filter_map(|claim| Some((claim.lrms, claim.held.as_ref()?.1)))
     }
 
@@ -169,9 +193,7 @@ impl<'a> Auditor<'a> {
     /// When the log is over: nothing is held for a job that has ended.
     pub(super) fn look_at_claims(&mut self, life: &Life<'a>) {
         let claims = self.claims.get(&life.job.spec.id).into_iter().flatten();
-        let held = claims
-            .filter(|claim| claim.held.is_some() && claim.ended.is_none())
-            .count();
+        let held = claims.filter(|claim| claim.is_held()).count();
         if held > 0 && matches!(life.place, Place::Ended(_)) && !self.facts.partial {
             let message = "processors are held for it after its end";
             self.find(Rule::Claims, life.job.spec.id, None, message);

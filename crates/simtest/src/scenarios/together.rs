@@ -1,0 +1,57 @@
+//! Jobs that several clusters run together.
+
+use super::{Scenario, millis, once_in, pick};
+use gridrig_core::broker::MatchmakingKind;
+use gridrig_core::job::{Component, Requirements};
+use gridrig_core::policy::CoAllocation;
+use gridrig_core::rng;
+use gridrig_core::time::Decimal;
+use std::sync::Arc;
+
+/// Policies that place components. A list of its own, as that of all.
+const POLICIES: [&str; 5] = [
+    "worst-fit",
+    "worst-fit(tries=6)",
+    "cluster-minimization",
+    "flexible-cluster-minimization",
+    "flexible-cluster-minimization(quota=0.75,most_components=2)",
+];
+
+/// The same where each broker places jobs, of some components that want nothing of their
+/// nodes, on all its clusters. No node fails.
+pub fn co_allocating(mut scenario: Scenario) -> Scenario {
+    let mut rng = rng::stream(scenario.seed, "scenario.together");
+    for domain in &mut scenario.grid.domains {
+        let broker = &mut domain.broker;
+        broker.policy = pick(&mut rng, &POLICIES).parse().expect("a policy");
+        broker.matchmaking = MatchmakingKind::Route;
+        let startup = pick(&mut rng, &[&[][..], &[0, 1_000], &[2_000, 3_000, 5_000]]);
+        let factors = pick(&mut rng, &[&[][..], &["1", "1.25"]]).iter();
+        broker.co_allocation = CoAllocation {
+            startup: startup.iter().copied().map(millis).collect(),
+            wide_area: factors.filter_map(|it| Decimal::parse(it)).collect(),
+            claim_timeout: millis(pick(&mut rng, &[15_000, 60_000])),
+            ..CoAllocation::default()
+        };
+    }
+    for cluster in &mut scenario.grid.clusters {
+        // A queue that takes no job at all would refuse each part for ever.
+        cluster.config.queue_limit = None;
+        cluster.config.node_plan = Arc::default();
+    }
+    for submission in &mut scenario.submissions {
+        let components = &mut submission.spec.components;
+        components.first.requirements = Requirements::default();
+        let more = if once_in(&mut rng, 2) {
+            0
+        } else {
+            pick(&mut rng, &[1, 2, 3])
+        };
+        let others = (0..more).map(|_| Component {
+            processors: pick(&mut rng, &[1, 1, 2, 3]),
+            requirements: Requirements::default(),
+        });
+        components.more = others.collect();
+    }
+    scenario
+}

@@ -1,0 +1,101 @@
+//! Processors for parts of jobs that several clusters run together.
+
+use super::*;
+use gridrig_core::ids::DomainId;
+use gridrig_core::time::SimDuration;
+use gridrig_emulator::Broker;
+use serde_json::json;
+
+/// One of the broker of domain 0, which nobody can reach.
+async fn with_broker() -> Handle {
+    let mut config = config(1);
+    config.broker = Some(Broker {
+        domain: DomainId(0),
+        url: "http://127.0.0.1:9".to_owned(),
+        latency: SimDuration::ZERO,
+        exchange: SimDuration::ZERO,
+    });
+    spawn(config, door()).await.unwrap()
+}
+
+fn order(kind: &str, number: u64, more: Value) -> Value {
+    let mut order = json!({
+        "kind": kind, "from": {"kind": "broker"}, "id": 7, "asked_ns": 1,
+        "message": {"incarnation": 1, "number": number},
+    });
+    for (key, value) in more.as_object().unwrap() {
+        order[key] = value.clone();
+    }
+    order
+}
+
+fn hold(number: u64, processors: u32) -> Value {
+    let job = json!({"processors": 9, "run_time": "5s", "id": 7, "from": 0});
+    let more = json!({
+        "job": job, "processors": processors, "needed_for": "5s", "timeout": "1h",
+    });
+    order("hold", number, more)
+}
+
+fn begin(number: u64, at_ns: u64) -> Value {
+    let more = json!({"at_ns": at_ns, "lasts": "1h", "leads": true});
+    order("begin", number, more)
+}
+
+async fn says(lrms: &Handle, order: &Value) -> (u16, Value) {
+    let (status, _, said) = ask(lrms, "POST", "/v1/claims", Some(&order.to_string())).await;
+    (status, said)
+}
+
+async fn busy(lrms: &Handle) -> Value {
+    ask(lrms, "GET", "/v1/info", None).await.2["load"]["busy"].clone()
+}
+
+#[tokio::test]
+async fn a_part_is_held_begins_and_is_released_each_once() {
+    let lrms = with_broker().await;
+    let far = 3_600_000_000_000_000;
+    assert_eq!(says(&lrms, &begin(0, far)).await.0, 409, "nothing is held");
+    // As often as it is said.
+    for _ in 0..2 {
+        assert_eq!(says(&lrms, &hold(1, 3)).await.0, 204);
+    }
+    assert_eq!(busy(&lrms).await, 3);
+    // It is known here as soon as this cluster is to tell of it.
+    assert_eq!(ask(&lrms, "GET", "/v1/jobs/7", None).await.0, 404);
+    for _ in 0..2 {
+        assert_eq!(says(&lrms, &begin(2, far)).await.0, 204);
+    }
+    assert_eq!(wait_for(&lrms, 7, "queued").await["processors"], 9);
+    // What is let go of is another request.
+    let other = order("release", 3, json!({"asked_ns": 2}));
+    assert_eq!(says(&lrms, &other).await.0, 204);
+    assert_eq!(busy(&lrms).await, 3);
+    assert_eq!(says(&lrms, &order("release", 4, json!({}))).await.0, 204);
+    assert_eq!(busy(&lrms).await, 0);
+    let (status, said) = says(&lrms, &begin(2, far)).await;
+    assert_eq!((status, &said["code"]), (409, &"not-held".into()));
+}
+
+#[tokio::test]
+async fn a_start_that_comes_too_late_lets_go() {
+    let lrms = with_broker().await;
+    says(&lrms, &hold(1, 3)).await;
+    assert_eq!(busy(&lrms).await, 3);
+    assert_eq!(says(&lrms, &begin(2, 1)).await.0, 409);
+    assert_eq!(busy(&lrms).await, 0);
+}
+
+#[tokio::test]
+async fn who_is_not_the_broker_here_holds_nothing() {
+    let mut other = hold(1, 3);
+    other["from"]["id"] = json!(1);
+    for (lrms, order) in [
+        (start(1).await, hold(1, 3)),
+        (with_broker().await, other),
+        (with_broker().await, order("hold", 1, json!({}))),
+    ] {
+        assert_eq!(says(&lrms, &order).await.0, 422, "{order}");
+        assert_eq!(busy(&lrms).await, 0);
+    }
+}
