@@ -83,7 +83,7 @@ pub(super) fn resolve(
     }
     let seed = fill(&mut run.seed, 1);
     let workloads = context.workloads(&mut document, &grid, seed)?;
-    let are_reserved = context.check_drawn(&mut document, &grid, &external, links)?;
+    let are_reserved = context.check_drawn(&mut document, &grid, (&policies, &external), links)?;
     let mut warnings = unreachable_domains(&grid, &workloads);
     let (measure, regret) = context.measure(&mut document, &workloads, &mut warnings)?;
     let replicate = context.replicate(&run, &workloads, !grid.domains.is_empty())?;

@@ -41,7 +41,8 @@ pub fn of_several_kinds(seed: u64) -> (Scenario, FaultPlan) {
     if seed % 4 == 1 {
         scenario = propagating(scenario);
     }
-    if seed % 8 == 2 {
+    let routes = |domain: &Domain| domain.broker.matchmaking() == MatchmakingKind::Route;
+    if seed % 8 == 2 && scenario.grid.domains.iter().all(routes) {
         scenario = with_windows(scenario);
     }
     if seed % 8 == 6 {

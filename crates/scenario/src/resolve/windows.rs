@@ -7,7 +7,9 @@ use crate::document::{self, Document};
 use crate::external::{External, ExternalBroker};
 use crate::value::{At, fill};
 use crate::workload::StartWindows;
+use gridrig_core::broker::MatchmakingKind;
 use gridrig_core::grid::Grid;
+use gridrig_core::policy::PolicySpec;
 use gridrig_core::time::SimDuration;
 use std::ops::Range;
 
@@ -37,7 +39,7 @@ impl Context<'_> {
         &self,
         document: &mut Document,
         grid: &Grid,
-        external: &External,
+        (policies, external): (&[Option<PolicySpec>], &External),
         links: Links,
     ) -> Result<bool, ScenarioError> {
         self.check_components(document, grid, external)?;
@@ -55,6 +57,14 @@ impl Context<'_> {
         let ours = brokers.all(ExternalBroker::takes_components);
         let expected = "brokers that are told of windows: ours, or with an outlet json:URL";
         self.check(ours, span, expected)?;
+        let mut kinds = policies.iter().flatten().flat_map(|policy| {
+            let domains = grid.domains.iter();
+            domains.map(|domain| domain.broker.matchmaking_under(policy))
+        });
+        let other = kinds.find(|kind| *kind != MatchmakingKind::Route);
+        let other = other.map_or("", MatchmakingKind::name);
+        let expected = format!("matchmaking \"route\": under {other} nobody asks for windows");
+        self.check(other.is_empty(), span, expected)?;
         let expected = "protocol = \"native\" on all links: sessions say nothing of windows";
         self.check(links != Links::Sessions, span, expected)?;
         Ok(true)
