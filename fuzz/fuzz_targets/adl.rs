@@ -7,6 +7,8 @@ use gridrig_core::time::SimDuration;
 use gridrig_protocol::adl;
 use libfuzzer_sys::fuzz_target;
 
+gridrig_fuzz::changes_text!();
+
 fuzz_target!(|text: &str| {
     let activities = adl::read(text).unwrap_or_default();
     for activity in activities.into_iter().flatten() {

@@ -18,6 +18,8 @@ fn again<I: Serialize + DeserializeOwned>(line: &[u8]) {
     assert_eq!(twice, written);
 }
 
+gridrig_fuzz::changes_text!(Record<BrokerInput>, Record<LrmsInput>);
+
 fuzz_target!(|bytes: &[u8]| {
     for line in bytes.split(|byte| *byte == b'\n') {
         again::<BrokerInput>(line);

@@ -6,6 +6,8 @@
 use gridrig_protocol::jsdl::JobDefinition;
 use libfuzzer_sys::fuzz_target;
 
+gridrig_fuzz::changes_text!();
+
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(job) = JobDefinition::read("fuzz", bytes) {
         let again = JobDefinition::read("fuzz", job.write().as_bytes());

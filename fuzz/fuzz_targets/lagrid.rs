@@ -35,6 +35,16 @@ fn from_json<M: Message + PartialEq + Debug>(bytes: &[u8]) {
     }
 }
 
+gridrig_fuzz::changes_text!(
+    OpenConn,
+    OpenConnAnswer,
+    ResourceUpdate,
+    SendResourceData,
+    SubmitJob<String>,
+    SubmitJobAnswer,
+    NotifyJob
+);
+
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(envelope) = Envelope::read(bytes, Version::Soap11) {
         match Operation::from_name(&envelope.body.name) {

@@ -13,6 +13,14 @@ fn job(submission: &JobSubmission) -> Option<JobSpec> {
     submission.spec().ok()
 }
 
+gridrig_fuzz::changes_text!(
+    JobSubmission,
+    JobNotice,
+    JobEndReport,
+    EventReport,
+    LoadReport
+);
+
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(submission) = serde_json::from_slice::<JobSubmission>(bytes)
         && let Some(spec) = job(&submission)

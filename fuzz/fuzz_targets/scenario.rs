@@ -24,6 +24,8 @@ fn parse(text: &str) -> Option<Scenario> {
     Scenario::parse_confined(&text, Some(&may_read)).ok()
 }
 
+gridrig_fuzz::changes_text!();
+
 fuzz_target!(|text: &str| {
     let Some(scenario) = parse(text) else { return };
     let resolved = scenario.to_resolved_toml();

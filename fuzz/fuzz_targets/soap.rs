@@ -7,6 +7,8 @@ use gridrig_protocol::soap::{Envelope, Version};
 use gridrig_protocol::xml::Element;
 use libfuzzer_sys::fuzz_target;
 
+gridrig_fuzz::changes_text!();
+
 fuzz_target!(|bytes: &[u8]| {
     for version in [Version::Soap11, Version::Soap12] {
         if let Ok(envelope) = Envelope::read(bytes, version) {

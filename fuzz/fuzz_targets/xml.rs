@@ -7,6 +7,8 @@ use gridrig_protocol::resources;
 use gridrig_protocol::xml::Element;
 use libfuzzer_sys::fuzz_target;
 
+gridrig_fuzz::changes_text!();
+
 fuzz_target!(|bytes: &[u8]| {
     let Ok(root) = Element::parse(bytes) else {
         return;

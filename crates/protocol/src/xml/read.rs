@@ -153,6 +153,10 @@ impl Parser<'_> {
             }
             return Ok(());
         };
+        // A CDATA section may hold nothing.
+        if content.is_empty() {
+            return Ok(());
+        }
         if let Some(Node::Text(text)) = parent.children.last_mut() {
             text.push_str(content);
             return Ok(());

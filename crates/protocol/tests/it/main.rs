@@ -7,4 +7,5 @@ mod inventory;
 mod jsdl;
 mod lagrid;
 mod resources;
+mod seeds;
 mod soap;

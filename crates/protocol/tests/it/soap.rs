@@ -137,3 +137,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_cdata_section_with_nothing_in_it_is_no_text() {
+    let empty = Element::parse(b"<a><b/></a>").unwrap();
+    for text in ["<a><b><![CDATA[]]></b></a>", "<a><![CDATA[]]><b/></a>"] {
+        let read = Element::parse(text.as_bytes()).unwrap();
+        assert_eq!(read.to_document(), empty.to_document(), "{text}");
+    }
+    let split = Element::parse(b"<a>x<![CDATA[]]>y</a>").unwrap();
+    assert_eq!(split.text(), "xy");
+}
