@@ -7,6 +7,7 @@
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
+    clippy::disallowed_types,
     reason = "a benchmark"
 )]
 

@@ -232,11 +232,11 @@ impl Nodes<'_> {
     fn generic(&mut self, text: &str) -> Generics {
         let mut plain = String::new();
         let mut depth = 0_u32;
-        for letter in text.chars() {
-            match letter {
+        for sign in text.chars() {
+            match sign {
                 '(' => depth += 1,
                 ')' => depth = depth.saturating_sub(1),
-                _ if depth == 0 => plain.push(letter),
+                _ if depth == 0 => plain.push(sign),
                 _ => {}
             }
         }

@@ -103,10 +103,10 @@ pub(super) fn memory(text: &[u8], unit: Unit) -> Option<(i64, Option<Per>)> {
         _ => (text, None),
     };
     let (digits, bytes) = match text {
-        [rest @ .., letter] if letter.is_ascii_alphabetic() => {
+        [rest @ .., unit] if unit.is_ascii_alphabetic() => {
             let power = b"BKMGTP"
                 .iter()
-                .position(|b| *b == letter.to_ascii_uppercase())?;
+                .position(|b| *b == unit.to_ascii_uppercase())?;
             (rest, 1 << (10 * power))
         }
         _ => {
