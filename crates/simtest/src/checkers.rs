@@ -392,12 +392,19 @@ fn nodes_up(_: &Grid, _: &[Submission], trails: &Trails) -> Result<(), String> {
 }
 
 /// Who was to start and is cancelled only after that has missed it, too. Nodes
-/// that fail or are repaired make what was promised before void.
+/// that fail or are repaired make what was promised before void. How long a part of a job is
+/// held is known nowhere beforehand: the others may be on slower nodes.
 fn promises_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Result<(), String> {
     let records: Vec<JobRecord> = submissions
         .iter()
         .map(|s| trails.record(s.spec.id))
         .collect();
+    let steps = trails.jobs.iter().flatten();
+    let holds = steps.filter_map(|(_, step)| match step {
+        Step::Held(cluster, _) => Some(*cluster),
+        _ => None,
+    });
+    let holds: BTreeSet<ClusterId> = holds.collect();
     let exact = |cluster: ClusterId| {
         let config = &grid.clusters[cluster.index()].config;
         let mut jobs = submissions.iter().zip(&records);
@@ -408,6 +415,7 @@ fn promises_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Re
             spec.requested_time.is_none_or(|said| said == length)
         };
         config.interval.is_zero()
+            && !holds.contains(&cluster)
             && !rounds
             && jobs.all(|(job, record)| record.cluster != Some(cluster) || right(&job.spec))
     };
