@@ -2,8 +2,9 @@
 
 mod together;
 
+mod windows;
+
 use crate::trail::{JobRecord, Share, Step, Trails};
-use gridrig_core::cluster::Overrun;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::EventKind;
 use gridrig_core::grid::Grid;
@@ -58,7 +59,7 @@ pub const ALL: [Checker; 12] = [
     },
     Checker {
         rule: "a job starts within its window, unless nodes fail or a job in the way may run on",
-        check: windows_kept,
+        check: windows::kept,
     },
     Checker {
         rule: "a job comes by a broker that forwards it, and not more often than it may",
@@ -129,26 +130,6 @@ fn one_run_per_job(_: &Grid, _: &[Submission], trails: &Trails) -> Result<(), St
             .all(|(at, runs)| *runs == (at % 2 == 0));
         if queued > 1 || !in_turn {
             return Err(format!("job {job} is queued {queued} times: {steps:?}"));
-        }
-    }
-    Ok(())
-}
-
-fn windows_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Result<(), String> {
-    for (job, steps) in submissions.iter().zip(&trails.jobs) {
-        let Some(window) = &job.spec.start_window else {
-            continue;
-        };
-        for (at, step) in steps {
-            let Step::Started(cluster, _) = step else {
-                continue;
-            };
-            let config = &grid.clusters[cluster.index()].config;
-            let kills = config.reserving.map(|it| it.overrun) == Some(Overrun::Kill);
-            let is_late = *at > window.latest && kills && config.node_plan.is_empty();
-            if *at < window.earliest || is_late {
-                return Err(format!("{window:?} of {}: {steps:?}", job.spec.id));
-            }
         }
     }
     Ok(())
