@@ -101,7 +101,7 @@ pub enum Rule {
     RightPlace,
     /// A job starts after it was submitted and queued.
     StartAfterQueue,
-    /// A job starts when it was promised to, or before.
+    /// A job starts when it was promised to, or before, and not before its start window.
     PromiseKept,
     /// A job makes no more forwards than its brokers allow, along links.
     Hops,
