@@ -60,7 +60,7 @@ fn an_emulator_does_what_its_document_says() {
         return;
     };
     let emulator = start(&["emulator", "--processors", "64"]);
-    examine(&python, &emulator, 11);
+    examine(&python, &emulator, 12);
 }
 
 #[test]
@@ -71,5 +71,5 @@ fn a_broker_does_what_its_document_says() {
     let emulator = start(&["emulator", "--processors", "64"]);
     let lrms = format!("a1={}", emulator.url);
     let broker = start(&["broker", "--name", "a", "--lrms", &lrms]);
-    examine(&python, &broker, 21);
+    examine(&python, &broker, 22);
 }
