@@ -39,7 +39,7 @@ impl Overrun {
 pub struct Reserving {
     /// What becomes of jobs that are in the way.
     pub overrun: Overrun,
-    /// How much of its processors may be reserved at one instant, above 0 and at most 1.
+    /// How much of its processors may be reserved at one instant, at most 1.
     pub most_share: Decimal,
 }
 

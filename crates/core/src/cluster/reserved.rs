@@ -157,9 +157,9 @@ impl Cluster {
         });
         let mut flexible: Vec<(SimTime, JobId, Slot)> = flexible.collect();
         flexible.sort_unstable();
-        let before = flexible.iter();
-        let before = before.map(|(.., slot)| (*slot, self.take_reserved(*slot)));
-        let before: Vec<(Slot, Option<Kept>)> = before.collect();
+        let before = flexible.into_iter();
+        let before = before.filter_map(|(.., slot)| Some((slot, self.take_reserved(slot)?)));
+        let before: Vec<(Slot, Kept)> = before.collect();
         let Scheduler::Planning { calendar, .. } = &mut self.scheduler else {
             return None;
         };
@@ -171,7 +171,7 @@ impl Cluster {
         let mut taken = found.clone();
         // The one that has to start first is the first to get a place.
         for (_, kept) in &before {
-            let (Some(last), Some(kept)) = (taken.take(), kept) else {
+            let Some(last) = taken.take() else {
                 break;
             };
             calendar.free.reserve(&last);
@@ -188,10 +188,8 @@ impl Cluster {
         let fits = found.is_some() && moved.len() == 1 + before.len();
         let mut places = moved.into_iter().skip(1);
         for (slot, kept) in before {
-            let (Some(kept), own) = (kept, places.next()) else {
-                continue;
-            };
-            let held = own.filter(|_| fits).unwrap_or_else(|| kept.held.clone());
+            let own = places.next().filter(|_| fits);
+            let held = own.unwrap_or_else(|| kept.held.clone());
             if held.start != kept.held.start {
                 let job = self.jobs.get(slot).id;
                 let told = Event::new(EventKind::Reserved, job, self.config.id);
