@@ -1,8 +1,8 @@
 //! Logs of clusters as traces: a table in text, Parquet or JSON, and a map that says what its
 //! columns mean.
 //!
-//! A log is read once, so that it may come through a pipe; its jobs are kept (168 bytes
-//! each), sorted by submit time and written as a trace. `docs/import.md` describes maps and
+//! A log is read once, so that it may come through a pipe; its jobs are kept (some 350
+//! bytes of each), sorted by submit time and written as a trace. `docs/import.md` describes maps and
 //! those that ship. What is no job is counted under a reason, what a trace has no field for
 //! in jobs that had it.
 
