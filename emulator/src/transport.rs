@@ -42,8 +42,8 @@ impl Transport for HttpTransport {
             FromLrms::Broker(_, ToBroker::News(news)) => {
                 notify(&self.client, envelope, *news, self.broker()).await
             }
-            FromLrms::Broker(_, ToBroker::Claim(asked, held)) => {
-                let notice = ClaimNotice::of(*asked, *held, name_of(envelope));
+            FromLrms::Broker(_, ToBroker::Claim(asked, answer)) => {
+                let notice = ClaimNotice::of(*asked, *answer, name_of(envelope));
                 Ok(self.client.tell_claim(self.broker()?, &notice).await?)
             }
             FromLrms::Broker(_, ToBroker::Info(samples)) => {

@@ -26,8 +26,8 @@ mod tests;
 mod tries;
 
 pub use crate::conversation::{
-    Arrival, Asked, BrokerSends, ClaimShare, ClaimStep, Deal, FromBroker, FromClient, FromLrms,
-    LrmsSends, Order, Passed, ToBroker, ToEntry, ToLrms, ToPeer,
+    Arrival, Asked, BrokerSends, ClaimAnswer, ClaimShare, ClaimStep, Deal, FromBroker, FromClient,
+    FromLrms, LrmsSends, Order, Passed, ToBroker, ToEntry, ToLrms, ToPeer,
 };
 pub use crate::envelope::{
     Cx, Envelope, EnvelopeId, Fate, Message, Received, Tally, Told, Undelivered,

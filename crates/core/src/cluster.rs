@@ -431,7 +431,9 @@ impl Cluster {
             length,
         } = known.demand;
         match known.running {
-            None if was_reserved => {}
+            None if was_reserved => {
+                self.ends.retain(|Reverse((_, _, ending))| *ending != slot);
+            }
             None => {
                 self.scheduler.withdraw(&known, &mut self.nodes);
                 self.work.unqueue(processors, length);

@@ -8,7 +8,7 @@
 
 mod claim;
 
-pub use claim::{ClaimShare, ClaimStep};
+pub use claim::{ClaimAnswer, ClaimShare, ClaimStep};
 
 use crate::envelope::Message;
 use crate::event::{MessageKind, Party};
@@ -17,7 +17,7 @@ use crate::job::{Entry, JobSpec};
 use crate::load::LoadSample;
 use crate::message::{JobEnd, News, Route, Target};
 use crate::session::Push;
-use crate::time::{Decimal, SimDuration, SimTime};
+use crate::time::{SimDuration, SimTime};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -137,9 +137,8 @@ pub enum ToLrms<J = Box<Arrival>> {
 pub enum ToBroker<I = Vec<LoadSample>> {
     /// What has become of a job.
     News(News),
-    /// It holds processors for a part of a job, of which the slowest has this speed; or
-    /// it does not, or no more.
-    Claim(Asked, Option<Decimal>),
+    /// About processors for a part of a job.
+    Claim(Asked, ClaimAnswer),
     /// Its load.
     Info(I),
 }
@@ -322,7 +321,7 @@ impl<J, I> FromBroker<J, I> {
             FromBroker::Lrms(to, ToLrms::Cancel(job)) => (Order::Cancellation, 0, to.0 + 1, job.0),
             FromBroker::Lrms(to, ToLrms::Claim(asked, step)) => {
                 let order = match step {
-                    ClaimStep::Hold { .. } => Order::Arrival,
+                    ClaimStep::Hold { .. } | ClaimStep::Reserve { .. } => Order::Arrival,
                     ClaimStep::Begin { .. } | ClaimStep::Release => Order::Lease,
                 };
                 (order, 0, to.0 + 1, asked.job.0)

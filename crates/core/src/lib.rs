@@ -39,6 +39,7 @@ pub mod agent;
 pub mod broker;
 pub mod calendar;
 pub mod cluster;
+pub mod coallocation;
 mod conversation;
 mod decimal;
 pub mod decision;

@@ -54,6 +54,7 @@ pub static POLICIES: &[PolicyEntry] = &[
     co_allocation::WORST_FIT,
     co_allocation::CLUSTER_MINIMIZATION,
     co_allocation::FLEXIBLE,
+    co_allocation::RESERVATIONS,
     local_only::ENTRY,
     full_information::ENTRY,
 ];

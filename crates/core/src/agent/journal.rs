@@ -5,10 +5,10 @@
 //! stands where the old one stood, and all that it says bears the same names.
 
 use super::{
-    Agent, Arrival, Asked, BrokerAgent, Cancel, ClaimStep, ClientAgent, Cx, Drain, Due, Envelope,
-    Fate, Follow, Freeze, FromBroker, FromClient, FromLrms, Handle, LogsRead, Lost, LrmsAgent,
-    Message, Observation, Outside, PeerSession, Published, Pull, Received, Stands, ToPeer,
-    Undelivered,
+    Agent, Arrival, Asked, BrokerAgent, Cancel, ClaimAnswer, ClaimStep, ClientAgent, Cx, Drain,
+    Due, Envelope, Fate, Follow, Freeze, FromBroker, FromClient, FromLrms, Handle, LogsRead, Lost,
+    LrmsAgent, Message, Observation, Outside, PeerSession, Published, Pull, Received, Stands,
+    ToPeer, Undelivered,
 };
 use crate::cluster::{NodeChange, ProcessorIds};
 use crate::decision::Decision;
@@ -17,7 +17,7 @@ use crate::ids::JobId;
 use crate::job::Reason;
 use crate::message::News;
 use crate::session::Push;
-use crate::time::{Decimal, SimTime, WallTime};
+use crate::time::{SimTime, WallTime};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a participant that is restarted knows.
@@ -285,7 +285,7 @@ inputs!(
     Job(Arrival),
     Cancel(Cancel),
     News(Received<News>),
-    Claim(Received<(Asked, Option<Decimal>)>),
+    Claim(Received<(Asked, ClaimAnswer)>),
     Update(Received<Push>),
     Peer(Received<ToPeer>),
     Session(PeerSession),

@@ -11,12 +11,12 @@ mod pull;
 mod push;
 
 use super::{Broker, BrokerConfig, Held, MatchmakingKind};
-use crate::agent::{Asked, BrokerSends, Cx, Deal};
+use crate::agent::{Asked, BrokerSends, ClaimAnswer, Cx, Deal};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::message::{Route, Target};
 use crate::policy::BrokerSettings;
-use crate::time::{Decimal, SimDuration, SimTime};
+use crate::time::{SimDuration, SimTime};
 
 /// What a module is given while it acts.
 type Around<'a> = dyn Cx<BrokerSends> + 'a;
@@ -106,14 +106,14 @@ pub(super) trait Matchmaking: Send + Sync {
     /// A neighbour says something else.
     fn deal(&mut self, _: &mut Broker, _: &mut Around<'_>, _from: DomainId, _deal: Deal) {}
 
-    /// An LRMS holds processors for a part of a job, the slowest of which has this speed, or
-    /// it does not, or no more.
+    /// An LRMS holds processors for a part of a job, or has reserved them, or does not, or no
+    /// more.
     fn claim(
         &mut self,
         _: &mut Broker,
         _: &mut Around<'_>,
         _from: ClusterId,
-        (_asked, _held): (Asked, Option<Decimal>),
+        (_asked, _said): (Asked, ClaimAnswer),
     ) {
     }
 
@@ -236,7 +236,7 @@ impl Broker {
         &mut self,
         cx: &mut impl Cx<BrokerSends>,
         from: ClusterId,
-        claim: (Asked, Option<Decimal>),
+        claim: (Asked, ClaimAnswer),
     ) {
         self.now = cx.now();
         self.matched(cx, |own, broker, cx| own.claim(broker, cx, from, claim));

@@ -2,14 +2,19 @@
 //!
 //! A part waits in the queue like a job, for one pass: the discipline starts it then, or it
 //! leaves again. What is started is held until the broker says when the job begins, or lets
-//! go of it, or says nothing for too long.
+//! go of it, or says nothing for too long. Or its processors are reserved, from an instant
+//! within a window on, before which the broker has to say when the job begins.
 
-use super::jobs::Claim;
+use super::jobs::{Claim, Known};
+use super::kept::{Kept, MOST_RESERVATIONS};
+use super::reserved::SHORTEST;
+use super::schedule::Scheduler;
 use super::work::slowest_speed;
 use super::{Cluster, Event, EventKind, EventSink, Finished, Job, Slot};
-use crate::conversation::Asked;
+use crate::calendar::Demand;
+use crate::conversation::{Asked, ClaimAnswer};
 use crate::ids::JobId;
-use crate::job::{JobSpec, Reason};
+use crate::job::{JobSpec, Reason, StartWindow};
 use crate::time::{Decimal, SimDuration, SimTime};
 use std::cmp::Reverse;
 
@@ -18,8 +23,7 @@ use std::cmp::Reverse;
 pub(super) struct Claims {
     /// Those that wait for a pass, in order of arrival.
     asked: Vec<JobId>,
-    /// Whether processors are held, and the speed of the slowest.
-    news: Vec<(Asked, Option<Decimal>)>,
+    news: Vec<(Asked, ClaimAnswer)>,
 }
 
 impl Cluster {
@@ -53,6 +57,120 @@ impl Cluster {
         Ok(())
     }
 
+    /// Reserves processors for a part of a job that was asked for at this instant, in place of
+    /// what is reserved for it and not confirmed yet.
+    pub fn reserve_part(
+        &mut self,
+        now: SimTime,
+        part: &JobSpec,
+        (at, timeout): (SimTime, SimDuration),
+        (earliest, latest): (SimTime, SimTime),
+        events: &mut impl EventSink,
+    ) -> ClaimAnswer {
+        let now = self.not_before_the_latest(now);
+        let known = self.claimed(part.id).filter(|known| known.asked < at);
+        let known = known.map(|known| (known.asked, known.claim == Some(Claim::Reserved)));
+        if let Some((before, false)) = known
+            && self.is_silent(part.id)
+        {
+            let (job, at) = (part.id, before);
+            self.release(now, Asked { job, at }, events);
+        }
+        let before = self.jobs.by_id.get(&part.id).copied();
+        let may_be_here = known.is_some_and(|(_, is_reserved)| is_reserved);
+        let present = self.reserved.ahead.len() + self.reserved.due.len();
+        let may = before.is_none() || may_be_here;
+        let reserves = self.config.reserving.is_some() && present < MOST_RESERVATIONS;
+        let class = self.class_of(part).ok().filter(|_| may && reserves);
+        let Some(Known { class, processors }) = class else {
+            return ClaimAnswer::No;
+        };
+        let demand = Demand {
+            class: class.unwrap_or_else(|| self.know(&part.components)),
+            processors,
+            length: part.run_time.max(SHORTEST),
+        };
+        let window = StartWindow {
+            earliest,
+            latest,
+            flexible: false,
+        };
+        let taken = before.and_then(|slot| Some((slot, self.take_reserved(slot)?)));
+        let found = self.find_reservation(now, &demand, &window, events);
+        let Some(kept) = found.filter(|_| latest >= now) else {
+            let next = self.next_reservation(&demand, latest.max(now));
+            if let Some((slot, kept)) = taken {
+                self.put_reserved(slot, kept);
+            }
+            return next.map_or(ClaimAnswer::No, ClaimAnswer::NotBefore);
+        };
+        if let Some((slot, _)) = taken {
+            self.forget_part(slot);
+        }
+        let (start, speed) = (kept.held.start, self.slowest_reserved(&kept));
+        let claim = Some(Claim::Reserved);
+        let slot = self.insert_reserved((now, part), &kept, part.run_time, claim);
+        self.jobs.get_mut(slot).asked = at;
+        self.put_reserved(slot, kept);
+        self.ends.push(Reverse((now + timeout, part.id, slot)));
+        self.changed(now);
+        ClaimAnswer::Reserved { start, speed }
+    }
+
+    fn next_reservation(&mut self, demand: &Demand, from: SimTime) -> Option<SimTime> {
+        let Scheduler::Planning { calendar, .. } = &mut self.scheduler else {
+            return None;
+        };
+        let found = self.reserved.earliest(calendar, demand, from);
+        found.map(|found| found.start)
+    }
+
+    fn slowest_reserved(&self, kept: &Kept) -> Decimal {
+        let groups = self.config.resources.groups();
+        let speeds = kept.held.shares.iter();
+        let speeds = speeds.map(|share| groups[usize::from(share.resource)].speed);
+        speeds.min().unwrap_or(Decimal::ONE)
+    }
+
+    /// A part is not here any more that has given back what was reserved for it.
+    fn forget_part(&mut self, slot: Slot) -> Job {
+        self.ends.retain(|Reverse((_, _, ending))| *ending != slot);
+        self.jobs.remove(slot)
+    }
+
+    /// The same, and the broker has to know.
+    pub(super) fn lose_part(&mut self, slot: Slot) {
+        let Job { id, asked, .. } = self.forget_part(slot);
+        let asked = Asked { job: id, at: asked };
+        self.claims.news.push((asked, ClaimAnswer::No));
+    }
+
+    /// What is reserved for a part is kept from the instant on at which the job begins.
+    fn begin_reserved(
+        &mut self,
+        slot: Slot,
+        (at, length, leads): (SimTime, SimDuration, bool),
+    ) -> bool {
+        let Some(mut kept) = self.take_reserved(slot) else {
+            return false;
+        };
+        let end = at + length.max(SHORTEST);
+        if at < kept.held.start || end > kept.held.end {
+            self.put_reserved(slot, kept);
+            return false;
+        }
+        (kept.held.start, kept.held.end) = (at, end);
+        kept.demand.length = length.max(SHORTEST);
+        let slowest = self.slowest_reserved(&kept);
+        let known = self.jobs.get_mut(slot);
+        known.claim = Some(Claim::Begins(length, leads));
+        known.demand.length = length;
+        known.estimate = SimDuration::from_nanos(slowest.multiply(length.as_nanos()));
+        self.put_reserved(slot, kept);
+        self.ends.retain(|Reverse((_, _, ending))| *ending != slot);
+        true
+    }
+
     /// The job whose part this is begins at an instant, everywhere, and runs for so long;
     /// the cluster that `leads` tells of it. `false` if nothing is held for it (any more), or
     /// that instant has passed: the others would not wait.
@@ -65,26 +183,39 @@ impl Cluster {
     ) -> bool {
         let now = self.not_before_the_latest(now);
         let known = self.part(asked);
-        if known.is_none_or(|known| known.claim != Some(Claim::Held)) {
+        let Some(claim) = known.and_then(|known| known.claim) else {
             return false;
-        }
-        if at < now {
-            self.release(now, asked, events);
+        };
+        if !matches!(claim, Claim::Held | Claim::Reserved) {
             return false;
         }
         let job = asked.job;
         let slot = self.jobs.by_id[&job];
-        let known = self.jobs.get_mut(slot);
-        known.claim = Some(Claim::Begins(length, leads));
+        let is_reserved = claim == Claim::Reserved;
+        let begins = (at, length, leads);
+        if at < now || is_reserved && !self.begin_reserved(slot, begins) {
+            self.release(now, asked, events);
+            return false;
+        }
+        self.jobs.get_mut(slot).asked = asked.at;
         if leads {
             events.emit(now, Event::new(EventKind::Queued, job, self.config.id));
         }
+        if is_reserved {
+            if leads {
+                let reserved = Event::new(EventKind::Reserved, job, self.config.id);
+                events.emit(now, reserved.at(at));
+            }
+            self.changed(now);
+            return true;
+        }
+        self.jobs.get_mut(slot).claim = Some(Claim::Begins(length, leads));
         self.ends.retain(|Reverse((_, _, ending))| *ending != slot);
         self.end_at(slot, at);
         true
     }
 
-    /// Lets go of a part; nothing if it is not here.
+    /// Lets go of a part that was asked for so, or before; nothing if it is not here.
     pub fn release(&mut self, now: SimTime, asked: Asked, events: &mut impl EventSink) {
         if self.part(asked).is_some() {
             let (now, job) = (self.not_before_the_latest(now), asked.job);
@@ -101,10 +232,10 @@ impl Cluster {
         known.claim.is_some().then_some(known)
     }
 
-    /// The same where it was asked for so.
+    /// The same where it was asked for so, or before: what was asked for since was refused.
     fn part(&self, asked: Asked) -> Option<&Job> {
         self.claimed(asked.job)
-            .filter(|known| known.asked == asked.at)
+            .filter(|known| known.asked <= asked.at)
     }
 
     /// Whether a part that was asked for so begins, or has begun and is not over.
@@ -140,7 +271,7 @@ impl Cluster {
 
     /// Parts for which processors are held now, with the speed of the slowest, or for which
     /// there were none, or no more.
-    pub fn take_claim_news(&mut self) -> Vec<(Asked, Option<Decimal>)> {
+    pub fn take_claim_news(&mut self) -> Vec<(Asked, ClaimAnswer)> {
         std::mem::take(&mut self.claims.news)
     }
 
@@ -154,6 +285,7 @@ impl Cluster {
             let at = known.asked;
             let held = known.running.as_ref();
             let speed = held.map(|held| slowest_speed(&self.config.resources, &held.placement));
+            let answer = speed.map_or(ClaimAnswer::No, ClaimAnswer::Held);
             if speed.is_none() {
                 self.remove(now, job);
                 events.emit(
@@ -162,7 +294,7 @@ impl Cluster {
                 );
                 self.changed(now);
             }
-            self.claims.news.push((Asked { job, at }, speed));
+            self.claims.news.push((Asked { job, at }, answer));
         }
     }
 
@@ -174,6 +306,11 @@ impl Cluster {
         events: &mut impl EventSink,
         finished: &mut Vec<Finished>,
     ) {
+        if self.jobs.get(slot).claim == Some(Claim::Reserved) {
+            self.take_reserved(slot);
+            self.lose_part(slot);
+            return self.changed(at);
+        }
         let known = self.jobs.get_mut(slot);
         let (job, asked) = (known.id, known.asked);
         let Some(running) = &mut known.running else {
@@ -195,7 +332,10 @@ impl Cluster {
                 finished.push(Finished { job, start, finish });
             }
             Some(Claim::Runs(false)) => {}
-            _ => self.claims.news.push((Asked { job, at: asked }, None)),
+            _ => {
+                let asked = Asked { job, at: asked };
+                self.claims.news.push((asked, ClaimAnswer::No));
+            }
         }
         self.remove(at, job);
         self.tell_claim_ended(at, job, true, events);

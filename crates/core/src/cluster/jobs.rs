@@ -56,8 +56,10 @@ pub(super) enum Claim {
     Asked(SimDuration),
     /// Its processors are held.
     Held,
-    /// The job begins at the instant that is its end so far, runs for so long, and this
-    /// cluster may be the one that tells of it.
+    /// They are reserved, and nobody has said yet that the job begins.
+    Reserved,
+    /// The job begins at the instant that is its end so far, or at which its reservation
+    /// starts, runs for so long, and this cluster may be the one that tells of it.
     Begins(SimDuration, bool),
     /// It runs.
     Runs(bool),
@@ -66,8 +68,11 @@ pub(super) enum Claim {
 impl Claim {
     /// Processors are held for it, for how long at most.
     pub fn hold(&mut self) -> SimDuration {
-        match std::mem::replace(self, Claim::Held) {
-            Claim::Asked(timeout) => timeout,
+        match *self {
+            Claim::Asked(timeout) => {
+                *self = Claim::Held;
+                timeout
+            }
             _ => SimDuration::ZERO,
         }
     }

@@ -6,7 +6,7 @@
 //! allows, starts before if the queue leaves room for it, and is moved where another
 //! reservation could not be made otherwise.
 
-use super::jobs::Known;
+use super::jobs::{Claim, Known};
 use super::kept::{Kept, MOST_RESERVATIONS, Overrun};
 use super::schedule::Scheduler;
 use super::{Cluster, Event, EventKind, EventSink, Finished, Job, Slot};
@@ -18,6 +18,9 @@ use crate::job::{JobSpec, Reason, StartWindow};
 use crate::placement::PlacementRun;
 use crate::time::{SimDuration, SimTime};
 use std::collections::BTreeSet;
+
+/// One that takes no time would seem to overrun in the pass before which it starts.
+pub(super) const SHORTEST: SimDuration = SimDuration::from_nanos(1_000_000);
 
 impl Cluster {
     /// Reserves processors for a job, which waits here until then.
@@ -37,47 +40,20 @@ impl Cluster {
         }
         let class = class.unwrap_or_else(|| self.know(&job.components));
         let now = self.not_before_the_latest(now);
-        self.make_way(now);
-        let Scheduler::Planning {
-            calendar, backlog, ..
-        } = &mut self.scheduler
-        else {
+        let estimate = job.requested_time.unwrap_or(job.run_time);
+        let estimate = estimate.max(SHORTEST);
+        let Scheduler::Planning { calendar, .. } = &self.scheduler else {
             return Err(Reason::NotReserved);
         };
-        // One that takes no time would seem to overrun in the pass before which it starts.
-        let estimate = job.requested_time.unwrap_or(job.run_time);
-        let estimate = estimate.max(SimDuration::from_nanos(1_000_000));
         let demand = Demand {
             class,
             processors,
             length: calendar.layout.longest(class, estimate),
         };
-        // Its place in the order, should a node fail under it.
-        let arrival = backlog.take_place();
-        let found = self.reserved.within(calendar, &demand, (window, now));
-        let found = found.or_else(|| self.move_others(now, &demand, window, events));
-        let held = found.ok_or(Reason::NotReserved)?;
-        let start = held.start;
-        let kept = Kept {
-            window: *window,
-            demand,
-            held,
-            late: false,
-        };
-        let slot = self.jobs.insert(Job {
-            id: job.id,
-            demand: Demand {
-                length: job.run_time,
-                ..demand
-            },
-            estimate,
-            arrival,
-            queued: now,
-            running: None,
-            claim: None,
-            asked: now,
-            reserved: None,
-        });
+        let kept = self.find_reservation(now, &demand, window, events);
+        let kept = kept.ok_or(Reason::NotReserved)?;
+        let start = kept.held.start;
+        let slot = self.insert_reserved((now, job), &kept, estimate, None);
         if window.flexible && window.earliest > now {
             self.reserved.opens.insert((window.earliest, job.id));
         }
@@ -87,6 +63,57 @@ impl Cluster {
         events.emit(now, reserved.at(start));
         self.changed(now);
         Ok(())
+    }
+
+    /// Processors for such a job, from an instant within a window on.
+    pub(super) fn find_reservation(
+        &mut self,
+        now: SimTime,
+        demand: &Demand,
+        window: &StartWindow,
+        events: &mut impl EventSink,
+    ) -> Option<Kept> {
+        self.make_way(now);
+        let Scheduler::Planning { calendar, .. } = &mut self.scheduler else {
+            return None;
+        };
+        let found = self.reserved.within(calendar, demand, (window, now));
+        let found = found.or_else(|| self.move_others(now, demand, window, events));
+        found.map(|held| Kept {
+            window: *window,
+            demand: *demand,
+            held,
+            late: false,
+        })
+    }
+
+    /// A job is here for which something is to be reserved.
+    pub(super) fn insert_reserved(
+        &mut self,
+        (now, job): (SimTime, &JobSpec),
+        kept: &Kept,
+        estimate: SimDuration,
+        claim: Option<Claim>,
+    ) -> Slot {
+        // Its place in the order, should a node fail under it.
+        let arrival = match &mut self.scheduler {
+            Scheduler::Planning { backlog, .. } => backlog.take_place(),
+            _ => 0,
+        };
+        self.jobs.insert(Job {
+            id: job.id,
+            demand: Demand {
+                length: job.run_time,
+                ..kept.demand
+            },
+            estimate,
+            arrival,
+            queued: now,
+            running: None,
+            claim,
+            asked: now,
+            reserved: None,
+        })
     }
 
     /// The discipline makes a new plan in the next pass, and keeps no more than it needs until
@@ -108,7 +135,7 @@ impl Cluster {
         }
     }
 
-    fn put_reserved(&mut self, slot: Slot, kept: Kept) {
+    pub(super) fn put_reserved(&mut self, slot: Slot, kept: Kept) {
         let job = self.jobs.get_mut(slot);
         if let Scheduler::Planning { calendar, .. } = &mut self.scheduler {
             self.reserved.put((job.id, slot), &kept, calendar);
@@ -117,7 +144,7 @@ impl Cluster {
     }
 
     /// A job gives its reservation back.
-    fn take_reserved(&mut self, slot: Slot) -> Option<Kept> {
+    pub(super) fn take_reserved(&mut self, slot: Slot) -> Option<Kept> {
         let job = self.jobs.get_mut(slot);
         let kept = job.reserved.take()?;
         if let Scheduler::Planning {
@@ -275,6 +302,10 @@ impl Cluster {
         let due = self.reserved.due.clone().into_iter();
         let late = due.filter_map(|(.., slot)| {
             let kept = self.take_reserved(slot)?;
+            if self.jobs.get(slot).claim == Some(Claim::Reserved) {
+                self.lose_part(slot);
+                return None;
+            }
             let (class, shares) = (kept.demand.class, &kept.held.shares);
             if !self.nodes.offers(class, shares) {
                 return Some((slot, kept));
@@ -287,6 +318,8 @@ impl Cluster {
         for (slot, kept) in late {
             match self.placement_now(now, &kept.demand) {
                 Some(placement) => self.start_reserved_on(now, (slot, &kept), placement, events),
+                // The others do not wait for it.
+                None if self.jobs.get(slot).claim.is_some() => self.lose_part(slot),
                 None => self.wait_longer(now, slot, kept, events),
             }
         }

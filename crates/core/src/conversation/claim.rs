@@ -2,7 +2,7 @@
 
 use super::Arrival;
 use crate::job::{Components, JobSpec};
-use crate::time::{SimDuration, SimTime};
+use crate::time::{Decimal, SimDuration, SimTime};
 
 /// What a broker wants of the processors for a part of a job that several clusters run
 /// together. `J` is how the job goes along.
@@ -19,6 +19,21 @@ pub enum ClaimStep<J = Box<Arrival>> {
         estimate: SimDuration,
         /// They are given back by themselves if nothing more is heard for so long.
         timeout: SimDuration,
+    },
+    /// They are to be reserved from an instant within a window on, in place of what is
+    /// reserved for the job there; if they are not, that stays.
+    Reserve {
+        /// The whole job.
+        job: J,
+        /// How much of the job is for this cluster.
+        share: ClaimShare,
+        /// How long they are needed, whatever their speed.
+        length: SimDuration,
+        /// They are given back by themselves if nothing more is heard for so long, or before
+        /// the instant from which they are reserved.
+        timeout: SimDuration,
+        /// The first and the last instant that will do.
+        window: (SimTime, SimTime),
     },
     /// All clusters hold theirs: the job starts.
     Begin {
@@ -48,9 +63,51 @@ impl<J> ClaimStep<J> {
                 estimate,
                 timeout,
             },
+            ClaimStep::Reserve {
+                job: own,
+                share,
+                length,
+                timeout,
+                window,
+            } => ClaimStep::Reserve {
+                job: job(own)?,
+                share,
+                length,
+                timeout,
+                window,
+            },
             ClaimStep::Begin { at, length, leads } => ClaimStep::Begin { at, length, leads },
             ClaimStep::Release => ClaimStep::Release,
         })
+    }
+}
+
+/// What a cluster has to say of processors for a part of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum ClaimAnswer {
+    /// It holds them, and the slowest has this speed.
+    Held(Decimal),
+    /// They are reserved, and the slowest has this speed.
+    Reserved {
+        /// From then on.
+        start: SimTime,
+        /// The least speed.
+        speed: Decimal,
+    },
+    /// It does not hold them, or no more, or they are not reserved.
+    No,
+    /// They are not reserved: the same might be from this instant on.
+    NotBefore(SimTime),
+}
+
+impl ClaimAnswer {
+    /// The least speed of those that it holds.
+    pub fn held(self) -> Option<Decimal> {
+        match self {
+            ClaimAnswer::Held(speed) => Some(speed),
+            _ => None,
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 //! Placing the components of a job on several clusters (KOALA, section 4): worst fit, cluster
-//! minimization, and flexible cluster minimization.
+//! minimization, and flexible cluster minimization; and by advance reservations (JSS, 3.2).
 
 use super::registry::Values;
 use super::{
@@ -9,7 +9,7 @@ use crate::agent::ClaimShare;
 use crate::ids::ClusterId;
 use crate::job::{Component, Components, JobRequest, MOST_COMPONENTS};
 use crate::resource::Resources;
-use crate::time::Decimal;
+use crate::time::{Decimal, SimDuration};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -46,6 +46,37 @@ pub(super) const FLEXIBLE: PolicyEntry = entry(
     &[TRIES, QUOTA, LEAST_COMPONENT, MOST_PARTS],
     Placement::FlexibleClusterMinimization,
 );
+
+pub(super) const RESERVATIONS: PolicyEntry = entry(
+    "co-reservation",
+    "components to clusters that reserve processors for all of them at one time",
+    &[TRIES, SEARCH, DEVIATION, WITHIN, NOTICE],
+    Placement::Reservations,
+);
+
+const SEARCH: Parameter = Parameter {
+    name: "search",
+    values: Values::Word(|| vec!["augmenting-paths", "exact"]),
+    default: |_| "augmenting-paths".to_owned(),
+};
+
+const DEVIATION: Parameter = Parameter {
+    name: "deviation",
+    values: Values::Time,
+    default: |_| "1m".to_owned(),
+};
+
+const WITHIN: Parameter = Parameter {
+    name: "within",
+    values: Values::Time,
+    default: |_| "1d".to_owned(),
+};
+
+const NOTICE: Parameter = Parameter {
+    name: "notice",
+    values: Values::Time,
+    default: |_| "10s".to_owned(),
+};
 
 const TRIES: Parameter = Parameter {
     name: "tries",
@@ -97,14 +128,39 @@ pub(crate) struct Placing {
     quota: Decimal,
     least_component: u32,
     most_components: u32,
+    /// How it reserves, if it does.
+    pub reservations: Option<CoReservation>,
+}
+
+/// How processors are reserved for all components of a job.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CoReservation {
+    /// Whether each window is searched through.
+    pub exact: bool,
+    /// How far apart the reservations may start.
+    pub deviation: SimDuration,
+    /// How much later than at once a job may start that has no window.
+    pub within: SimDuration,
+    /// How long before the first start a search may take.
+    pub notice: SimDuration,
 }
 
 impl Placing {
     /// That of these settings, if the policy places components.
     pub fn of(settings: &BrokerSettings) -> Option<Self> {
         let whole = |parameter: &Parameter| parameter.of(settings).parse().unwrap_or(0);
+        let time = |parameter: &Parameter| SimDuration::parse(&parameter.of(settings));
+        let placement = settings.policy.entry().placement?;
+        let reserves = placement == Placement::Reservations;
+        let reservations = reserves.then(|| CoReservation {
+            exact: SEARCH.of(settings) == "exact",
+            deviation: time(&DEVIATION).unwrap_or_default(),
+            within: time(&WITHIN).unwrap_or_default(),
+            notice: time(&NOTICE).unwrap_or_default(),
+        });
         Some(Placing {
-            placement: settings.policy.entry().placement?,
+            placement,
+            reservations,
             tries: whole(&TRIES),
             quota: Decimal::parse(&QUOTA.of(settings)).unwrap_or(Decimal::ONE),
             least_component: whole(&LEAST_COMPONENT).max(1),
@@ -194,8 +250,18 @@ fn by_idle(idle: &[u32]) -> Vec<usize> {
 }
 
 impl Parts<'_> {
+    /// Whether each component could run on one of the clusters, if they were empty.
+    pub fn fit_somewhere(&self) -> bool {
+        let mut components = self.sizes.iter().enumerate();
+        components.all(|(at, size)| {
+            let wanted = &self.components[at].requirements;
+            let mut clusters = self.clusters.iter();
+            clusters.any(|(_, all)| all.capacity(wanted) >= *size)
+        })
+    }
+
     /// Whether a component, or some of one that may be divided, could run on a cluster.
-    fn fits(&self, component: usize, cluster: usize) -> bool {
+    pub fn fits(&self, component: usize, cluster: usize) -> bool {
         let wanted = &self.components[component].requirements;
         wanted.is_any() || self.clusters[cluster].1.capacity(wanted) > 0
     }
@@ -272,6 +338,7 @@ mod tests {
     fn placed(placement: Placement, idle: &[u32], sizes: &[u32]) -> Option<Vec<u32>> {
         let placing = Placing {
             placement,
+            reservations: None,
             tries: 0,
             quota: Decimal::ONE,
             least_component: 1,
@@ -322,6 +389,7 @@ mod tests {
     fn a_quota_bounds_what_is_taken_of_a_cluster() {
         let placing = |quota| Placing {
             placement: CM,
+            reservations: None,
             tries: 0,
             quota: Decimal::parse(quota).expect("a number"),
             least_component: 1,
@@ -337,6 +405,7 @@ mod tests {
     fn components_of_a_divided_job_keep_its_bounds() {
         let placing = Placing {
             placement: FCM,
+            reservations: None,
             tries: 0,
             quota: Decimal::ONE,
             least_component: 4,

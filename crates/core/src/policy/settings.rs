@@ -132,6 +132,8 @@ pub enum Placement {
     /// As one component that is divided: each cluster in turn, by idle processors, takes
     /// what it has (KOALA, Figure 3).
     FlexibleClusterMinimization,
+    /// By advance reservations that start within a short time of one another (JSS 3.2).
+    Reservations,
 }
 
 /// What it takes that several clusters run a job together. `Default`: nothing.

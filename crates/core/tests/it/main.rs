@@ -6,6 +6,7 @@ mod access_rules;
 mod backfill_rules;
 mod broker_rules;
 mod cluster_rules;
+mod coallocation;
 mod domain_rules;
 mod event_rules;
 mod hours_rules;

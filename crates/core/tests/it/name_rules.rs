@@ -24,6 +24,7 @@ fn policies_go_by_these_names_and_are_found_by_them() {
         "worst-fit",
         "cluster-minimization",
         "flexible-cluster-minimization",
+        "co-reservation",
         "local-only",
         "full-information",
     ];

@@ -158,7 +158,7 @@ impl Says for FromBroker {
             FromBroker::Lrms(_, ToLrms::Cancel(job)) => (Step::LrmsCancel, Some(*job)),
             FromBroker::Lrms(_, ToLrms::Claim(asked, step)) => {
                 let step = match step {
-                    ClaimStep::Hold { .. } => Step::ClaimRequest,
+                    ClaimStep::Hold { .. } | ClaimStep::Reserve { .. } => Step::ClaimRequest,
                     ClaimStep::Begin { .. } => Step::ClaimBegin,
                     ClaimStep::Release => Step::ClaimRelease,
                 };

@@ -5,10 +5,10 @@ use super::job::{JobSubmission, length};
 use super::notice::LetterName;
 use super::place::Place;
 use super::problem::Problem;
-use gridrig_core::agent::{Arrival, Asked, ClaimShare, ClaimStep};
+use gridrig_core::agent::{Arrival, Asked, ClaimAnswer, ClaimShare, ClaimStep};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::MOST_COMPONENTS;
-use gridrig_core::time::{Decimal, SimTime};
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -18,7 +18,10 @@ use utoipa::ToSchema;
 pub enum ClaimKind {
     /// Processors are to be held for a part of the job, if they are free at once.
     Hold,
-    /// All clusters hold theirs: the job begins.
+    /// They are to be reserved from an instant within a window on, in place of what is
+    /// reserved for the job.
+    Reserve,
+    /// All clusters hold theirs, or have reserved them: the job begins.
     Begin,
     /// They are not wanted any more.
     Release,
@@ -48,26 +51,33 @@ pub struct ClaimOrder {
     /// When the processors were to be asked for, in nanoseconds of the run: it names the
     /// request, since a job may be placed again.
     pub asked_ns: u64,
-    /// To hold: the whole job.
+    /// To hold and to reserve, as all fields up to `timeout`: the whole job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<Box<JobSubmission>>,
-    /// To hold: the components of the job that are for this cluster, by their positions
+    /// The components of the job that are for this cluster, by their positions
     /// from 0; left out for a job of one component that is divided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 64)]
     pub components: Vec<u32>,
-    /// To hold: how many processors of a job that is divided.
+    /// How many processors of a job that is divided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub processors: Option<u32>,
-    /// To hold: how long the part is thought to need them on a node of speed 1.0.
+    /// How long the part is thought to need them: to hold on a node of speed 1.0, to reserve
+    /// on any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
     pub needed_for: Option<String>,
-    /// To hold: they are given back if nothing more is heard for so long.
+    /// They are given back if nothing more is heard for so long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
     pub timeout: Option<String>,
+    /// To reserve: the first start that will do, in nanoseconds of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earliest_ns: Option<u64>,
+    /// To reserve: the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latest_ns: Option<u64>,
     /// To begin: when, in nanoseconds of the run, everywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<u64>,
@@ -99,6 +109,8 @@ impl ClaimOrder {
             processors: None,
             needed_for: None,
             timeout: None,
+            earliest_ns: None,
+            latest_ns: None,
             at_ns: None,
             lasts: None,
             leads: false,
@@ -111,16 +123,19 @@ impl ClaimOrder {
                 timeout,
             } => {
                 order.kind = ClaimKind::Hold;
-                order.job = Some(Box::new(JobSubmission::of(job)));
-                match share {
-                    ClaimShare::Components(bits) => {
-                        let all = 0..u64::BITS;
-                        order.components = all.filter(|at| bits >> at & 1 == 1).collect();
-                    }
-                    ClaimShare::Processors(processors) => order.processors = Some(*processors),
-                }
-                order.needed_for = Some(estimate.to_string());
-                order.timeout = Some(timeout.to_string());
+                order.wants((job, *share), *estimate, *timeout);
+            }
+            ClaimStep::Reserve {
+                job,
+                share,
+                length,
+                timeout,
+                window: (earliest, latest),
+            } => {
+                order.kind = ClaimKind::Reserve;
+                order.wants((job, *share), *length, *timeout);
+                order.earliest_ns = Some(earliest.as_nanos());
+                order.latest_ns = Some(latest.as_nanos());
             }
             ClaimStep::Begin { at, length, leads } => {
                 order.kind = ClaimKind::Begin;
@@ -131,6 +146,24 @@ impl ClaimOrder {
             ClaimStep::Release => {}
         }
         order
+    }
+
+    fn wants(
+        &mut self,
+        (job, share): (&Arrival, ClaimShare),
+        needed_for: SimDuration,
+        timeout: SimDuration,
+    ) {
+        self.job = Some(Box::new(JobSubmission::of(job)));
+        match share {
+            ClaimShare::Components(bits) => {
+                let all = 0..u64::BITS;
+                self.components = all.filter(|at| bits >> at & 1 == 1).collect();
+            }
+            ClaimShare::Processors(processors) => self.processors = Some(processors),
+        }
+        self.needed_for = Some(needed_for.to_string());
+        self.timeout = Some(timeout.to_string());
     }
 
     /// By what the processors were asked for, and what is wanted; `arrival` reads the job.
@@ -150,7 +183,7 @@ impl ClaimOrder {
             at: SimTime::from_nanos(self.asked_ns),
         };
         let step = match self.kind {
-            ClaimKind::Hold => {
+            ClaimKind::Hold | ClaimKind::Reserve => {
                 let job = arrival(*needed(self.job, "job")?)?;
                 if job.id != Some(asked.job) {
                     let id = job.id.map_or(String::new(), |id| id.0.to_string());
@@ -160,11 +193,26 @@ impl ClaimOrder {
                     [] => ClaimShare::Processors(needed(self.processors, "processors")?),
                     ref some => ClaimShare::Components(bits_of(some)?),
                 };
-                ClaimStep::Hold {
-                    job: Box::new(job),
+                let job = Box::new(job);
+                let needed_for = time(self.needed_for, "needed_for")?;
+                let timeout = time(self.timeout, "timeout")?;
+                if self.kind == ClaimKind::Hold {
+                    let step = ClaimStep::Hold {
+                        job,
+                        share,
+                        estimate: needed_for,
+                        timeout,
+                    };
+                    return Ok((asked, step));
+                }
+                let earliest = needed(self.earliest_ns, "earliest_ns")?;
+                let latest = needed(self.latest_ns, "latest_ns")?;
+                ClaimStep::Reserve {
+                    job,
                     share,
-                    estimate: time(self.needed_for, "needed_for")?,
-                    timeout: time(self.timeout, "timeout")?,
+                    length: needed_for,
+                    timeout,
+                    window: (SimTime::from_nanos(earliest), SimTime::from_nanos(latest)),
                 }
             }
             ClaimKind::Begin => ClaimStep::Begin {
@@ -189,7 +237,7 @@ fn bits_of(components: &[u32]) -> Result<u64, Problem> {
     }
 }
 
-/// An LRMS to its broker: whether processors are held for a part of a job.
+/// An LRMS to its broker: whether processors are held, or reserved, for a part of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({
@@ -208,34 +256,52 @@ pub struct ClaimNotice {
     pub id: u32,
     /// When the processors were to be asked for, as the broker named it.
     pub asked_ns: u64,
-    /// The speed of the slowest node of those that are held; left out where none are, or
-    /// none any more.
+    /// The speed of the slowest node of those that are held or reserved; left out where none
+    /// are, or none any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<String>,
+    /// They are reserved from then on, in nanoseconds of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_ns: Option<u64>,
+    /// None are reserved, and might be from this instant on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before_ns: Option<u64>,
 }
 
 impl ClaimNotice {
     /// What an LRMS says, in a message of this sender, name and time.
     pub fn of(
         asked: Asked,
-        held: Option<Decimal>,
+        answer: ClaimAnswer,
         (from, name, meant): (Place, LetterName, SimTime),
     ) -> Self {
-        ClaimNotice {
+        let mut notice = ClaimNotice {
             from,
             message: Some(name),
             meant_ns: Some(meant.as_nanos()),
             id: asked.job.0,
             asked_ns: asked.at.as_nanos(),
-            speed: held.map(|speed| speed.to_string()),
+            speed: None,
+            start_ns: None,
+            not_before_ns: None,
+        };
+        match answer {
+            ClaimAnswer::Held(speed) => notice.speed = Some(speed.to_string()),
+            ClaimAnswer::Reserved { start, speed } => {
+                notice.speed = Some(speed.to_string());
+                notice.start_ns = Some(start.as_nanos());
+            }
+            ClaimAnswer::No => {}
+            ClaimAnswer::NotBefore(next) => notice.not_before_ns = Some(next.as_nanos()),
         }
+        notice
     }
 
-    /// By what they were asked for, and the least speed of those that are held.
+    /// By what they were asked for, and what became of that.
     ///
     /// # Errors
     /// When the speed is none.
-    pub fn said(&self) -> Result<(Asked, Option<Decimal>), Problem> {
+    pub fn said(&self) -> Result<(Asked, ClaimAnswer), Problem> {
         let speed = self.speed.as_ref().map(|text| {
             let speed = Decimal::parse(text).filter(|speed| *speed > Decimal::ZERO);
             speed.ok_or_else(|| Problem::field("speed", text, "a decimal above 0"))
@@ -244,7 +310,16 @@ impl ClaimNotice {
             job: JobId(self.id),
             at: SimTime::from_nanos(self.asked_ns),
         };
-        Ok((asked, speed.transpose()?))
+        let start = self.start_ns.map(SimTime::from_nanos);
+        let answer = match (speed.transpose()?, start) {
+            (Some(speed), Some(start)) => ClaimAnswer::Reserved { start, speed },
+            (Some(speed), None) => ClaimAnswer::Held(speed),
+            (None, _) => {
+                let next = self.not_before_ns.map(SimTime::from_nanos);
+                next.map_or(ClaimAnswer::No, ClaimAnswer::NotBefore)
+            }
+        };
+        Ok((asked, answer))
     }
 }
 
@@ -253,7 +328,6 @@ mod tests {
     use super::*;
     use crate::rest::PlaceKind;
     use gridrig_core::job::JobSpec;
-    use gridrig_core::time::SimDuration;
 
     fn message() -> (Place, LetterName, SimTime) {
         let (kind, id) = (PlaceKind::Broker, 1);
@@ -287,6 +361,13 @@ mod tests {
         for step in [
             hold(ClaimShare::Components(1 << 63 | 5)),
             hold(ClaimShare::Processors(3)),
+            ClaimStep::Reserve {
+                job: Box::new(job()),
+                share: ClaimShare::Components(2),
+                length: SimDuration::from_secs(360),
+                timeout: SimDuration::from_secs(60),
+                window: (SimTime::from_secs(90), SimTime::from_secs(390)),
+            },
             ClaimStep::Begin {
                 at: SimTime::from_secs(70),
                 length: SimDuration::from_secs(9),
@@ -298,9 +379,15 @@ mod tests {
             let read: ClaimOrder = serde_json::from_str(&text).unwrap();
             assert_eq!(read.said(|_| Ok(job())), Ok((ASKED, step)), "{text}");
         }
-        for held in [None, Some(Decimal::parse("1.25").unwrap())] {
-            let notice = ClaimNotice::of(ASKED, held, message());
-            assert_eq!(notice.said(), Ok((ASKED, held)));
+        let (start, speed) = (SimTime::from_secs(70), Decimal::parse("1.25").unwrap());
+        for answer in [
+            ClaimAnswer::No,
+            ClaimAnswer::Held(speed),
+            ClaimAnswer::Reserved { start, speed },
+            ClaimAnswer::NotBefore(start),
+        ] {
+            let notice = ClaimNotice::of(ASKED, answer, message());
+            assert_eq!(notice.said(), Ok((ASKED, answer)));
         }
     }
 
@@ -329,7 +416,7 @@ mod tests {
         let mut begin = order;
         begin.kind = ClaimKind::Begin;
         refused(begin, "at_ns");
-        let mut notice = ClaimNotice::of(ASKED, None, message());
+        let mut notice = ClaimNotice::of(ASKED, ClaimAnswer::No, message());
         notice.speed = Some("0".to_owned());
         assert!(notice.said().unwrap_err().detail.contains("speed"));
     }

@@ -315,6 +315,10 @@ impl<'a> Auditor<'a> {
 
     /// It starts then, or where its window is flexible, by the end of that at the latest.
     fn reserved(&mut self, life: &mut Life<'a>, start: SimTime) {
+        if self.runs_together(life) && life.job.spec.start_window.is_none() {
+            life.promised = start;
+            return;
+        }
         let Some(window) = &life.job.spec.start_window else {
             let message = "processors are reserved for it, and it has no start window";
             return self.find_about(Rule::PromiseKept, life, message);

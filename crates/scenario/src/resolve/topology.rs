@@ -7,9 +7,10 @@ use crate::interface::LinkProtocol;
 use crate::value::{At, Written};
 use crate::{ClockName, ScenarioError};
 use gridrig_core::agent::Memory;
+use gridrig_core::cluster::Overrun;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
-use gridrig_core::policy::{MatchmakingKind, PolicySpec};
+use gridrig_core::policy::{MatchmakingKind, Placement, PolicySpec};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -110,7 +111,8 @@ impl Context<'_> {
                 let places = policy.entry().placement.is_some();
                 if kind == MatchmakingKind::CoAllocate {
                     let expected = "a policy that places components, worst-fit, \
-                                    cluster-minimization or flexible-cluster-minimization, and \
+                                    cluster-minimization, flexible-cluster-minimization or \
+                                    co-reservation, and \
                                     no other matchmaking = \"co-allocate\"";
                     self.check(places, &said, expected)?;
                     self.check_co_allocation((raw, grid), policy, &said, links)?;
@@ -146,6 +148,18 @@ impl Context<'_> {
         });
         let expected = format!("clusters whose nodes do not fail for {name}");
         self.check(!fails, at, &expected)?;
+        if policy.entry().placement == Some(Placement::Reservations) {
+            let mut clusters = grid.clusters.iter();
+            let keeps = clusters.all(|cluster| {
+                let reserving = cluster.config.reserving.as_ref();
+                reserving.is_some_and(|it| it.overrun == Overrun::Kill)
+            });
+            let expected = format!(
+                "clusters with reservations = {{ overrun = \"kill\" }} for {name}: all begin at \
+                 one instant"
+            );
+            self.check(keeps, at, &expected)?;
+        }
         for domain in &grid.domains {
             let own = domain.clusters.iter();
             let pass = own

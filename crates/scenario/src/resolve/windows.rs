@@ -9,7 +9,7 @@ use crate::value::{At, fill};
 use crate::workload::StartWindows;
 use gridrig_core::broker::MatchmakingKind;
 use gridrig_core::grid::Grid;
-use gridrig_core::policy::PolicySpec;
+use gridrig_core::policy::{Placement, PolicySpec};
 use gridrig_core::time::SimDuration;
 use std::ops::Range;
 
@@ -57,13 +57,21 @@ impl Context<'_> {
         let ours = brokers.all(ExternalBroker::takes_components);
         let expected = "brokers that are told of windows: ours, or with an outlet json:URL";
         self.check(ours, span, expected)?;
-        let mut kinds = policies.iter().flatten().flat_map(|policy| {
-            let domains = grid.domains.iter();
-            domains.map(|domain| domain.broker.matchmaking_under(policy))
-        });
+        let asks_not =
+            |policy: &&PolicySpec| policy.entry().placement != Some(Placement::Reservations);
+        let mut kinds = policies
+            .iter()
+            .flatten()
+            .filter(asks_not)
+            .flat_map(|policy| {
+                let domains = grid.domains.iter();
+                domains.map(|domain| domain.broker.matchmaking_under(policy))
+            });
         let other = kinds.find(|kind| *kind != MatchmakingKind::Route);
         let other = other.map_or("", MatchmakingKind::name);
-        let expected = format!("matchmaking \"route\": under {other} nobody asks for windows");
+        let expected = format!(
+            "matchmaking \"route\" or policy co-reservation: under {other} nobody asks for windows"
+        );
         self.check(other.is_empty(), span, expected)?;
         let expected = "protocol = \"native\" on all links: sessions say nothing of windows";
         self.check(links != Links::Sessions, span, expected)?;

@@ -2,7 +2,8 @@
 
 use super::{Scenario, millis, once_in, pick};
 use gridrig_core::broker::MatchmakingKind;
-use gridrig_core::job::{Component, Requirements};
+use gridrig_core::cluster::{Overrun, Reserving};
+use gridrig_core::job::{Component, Requirements, StartWindow};
 use gridrig_core::policy::CoAllocation;
 use gridrig_core::rng;
 use gridrig_core::time::Decimal;
@@ -17,13 +18,25 @@ const POLICIES: [&str; 5] = [
     "flexible-cluster-minimization(quota=0.75,most_components=2)",
 ];
 
+/// Policies that reserve for components.
+const RESERVING: [&str; 3] = [
+    "co-reservation(deviation=1ms,notice=200ms,within=10m)",
+    "co-reservation(deviation=3s,notice=1s,within=10m)",
+    "co-reservation(search=exact,deviation=2s,notice=1s,within=2m,tries=4)",
+];
+
 /// The same where each broker places jobs, of some components that want nothing of their
 /// nodes, on all its clusters. No node fails.
 pub fn co_allocating(mut scenario: Scenario) -> Scenario {
     let mut rng = rng::stream(scenario.seed, "scenario.together");
+    let mut reserving = rng::stream(scenario.seed, "scenario.together.reservations");
+    let reserves = once_in(&mut reserving, 3);
     for domain in &mut scenario.grid.domains {
         let broker = &mut domain.broker;
         broker.policy = pick(&mut rng, &POLICIES).parse().expect("a policy");
+        if reserves {
+            broker.policy = pick(&mut reserving, &RESERVING).parse().expect("a policy");
+        }
         broker.matchmaking = MatchmakingKind::Route;
         let startup = pick(&mut rng, &[&[][..], &[0, 1_000], &[2_000, 3_000, 5_000]]);
         let factors = pick(&mut rng, &[&[][..], &["1", "1.25"]]).iter();
@@ -38,6 +51,11 @@ pub fn co_allocating(mut scenario: Scenario) -> Scenario {
         // A queue that takes no job at all would refuse each part for ever.
         cluster.config.queue_limit = None;
         cluster.config.node_plan = Arc::default();
+        // All parts begin at one instant, whoever is in the way.
+        cluster.config.reserving = reserves.then_some(Reserving {
+            overrun: Overrun::Kill,
+            most_share: Decimal::ONE,
+        });
     }
     for submission in &mut scenario.submissions {
         let components = &mut submission.spec.components;
@@ -52,6 +70,15 @@ pub fn co_allocating(mut scenario: Scenario) -> Scenario {
             requirements: Requirements::default(),
         });
         components.more = others.collect();
+        if reserves && once_in(&mut reserving, 3) {
+            let earliest = submission.at + millis(pick(&mut reserving, &[0, 3_000, 30_000]));
+            let length = millis(pick(&mut reserving, &[250, 20_000, 60_000]));
+            submission.spec.start_window = Some(Box::new(StartWindow {
+                earliest,
+                latest: earliest + length,
+                flexible: once_in(&mut reserving, 2),
+            }));
+        }
     }
     scenario
 }

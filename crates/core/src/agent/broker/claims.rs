@@ -9,12 +9,12 @@
 use super::notes::{Begins, Notes};
 use super::{BrokerAgent, Reminder};
 use crate::agent::{Cx, Handle};
-use crate::conversation::{Arrival, Asked, ClaimStep, FromBroker, Passed, ToLrms};
+use crate::conversation::{Arrival, Asked, ClaimAnswer, ClaimStep, FromBroker, Passed, ToLrms};
 use crate::envelope::{Envelope, Received, Told, Undelivered};
 use crate::event::MessageKind;
 use crate::ids::ClusterId;
 use crate::message::Target;
-use crate::time::{Decimal, SimTime};
+use crate::time::SimTime;
 
 impl Notes {
     /// What goes out of what the broker says of processors for a part of a job.
@@ -27,7 +27,7 @@ impl Notes {
         let (job, target) = (asked.job, Target::Cluster(to));
         let step = step.with_job(|passed| self.request(passed, due))?;
         let leads = match step {
-            ClaimStep::Hold { .. } => None,
+            ClaimStep::Hold { .. } | ClaimStep::Reserve { .. } => None,
             ClaimStep::Begin { leads, .. } => Some(leads),
             ClaimStep::Release => {
                 let its = |begins: &Begins| begins.asked_at == asked.at;
@@ -85,7 +85,7 @@ impl BrokerAgent {
         envelope: Envelope<FromBroker>,
         result: Result<(), Undelivered>,
     ) {
-        use ClaimStep::{Begin, Hold, Release};
+        use ClaimStep::{Begin, Hold, Release, Reserve};
         let FromBroker::Lrms(to, ToLrms::Claim(asked, step)) = &envelope.message else {
             return;
         };
@@ -116,9 +116,9 @@ impl BrokerAgent {
                 self.remind_of(cx, Reminder::Say(Box::new(envelope)));
             }
             // It may hold them, and says so.
-            (Hold { .. }, Err(Undelivered::NoAnswer)) => {}
-            (Hold { .. } | Begin { .. }, Err(_)) => {
-                let (from, said) = (target, (asked, None));
+            (Hold { .. } | Reserve { .. }, Err(Undelivered::NoAnswer)) => {}
+            (Hold { .. } | Reserve { .. } | Begin { .. }, Err(_)) => {
+                let (from, said) = (target, (asked, ClaimAnswer::No));
                 self.inside(cx, Told { from, said });
             }
         }
@@ -127,13 +127,13 @@ impl BrokerAgent {
 
 /// An LRMS holds processors for a part of a job, or does not, or no more. The answer is
 /// whether the message is new.
-impl Handle<Received<(Asked, Option<Decimal>)>> for BrokerAgent {
+impl Handle<Received<(Asked, ClaimAnswer)>> for BrokerAgent {
     type Answer = bool;
 
     fn handle(
         &mut self,
         cx: &mut impl Cx<FromBroker>,
-        heard: Received<(Asked, Option<Decimal>)>,
+        heard: Received<(Asked, ClaimAnswer)>,
     ) -> bool {
         self.notes.now = self.notes.now.max(cx.now());
         let (from, said) = (heard.from, heard.said);

@@ -4,7 +4,7 @@
 use super::BrokerAgent;
 use crate::agent::{BrokerSends, Brought, Cancel, Cx, Due, Handle, Participant};
 use crate::broker::{Broker, Pending};
-use crate::conversation::{Asked, Deal, FromBroker, ToPeer};
+use crate::conversation::{Asked, ClaimAnswer, Deal, FromBroker, ToPeer};
 use crate::envelope::{Envelope, EnvelopeId, Received, Told, Undelivered};
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{ClusterId, DomainId};
@@ -12,7 +12,7 @@ use crate::job::Reason;
 use crate::load::LoadSample;
 use crate::message::{News, Route, Target};
 use crate::session::{Push, Taken};
-use crate::time::{Decimal, SimDuration, SimTime};
+use crate::time::{SimDuration, SimTime};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ impl Participant for Broker {
 }
 
 /// An own LRMS holds processors for a part of a job, or does not.
-impl Handle<Told<(Asked, Option<Decimal>)>> for Broker {
+impl Handle<Told<(Asked, ClaimAnswer)>> for Broker {
     type Answer = ();
 
     fn handle(
         &mut self,
         cx: &mut impl Cx<BrokerSends>,
-        Told { from, said }: Told<(Asked, Option<Decimal>)>,
+        Told { from, said }: Told<(Asked, ClaimAnswer)>,
     ) {
         if let Target::Cluster(from) = from {
             self.handle_claim(cx, from, said);

@@ -22,27 +22,23 @@ impl Handle<Received<(Asked, ClaimStep)>> for LrmsAgent {
         let (asked, step) = heard.said;
         let new = self.notes.store.hear(heard.from.into(), heard.id);
         match step {
-            ClaimStep::Hold {
-                job,
-                share,
-                estimate,
-                timeout,
-            } => {
+            ClaimStep::Hold { timeout, .. } | ClaimStep::Reserve { timeout, .. } => {
                 let before = self.notes.parts.get(&asked.job).map(|(at, _)| *at);
                 let is_old = before.is_some_and(|before| before >= asked.at);
                 if !new || is_old || asked.at + timeout < self.notes.now {
                     return (new, Ok(()));
                 }
                 self.forget_parts(timeout);
-                let spec = job.spec.clone();
-                self.notes.parts.insert(asked.job, (asked.at, Some(job)));
-                let step = ClaimStep::Hold {
-                    job: &spec,
-                    share,
-                    estimate,
-                    timeout,
-                };
-                self.inside(cx, Claimed { asked, step });
+                let mut arrival = None;
+                let step = step.with_job(|job| {
+                    arrival = Some(job);
+                    Some(())
+                });
+                let spec = arrival.as_ref().map(|arrival| arrival.spec.clone());
+                self.notes.parts.insert(asked.job, (asked.at, arrival));
+                if let Some(step) = step.and_then(|step| step.with_job(|()| spec.as_ref())) {
+                    self.inside(cx, Claimed { asked, step });
+                }
                 (new, Ok(()))
             }
             ClaimStep::Begin { at, length, leads } => {
@@ -76,10 +72,10 @@ impl LrmsAgent {
     ) {
         let step = ClaimStep::Begin { at, length, leads };
         self.inside(cx, Claimed { asked, step });
-        let part = self.notes.parts.get_mut(&asked.job);
-        let arrival = part.filter(|(at, _)| *at == asked.at);
-        let arrival = arrival.and_then(|(_, arrival)| arrival.take());
-        if let (Some(arrival), true) = (arrival, leads && self.cluster().begins(asked)) {
+        // Something more that was asked for, and refused, does not matter.
+        let begins = leads && self.cluster().begins(asked);
+        let part = self.notes.parts.get_mut(&asked.job).filter(|_| begins);
+        if let Some(arrival) = part.and_then(|(_, arrival)| arrival.take()) {
             let at = self.notes.now;
             let spec = self.notes.store.enter(*arrival, asked.job, at);
             self.notes.tell(|| JobNews::Queued { spec, at });

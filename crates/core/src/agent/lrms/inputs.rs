@@ -6,7 +6,7 @@ use crate::agent::lrms::{Completions, Pass};
 use crate::agent::store::{Opened, Receipt, SubmitError};
 use crate::agent::{Brought, Cancel, Cx, Due, Freeze, Handle};
 use crate::cluster::{NodeChange, ProcessorIds};
-use crate::conversation::{Arrival, FromLrms, ToBroker};
+use crate::conversation::{Arrival, ClaimAnswer, FromLrms, ToBroker};
 use crate::envelope::{Fate, Message as _};
 use crate::event::Party;
 use crate::job::Reason;
@@ -150,7 +150,8 @@ impl Handle<Fate<FromLrms>> for LrmsAgent {
                 ToBroker::Info(_) => return,
             };
             // That processors are held is not said after that they are no more.
-            let is_early = matches!(said, ToBroker::Claim(_, Some(_)));
+            use ClaimAnswer::{Held, Reserved};
+            let is_early = matches!(said, ToBroker::Claim(_, Held(_) | Reserved { .. }));
             if !(is_early && self.untold.contains_key(&about)) {
                 self.untold.insert(about, (broker, said));
             }

@@ -3,8 +3,8 @@
 
 use super::{Home, Outside};
 use crate::agent::{
-    Asked, Brought, Cancel, ClaimStep, Cx, Envelope, EnvelopeId, FromLrms, Handle, LrmsSends,
-    Participant, ToBroker,
+    Asked, Brought, Cancel, ClaimAnswer, ClaimStep, Cx, Envelope, EnvelopeId, FromLrms, Handle,
+    LrmsSends, Participant, ToBroker,
 };
 use crate::cluster::{
     Cluster, ClusterConfig, Finished, JobStatus, NodeChange, ProcessorIds, Started,
@@ -13,7 +13,7 @@ use crate::event::{Event, EventKind, Party};
 use crate::ids::{ClusterId, IdMap, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::message::{EndState, JobEnd, News};
-use crate::time::{Decimal, SimDuration, SimTime};
+use crate::time::{SimDuration, SimTime};
 use std::collections::BTreeSet;
 
 /// A cluster with those who bring it jobs.
@@ -153,14 +153,14 @@ impl Lrms {
 
     /// What the broker has to know of processors for parts of jobs.
     fn tell_of_claims(&mut self, cx: &mut impl Cx<LrmsSends>) {
-        for (asked, held) in self.cluster.take_claim_news() {
-            self.tell_of_claim(cx, asked, held);
+        for (asked, answer) in self.cluster.take_claim_news() {
+            self.tell_of_claim(cx, asked, answer);
         }
     }
 
-    fn tell_of_claim(&self, cx: &mut impl Cx<LrmsSends>, asked: Asked, held: Option<Decimal>) {
+    fn tell_of_claim(&self, cx: &mut impl Cx<LrmsSends>, asked: Asked, answer: ClaimAnswer) {
         if let Party::Broker(broker) = self.usual {
-            self.post(cx, FromLrms::Broker(broker, ToBroker::Claim(asked, held)));
+            self.post(cx, FromLrms::Broker(broker, ToBroker::Claim(asked, answer)));
         }
     }
 
@@ -252,12 +252,26 @@ impl Handle<Claimed<'_>> for Lrms {
                 let held = part.map(|part| self.cluster.hold(now, &part, times, cx));
                 if held != Some(Ok(())) {
                     cx.emit(now, Event::new(EventKind::ClaimRefused, job, self.id));
-                    self.tell_of_claim(cx, asked, None);
+                    self.tell_of_claim(cx, asked, ClaimAnswer::No);
                 }
+            }
+            ClaimStep::Reserve {
+                job: spec,
+                share,
+                length,
+                timeout,
+                window,
+            } => {
+                let part = share.of(spec, length);
+                let answer = part.map_or(ClaimAnswer::No, |part| {
+                    let times = (asked.at, timeout);
+                    self.cluster.reserve_part(now, &part, times, window, cx)
+                });
+                self.tell_of_claim(cx, asked, answer);
             }
             ClaimStep::Begin { at, length, leads } => {
                 if !self.cluster.begin(now, asked, (at, length, leads), cx) {
-                    self.tell_of_claim(cx, asked, None);
+                    self.tell_of_claim(cx, asked, ClaimAnswer::No);
                 }
             }
             ClaimStep::Release => self.cluster.release(now, asked, cx),

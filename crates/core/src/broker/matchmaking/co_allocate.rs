@@ -2,10 +2,15 @@
 //! clusters. A job is tried when it arrives, and if that fails it waits in the placement
 //! queue, which is gone through from its head to its tail in each cycle for any job that has
 //! room. Its processors are claimed on all its clusters, and only when all hold theirs does
-//! it begin, everywhere at one instant; if one does not, the others let go.
+//! it begin, everywhere at one instant; if one does not, the others let go. Or they are
+//! reserved: see [`searching`].
+
+mod searching;
 
 use super::{Around, Fit, Matchmaking};
-use crate::agent::{Asked, BrokerSends, ClaimShare, ClaimStep, FromBroker, Passed, ToLrms};
+use crate::agent::{
+    Asked, BrokerSends, ClaimAnswer, ClaimShare, ClaimStep, FromBroker, Passed, ToLrms,
+};
 use crate::broker::{Broker, Held};
 use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, JobId};
@@ -13,6 +18,7 @@ use crate::job::{JobSpec, Reason};
 use crate::message::{Route, Target};
 use crate::policy::{BrokerSettings, Placing};
 use crate::time::{Decimal, SimDuration, SimTime};
+use searching::Searching;
 use std::collections::BTreeMap;
 
 /// The broker places jobs on several of its clusters.
@@ -44,6 +50,8 @@ struct Placed {
     components: usize,
     /// Until when it runs, once it has begun.
     until: Option<SimTime>,
+    /// The search for reservations for it, until that is over.
+    search: Option<Box<Searching>>,
 }
 
 struct Part {
@@ -123,7 +131,12 @@ impl CoAllocate {
     /// A job does not begin: all let go, and it waits again. Where a cluster was told too
     /// late, all are told earlier the next time.
     fn give_up(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
+        let is_late = self.placed.get(&job).is_some_and(|it| it.search.is_some());
+        self.end_search(broker, cx, job);
         self.release(broker, cx, job, 0);
+        if is_late {
+            *self.late.entry(job).or_default() += 1;
+        }
         if self.placed.get(&job).is_some_and(|it| it.until.is_some()) {
             *self.late.entry(job).or_default() += 1;
             let here = broker.config.domain;
@@ -148,7 +161,13 @@ impl CoAllocate {
     }
 
     /// All clusters hold their part: the job begins everywhere at one instant.
-    fn begin_job(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
+    fn begin_job(
+        &mut self,
+        broker: &mut Broker,
+        cx: &mut Around<'_>,
+        job: JobId,
+        reserved: Option<SimTime>,
+    ) {
         let ahead = self.ahead(job, broker.config.settings.co_allocation.claim_timeout);
         let (Some(placed), Some(held)) = (self.placed.get_mut(&job), broker.jobs.get_mut(&job))
         else {
@@ -163,7 +182,8 @@ impl CoAllocate {
         let length = costs.length(program, spec.run_time, placed.parts.len());
         let length = SimDuration::from_nanos(speed.divide(length.as_nanos()));
         let due = cx.now() + settings.lrms_latency;
-        let at = due + costs.startup(placed.components).max(ahead);
+        let soonest = due + costs.startup(placed.components).max(ahead);
+        let at = reserved.unwrap_or(soonest);
         placed.until = Some(at + length);
         held.sent_at = cx.now();
         self.tries.remove(&job);
@@ -177,6 +197,12 @@ impl CoAllocate {
             let step = ClaimStep::Begin { at, length, leads };
             say(broker, cx, part.cluster, (asked, step));
         }
+    }
+
+    /// The next instant by which a request can be named: no two have one name.
+    fn name(&mut self, arrives: SimTime) -> SimTime {
+        self.latest = arrives.max(self.latest + SimDuration::from_nanos(1));
+        self.latest
     }
 
     /// Lets go of what is held, or may be, for a job, but for so many parts.
@@ -245,6 +271,16 @@ impl Matchmaking for CoAllocate {
         if index > 0 {
             return Fit::Never;
         }
+        if self.placing.reservations.is_some() {
+            let parts = self
+                .placing
+                .parts(&job.spec.components, &broker.config.clusters);
+            return match parts.is_some_and(|parts| parts.fit_somewhere()) {
+                _ if self.is_tried_enough(job.spec.id) => Fit::Never,
+                true => Fit::Now,
+                false => Fit::Never,
+            };
+        }
         // Most of those that wait do so at a glance.
         let wanted = u64::from(job.spec.processors());
         let idle = self.idle.iter().copied().map(u64::from).sum::<u64>();
@@ -274,6 +310,9 @@ impl Matchmaking for CoAllocate {
     }
 
     fn take(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId, _: usize) -> bool {
+        if self.placing.reservations.is_some() {
+            return self.begin_search(broker, cx, job);
+        }
         let Some(held) = broker.jobs.get(&job) else {
             return false;
         };
@@ -296,11 +335,9 @@ impl Matchmaking for CoAllocate {
         let estimate = costs.startup(components) + length + SimDuration::from_secs(1);
         let timeout = costs.claim_timeout;
         let arrives = now + settings.lrms_latency;
-        // No two claims have one name.
-        self.latest = arrives.max(self.latest + SimDuration::from_nanos(1));
         let asked = Asked {
             job,
-            at: self.latest,
+            at: self.name(arrives),
         };
         let passed = Passed {
             job,
@@ -339,6 +376,7 @@ impl Matchmaking for CoAllocate {
             parts,
             components,
             until: None,
+            search: None,
         };
         self.placed.insert(job, placed);
         true
@@ -368,20 +406,24 @@ impl Matchmaking for CoAllocate {
         broker: &mut Broker,
         cx: &mut Around<'_>,
         from: ClusterId,
-        (asked, speed): (Asked, Option<Decimal>),
+        (asked, said): (Asked, ClaimAnswer),
     ) {
-        let job = asked.job;
+        let (job, speed) = (asked.job, said.held());
+        let search = |placed: &Placed| placed.search.is_some();
+        if self.placed.get(&job).is_some_and(search) {
+            return self.hear(broker, cx, from, (asked, said));
+        }
         let placed = self.placed.get_mut(&job);
         let Some(placed) = placed.filter(|placed| placed.at == asked.at) else {
             // What is held for a job that has gone is not needed.
-            if speed.is_some() {
+            if matches!(said, ClaimAnswer::Held(_) | ClaimAnswer::Reserved { .. }) {
                 say(broker, cx, from, (asked, ClaimStep::Release));
             }
             return;
         };
         if placed.until.is_some() {
             // One of them did not hear of the start in time.
-            if speed.is_none() {
+            if said == ClaimAnswer::No {
                 self.give_up(broker, cx, job);
             }
             return;
@@ -397,14 +439,17 @@ impl Matchmaking for CoAllocate {
             .iter()
             .all(|part| part.held.flatten().is_some())
         {
-            true => self.begin_job(broker, cx, job),
+            true => self.begin_job(broker, cx, job, None),
             false => self.give_up(broker, cx, job),
         }
     }
 
     fn is_back(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
         match self.placed.get(&job).map(|placed| placed.until) {
-            Some(None) => self.release(broker, cx, job, 0),
+            Some(None) => {
+                self.end_search(broker, cx, job);
+                self.release(broker, cx, job, 0);
+            }
             Some(Some(until)) if cx.now() < until => self.release(broker, cx, job, 1),
             _ => {}
         }
@@ -417,6 +462,7 @@ impl Matchmaking for CoAllocate {
             .get(&job)
             .is_some_and(|placed| placed.until.is_none());
         if waits {
+            self.end_search(broker, cx, job);
             self.release(broker, cx, job, 0);
             self.placed.remove(&job);
         }
