@@ -1,0 +1,342 @@
+//! The plan of a sweep: written once, and refused when anything of it has changed.
+
+use super::study::{Settings, Study};
+use crate::check;
+use crate::exit::Failure;
+use crate::runner::{self, CellNumber, RunOptions};
+use crate::scenario::{Clock, Scenario, ScenarioText};
+use crate::words::hex;
+use anyhow::{Context as _, anyhow, bail, ensure};
+use gridrig_results::rundir;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Of the files of a plan.
+const FORMAT: u32 = 1;
+/// What the plan was made from, and the hashes of all files.
+const HEADER: &str = "plan.json";
+/// A point on each line.
+const POINTS: &str = "plan.jsonl";
+/// The text of the scenario.
+const SCENARIO: &str = "scenario.toml";
+
+/// A sweep that has been planned.
+pub struct Plan {
+    /// Its folder, as an absolute path.
+    pub dir: PathBuf,
+    /// What it was made from.
+    pub header: Header,
+    /// Its points, in order.
+    pub points: Vec<Point>,
+    text: String,
+}
+
+/// What a plan was made from.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Header {
+    format: u32,
+    /// The version that made it.
+    program: String,
+    /// Where paths are looked for.
+    directory: PathBuf,
+    scenario: PathBuf,
+    /// The keys that vary, those of the grid first.
+    pub keys: Vec<String>,
+    /// How many of them are of the grid.
+    pub grid: usize,
+    /// SHA-256 of the files that the scenario names at some point.
+    inputs: BTreeMap<String, String>,
+    /// SHA-256 of the other files of the plan.
+    sha256: BTreeMap<String, String>,
+}
+
+/// A point of a sweep: a scenario of its own.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Point {
+    /// Hash of its resolved scenario, and of the files that this names.
+    pub id: String,
+    /// What is set.
+    pub set: Settings,
+    /// So many runs.
+    pub runs: u64,
+    /// How long they take, one at a time, as `gridrig check` predicts it.
+    pub predicted_s: f64,
+}
+
+impl Point {
+    /// What is set, as on a command line.
+    pub fn sets(&self) -> Vec<String> {
+        sets(&self.set)
+    }
+}
+
+fn sets(settings: &Settings) -> Vec<String> {
+    let set = settings.iter().map(|(key, value)| format!("{key}={value}"));
+    set.collect()
+}
+
+/// Plans a study, and writes the plan into a folder; answers it, and whether it was
+/// there already.
+///
+/// # Errors
+/// Mistakes of the study or its scenario; a folder with something else in it.
+pub fn make(study: &Path, out: &Path) -> Result<(Plan, bool), Failure> {
+    let study = Study::load(study)?;
+    let file = study.scenario.display().to_string();
+    let text = std::fs::read_to_string(&study.scenario);
+    let text = text.with_context(|| format!("{file}: cannot read the scenario"))?;
+    let mut files = Files::default();
+    let mut points: Vec<Point> = Vec::new();
+    let mut ids = BTreeMap::new();
+    for settings in &study.points {
+        let point = point(&study, &text, settings, &mut files)?;
+        if let Some(same) = ids.insert(point.id.clone(), points.len()) {
+            return Err(Failure::Input(same_scenario(&study, &points[same], &point)));
+        }
+        points.push(point);
+    }
+    let directory = std::env::current_dir().map_err(Failure::run)?;
+    let lines = points.iter().map(serde_json::to_string);
+    let lines: Result<Vec<String>, _> = lines.collect();
+    let lines = lines.map_err(Failure::run)?.join("\n") + "\n";
+    let hash = |name: &str, text: &str| (name.to_owned(), hex(Sha256::digest(text)));
+    let header = Header {
+        format: FORMAT,
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        directory,
+        scenario: study.scenario.clone(),
+        keys: study.keys.clone(),
+        grid: study.grid,
+        inputs: files.0,
+        sha256: BTreeMap::from([hash(POINTS, &lines), hash(SCENARIO, &text)]),
+    };
+    let written = serde_json::to_string_pretty(&header).map_err(Failure::run)? + "\n";
+    let is_there = is_there(out, &written)?;
+    if !is_there {
+        std::fs::create_dir_all(out)
+            .with_context(|| format!("{}: expected a folder to write to", out.display()))?;
+        // With the last one it is a plan.
+        for (name, text) in [(SCENARIO, &text), (POINTS, &lines), (HEADER, &written)] {
+            rundir::write_file(out, name, text.as_bytes()).map_err(Failure::run)?;
+        }
+    }
+    Ok((Plan::open(out)?, is_there))
+}
+
+/// Whether this very plan is in a folder; refuses what else may be there.
+fn is_there(out: &Path, header: &str) -> anyhow::Result<bool> {
+    let shown = out.display();
+    match std::fs::read_to_string(out.join(HEADER)) {
+        Ok(there) if there == header => Ok(true),
+        Ok(_) => bail!(
+            "{shown}: holds another plan (expected a new folder: what a plan says stays as it is)"
+        ),
+        Err(_) => {
+            let is_vacant = rundir::is_vacant(out)?;
+            ensure!(is_vacant, "{shown}: expected a new folder, or an empty one");
+            Ok(false)
+        }
+    }
+}
+
+fn point(
+    study: &Study,
+    text: &str,
+    settings: &Settings,
+    files: &mut Files,
+) -> anyhow::Result<Point> {
+    let sets = sets(settings);
+    let scenario = Scenario::parse(&ScenarioText {
+        file: &study.scenario,
+        text,
+        sets: &sets,
+        directory: Path::new(""),
+        traces_may_be_missing: false,
+    });
+    let scenario = scenario.map_err(|error| {
+        let text = error.to_string();
+        let mut named = settings.keys().zip(&sets);
+        let named = named.find(|(_, set)| text.contains(&format!("--set {set}")));
+        let error = anyhow::Error::new(error);
+        match named {
+            Some((key, _)) => error.context(study.at(key)),
+            None => error,
+        }
+    })?;
+    let at = || format!("at {}", sets.join(", "));
+    ensure!(
+        scenario.clock == Clock::Virtual,
+        "{}: clock = \"real\" {}: expected clock = \"virtual\", since a slice runs several \
+         at a time",
+        scenario.name,
+        at()
+    );
+    runner::refuse(&scenario, &RunOptions::default()).with_context(at)?;
+    let prepared = runner::prepare_workloads(&scenario).with_context(at)?;
+    let report = check::check(&scenario, &prepared);
+    ensure!(
+        report.jobs > report.impossible_jobs,
+        "{}: no job can run {} (expected at least one)",
+        scenario.name,
+        at()
+    );
+    Ok(Point {
+        id: files.id(&scenario)?,
+        set: settings.clone(),
+        runs: report.runs,
+        predicted_s: (report.wall_time_s * 1e3).ceil() / 1e3,
+    })
+}
+
+/// Two points that are one, by the axes in which they differ.
+fn same_scenario(study: &Study, one: &Point, other: &Point) -> anyhow::Error {
+    let mut keys = study.keys.iter();
+    let differs = |key: &&String| one.set.get(*key) != other.set.get(*key);
+    let key = keys.find(differs).or(study.keys.first());
+    let at = key.map(|key| study.at(key)).unwrap_or_default();
+    let (one, other) = (one.sets().join(", "), other.sets().join(", "));
+    anyhow!(
+        "{at}: changes nothing: {one} and {other} make the same scenario (expected values that \
+         each make another one)"
+    )
+}
+
+/// SHA-256 of files by their paths.
+#[derive(Default)]
+struct Files(BTreeMap<String, String>);
+
+impl Files {
+    /// What tells a scenario from others: its text without directories, and the files
+    /// that it names.
+    fn id(&mut self, scenario: &Scenario) -> anyhow::Result<String> {
+        let mut hash = Sha256::new();
+        hash.update(scenario.to_canonical_toml());
+        for path in scenario.document.files() {
+            if !self.0.contains_key(&path) && Path::new(&path).is_file() {
+                self.0
+                    .insert(path.clone(), rundir::sha256_of(Path::new(&path))?);
+            }
+            hash.update(self.0.get(&path).map_or("", String::as_str));
+        }
+        Ok(hex(hash.finalize())[..16].to_owned())
+    }
+}
+
+impl Plan {
+    /// Reads a plan. From then on the process works in the directory in which it was
+    /// made, where that is there, so that paths mean the same.
+    ///
+    /// # Errors
+    /// What is no plan, or one that has changed.
+    pub fn open(dir: &Path) -> anyhow::Result<Self> {
+        let shown = dir.display();
+        let dir = std::path::absolute(dir).with_context(|| shown.to_string())?;
+        let read = |name: &str| {
+            let path = dir.join(name);
+            let text = std::fs::read_to_string(&path);
+            text.with_context(|| {
+                format!("{}: expected a plan (gridrig sweep plan)", path.display())
+            })
+        };
+        let at = dir.join(HEADER);
+        let header = serde_json::from_str(&read(HEADER)?);
+        let header: Header =
+            header.with_context(|| format!("{}: expected a plan", at.display()))?;
+        let (made, this) = (&header.program, env!("CARGO_PKG_VERSION"));
+        ensure!(
+            header.format == FORMAT && made == this,
+            "{}: field program = \"{made}\": expected \"{this}\", since a sweep is run by the \
+             version that planned it",
+            at.display()
+        );
+        let unchanged = |name: &str| -> anyhow::Result<String> {
+            let text = read(name)?;
+            let is_same = header.sha256.get(name) == Some(&hex(Sha256::digest(&text)));
+            let path = dir.join(name);
+            ensure!(
+                is_same,
+                "{}: was changed since the plan was made (expected the SHA-256 in {HEADER}; plan \
+                 again into another folder)",
+                path.display()
+            );
+            Ok(text)
+        };
+        let text = unchanged(SCENARIO)?;
+        let lines = unchanged(POINTS)?;
+        let points = lines.lines().map(serde_json::from_str);
+        let points: Result<Vec<Point>, _> = points.collect();
+        let points = points.with_context(|| dir.join(POINTS).display().to_string())?;
+        if header.directory.is_dir() {
+            std::env::set_current_dir(&header.directory)
+                .with_context(|| header.directory.display().to_string())?;
+        }
+        Ok(Plan {
+            dir,
+            header,
+            points,
+            text,
+        })
+    }
+
+    /// Refuses files other than those that it was made from.
+    ///
+    /// # Errors
+    /// The first one that is another.
+    pub fn refuse_changed(&self) -> anyhow::Result<()> {
+        for (path, sha256) in &self.header.inputs {
+            let found = rundir::sha256_of(Path::new(path))?;
+            ensure!(
+                found == *sha256,
+                "{path}: was changed since the plan was made: has SHA-256 {found} (expected \
+                 {sha256})"
+            );
+        }
+        Ok(())
+    }
+
+    /// The scenario of a point.
+    ///
+    /// # Errors
+    /// When it is another one than was planned.
+    pub fn scenario(&self, point: &Point) -> anyhow::Result<Scenario> {
+        let scenario = Scenario::parse(&ScenarioText {
+            file: &self.header.scenario,
+            text: &self.text,
+            sets: &point.sets(),
+            directory: Path::new(""),
+            traces_may_be_missing: false,
+        })?;
+        let id = Files(self.header.inputs.clone()).id(&scenario)?;
+        ensure!(
+            id == point.id,
+            "{}: point {}: its scenario is now {id} (expected the one that was planned)",
+            self.dir.display(),
+            point.id
+        );
+        Ok(scenario)
+    }
+
+    /// Where the runs of a point go.
+    pub fn runs_of(&self, point: &Point) -> PathBuf {
+        self.dir.join("runs").join(&point.id)
+    }
+
+    /// How long all runs take, one at a time.
+    pub fn predicted_s(&self) -> f64 {
+        self.points.iter().map(|point| point.predicted_s).sum()
+    }
+
+    /// The points of a slice, which are neighbours: each slice takes about as long.
+    pub fn slice(&self, slice: CellNumber) -> impl Iterator<Item = &Point> {
+        let all_s = self.predicted_s();
+        let mut before_s = 0.0;
+        self.points.iter().filter(move |point| {
+            let middle_s = before_s + point.predicted_s / 2.0;
+            before_s += point.predicted_s;
+            let at = (middle_s / all_s * slice.of as f64) as usize;
+            at.min(slice.of - 1) + 1 == slice.number
+        })
+    }
+}
