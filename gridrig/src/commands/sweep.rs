@@ -4,11 +4,11 @@ use super::{answer, print};
 use crate::exit::Failure;
 use crate::runner::CellNumber;
 use crate::sweep::{self, Engine, Plan, State};
-use crate::words::{list, many};
-use anyhow::{anyhow, bail, ensure};
+use crate::words::many;
+use anyhow::{Context as _, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
 use gridrig_results::plot;
-use serde::Serialize;
+use serde_json::json;
 use std::path::PathBuf;
 
 /// `gridrig sweep`
@@ -102,14 +102,13 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
     match &args.command {
         SweepCommand::Plan { study, out } => {
             let (plan, is_there) = sweep::make(study, out)?;
-            let (points, shown) = (plan.points.len() as u64, out.display());
-            let runs = plan.points.iter().map(|point| point.runs).sum();
-            let (points, runs) = (many(points, "point"), many(runs, "run"));
             let took = plot::seconds(plan.predicted_s());
-            let done = if is_there { "is there" } else { "planned" };
-            eprintln!("{done}: {shown}: {points}, {runs}, about {took} on one processor");
             eprintln!(
-                "next: gridrig sweep run {shown} -j 0, or gridrig sweep script slurm {shown}"
+                "{}: {}: {}, {}, about {took} on one processor\nnext: gridrig sweep run {0} -j 0",
+                out.display(),
+                if is_there { "is there" } else { "planned" },
+                many(plan.points.len() as u64, "point"),
+                many(plan.runs(), "run"),
             );
             Ok(())
         }
@@ -154,97 +153,70 @@ fn of_task(
     variable: impl Fn(&str) -> Option<String>,
 ) -> anyhow::Result<CellNumber> {
     let number = |name: &str| -> anyhow::Result<Option<usize>> {
-        let Some(text) = variable(name) else {
-            return Ok(None);
+        let number = variable(name).map(|text| text.parse());
+        let number = number.transpose();
+        number.with_context(|| format!("{name}: expected a number"))
+    };
+    let slurm = |end: &str| number(&format!("SLURM_ARRAY_TASK_{end}"));
+    for name in ["SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX", "HQ_TASK_ID"] {
+        let Some(task) = number(name)? else {
+            continue;
         };
-        let number = text.trim().parse();
-        let number = number.map_err(|_| anyhow!("{name} = {text:?}: expected a number"))?;
-        Ok(Some(number))
-    };
-    let slurm = "SLURM_ARRAY_TASK_ID";
-    let mut tasks = [slurm, "PBS_ARRAY_INDEX", "HQ_TASK_ID"].into_iter();
-    let task = tasks.find(|name| variable(name).is_some());
-    let Some(name) = task else {
-        ensure!(
-            slices.is_none(),
-            "--slices: expected a task of an array, with SLURM_ARRAY_TASK_ID, PBS_ARRAY_INDEX or \
-             HQ_TASK_ID (or --slice m/n)"
-        );
-        return Ok(CellNumber { number: 1, of: 1 });
-    };
-    let task = number(name)?.unwrap_or(0);
-    let (at, of) = match (slices, number("SLURM_ARRAY_TASK_COUNT")?) {
-        (Some(slices), _) => (task, slices),
-        (None, Some(count)) if name == slurm => {
-            let part = |end: &str| number(&format!("SLURM_ARRAY_TASK_{end}"));
-            let (first, last) = (part("MIN")?.unwrap_or(1), part("MAX")?.unwrap_or(count));
-            let step = part("STEP")?.unwrap_or(1).max(1);
-            let of = last.saturating_sub(first) / step + 1;
-            ensure!(
-                of == count,
-                "{slurm} = {task}: the array has {count} tasks from {first} to {last} by {step}, \
-                 which are not all (expected --slice m/n or --slices n)"
-            );
-            (task.saturating_sub(first) / step + 1, count)
-        }
-        _ => bail!("{name} = {task}: expected --slices, since it does not say of how many"),
-    };
+        let (at, of) = match (slices, slurm("MIN")?, slurm("MAX")?) {
+            (Some(slices), _, _) => (task, slices),
+            (None, Some(first), Some(last)) => {
+                let step = slurm("STEP")?.unwrap_or(1).max(1);
+                let of = last.saturating_sub(first) / step + 1;
+                ensure!(
+                    slurm("COUNT")? == Some(of),
+                    "{name} = {task}: the array does not have all tasks from {first} to {last} by \
+                     {step} (expected --slice m/n or --slices n)"
+                );
+                (task.saturating_sub(first) / step + 1, of)
+            }
+            _ => bail!("{name} = {task}: expected --slices, since it does not say of how many"),
+        };
+        let slice = format!("{at}/{of}").parse();
+        return slice.map_err(|why| anyhow!("{name} = {task}: {why}"));
+    }
     ensure!(
-        (1..=of).contains(&at),
-        "{name} = {task}: expected a number from 1 to {of}"
+        slices.is_none(),
+        "--slices: expected a task of an array (SLURM_ARRAY_TASK_ID, PBS_ARRAY_INDEX or \
+         HQ_TASK_ID), or --slice m/n"
     );
-    Ok(CellNumber { number: at, of })
-}
-
-/// How far a sweep has come.
-#[derive(Serialize)]
-struct Status {
-    points: usize,
-    points_done: usize,
-    runs: u64,
-    runs_done: u64,
-    /// How long what is missing takes on one processor.
-    predicted_s: f64,
-    failed: Vec<String>,
+    Ok(CellNumber { number: 1, of: 1 })
 }
 
 fn status(plan: &Plan, json: bool) -> Result<(), Failure> {
-    let mut status = Status {
-        points: plan.points.len(),
-        points_done: 0,
-        runs: 0,
-        runs_done: 0,
-        predicted_s: 0.0,
-        failed: Vec::new(),
-    };
+    let (mut points, mut runs, mut left_s, mut failed) = (0, 0, 0.0, Vec::new());
     for point in &plan.points {
         let state = State::of(plan, point);
-        status.runs += point.runs;
-        status.runs_done += state.done.len() as u64;
         match state.is_whole(point) {
-            true => status.points_done += 1,
-            false => status.predicted_s += point.predicted_s,
+            true => points += 1,
+            false => left_s += point.predicted_s,
         }
-        status.failed.extend(state.failed);
+        runs += state.done.len();
+        failed.extend(state.failed);
     }
-    answer(json, &status, |status| {
-        let failed = status.failed.iter().map(|why| format!("failed  {why}\n"));
+    let (all, all_runs) = (plan.points.len(), plan.runs());
+    let document = json!({
+        "points": all, "points_done": points, "runs": all_runs, "runs_done": runs,
+        "predicted_s": left_s, "failed": failed,
+    });
+    answer(json, &document, |_| {
+        let failed = failed.iter().map(|why| format!("failed  {why}\n"));
         format!(
-            "points  {} of {} done\nruns    {} of {} done\nleft    about {} on one processor\n{}",
-            status.points_done,
-            status.points,
-            status.runs_done,
-            status.runs,
-            plot::seconds(status.predicted_s),
+            "points  {points} of {all} done\nruns    {runs} of {all_runs} done\n\
+             left    about {} on one processor\n{}",
+            plot::seconds(left_s),
             failed.collect::<String>()
         )
     })?;
-    match status.points - status.points_done {
+    match all - points {
         0 => Ok(()),
-        missing => Err(Failure::run(anyhow!(
-            "{}: {} to be run",
-            plan.dir.display(),
-            list([many(missing as u64, "point")])
+        left => Err(Failure::run(anyhow!(
+            "{}: {left} of {all} points are not done",
+            plan.dir.display()
         ))),
     }
 }
@@ -275,11 +247,11 @@ mod tests {
         assert_eq!(slurm("3", "4", "1", "4", "1"), "3/4");
         assert_eq!(slurm("0", "4", "0", "3", "1"), "1/4");
         assert_eq!(slurm("14", "3", "10", "15", "2"), "3/3");
-        assert!(slurm("7", "2", "3", "7", "1").contains("which are not all"));
+        assert!(slurm("7", "2", "3", "7", "1").contains("does not have all tasks"));
         assert_eq!(slice(Some(9), &[("SLURM_ARRAY_TASK_ID", "7")]), "7/9");
         assert_eq!(slice(Some(9), &[("PBS_ARRAY_INDEX", "9")]), "9/9");
         assert_eq!(slice(Some(9), &[("HQ_TASK_ID", "1")]), "1/9");
-        assert!(slice(Some(9), &[("HQ_TASK_ID", "0")]).contains("from 1 to 9"));
+        assert!(slice(Some(9), &[("HQ_TASK_ID", "0")]).contains("1 <= k <= n"));
         assert!(slice(None, &[("HQ_TASK_ID", "1")]).contains("expected --slices"));
         assert!(slice(Some(9), &[]).contains("expected a task of an array"));
         assert!(slice(Some(9), &[("HQ_TASK_ID", "x")]).contains("expected a number"));

@@ -4,9 +4,9 @@ use super::study::{Settings, Study};
 use crate::check;
 use crate::exit::Failure;
 use crate::runner::{self, CellNumber, RunOptions};
-use crate::scenario::{Clock, Scenario, ScenarioText};
-use crate::words::hex;
-use anyhow::{Context as _, anyhow, bail, ensure};
+use crate::scenario::{Clock, Scenario, ScenarioError, ScenarioText};
+use crate::words::{hex, list};
+use anyhow::{Context as _, anyhow, ensure};
 use gridrig_results::rundir;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -42,10 +42,10 @@ pub struct Header {
     /// Where paths are looked for.
     directory: PathBuf,
     scenario: PathBuf,
-    /// The keys that vary, those of the grid first.
+    /// The keys that vary.
     pub keys: Vec<String>,
-    /// How many of them are of the grid.
-    pub grid: usize,
+    /// Those of the grid that have several values.
+    pub grid: Vec<String>,
     /// SHA-256 of the files that the scenario names at some point.
     inputs: BTreeMap<String, String>,
     /// SHA-256 of the other files of the plan.
@@ -68,13 +68,9 @@ pub struct Point {
 impl Point {
     /// What is set, as on a command line.
     pub fn sets(&self) -> Vec<String> {
-        sets(&self.set)
+        let set = self.set.iter();
+        set.map(|(key, value)| format!("{key}={value}")).collect()
     }
-}
-
-fn sets(settings: &Settings) -> Vec<String> {
-    let set = settings.iter().map(|(key, value)| format!("{key}={value}"));
-    set.collect()
 }
 
 /// Plans a study, and writes the plan into a folder; answers it, and whether it was
@@ -108,7 +104,7 @@ pub fn make(study: &Path, out: &Path) -> Result<(Plan, bool), Failure> {
         directory,
         scenario: study.scenario.clone(),
         keys: study.keys.clone(),
-        grid: study.grid,
+        grid: study.grid.clone(),
         inputs: files.0,
         sha256: BTreeMap::from([hash(POINTS, &lines), hash(SCENARIO, &text)]),
     };
@@ -127,50 +123,36 @@ pub fn make(study: &Path, out: &Path) -> Result<(Plan, bool), Failure> {
 
 /// Whether this very plan is in a folder; refuses what else may be there.
 fn is_there(out: &Path, header: &str) -> anyhow::Result<bool> {
-    let shown = out.display();
-    match std::fs::read_to_string(out.join(HEADER)) {
-        Ok(there) if there == header => Ok(true),
-        Ok(_) => bail!(
-            "{shown}: holds another plan (expected a new folder: what a plan says stays as it is)"
-        ),
-        Err(_) => {
-            let is_vacant = rundir::is_vacant(out)?;
-            ensure!(is_vacant, "{shown}: expected a new folder, or an empty one");
-            Ok(false)
-        }
-    }
+    let there = std::fs::read_to_string(out.join(HEADER));
+    let is_there = there.is_ok_and(|there| there == header);
+    ensure!(
+        is_there || rundir::is_vacant(out)?,
+        "{}: holds another plan, or something else (expected a new folder: a plan stays as it is)",
+        out.display()
+    );
+    Ok(is_there)
 }
 
-fn point(
-    study: &Study,
-    text: &str,
-    settings: &Settings,
-    files: &mut Files,
-) -> anyhow::Result<Point> {
-    let sets = sets(settings);
-    let scenario = Scenario::parse(&ScenarioText {
-        file: &study.scenario,
-        text,
-        sets: &sets,
-        directory: Path::new(""),
-        traces_may_be_missing: false,
-    });
-    let scenario = scenario.map_err(|error| {
-        let text = error.to_string();
-        let mut named = settings.keys().zip(&sets);
-        let named = named.find(|(_, set)| text.contains(&format!("--set {set}")));
-        let error = anyhow::Error::new(error);
-        match named {
-            Some((key, _)) => error.context(study.at(key)),
-            None => error,
-        }
+/// The point with these settings.
+fn point(study: &Study, text: &str, set: &Settings, files: &mut Files) -> anyhow::Result<Point> {
+    let mut point = Point {
+        id: String::new(),
+        set: set.clone(),
+        runs: 0,
+        predicted_s: 0.0,
+    };
+    let sets = point.sets();
+    let scenario = parse(&study.scenario, text, &sets).map_err(|error| {
+        let said = error.to_string();
+        let mut named = set.keys().zip(&sets);
+        let named = named.find(|(_, set)| said.contains(&format!("--set {set}")));
+        let at = named.map(|(key, _)| format!("{}: ", study.at(key)));
+        anyhow!("{}{:#}", at.unwrap_or_default(), anyhow!(error))
     })?;
-    let at = || format!("at {}", sets.join(", "));
+    let at = || format!("{} at {}", scenario.name, list(&sets));
     ensure!(
         scenario.clock == Clock::Virtual,
-        "{}: clock = \"real\" {}: expected clock = \"virtual\", since a slice runs several \
-         at a time",
-        scenario.name,
+        "{}: clock = \"real\": expected clock = \"virtual\", since runs go side by side",
         at()
     );
     runner::refuse(&scenario, &RunOptions::default()).with_context(at)?;
@@ -178,15 +160,22 @@ fn point(
     let report = check::check(&scenario, &prepared);
     ensure!(
         report.jobs > report.impossible_jobs,
-        "{}: no job can run {} (expected at least one)",
-        scenario.name,
+        "{}: no job can run (expected at least one)",
         at()
     );
-    Ok(Point {
-        id: files.id(&scenario)?,
-        set: settings.clone(),
-        runs: report.runs,
-        predicted_s: (report.wall_time_s * 1e3).ceil() / 1e3,
+    point.id = files.id(&scenario)?;
+    point.runs = report.runs;
+    point.predicted_s = (report.wall_time_s * 1e3).ceil() / 1e3;
+    Ok(point)
+}
+
+fn parse(file: &Path, text: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
+    Scenario::parse(&ScenarioText {
+        file,
+        text,
+        sets,
+        directory: Path::new(""),
+        traces_may_be_missing: false,
     })
 }
 
@@ -196,7 +185,7 @@ fn same_scenario(study: &Study, one: &Point, other: &Point) -> anyhow::Error {
     let differs = |key: &&String| one.set.get(*key) != other.set.get(*key);
     let key = keys.find(differs).or(study.keys.first());
     let at = key.map(|key| study.at(key)).unwrap_or_default();
-    let (one, other) = (one.sets().join(", "), other.sets().join(", "));
+    let (one, other) = (list(one.sets()), list(other.sets()));
     anyhow!(
         "{at}: changes nothing: {one} and {other} make the same scenario (expected values that \
          each make another one)"
@@ -224,6 +213,16 @@ impl Files {
     }
 }
 
+fn refuse_changed(path: &Path, sha256: &str) -> anyhow::Result<()> {
+    let (found, path) = (rundir::sha256_of(path)?, path.display());
+    ensure!(
+        found == sha256,
+        "{path}: was changed since the plan was made: its SHA-256 is {found} (expected {sha256}, or \
+         a new plan in another folder)"
+    );
+    Ok(())
+}
+
 impl Plan {
     /// Reads a plan. From then on the process works in the directory in which it was
     /// made, where that is there, so that paths mean the same.
@@ -231,8 +230,7 @@ impl Plan {
     /// # Errors
     /// What is no plan, or one that has changed.
     pub fn open(dir: &Path) -> anyhow::Result<Self> {
-        let shown = dir.display();
-        let dir = std::path::absolute(dir).with_context(|| shown.to_string())?;
+        let dir = std::path::absolute(dir).with_context(|| dir.display().to_string())?;
         let read = |name: &str| {
             let path = dir.join(name);
             let text = std::fs::read_to_string(&path);
@@ -240,31 +238,19 @@ impl Plan {
                 format!("{}: expected a plan (gridrig sweep plan)", path.display())
             })
         };
-        let at = dir.join(HEADER);
+        let at = dir.join(HEADER).display().to_string();
         let header = serde_json::from_str(&read(HEADER)?);
-        let header: Header =
-            header.with_context(|| format!("{}: expected a plan", at.display()))?;
+        let header: Header = header.with_context(|| format!("{at}: expected a plan"))?;
         let (made, this) = (&header.program, env!("CARGO_PKG_VERSION"));
         ensure!(
             header.format == FORMAT && made == this,
-            "{}: field program = \"{made}\": expected \"{this}\", since a sweep is run by the \
-             version that planned it",
-            at.display()
+            "{at}: field program = \"{made}\": expected \"{this}\", since a sweep is run by the \
+             version that planned it"
         );
-        let unchanged = |name: &str| -> anyhow::Result<String> {
-            let text = read(name)?;
-            let is_same = header.sha256.get(name) == Some(&hex(Sha256::digest(&text)));
-            let path = dir.join(name);
-            ensure!(
-                is_same,
-                "{}: was changed since the plan was made (expected the SHA-256 in {HEADER}; plan \
-                 again into another folder)",
-                path.display()
-            );
-            Ok(text)
-        };
-        let text = unchanged(SCENARIO)?;
-        let lines = unchanged(POINTS)?;
+        for (name, sha256) in &header.sha256 {
+            refuse_changed(&dir.join(name), sha256)?;
+        }
+        let (text, lines) = (read(SCENARIO)?, read(POINTS)?);
         let points = lines.lines().map(serde_json::from_str);
         let points: Result<Vec<Point>, _> = points.collect();
         let points = points.with_context(|| dir.join(POINTS).display().to_string())?;
@@ -285,42 +271,26 @@ impl Plan {
     /// # Errors
     /// The first one that is another.
     pub fn refuse_changed(&self) -> anyhow::Result<()> {
-        for (path, sha256) in &self.header.inputs {
-            let found = rundir::sha256_of(Path::new(path))?;
-            ensure!(
-                found == *sha256,
-                "{path}: was changed since the plan was made: has SHA-256 {found} (expected \
-                 {sha256})"
-            );
-        }
-        Ok(())
+        let mut inputs = self.header.inputs.iter();
+        inputs.try_for_each(|(path, sha256)| refuse_changed(Path::new(path), sha256))
     }
 
     /// The scenario of a point.
     ///
     /// # Errors
-    /// When it is another one than was planned.
-    pub fn scenario(&self, point: &Point) -> anyhow::Result<Scenario> {
-        let scenario = Scenario::parse(&ScenarioText {
-            file: &self.header.scenario,
-            text: &self.text,
-            sets: &point.sets(),
-            directory: Path::new(""),
-            traces_may_be_missing: false,
-        })?;
-        let id = Files(self.header.inputs.clone()).id(&scenario)?;
-        ensure!(
-            id == point.id,
-            "{}: point {}: its scenario is now {id} (expected the one that was planned)",
-            self.dir.display(),
-            point.id
-        );
-        Ok(scenario)
+    /// When a file that it names is gone.
+    pub fn scenario(&self, point: &Point) -> Result<Scenario, ScenarioError> {
+        parse(&self.header.scenario, &self.text, &point.sets())
     }
 
     /// Where the runs of a point go.
     pub fn runs_of(&self, point: &Point) -> PathBuf {
         self.dir.join("runs").join(&point.id)
+    }
+
+    /// How many runs it has.
+    pub fn runs(&self) -> u64 {
+        self.points.iter().map(|point| point.runs).sum()
     }
 
     /// How long all runs take, one at a time.

@@ -3,13 +3,13 @@
 use super::plan::{Plan, Point};
 use crate::exit::Failure;
 use crate::interrupt;
-use crate::runner::{self, CellNumber, ReplicationRuns, RunOptions};
-use crate::words::many;
+use crate::runner::{self, CellNumber, RunOptions};
+use crate::words::{list, many};
 use anyhow::{Context as _, anyhow};
 use gridrig_results::plot;
 use gridrig_results::rundir::{self, Manifest, names::MANIFEST};
 use std::fs::{self, File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Says why a point has failed.
@@ -69,15 +69,6 @@ fn below(dirs: &[PathBuf]) -> Vec<PathBuf> {
     paths
 }
 
-/// What became of a point.
-enum Outcome {
-    Done,
-    /// Another process runs it.
-    Elsewhere,
-    Failed(String),
-    Interrupted,
-}
-
 /// Runs what is missing of a slice, on so many processors.
 ///
 /// # Errors
@@ -87,112 +78,84 @@ pub fn run(plan: &Plan, slice: CellNumber, processors: usize) -> Result<(), Fail
     let all: Vec<&Point> = plan.slice(slice).collect();
     let missing = |point: &&&Point| !State::of(plan, point).is_whole(point);
     let todo: Vec<&Point> = all.iter().filter(missing).copied().collect();
-    let runs = todo.iter().map(|point| point.runs).sum();
     let predicted_s: f64 = todo.iter().map(|point| point.predicted_s).sum();
-    let beside = todo.len().clamp(1, processors);
+    let (number, of, done) = (slice.number, slice.of, all.len() - todo.len());
     eprintln!(
-        "slice {}/{}: {} of {}, {} done; {} to do, about {}",
-        slice.number,
-        slice.of,
+        "slice {number}/{of}: {} of {}, {done} done, about {} left",
         all.len(),
         many(plan.points.len() as u64, "point"),
-        all.len() - todo.len(),
-        many(runs, "run"),
         plot::seconds(predicted_s / processors as f64),
     );
+    let beside = todo.len().clamp(1, processors);
     let count = AtomicUsize::new(0);
-    let goes_on = |outcome: &Outcome| !matches!(outcome, Outcome::Interrupted);
-    let outcomes = runner::each(beside, todo.iter(), goes_on, |point| {
-        let outcome = run_point(plan, point, processors / beside);
-        let number = count.fetch_add(1, Ordering::Relaxed) + 1;
-        let said = match &outcome {
-            Outcome::Done => "done",
-            Outcome::Elsewhere => "left to another process, which runs it",
-            Outcome::Failed(why) => why,
-            Outcome::Interrupted => "interrupted",
+    let goes_on = |ran: &Result<_, _>| !matches!(ran, Err(Failure::Interrupted));
+    let ran = runner::each(beside, todo.iter(), goes_on, |point| {
+        let ran = run_point(plan, point, processors / beside);
+        let said = match &ran {
+            Ok(said) => said,
+            Err(Failure::Input(why) | Failure::Run(why)) => &*format!("{why:#}"),
+            Err(_) => "interrupted",
         };
-        let sets = point.sets().join(", ");
+        let (number, sets) = (
+            count.fetch_add(1, Ordering::Relaxed) + 1,
+            list(point.sets()),
+        );
         eprintln!("{number} of {}: {} ({sets}): {said}", todo.len(), point.id);
-        outcome
+        ran
     });
-    if interrupt::requested() {
-        return Err(Failure::Interrupted);
-    }
-    let why = |outcome| match outcome {
-        Outcome::Failed(why) => Some(why),
-        _ => None,
-    };
-    let failed: Vec<String> = outcomes.into_iter().filter_map(why).collect();
-    match failed.first() {
+    let failed = ran.iter().filter(|ran| ran.is_err()).count();
+    match ran.into_iter().find_map(Result::err) {
         None => Ok(()),
-        Some(first) => Err(Failure::run(anyhow!(
-            "{} of {} failed, the first: {first}",
-            failed.len(),
-            many(todo.len() as u64, "point")
-        ))),
+        _ if interrupt::requested() => Err(Failure::Interrupted),
+        Some(Failure::Input(first) | Failure::Run(first)) => {
+            let of = many(todo.len() as u64, "point");
+            Err(Failure::run(
+                first.context(format!("{failed} of {of} failed, the first")),
+            ))
+        }
+        Some(other) => Err(other),
     }
 }
 
-fn run_point(plan: &Plan, point: &Point, processors: usize) -> Outcome {
+/// Runs what is missing of a point; says what became of it.
+fn run_point(plan: &Plan, point: &Point, processors: usize) -> Result<&'static str, Failure> {
     let dir = plan.runs_of(point);
-    let outcome = match alone(&dir) {
-        Ok(None) => return Outcome::Elsewhere,
-        Ok(Some(_lock)) => run_alone(plan, point, processors),
-        Err(error) => Err(Failure::Run(error)),
-    };
-    let why = match outcome {
-        Ok(true) => {
-            // Gone on with later.
-            return Outcome::Interrupted;
-        }
-        Ok(false) => {
-            let removed = rundir::remove_file(&dir, FAILED);
-            return removed.map_or_else(|it| Outcome::Failed(it.to_string()), |()| Outcome::Done);
-        }
-        Err(Failure::Input(error) | Failure::Run(error)) => format!("{error:#}"),
-        Err(_) => return Outcome::Interrupted,
-    };
-    // A disk that takes no results may take no reason either: it is said as well.
-    let _ = rundir::write_file(&dir, FAILED, format!("{why}\n").as_bytes());
-    Outcome::Failed(why)
-}
-
-/// The folder of a point for this process alone; none if another one has it. Where the
-/// file system has no locks, nobody is asked.
-fn alone(dir: &Path) -> anyhow::Result<Option<File>> {
     let lock = dir.join(LOCK);
-    let made = fs::create_dir_all(dir).and_then(|()| File::create(&lock));
-    let file = made.with_context(|| format!("{}: cannot be written", lock.display()))?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Ok(None),
-        _ => Ok(Some(file)),
+    let made = fs::create_dir_all(&dir).and_then(|()| File::create(&lock));
+    let made = made.with_context(|| format!("{}: cannot be written", lock.display()));
+    let lock = made.map_err(Failure::Run)?;
+    // Where the file system has no locks, nobody is asked.
+    if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+        return Ok("left to another process, which runs it");
     }
+    let ran = run_alone(plan, point, processors);
+    match &ran {
+        Ok(()) => rundir::remove_file(&dir, FAILED).map_err(Failure::run)?,
+        Err(Failure::Input(why) | Failure::Run(why)) => {
+            let why = format!("{why:#}\n");
+            rundir::write_file(&dir, FAILED, why.as_bytes()).map_err(Failure::run)?;
+        }
+        Err(_) => {}
+    }
+    ran.map(|()| "done")
 }
 
-/// Whether it was interrupted.
-fn run_alone(plan: &Plan, point: &Point, processors: usize) -> Result<bool, Failure> {
+fn run_alone(plan: &Plan, point: &Point, processors: usize) -> Result<(), Failure> {
     let options = RunOptions {
         out: Some(plan.runs_of(point)),
         quiet: true,
         jobs: processors,
         ..RunOptions::default()
     };
-    let replications = runner::run(&plan.scenario(point)?, &options)?;
-    let runs = || {
-        replications
-            .iter()
-            .flat_map(|it: &ReplicationRuns| &it.runs)
-    };
-    if runs().any(|run| run.interrupted && run.broke.is_none()) {
-        return Ok(true);
-    }
-    for run in runs() {
-        let audit = run.violations.first().map(ToString::to_string);
-        let mut failures = audit.into_iter().chain(run.broke.clone());
-        let failure = failures.next().or_else(|| run.failures.first().cloned());
-        if let Some(why) = failure {
-            return Err(Failure::run(anyhow!("{}: {why}", run.name())));
+    let replications = runner::run(&plan.scenario(point).map_err(Failure::input)?, &options)?;
+    let mut runs = replications.iter().flat_map(|it| &it.runs);
+    match runs.find(|run| !run.summary.valid) {
+        None => Ok(()),
+        Some(run) if run.interrupted && run.broke.is_none() => Err(Failure::Interrupted),
+        Some(run) => {
+            let audit = format!("audit: {}", run.summary.audit);
+            let why = run.broke.clone().unwrap_or(audit);
+            Err(Failure::run(anyhow!("{}: {why}", run.name())))
         }
     }
-    Ok(false)
 }

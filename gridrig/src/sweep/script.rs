@@ -44,52 +44,45 @@ pub fn script(
     let wanted = slices.unwrap_or((all_s / SLICE_S) as usize);
     let count = wanted.clamp(1, plan.points.len().min(most));
     let program = std::env::current_exe().context("the path of this program")?;
-    let program = quoted(&program.display().to_string());
+    let sweep = format!("{} sweep", quoted(&program.display().to_string()));
     let dir = quoted(&plan.dir.display().to_string());
-    let sweep = format!("{program} sweep");
-    let what = format!(
-        "# {} in {}, each about {} on {}\n",
-        many(plan.points.len() as u64, "point"),
+    let head = format!(
+        "# {}, each about {} on {}. What was killed or failed is run\n\
+         # again by the same script. {sweep} status {dir} says how far it is; then:\n\
+         #   {sweep} merge {dir}\n",
         many(count as u64, "slice"),
         plot::seconds(all_s / count as f64),
         many(processors as u64, "processor")
     );
-    let again = "# What was killed or failed is run again by the same script. Then:\n";
-    let then = format!("{again}#   {sweep} status {dir} && {sweep} merge {dir}\n");
     let run = format!("{sweep} run {dir} -j {processors}");
     Ok(match engine {
         Engine::Slurm => format!(
             "#!/bin/sh\n#SBATCH --job-name=sweep\n#SBATCH --array=1-{count}\n\
-             #SBATCH --cpus-per-task={processors}\n#SBATCH --output={}/slice-%a.log\n\
-             {what}# MaxArraySize {}: the largest index is below it. Some slices: sbatch --array=3,7\n\
-             {then}exec {run} --slice \"$SLURM_ARRAY_TASK_ID/{count}\"\n",
-            plan.dir.display(),
+             #SBATCH --cpus-per-task={processors}\n#SBATCH --output={dir}/slice-%a.log\n{head}\
+             # Indices stay below MaxArraySize ({}). Only some slices: sbatch --array=3,7\n\
+             exec {run} --slice \"$SLURM_ARRAY_TASK_ID/{count}\"\n",
             most + 1,
         ),
         Engine::Hyperqueue => format!(
-            "#!/bin/sh\n{what}# Each task knows its slice by HQ_TASK_ID.\n{then}\
+            "#!/bin/sh\n{head}# Each task knows its slice by HQ_TASK_ID.\n\
              exec hq submit --name sweep --array 1-{count} --cpus {processors} -- \\\n  \
              {run} --slices {count}\n"
         ),
         Engine::Parallel => format!(
-            "#!/bin/sh\n{what}# On several hosts that share the folder: parallel --sshlogin ...\n\
-             {then}seq {count} | parallel --jobs 1 --joblog {dir}/parallel.log \\\n  \
+            "#!/bin/sh\n{head}# On several hosts that share the folder: parallel --sshlogin ...\n\
+             seq {count} | parallel --jobs 1 --joblog {dir}/parallel.log \\\n  \
              {run} --slice '{{}}/{count}'\n"
         ),
-        Engine::Snakemake => snakemake(&what, &sweep, &dir, processors, count),
+        Engine::Snakemake => format!(
+            "{head}rule merge:\n    input: expand(\"slices/{{slice}}.done\", slice=range(1, {}))\n    \
+             output: touch(\"merged.done\")\n    shell: {:?}\n\nrule slice:\n    \
+             output: touch(\"slices/{{slice}}.done\")\n    threads: {processors}\n    \
+             shell: {:?}\n",
+            count + 1,
+            format!("{sweep} merge {dir}"),
+            format!("{run} --slice {{wildcards.slice}}/{count}"),
+        ),
     })
-}
-
-fn snakemake(what: &str, sweep: &str, dir: &str, processors: usize, count: usize) -> String {
-    let text = |text: String| serde_json::Value::String(text).to_string();
-    let run = format!("{sweep} run {dir} -j {{threads}} --slice {{wildcards.slice}}/{count}");
-    let (run, merge) = (text(run), text(format!("{sweep} merge {dir}")));
-    format!(
-        "{what}rule merge:\n    input: expand(\"slices/{{slice}}.done\", slice=range(1, {}))\n    \
-         output: touch(\"merged.done\")\n    shell: {merge}\n\nrule slice:\n    \
-         output: touch(\"slices/{{slice}}.done\")\n    threads: {processors}\n    shell: {run}\n",
-        count + 1
-    )
 }
 
 /// What Slurm says of itself here; its default where it says nothing.

@@ -23,10 +23,10 @@ pub struct Study {
     text: String,
     /// The scenario as it is named, from the working directory or beside the file.
     pub scenario: PathBuf,
-    /// The keys of all axes, those of the grid first.
+    /// The keys of all axes.
     pub keys: Vec<String>,
-    /// How many of them are of the grid.
-    pub grid: usize,
+    /// The keys of the grid that have several values.
+    pub grid: Vec<String>,
     /// What is set at each point, the last axis innermost.
     pub points: Vec<Settings>,
 }
@@ -37,10 +37,10 @@ struct Document {
     scenario: PathBuf,
     /// Each value with each of the others.
     #[serde(default)]
-    grid: Table,
+    grid: BTreeMap<String, Vec<Value>>,
     /// The first value of each with the first of the others, and so on.
     #[serde(default)]
-    zipped: Table,
+    zipped: BTreeMap<String, Vec<Value>>,
     /// Points as they are written.
     #[serde(default)]
     list: Vec<Table>,
@@ -61,16 +61,9 @@ struct LatinHypercube {
 struct Range {
     from: Value,
     to: Value,
+    /// Whether its parts grow from each to the next by the same factor.
     #[serde(default)]
-    scale: Scale,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Scale {
-    #[default]
-    Linear,
-    Log,
+    log: bool,
 }
 
 impl Study {
@@ -87,26 +80,43 @@ impl Study {
             let line = 1 + before.unwrap_or_default().matches('\n').count();
             anyhow!("{shown}:{line}: {}", error.message())
         })?;
-        let beside = file.with_file_name("").join(&document.scenario);
         let scenario = match document.scenario.is_file() {
             true => document.scenario.clone(),
-            false => beside,
+            false => file.with_file_name("").join(&document.scenario),
         };
         let mut study = Study {
             file: file.to_owned(),
             text,
             scenario,
             keys: Vec::new(),
-            grid: 0,
+            grid: Vec::new(),
             points: vec![Settings::new()],
         };
-        for block in study.blocks(&document)? {
-            study.multiply(&block)?;
+        for (key, values) in &document.grid {
+            study.multiply(zip([(key, values)]))?;
         }
-        ensure!(
-            !study.keys.is_empty(),
-            "{shown}: expected an axis: a value of [grid], [zipped], [[list]] or [latin-hypercube]"
-        );
+        let several = |(_, values): &(&String, &Vec<Value>)| values.len() > 1;
+        let several = document.grid.iter().filter(several);
+        study.grid = several.map(|(key, _)| key.clone()).collect();
+        if let Some((first, values)) = document.zipped.first_key_value() {
+            let count = values.len();
+            for (key, values) in &document.zipped {
+                let (at, found) = (study.at(key), values.len());
+                ensure!(
+                    found == count,
+                    "{at}: has {found} values: expected {count}, as {first} has"
+                );
+            }
+            study.multiply(zip(&document.zipped))?;
+        }
+        if !document.list.is_empty() {
+            let points = document.list.into_iter();
+            study.multiply(points.map(|point| point.into_iter().collect()).collect())?;
+        }
+        if let Some(sample) = &document.latin_hypercube {
+            let points = sample.points(&study)?;
+            study.multiply(points)?;
+        }
         Ok(study)
     }
 
@@ -117,47 +127,9 @@ impl Study {
         format!("{}:{line}: axis {key}", self.file.display())
     }
 
-    /// The points of what is varied together.
-    fn blocks(&mut self, document: &Document) -> anyhow::Result<Vec<Vec<Settings>>> {
-        let mut blocks = Vec::new();
-        for (key, values) in &document.grid {
-            self.name([key])?;
-            let set = |value: &Value| Settings::from([(key.clone(), value.clone())]);
-            blocks.push(self.values(key, values)?.iter().map(set).collect());
-        }
-        self.grid = self.keys.len();
-        if let Some((first, values)) = document.zipped.iter().next() {
-            self.name(document.zipped.keys())?;
-            let count = self.values(first, values)?.len();
-            let mut block = vec![Settings::new(); count];
-            for (key, values) in &document.zipped {
-                let values = self.values(key, values)?;
-                let (at, found) = (self.at(key), values.len());
-                ensure!(
-                    found == count,
-                    "{at}: has {found} values: expected {count}, as {first} has"
-                );
-                for (point, value) in block.iter_mut().zip(values) {
-                    point.insert(key.clone(), value.clone());
-                }
-            }
-            blocks.push(block);
-        }
-        if !document.list.is_empty() {
-            let keys: BTreeSet<&String> = document.list.iter().flat_map(Table::keys).collect();
-            self.name(keys)?;
-            let point = |table: &Table| table.clone().into_iter().collect();
-            blocks.push(document.list.iter().map(point).collect());
-        }
-        if let Some(sample) = &document.latin_hypercube {
-            self.name(sample.ranges.keys())?;
-            blocks.push(self.latin_hypercube(sample)?);
-        }
-        Ok(blocks)
-    }
-
-    /// Notes keys, each of which stands once.
-    fn name<'k>(&mut self, keys: impl IntoIterator<Item = &'k String>) -> anyhow::Result<()> {
+    /// Each point so far with each of these.
+    fn multiply(&mut self, others: Vec<Settings>) -> anyhow::Result<()> {
+        let keys: BTreeSet<&String> = others.iter().flat_map(Settings::keys).collect();
         for key in keys {
             let at = self.at(key);
             ensure!(
@@ -166,83 +138,74 @@ impl Study {
             );
             self.keys.push(key.clone());
         }
-        Ok(())
-    }
-
-    fn values<'v>(&self, key: &str, values: &'v Value) -> anyhow::Result<&'v [Value]> {
-        match values {
-            Value::Array(values) if !values.is_empty() => Ok(values),
-            other => bail!(
-                "{} = {other}: expected a list of values (a key with points in it stands in \
-                 quotes)",
-                self.at(key)
-            ),
-        }
-    }
-
-    /// Each point so far with each of the block.
-    fn multiply(&mut self, block: &[Settings]) -> anyhow::Result<()> {
-        let count = self.points.len().saturating_mul(block.len());
-        let file = self.file.display();
+        let count = self.points.len().saturating_mul(others.len());
         ensure!(
-            count <= MOST_POINTS,
-            "{file}: makes {count} points or more: expected at most {MOST_POINTS}"
+            (1..=MOST_POINTS).contains(&count),
+            "{}: makes {count} points or more: expected 1 to {MOST_POINTS}",
+            self.file.display()
         );
         let all = self.points.iter().flat_map(|point| {
             let with = |more: &Settings| point.clone().into_iter().chain(more.clone()).collect();
-            block.iter().map(with)
+            others.iter().map(with)
         });
         self.points = all.collect();
         Ok(())
     }
+}
 
+/// The first value of each key, then the second, and so on.
+fn zip<'a>(keys: impl IntoIterator<Item = (&'a String, &'a Vec<Value>)>) -> Vec<Settings> {
+    let mut points = Vec::new();
+    for (key, values) in keys {
+        points.resize(values.len(), Settings::new());
+        for (point, value) in points.iter_mut().zip(values) {
+            point.insert(key.clone(), value.clone());
+        }
+    }
+    points
+}
+
+impl LatinHypercube {
     /// So many points, of which each range has one in each of as many equal parts.
-    fn latin_hypercube(&self, sample: &LatinHypercube) -> anyhow::Result<Vec<Settings>> {
-        let (count, file) = (sample.points, self.file.display());
-        ensure!(
-            (1..=MOST_POINTS).contains(&count) && !sample.ranges.is_empty(),
-            "{file}: latin-hypercube: expected ranges, and points from 1 to {MOST_POINTS}"
-        );
-        let mut block = vec![Settings::new(); count];
-        for (key, range) in &sample.ranges {
-            let mut random = rng::stream(sample.seed, &format!("latin-hypercube/{key}"));
+    fn points(&self, study: &Study) -> anyhow::Result<Vec<Settings>> {
+        let count = self.points.min(MOST_POINTS + 1);
+        let mut points = vec![Settings::new(); count];
+        for (key, range) in &self.ranges {
+            let mut random = rng::stream(self.seed, &format!("latin-hypercube/{key}"));
             let mut parts: Vec<usize> = (0..count).collect();
             parts.shuffle(&mut random);
-            for (point, part) in block.iter_mut().zip(parts) {
+            for (point, part) in points.iter_mut().zip(parts) {
                 let share = (part as f64 + random.random::<f64>()) / count as f64;
-                let value = range.at(share).with_context(|| self.at(key))?;
+                let value = range.at(share).with_context(|| study.at(key))?;
                 point.insert(key.clone(), value);
             }
         }
-        Ok(block)
+        Ok(points)
     }
 }
 
 impl Range {
     /// The value this share of the way, to six digits.
     fn at(&self, share: f64) -> anyhow::Result<Value> {
-        let (from, to) = (number(&self.from), number(&self.to));
-        let (Some(from), Some(to)) = (from, to) else {
-            bail!(
-                "from = {}, to = {}: expected two numbers or two durations",
+        let (from, to) = match (number(&self.from), number(&self.to)) {
+            (Some(from), Some(to))
+                if self.from.same_type(&self.to) && from < to && (!self.log || from > 0.0) =>
+            {
+                (from, to)
+            }
+            _ => bail!(
+                "from = {}, to = {}: expected two numbers or two durations, the lower one first, \
+                 and above 0 with log = true",
                 self.from,
                 self.to
-            );
+            ),
         };
-        let is_log = self.scale == Scale::Log;
-        ensure!(
-            self.from.same_type(&self.to) && from < to && (!is_log || from > 0.0),
-            "from = {}, to = {}: expected the lower one first, of one kind, and above 0 on a log \
-             scale",
-            self.from,
-            self.to
-        );
         // Of whole numbers each has the same share.
         let half = if self.from.is_integer() { 0.5 } else { 0.0 };
         let (low, high) = (from - half, to + half);
-        let value = match self.scale {
-            Scale::Linear => low + share * (high - low),
-            Scale::Log => low * (high / low).powf(share),
+        let value = match self.log {
+            false => low + share * (high - low),
+            true => low * (high / low).powf(share),
         };
         let value: f64 = format!("{value:.5e}").parse()?;
         Ok(match self.from {
@@ -269,7 +232,7 @@ mod tests {
     #[test]
     fn each_part_of_a_range_has_one_point_on_either_scale() {
         let study = "scenario = \"s.toml\"\n[latin-hypercube]\npoints = 8\n[latin-hypercube.ranges]\n\
-            \"a\" = { from = \"1s\", to = \"256s\", scale = \"log\" }\n\
+            \"a\" = { from = \"1s\", to = \"256s\", log = true }\n\
             \"b\" = { from = 1, to = 8 }\n";
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("study.toml");

@@ -2,7 +2,7 @@
 
 use super::RunDirError;
 use super::file::{PartialFile, make_dir, sync_dir};
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -14,9 +14,7 @@ use std::sync::Arc;
 pub enum Values {
     /// Words.
     Text(Vec<Option<String>>),
-    /// Whole numbers.
-    Whole(Vec<Option<i64>>),
-    /// Numbers; null where they are not finite.
+    /// Numbers.
     Number(Vec<Option<f64>>),
 }
 
@@ -28,23 +26,16 @@ pub enum Values {
 pub fn write_figures(
     dir: &Path,
     name: &'static str,
-    columns: Vec<(&str, Values)>,
+    columns: Vec<(String, Values)>,
 ) -> Result<(), RunDirError> {
     make_dir(dir)?;
-    let array = |values| -> ArrayRef {
-        match values {
+    let columns = columns.into_iter().map(|(name, values)| {
+        let array: ArrayRef = match values {
             Values::Text(values) => Arc::new(StringArray::from(values)),
-            Values::Whole(values) => Arc::new(Int64Array::from(values)),
-            Values::Number(values) => {
-                let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
-                let values = values.into_iter().map(finite);
-                Arc::new(values.collect::<Float64Array>())
-            }
-        }
-    };
-    let columns = columns
-        .into_iter()
-        .map(|(name, values)| (name, array(values), true));
+            Values::Number(values) => Arc::new(Float64Array::from(values)),
+        };
+        (name, array, true)
+    });
     let file = PartialFile::create(dir, name, "")?;
     let write = || {
         let records = RecordBatch::try_from_iter_with_nullable(columns)?;

@@ -1,0 +1,391 @@
+//! `gridrig sweep`: a scenario at many points, in slices.
+
+use crate::command::{Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
+use crate::patience::Patience;
+use crate::slurm_bench::Emulated;
+use crate::{need, real_slurm};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Twelve points of two runs each.
+const AXES: &str = r#"
+[grid]
+"domain.*.broker.exchange" = ["5s", "15s", "1m"]
+"run.tie" = ["local", "first"]
+
+[zipped]
+"workload.scale.arrival" = [1, 2]
+"workload.scale.run_time" = [1, 2]
+"#;
+
+/// A study of the pair of domains with these axes, planned if they make a plan.
+fn planned(axes: &str) -> Bench {
+    let bench = Bench::new(PAIR, &JOBS);
+    let scenario = bench.path("s.toml");
+    let study = format!("scenario = \"{scenario}\"\n{axes}");
+    fs::write(bench.dir.path().join("study.toml"), study).unwrap();
+    bench
+}
+
+fn plan(bench: &Bench, out: &str) -> std::process::Output {
+    let (study, out) = (bench.path("study.toml"), bench.path(out));
+    run(&["sweep", "plan", &study, "--out", &out])
+}
+
+/// `gridrig sweep COMMAND DIR` with more words.
+fn sweep(bench: &Bench, command: &str, dir: &str, words: &[&str]) -> std::process::Output {
+    let dir = bench.path(dir);
+    let mut all = vec!["sweep", command, dir.as_str()];
+    all.extend(words);
+    run(&all)
+}
+
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        match path.is_dir() {
+            true => {
+                let below = files(&path).into_iter();
+                found.extend(below.map(|(file, bytes)| (format!("{name}/{file}"), bytes)));
+            }
+            false => drop(found.insert(name, fs::read(&path).unwrap())),
+        }
+    }
+    found
+}
+
+/// What a sweep is merged to.
+fn merged(bench: &Bench, dir: &str) -> BTreeMap<String, Vec<u8>> {
+    expect_code(&sweep(bench, "status", dir, &[]), 0);
+    expect_code(&sweep(bench, "merge", dir, &[]), 0);
+    files(&bench.dir.path().join(dir).join("results"))
+}
+
+#[test]
+fn a_plan_has_a_line_for_each_point_and_stays_as_it_is() {
+    let bench = planned(AXES);
+    expect_code(&plan(&bench, "a"), 0);
+    let text = fs::read_to_string(bench.path("a/plan.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let points: Vec<serde_json::Value> = lines.collect();
+    assert_eq!(points.len(), 12);
+    let mut ids: Vec<&str> = points.iter().map(|it| it["id"].as_str().unwrap()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 12);
+    let first = &points[0];
+    assert_eq!(first["set"]["domain.*.broker.exchange"], "5s");
+    assert_eq!(first["set"]["workload.scale.run_time"], 1);
+    assert_eq!(points[1]["set"]["workload.scale.run_time"], 2);
+    assert_eq!(first["runs"], 2);
+    assert!(first["predicted_s"].as_f64().unwrap() > 0.0);
+    // The same study again is the same plan; another one has to go elsewhere.
+    let before = files(&bench.dir.path().join("a"));
+    let again = plan(&bench, "a");
+    expect_code(&again, 0);
+    assert!(stderr(&again).contains("is there: "), "{}", stderr(&again));
+    let study = bench.path("study.toml");
+    let other = fs::read_to_string(&study).unwrap().replace("15s", "16s");
+    fs::write(&study, other).unwrap();
+    let refused = plan(&bench, "a");
+    expect_code(&refused, 2);
+    assert!(
+        stderr(&refused).contains("holds another plan"),
+        "{}",
+        stderr(&refused)
+    );
+    assert_eq!(before, files(&bench.dir.path().join("a")));
+}
+
+#[test]
+fn slices_in_any_order_killed_and_run_again_merge_to_the_bytes_of_one_process() {
+    let bench = planned(AXES);
+    expect_code(&plan(&bench, "one"), 0);
+    expect_code(&plan(&bench, "many"), 0);
+    expect_code(&sweep(&bench, "run", "one", &[]), 0);
+    let begun = sweep(&bench, "status", "many", &["--json"]);
+    expect_code(&begun, 1);
+    assert_eq!(json(&begun)["runs_done"], 0);
+    // One is killed with nothing said to it, at whatever it was doing.
+    let mut killed = crate::command::gridrig()
+        .args(["sweep", "run", &bench.path("many"), "--slice", "1/5"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let runs = bench.dir.path().join("many/runs");
+    let patience = Patience::seconds(60);
+    while fs::read_dir(&runs).map_or(0, Iterator::count) < 2 {
+        patience.wait("a second point");
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    for slice in ["4/5", "2/5", "5/5", "3/5"] {
+        let ran = sweep(&bench, "run", "many", &["--slice", slice, "-j", "3"]);
+        expect_code(&ran, 0);
+    }
+    // A run that was killed half way has no manifest, and may have pieces of files.
+    let point = fs::read_dir(&runs).unwrap().last().unwrap().unwrap().path();
+    let half = point.join("s-1/free-node/r000");
+    fs::remove_file(half.join("manifest.json")).unwrap();
+    fs::write(half.join("jobs.parquet"), "half").unwrap();
+    let unfinished = sweep(&bench, "merge", "many", &[]);
+    expect_code(&unfinished, 1);
+    assert!(
+        stderr(&unfinished).contains("not whole"),
+        "{}",
+        stderr(&unfinished)
+    );
+    expect_code(&sweep(&bench, "run", "many", &[]), 0);
+    let again = sweep(&bench, "run", "many", &[]);
+    assert!(
+        stderr(&again).contains("12 of 12 points, 12 done"),
+        "{}",
+        stderr(&again)
+    );
+    let (one, many) = (merged(&bench, "one"), merged(&bench, "many"));
+    assert_eq!(one.len(), 6);
+    assert!(
+        one.contains_key("exchange=1m/tie=first/cells.parquet"),
+        "{:?}",
+        one.keys()
+    );
+    assert!(one == many, "the merged bytes differ");
+    let status = sweep(&bench, "status", "many", &[]);
+    assert!(
+        stdout(&status).contains("runs    24 of 24 done"),
+        "{}",
+        stdout(&status)
+    );
+}
+
+#[test]
+fn two_processes_at_once_leave_each_other_what_they_run() {
+    let bench = planned(AXES);
+    expect_code(&plan(&bench, "a"), 0);
+    let start = || {
+        let mut command = crate::command::gridrig();
+        command.args(["sweep", "run", &bench.path("a"), "-j", "2"]);
+        command.stderr(Stdio::piped()).spawn().unwrap()
+    };
+    for process in [start(), start()] {
+        expect_code(&process.wait_with_output().unwrap(), 0);
+    }
+    expect_code(&sweep(&bench, "run", "a", &[]), 0);
+    assert_eq!(merged(&bench, "a").len(), 6);
+}
+
+#[test]
+fn the_merged_table_has_axes_and_figures_that_duckdb_reads() {
+    let Some(python) = need::duckdb("the_merged_table_has_axes_and_figures_that_duckdb_reads")
+    else {
+        return;
+    };
+    let bench = planned(AXES);
+    expect_code(&plan(&bench, "a"), 0);
+    expect_code(&sweep(&bench, "run", "a", &[]), 0);
+    merged(&bench, "a");
+    let query = format!(
+        "import duckdb; print(duckdb.sql(\"select exchange, tie, arrival, count(distinct point), \
+         count(*), min(jobs_completed), bool_and(delay_s_mean > 0) from read_parquet(\
+         '{}/results/**/*.parquet', hive_partitioning = true) group by all order by all\").fetchall())",
+        bench.path("a")
+    );
+    let said = Command::new(python).args(["-c", &query]).output().unwrap();
+    let said = stdout(&said);
+    assert!(
+        said.starts_with("[('15s', 'first', 1.0, 1, 2, 6.0, True), "),
+        "{said}"
+    );
+    assert_eq!(said.matches("'local'").count(), 6, "{said}");
+}
+
+#[test]
+fn a_study_that_makes_no_sweep_is_refused_before_a_run() {
+    let grid = |lines: &str| format!("[grid]\n{lines}\n");
+    let refused = [
+        (
+            grid("\"run.seed\" = [1, 2]\n\"domain.*.broker.exchange\" = [\"60s\", \"1m\"]"),
+            "study.toml:4: axis domain.*.broker.exchange: changes nothing: ",
+        ),
+        (
+            grid("\"domain.*.broker.exchang\" = [\"5s\"]"),
+            "study.toml:3: axis domain.*.broker.exchang: --set domain.*.broker.exchang=\"5s\": \
+             unknown key `exchang`, did you mean `exchange`?",
+        ),
+        (
+            grid("\"domain.*.broker.exchange\" = [\"5s\", \"5\"]"),
+            "field domain.a.broker.exchange = \"5\": expected a duration",
+        ),
+        (grid("run.seed = [1]"), "study.toml:3: "),
+        (
+            "[gird]\n\"run.seed\" = [1]\n".to_owned(),
+            "study.toml:2: unknown field `gird`",
+        ),
+        (
+            grid("\"run.clock\" = [\"real\"]"),
+            "expected clock = \"virtual\"",
+        ),
+        (
+            "[zipped]\n\"run.seed\" = [1, 2]\n\"run.tie\" = [\"local\"]\n".to_owned(),
+            "has 1 values: expected 2, as run.seed has",
+        ),
+        (
+            grid("\"run.seed\" = [1]\n[[list]]\n\"run.seed\" = 2"),
+            "axis run.seed: is varied twice",
+        ),
+        (
+            "[latin-hypercube]\npoints = 3\n[latin-hypercube.ranges]\n\
+             \"run.speed\" = { from = 0, to = 3, log = true }\n"
+                .to_owned(),
+            "study.toml:5: axis run.speed: from = 0, to = 3: expected two numbers",
+        ),
+        (grid("\"run.seed\" = []"), "expected 1 to 100000"),
+        (
+            grid("\"workload.max_processors\" = [0]"),
+            "expected a whole number",
+        ),
+        (grid("\"run.policies\" = [[\"randem\"]]"), "random"),
+    ];
+    for (axes, expected) in refused {
+        let bench = planned(&axes);
+        let output = plan(&bench, "a");
+        expect_code(&output, 2);
+        assert!(
+            stderr(&output).contains(expected),
+            "{axes}: {}",
+            stderr(&output)
+        );
+        assert!(!bench.dir.path().join("a").exists(), "{axes}");
+    }
+}
+
+#[test]
+fn a_plan_that_was_changed_is_refused() {
+    for changed in ["a/plan.jsonl", "a/scenario.toml", "t.swf"] {
+        let bench = planned(AXES);
+        expect_code(&plan(&bench, "a"), 0);
+        let path = bench.path(changed);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{text}\n")).unwrap();
+        let output = sweep(&bench, "run", "a", &["--slice", "1/3"]);
+        expect_code(&output, 2);
+        let said = stderr(&output);
+        assert!(
+            said.contains(&format!("{changed}: was changed since")),
+            "{said}"
+        );
+        assert!(!bench.dir.path().join("a/runs").exists());
+    }
+    let bench = planned(AXES);
+    let output = sweep(&bench, "run", ".", &[]);
+    expect_code(&output, 2);
+    assert!(
+        stderr(&output).contains("expected a plan"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_point_that_fails_is_told_of_and_the_others_are_run() {
+    let bench = planned("[grid]\n\"run.seed\" = [1, 2, 3]\n\"run.tie\" = [\"random\"]\n");
+    expect_code(&plan(&bench, "a"), 0);
+    let text = fs::read_to_string(bench.path("a/plan.jsonl")).unwrap();
+    let point: serde_json::Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
+    // Where its runs are to go, there is a file.
+    let dir = format!("a/runs/{}", point["id"].as_str().unwrap());
+    fs::create_dir_all(bench.path(&dir)).unwrap();
+    let in_the_way = bench.path(&format!("{dir}/s-2"));
+    fs::write(&in_the_way, "").unwrap();
+    let ran = sweep(&bench, "run", "a", &["-j", "2"]);
+    expect_code(&ran, 1);
+    assert!(
+        stderr(&ran).contains("1 of 3 points failed"),
+        "{}",
+        stderr(&ran)
+    );
+    let status = sweep(&bench, "status", "a", &["--json"]);
+    expect_code(&status, 1);
+    let said = json(&status);
+    assert_eq!(
+        (&said["points_done"], &said["runs_done"]),
+        (&2.into(), &4.into())
+    );
+    assert!(said["failed"][0].as_str().unwrap().contains(&dir), "{said}");
+    fs::remove_file(&in_the_way).unwrap();
+    expect_code(&sweep(&bench, "run", "a", &[]), 0);
+    let status = sweep(&bench, "status", "a", &["--json"]);
+    expect_code(&status, 0);
+    assert_eq!(json(&status)["failed"].as_array().unwrap().len(), 0);
+}
+
+/// The script for Slurm, of which some tasks are killed the first time.
+fn killing_script(bench: &Bench, path: &str) -> String {
+    let dir = bench.path("many");
+    let output = Command::new(env!("CARGO_BIN_EXE_gridrig"))
+        .args(["sweep", "script", "slurm", &dir, "--slices", "4"])
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    expect_code(&output, 0);
+    let script = stdout(&output);
+    assert!(script.contains("#SBATCH --array=1-4\n"), "{script}");
+    assert!(script.contains("below MaxArraySize (1001)"), "{script}");
+    // The system ends it in the middle of a file that is longer than 4 KiB.
+    let killed = format!(
+        "[ -e {dir}/second ] || case $SLURM_ARRAY_TASK_ID in 2|3) ulimit -f 8;; esac\nexec "
+    );
+    let script = script.replace("\nexec ", &format!("\n{killed}"));
+    let file = bench.path("sweep.sh");
+    fs::write(&file, script).unwrap();
+    file
+}
+
+/// A sweep by an array of which two tasks are killed, and then these again.
+fn by_array(bench: &Bench, path: &str, mut sbatch: impl FnMut(&[&str])) {
+    expect_code(&plan(bench, "one"), 0);
+    expect_code(&plan(bench, "many"), 0);
+    expect_code(&sweep(bench, "run", "one", &[]), 0);
+    let script = killing_script(bench, path);
+    sbatch(&["--wait", &script]);
+    let status = sweep(bench, "status", "many", &["--json"]);
+    expect_code(&status, 1);
+    assert_eq!(json(&status)["points_done"], 6, "{}", stdout(&status));
+    fs::write(bench.path("many/second"), "").unwrap();
+    sbatch(&["--wait", "--array=2,3", &script]);
+    let log = fs::read_to_string(bench.path("many/slice-3.log")).unwrap();
+    assert!(log.contains("slice 3/4: 3 of 12 points"), "{log}");
+    assert!(
+        merged(bench, "one") == merged(bench, "many"),
+        "the merged bytes differ"
+    );
+}
+
+#[test]
+fn tasks_of_an_emulated_slurm_run_a_sweep() {
+    let bench = planned(AXES);
+    let cluster = Emulated::start(4, 1, &["--slurm-execute"]);
+    let path = format!("{}:/usr/bin:/bin", cluster.bin().display());
+    by_array(&bench, &path, |words| drop(cluster.run("sbatch", words)));
+}
+
+#[test]
+fn tasks_of_a_real_slurm_run_a_sweep() {
+    let setup = real_slurm::Setup {
+        nodes: 1,
+        cpus: 4,
+        scheduler: "sched/builtin",
+        parameters: String::new(),
+    };
+    let Some(slurm) = real_slurm::start("tasks_of_a_real_slurm_run_a_sweep", &setup) else {
+        return;
+    };
+    let bench = planned(AXES);
+    by_array(&bench, "/usr/bin:/bin", |words| {
+        drop(slurm.run("sbatch", words))
+    });
+}
