@@ -2,6 +2,7 @@
 
 use super::plan::{Plan, Point};
 use super::run::State;
+use super::study::number;
 use crate::exit::Failure;
 use anyhow::{Context as _, anyhow};
 use gridrig_results::rundir::{Manifest, Values, write_figures};
@@ -51,9 +52,14 @@ pub fn merge(plan: &Plan) -> Result<(PathBuf, usize, usize), Failure> {
     let axes = keys.iter().filter(|key| !grid.contains(key));
     let axes: Vec<(&str, bool, String)> = axes
         .map(|key| {
-            let mut values = plan.points.iter().filter_map(|point| point.set.get(key));
-            let is_number = values.all(|value| number(value).is_some());
-            (&**key, is_number, name(key, keys))
+            let values = || plan.points.iter().filter_map(|point| point.set.get(key));
+            let is_number = values().all(|value| number(value).is_some());
+            let unit = if is_number && values().any(Value::is_str) {
+                "_s"
+            } else {
+                ""
+            };
+            (&**key, is_number, name(key, keys) + unit)
         })
         .collect();
     for (folder, rows) in &files {
@@ -120,10 +126,6 @@ fn text(point: &Point, key: &str) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
     }
-}
-
-fn number(value: &Value) -> Option<f64> {
-    value.as_float().or(Some(value.as_integer()? as f64))
 }
 
 #[cfg(test)]

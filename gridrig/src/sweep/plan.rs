@@ -230,7 +230,9 @@ impl Plan {
     /// # Errors
     /// What is no plan, or one that has changed.
     pub fn open(dir: &Path) -> anyhow::Result<Self> {
-        let dir = std::path::absolute(dir).with_context(|| dir.display().to_string())?;
+        let found = dir.canonicalize();
+        let dir =
+            found.with_context(|| format!("{}: expected the folder of a plan", dir.display()))?;
         let read = |name: &str| {
             let path = dir.join(name);
             let text = std::fs::read_to_string(&path);

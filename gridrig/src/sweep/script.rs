@@ -80,7 +80,7 @@ pub fn script(
              shell: {:?}\n",
             count + 1,
             format!("{sweep} merge {dir}"),
-            format!("{run} --slice {{wildcards.slice}}/{count}"),
+            format!("{sweep} run {dir} -j {{threads}} --slice {{wildcards.slice}}/{count}"),
         ),
     })
 }

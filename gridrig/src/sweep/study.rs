@@ -210,17 +210,21 @@ impl Range {
         let value: f64 = format!("{value:.5e}").parse()?;
         Ok(match self.from {
             Value::Integer(_) => Value::Integer(value.round().clamp(from, to) as i64),
-            Value::String(_) => SimDuration::from_nanos(value as u64).to_string().into(),
+            Value::String(_) => {
+                let nanos = (value * 1e9).round() as u64;
+                SimDuration::from_nanos(nanos).to_string().into()
+            }
             _ => Value::Float(value),
         })
     }
 }
 
-fn number(value: &Value) -> Option<f64> {
+/// A number, or a duration in seconds.
+pub fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Integer(number) => Some(*number as f64),
         Value::Float(number) => Some(*number).filter(|number| number.is_finite()),
-        Value::String(text) => Some(SimDuration::read(text).ok()?.as_nanos() as f64),
+        Value::String(text) => Some(SimDuration::read(text).ok()?.as_secs_f64()),
         _ => None,
     }
 }
@@ -247,10 +251,7 @@ mod tests {
             parts.sort_unstable();
             parts
         };
-        assert_eq!(
-            parts("a", |nanos| (nanos / 1e9).log2()),
-            (0..8).collect::<Vec<_>>()
-        );
+        assert_eq!(parts("a", f64::log2), (0..8).collect::<Vec<_>>());
         assert_eq!(parts("b", |whole| whole), (1..=8).collect::<Vec<_>>());
         assert_eq!(study.points, Study::load(&file).unwrap().points);
     }

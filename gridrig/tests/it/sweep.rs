@@ -20,7 +20,7 @@ const AXES: &str = r#"
 "workload.scale.run_time" = [1, 2]
 "#;
 
-/// A study of the pair of domains with these axes, planned if they make a plan.
+/// A study of the pair of domains with these axes.
 fn planned(axes: &str) -> Bench {
     let bench = Bench::new(PAIR, &JOBS);
     let scenario = bench.path("s.toml");
@@ -323,44 +323,43 @@ fn a_point_that_fails_is_told_of_and_the_others_are_run() {
     assert_eq!(json(&status)["failed"].as_array().unwrap().len(), 0);
 }
 
-/// The script for Slurm, of which some tasks are killed the first time.
-fn killing_script(bench: &Bench, path: &str) -> String {
-    let dir = bench.path("many");
-    let output = Command::new(env!("CARGO_BIN_EXE_gridrig"))
-        .args(["sweep", "script", "slurm", &dir, "--slices", "4"])
-        .env("PATH", path)
-        .output()
-        .unwrap();
-    expect_code(&output, 0);
-    let script = stdout(&output);
+/// A sweep by an array of which two tasks are killed, and then these again. `path` is where
+/// the commands of its Slurm are.
+fn by_array(bench: &Bench, path: &str, mut sbatch: impl FnMut(&[&str])) {
+    let dir = "of many";
+    expect_code(&plan(bench, "one"), 0);
+    expect_code(&plan(bench, dir), 0);
+    expect_code(&sweep(bench, "run", "one", &[]), 0);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gridrig"));
+    command.args([
+        "sweep",
+        "script",
+        "slurm",
+        &bench.path(dir),
+        "--slices",
+        "4",
+    ]);
+    let script = command.env("PATH", path).output().unwrap();
+    expect_code(&script, 0);
+    let script = stdout(&script);
     assert!(script.contains("#SBATCH --array=1-4\n"), "{script}");
     assert!(script.contains("below MaxArraySize (1001)"), "{script}");
     // The system ends it in the middle of a file that is longer than 4 KiB.
-    let killed = format!(
-        "[ -e {dir}/second ] || case $SLURM_ARRAY_TASK_ID in 2|3) ulimit -f 8;; esac\nexec "
-    );
-    let script = script.replace("\nexec ", &format!("\n{killed}"));
+    let killed = bench.path("again");
+    let killed = format!("[ -e {killed} ] || case $SLURM_ARRAY_TASK_ID in 2|3) ulimit -f 8;; esac");
+    let script = script.replace("\nexec ", &format!("\n{killed}\nexec "));
     let file = bench.path("sweep.sh");
     fs::write(&file, script).unwrap();
-    file
-}
-
-/// A sweep by an array of which two tasks are killed, and then these again.
-fn by_array(bench: &Bench, path: &str, mut sbatch: impl FnMut(&[&str])) {
-    expect_code(&plan(bench, "one"), 0);
-    expect_code(&plan(bench, "many"), 0);
-    expect_code(&sweep(bench, "run", "one", &[]), 0);
-    let script = killing_script(bench, path);
-    sbatch(&["--wait", &script]);
-    let status = sweep(bench, "status", "many", &["--json"]);
+    sbatch(&["--wait", &file]);
+    let status = sweep(bench, "status", dir, &["--json"]);
     expect_code(&status, 1);
     assert_eq!(json(&status)["points_done"], 6, "{}", stdout(&status));
-    fs::write(bench.path("many/second"), "").unwrap();
-    sbatch(&["--wait", "--array=2,3", &script]);
-    let log = fs::read_to_string(bench.path("many/slice-3.log")).unwrap();
+    fs::write(bench.path("again"), "").unwrap();
+    sbatch(&["--wait", "--array=2,3", &file]);
+    let log = fs::read_to_string(bench.path("of many/slice-3.log")).unwrap();
     assert!(log.contains("slice 3/4: 3 of 12 points"), "{log}");
     assert!(
-        merged(bench, "one") == merged(bench, "many"),
+        merged(bench, "one") == merged(bench, dir),
         "the merged bytes differ"
     );
 }
