@@ -1,11 +1,11 @@
 //! All runs of a sweep in one table, in the layout of Hive: `results/AXIS=value/`.
 
-use super::plan::{Plan, Point};
+use super::plan::{Header, Plan, Point};
 use super::run::State;
 use super::study::number;
 use crate::exit::Failure;
 use anyhow::{Context as _, anyhow};
-use gridrig_results::rundir::{Manifest, Values, write_figures};
+use gridrig_results::rundir::{Values, write_figures};
 use gridrig_results::threshold;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::collections::BTreeMap;
@@ -18,52 +18,50 @@ const CELLS: &str = "cells.parquet";
 /// What stands in the name of a folder as it is.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
 
-/// A run, and the point it is of.
-type Row<'a> = (&'a Point, Manifest);
+/// A run: its point, its policy, what tells its replication, its figures.
+type Row<'a> = (&'a Point, Option<String>, String, Vec<Option<f64>>);
 
 /// Writes the figures of all runs; answers where, and how many runs and files.
 ///
 /// # Errors
 /// Points that are not whole; errors of the file system.
 pub fn merge(plan: &Plan) -> Result<(PathBuf, usize, usize), Failure> {
+    let paths = threshold::paths();
+    let pointers = paths.iter().map(|path| format!("/{}", path.join("/")));
+    let pointers: Vec<String> = pointers.collect();
     let (keys, grid) = (&plan.header.keys, &plan.header.grid);
-    let mut files: BTreeMap<PathBuf, Vec<Row<'_>>> = BTreeMap::new();
-    let mut missing = 0;
+    let mut files: BTreeMap<String, Vec<Row<'_>>> = BTreeMap::new();
     for point in &plan.points {
         let state = State::of(plan, point);
-        missing += usize::from(!state.is_whole(point));
-        let folder = grid.iter().map(|key| {
+        if !state.is_whole(point) {
+            let (dir, id) = (plan.dir.display(), &point.id);
+            return Err(Failure::run(anyhow!(
+                "{dir}: point {id} is not whole (see gridrig sweep status)"
+            )));
+        }
+        let folder = grid.as_ref().map_or_else(String::new, |key| {
             let value = text(point, key).unwrap_or_default();
             format!("{}={}", name(key, keys), utf8_percent_encode(&value, PLAIN))
         });
-        let rows = state.done.into_iter().map(|manifest| (point, manifest));
-        files.entry(folder.collect()).or_default().extend(rows);
-    }
-    if missing > 0 {
-        return Err(Failure::run(anyhow!(
-            "{}: {missing} of {} points are not whole (see gridrig sweep status)",
-            plan.dir.display(),
-            plan.points.len()
-        )));
+        files
+            .entry(folder)
+            .or_default()
+            .extend(state.done.iter().map(|run| {
+                let figure = |pointer: &String| run.summary.pointer(pointer)?.as_f64();
+                let figures = pointers.iter().map(figure).collect();
+                (point, run.policy_or_bound(), run.key(), figures)
+            }));
     }
     let (out, partial) = (plan.dir.join("results"), plan.dir.join("results.partial"));
     // Of one that was broken off.
     let _ = fs::remove_dir_all(&partial);
-    let axes = keys.iter().filter(|key| !grid.contains(key));
-    let axes: Vec<(&str, bool, String)> = axes
-        .map(|key| {
-            let values = || plan.points.iter().filter_map(|point| point.set.get(key));
-            let is_number = values().all(|value| number(value).is_some());
-            let unit = if is_number && values().any(Value::is_str) {
-                "_s"
-            } else {
-                ""
-            };
-            (&**key, is_number, name(key, keys) + unit)
-        })
-        .collect();
     for (folder, rows) in &files {
-        write_figures(&partial.join(folder), CELLS, columns(rows, &axes)).map_err(Failure::run)?;
+        let mut columns = columns(plan, rows);
+        columns.extend(paths.iter().enumerate().map(|(at, path)| {
+            let figures = rows.iter().map(|row| row.3[at]);
+            (column(path), Values::Number(figures.collect()))
+        }));
+        write_figures(&partial.join(folder), CELLS, columns).map_err(Failure::run)?;
     }
     let _ = fs::remove_dir_all(&out);
     let renamed = fs::rename(&partial, &out);
@@ -72,35 +70,27 @@ pub fn merge(plan: &Plan) -> Result<(PathBuf, usize, usize), Failure> {
     Ok((out, files.values().map(Vec::len).sum(), files.len()))
 }
 
-/// The columns of these runs: where they are of, the axes outside of the grid, the figures.
-fn columns(rows: &[Row<'_>], axes: &[(&str, bool, String)]) -> Vec<(String, Values)> {
+/// What these runs are of, and the axes that are not in the names of folders.
+fn columns(plan: &Plan, rows: &[Row<'_>]) -> Vec<(String, Values)> {
     let texts =
         |of: &dyn Fn(&Row<'_>) -> Option<String>| Values::Text(rows.iter().map(of).collect());
-    let numbers =
-        |of: &dyn Fn(&Row<'_>) -> Option<f64>| Values::Number(rows.iter().map(of).collect());
     let mut columns = vec![
-        (
-            "point".to_owned(),
-            texts(&|(point, _)| Some(point.id.clone())),
-        ),
-        (
-            "policy".to_owned(),
-            texts(&|(_, run)| run.policy_or_bound()),
-        ),
-        ("replication".to_owned(), texts(&|(_, run)| Some(run.key()))),
+        ("point".to_owned(), texts(&|row| Some(row.0.id.clone()))),
+        ("policy".to_owned(), texts(&|row| row.1.clone())),
+        ("replication".to_owned(), texts(&|row| Some(row.2.clone()))),
     ];
-    columns.extend(axes.iter().map(|(key, is_number, name)| {
-        let values = match is_number {
-            true => numbers(&|(point, _)| number(point.set.get(*key)?)),
-            false => texts(&|(point, _)| text(point, key)),
-        };
-        (name.clone(), values)
-    }));
-    columns.extend(threshold::paths().into_iter().map(|path| {
-        let pointer = format!("/{}", path.join("/"));
-        let figure = |(_, run): &Row<'_>| run.summary.pointer(&pointer)?.as_f64();
-        (column(&path), numbers(&figure))
-    }));
+    let Header { keys, grid, .. } = &plan.header;
+    for key in keys.iter().filter(|key| Some(*key) != grid.as_ref()) {
+        let set = || plan.points.iter().filter_map(|point| point.set.get(key));
+        let name = name(key, keys);
+        columns.push(if set().any(|value| number(value).is_none()) {
+            (name, texts(&|row| text(row.0, key)))
+        } else {
+            let unit = if set().any(Value::is_str) { "_s" } else { "" };
+            let numbers = rows.iter().map(|row| number(row.0.set.get(key)?));
+            (name + unit, Values::Number(numbers.collect()))
+        });
+    }
     columns
 }
 

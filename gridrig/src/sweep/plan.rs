@@ -44,8 +44,8 @@ pub struct Header {
     scenario: PathBuf,
     /// The keys that vary.
     pub keys: Vec<String>,
-    /// Those of the grid that have several values.
-    pub grid: Vec<String>,
+    /// The first one of the grid that has several values.
+    pub grid: Option<String>,
     /// SHA-256 of the files that the scenario names at some point.
     inputs: BTreeMap<String, String>,
     /// SHA-256 of the other files of the plan.

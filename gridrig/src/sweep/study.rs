@@ -25,8 +25,8 @@ pub struct Study {
     pub scenario: PathBuf,
     /// The keys of all axes.
     pub keys: Vec<String>,
-    /// The keys of the grid that have several values.
-    pub grid: Vec<String>,
+    /// The first key of the grid that has several values.
+    pub grid: Option<String>,
     /// What is set at each point, the last axis innermost.
     pub points: Vec<Settings>,
 }
@@ -37,10 +37,10 @@ struct Document {
     scenario: PathBuf,
     /// Each value with each of the others.
     #[serde(default)]
-    grid: BTreeMap<String, Vec<Value>>,
+    grid: Table,
     /// The first value of each with the first of the others, and so on.
     #[serde(default)]
-    zipped: BTreeMap<String, Vec<Value>>,
+    zipped: Table,
     /// Points as they are written.
     #[serde(default)]
     list: Vec<Table>,
@@ -89,25 +89,23 @@ impl Study {
             text,
             scenario,
             keys: Vec::new(),
-            grid: Vec::new(),
+            grid: None,
             points: vec![Settings::new()],
         };
-        for (key, values) in &document.grid {
-            study.multiply(zip([(key, values)]))?;
-        }
-        let several = |(_, values): &(&String, &Vec<Value>)| values.len() > 1;
-        let several = document.grid.iter().filter(several);
-        study.grid = several.map(|(key, _)| key.clone()).collect();
-        if let Some((first, values)) = document.zipped.first_key_value() {
-            let count = values.len();
-            for (key, values) in &document.zipped {
-                let (at, found) = (study.at(key), values.len());
-                ensure!(
-                    found == count,
-                    "{at}: has {found} values: expected {count}, as {first} has"
-                );
+        for (key, values) in study.lists(&document.grid)? {
+            if values.len() > 1 {
+                study.grid.get_or_insert_with(|| key.clone());
             }
-            study.multiply(zip(&document.zipped))?;
+            study.multiply(zip(&[(key, values)]))?;
+        }
+        let zipped = study.lists(&document.zipped)?;
+        if let Some((first, values)) = zipped.first() {
+            let count = values.len();
+            if let Some((key, other)) = zipped.iter().find(|(_, it)| it.len() != count) {
+                let (at, found) = (study.at(key), other.len());
+                bail!("{at}: has {found} values: expected {count}, as {first} has");
+            }
+            study.multiply(zip(&zipped))?;
         }
         if !document.list.is_empty() {
             let points = document.list.into_iter();
@@ -125,6 +123,19 @@ impl Study {
         let line = self.text.lines().position(|line| line.contains(key));
         let line = line.map_or(1, |line| line + 1);
         format!("{}:{line}: axis {key}", self.file.display())
+    }
+
+    /// Keys with the values of each.
+    fn lists<'t>(&self, table: &'t Table) -> anyhow::Result<Vec<(&'t String, &'t Vec<Value>)>> {
+        let list = |(key, value): (&'t String, &'t Value)| {
+            let list = value.as_array();
+            let list = list.with_context(|| {
+                let at = self.at(key);
+                format!("{at}: expected a list of values (a key with points stands in quotes)")
+            })?;
+            Ok((key, list))
+        };
+        table.iter().map(list).collect()
     }
 
     /// Each point so far with each of these.
@@ -154,12 +165,12 @@ impl Study {
 }
 
 /// The first value of each key, then the second, and so on.
-fn zip<'a>(keys: impl IntoIterator<Item = (&'a String, &'a Vec<Value>)>) -> Vec<Settings> {
+fn zip(keys: &[(&String, &Vec<Value>)]) -> Vec<Settings> {
     let mut points = Vec::new();
     for (key, values) in keys {
         points.resize(values.len(), Settings::new());
-        for (point, value) in points.iter_mut().zip(values) {
-            point.insert(key.clone(), value.clone());
+        for (point, value) in points.iter_mut().zip(*values) {
+            point.insert(key.to_string(), value.clone());
         }
     }
     points
