@@ -88,7 +88,7 @@ pub fn run(plan: &Plan, slice: CellNumber, processors: usize) -> Result<(), Fail
     );
     let beside = todo.len().clamp(1, processors);
     let count = AtomicUsize::new(0);
-    let goes_on = |ran: &Result<_, _>| !matches!(ran, Err(Failure::Interrupted));
+    let goes_on = |_: &Result<_, _>| !interrupt::requested();
     let ran = runner::each(beside, todo.iter(), goes_on, |point| {
         let ran = run_point(plan, point, processors / beside);
         let said = match &ran {
@@ -103,10 +103,12 @@ pub fn run(plan: &Plan, slice: CellNumber, processors: usize) -> Result<(), Fail
         eprintln!("{number} of {}: {} ({sets}): {said}", todo.len(), point.id);
         ran
     });
+    if ran.len() < todo.len() {
+        return Err(Failure::Interrupted);
+    }
     let failed = ran.iter().filter(|ran| ran.is_err()).count();
     match ran.into_iter().find_map(Result::err) {
         None => Ok(()),
-        _ if interrupt::requested() => Err(Failure::Interrupted),
         Some(Failure::Input(first) | Failure::Run(first)) => {
             let of = many(todo.len() as u64, "point");
             Err(Failure::run(

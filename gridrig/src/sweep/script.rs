@@ -5,6 +5,7 @@ use crate::words::many;
 use anyhow::Context as _;
 use clap::ValueEnum;
 use gridrig_results::plot;
+use std::path::Path;
 use std::process::Command;
 
 /// What starts the slices of a sweep.
@@ -44,45 +45,38 @@ pub fn script(
     let wanted = slices.unwrap_or((all_s / SLICE_S) as usize);
     let count = wanted.clamp(1, plan.points.len().min(most));
     let program = std::env::current_exe().context("the path of this program")?;
-    let sweep = format!("{} sweep", quoted(&program.display().to_string()));
-    let dir = quoted(&plan.dir.display().to_string());
-    let head = format!(
-        "# {}, each about {} on {}. What was killed or failed is run\n\
-         # again by the same script. {sweep} status {dir} says how far it is; then:\n\
-         #   {sweep} merge {dir}\n",
+    let word = |path: &Path| {
+        let word = quoted(&path.display().to_string());
+        match engine {
+            // A text of Python, in which braces are names.
+            Engine::Snakemake => {
+                let word = word.replace('\\', "\\\\").replace('"', "\\\"");
+                word.replace('{', "{{").replace('}', "}}")
+            }
+            _ => word,
+        }
+    };
+    let each = plot::seconds(all_s / count as f64);
+    let (slices, on) = (
         many(count as u64, "slice"),
-        plot::seconds(all_s / count as f64),
-        many(processors as u64, "processor")
+        many(processors as u64, "processor"),
     );
-    let run = format!("{sweep} run {dir} -j {processors}");
-    Ok(match engine {
-        Engine::Slurm => format!(
-            "#!/bin/sh\n#SBATCH --job-name=sweep\n#SBATCH --array=1-{count}\n\
-             #SBATCH --cpus-per-task={processors}\n#SBATCH --output={dir}/slice-%a.log\n{head}\
-             # Indices stay below MaxArraySize ({}). Only some slices: sbatch --array=3,7\n\
-             exec {run} --slice \"$SLURM_ARRAY_TASK_ID/{count}\"\n",
-            most + 1,
-        ),
-        Engine::Hyperqueue => format!(
-            "#!/bin/sh\n{head}# Each task knows its slice by HQ_TASK_ID.\n\
-             exec hq submit --name sweep --array 1-{count} --cpus {processors} -- \\\n  \
-             {run} --slices {count}\n"
-        ),
-        Engine::Parallel => format!(
-            "#!/bin/sh\n{head}# On several hosts that share the folder: parallel --sshlogin ...\n\
-             seq {count} | parallel --jobs 1 --joblog {dir}/parallel.log \\\n  \
-             {run} --slice '{{}}/{count}'\n"
-        ),
-        Engine::Snakemake => format!(
-            "{head}rule merge:\n    input: expand(\"slices/{{slice}}.done\", slice=range(1, {}))\n    \
-             output: touch(\"merged.done\")\n    shell: {:?}\n\nrule slice:\n    \
-             output: touch(\"slices/{{slice}}.done\")\n    threads: {processors}\n    \
-             shell: {:?}\n",
-            count + 1,
-            format!("{sweep} merge {dir}"),
-            format!("{sweep} run {dir} -j {{threads}} --slice {{wildcards.slice}}/{count}"),
-        ),
-    })
+    let values = [
+        ("@WHAT@", format!("{slices}, each about {each} on {on}")),
+        ("@SLICES@", count.to_string()),
+        ("@PROCESSORS@", processors.to_string()),
+        ("@ARRAY@", (most + 1).to_string()),
+        ("@SWEEP@", word(&program) + " sweep"),
+        ("@DIR@", word(&plan.dir)),
+    ];
+    let template = match engine {
+        Engine::Slurm => include_str!("script/slurm.sh"),
+        Engine::Hyperqueue => include_str!("script/hyperqueue.sh"),
+        Engine::Parallel => include_str!("script/parallel.sh"),
+        Engine::Snakemake => include_str!("script/Snakefile"),
+    };
+    let fill = |text: String, (name, value): (&str, String)| text.replace(name, &value);
+    Ok(values.into_iter().fold(template.to_owned(), fill))
 }
 
 /// What Slurm says of itself here; its default where it says nothing.

@@ -163,6 +163,35 @@ fn slices_in_any_order_killed_and_run_again_merge_to_the_bytes_of_one_process() 
 }
 
 #[test]
+fn a_sweep_that_is_interrupted_goes_on_where_it_was() {
+    let seeds: Vec<u32> = (1..=300).collect();
+    let bench = planned(&format!(
+        "[grid]\n\"run.seed\" = {seeds:?}\n\"run.tie\" = [\"random\"]\n"
+    ));
+    expect_code(&plan(&bench, "a"), 0);
+    let mut command = crate::command::gridrig();
+    command.args(["sweep", "run", &bench.path("a"), "-j", "2"]);
+    let process = command.stderr(Stdio::piped()).spawn().unwrap();
+    let runs = bench.dir.path().join("a/runs");
+    let patience = Patience::seconds(60);
+    while fs::read_dir(&runs).map_or(0, Iterator::count) < 3 {
+        patience.wait("a third point");
+    }
+    let asked = Command::new("kill")
+        .args(["-INT", &process.id().to_string()])
+        .status();
+    assert!(asked.unwrap().success());
+    expect_code(&process.wait_with_output().unwrap(), 130);
+    let status = sweep(&bench, "status", "a", &["--json"]);
+    let done = json(&status)["points_done"].as_u64().unwrap();
+    assert!((1..300).contains(&done), "{done}");
+    // A slice of what is left.
+    let ran = sweep(&bench, "run", "a", &["--slice", "1/100"]);
+    expect_code(&ran, 0);
+    assert!(stderr(&ran).contains("3 of 300 points"), "{}", stderr(&ran));
+}
+
+#[test]
 fn two_processes_at_once_leave_each_other_what_they_run() {
     let bench = planned(AXES);
     expect_code(&plan(&bench, "a"), 0);
