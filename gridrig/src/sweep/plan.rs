@@ -13,8 +13,6 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Of the files of a plan.
-const FORMAT: u32 = 1;
 /// What the plan was made from, and the hashes of all files.
 const HEADER: &str = "plan.json";
 /// A point on each line.
@@ -36,7 +34,6 @@ pub struct Plan {
 /// What a plan was made from.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Header {
-    format: u32,
     /// The version that made it.
     program: String,
     /// Where paths are looked for.
@@ -83,13 +80,22 @@ pub fn make(study: &Path, out: &Path) -> Result<(Plan, bool), Failure> {
     let file = study.scenario.display().to_string();
     let text = std::fs::read_to_string(&study.scenario);
     let text = text.with_context(|| format!("{file}: cannot read the scenario"))?;
-    let mut files = Files::default();
+    let mut inputs = BTreeMap::new();
     let mut points: Vec<Point> = Vec::new();
     let mut ids = BTreeMap::new();
-    for settings in &study.points {
-        let point = point(&study, &text, settings, &mut files)?;
+    for set in &study.points {
+        let point = point(&study, &text, set, &mut inputs)?;
         if let Some(same) = ids.insert(point.id.clone(), points.len()) {
-            return Err(Failure::Input(same_scenario(&study, &points[same], &point)));
+            let same: &Point = &points[same];
+            let mut keys = study.keys.iter();
+            let key = keys.find(|key| same.set.get(*key) != set.get(*key));
+            return Err(Failure::Input(anyhow!(
+                "{}: changes nothing: {} and {} make the same scenario (expected values that each \
+                 make another one)",
+                key.map(|key| study.at(key)).unwrap_or_default(),
+                list(same.sets()),
+                list(point.sets())
+            )));
         }
         points.push(point);
     }
@@ -99,13 +105,12 @@ pub fn make(study: &Path, out: &Path) -> Result<(Plan, bool), Failure> {
     let lines = lines.map_err(Failure::run)?.join("\n") + "\n";
     let hash = |name: &str, text: &str| (name.to_owned(), hex(Sha256::digest(text)));
     let header = Header {
-        format: FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         directory,
         scenario: study.scenario.clone(),
         keys: study.keys.clone(),
         grid: study.grid.clone(),
-        inputs: files.0,
+        inputs,
         sha256: BTreeMap::from([hash(POINTS, &lines), hash(SCENARIO, &text)]),
     };
     let written = serde_json::to_string_pretty(&header).map_err(Failure::run)? + "\n";
@@ -134,7 +139,12 @@ fn is_there(out: &Path, header: &str) -> anyhow::Result<bool> {
 }
 
 /// The point with these settings.
-fn point(study: &Study, text: &str, set: &Settings, files: &mut Files) -> anyhow::Result<Point> {
+fn point(
+    study: &Study,
+    text: &str,
+    set: &Settings,
+    inputs: &mut BTreeMap<String, String>,
+) -> anyhow::Result<Point> {
     let mut point = Point {
         id: String::new(),
         set: set.clone(),
@@ -163,7 +173,7 @@ fn point(study: &Study, text: &str, set: &Settings, files: &mut Files) -> anyhow
         "{}: no job can run (expected at least one)",
         at()
     );
-    point.id = files.id(&scenario)?;
+    point.id = id(&scenario, inputs)?;
     point.runs = report.runs;
     point.predicted_s = (report.wall_time_s * 1e3).ceil() / 1e3;
     Ok(point)
@@ -179,38 +189,19 @@ fn parse(file: &Path, text: &str, sets: &[String]) -> Result<Scenario, ScenarioE
     })
 }
 
-/// Two points that are one, by the axes in which they differ.
-fn same_scenario(study: &Study, one: &Point, other: &Point) -> anyhow::Error {
-    let mut keys = study.keys.iter();
-    let differs = |key: &&String| one.set.get(*key) != other.set.get(*key);
-    let key = keys.find(differs).or(study.keys.first());
-    let at = key.map(|key| study.at(key)).unwrap_or_default();
-    let (one, other) = (list(one.sets()), list(other.sets()));
-    anyhow!(
-        "{at}: changes nothing: {one} and {other} make the same scenario (expected values that \
-         each make another one)"
-    )
-}
-
-/// SHA-256 of files by their paths.
-#[derive(Default)]
-struct Files(BTreeMap<String, String>);
-
-impl Files {
-    /// What tells a scenario from others: its text without directories, and the files
-    /// that it names.
-    fn id(&mut self, scenario: &Scenario) -> anyhow::Result<String> {
-        let mut hash = Sha256::new();
-        hash.update(scenario.to_canonical_toml());
-        for path in scenario.document.files() {
-            if !self.0.contains_key(&path) && Path::new(&path).is_file() {
-                self.0
-                    .insert(path.clone(), rundir::sha256_of(Path::new(&path))?);
-            }
-            hash.update(self.0.get(&path).map_or("", String::as_str));
+/// What tells a scenario from others: its text without directories, and the files that it
+/// names, whose SHA-256 are kept by their paths.
+fn id(scenario: &Scenario, inputs: &mut BTreeMap<String, String>) -> anyhow::Result<String> {
+    let mut hash = Sha256::new();
+    hash.update(scenario.to_canonical_toml());
+    for path in scenario.document.files() {
+        let file = Path::new(&path);
+        if !inputs.contains_key(&path) && file.is_file() {
+            inputs.insert(path.clone(), rundir::sha256_of(file)?);
         }
-        Ok(hex(hash.finalize())[..16].to_owned())
+        hash.update(inputs.get(&path).map_or("", String::as_str));
     }
+    Ok(hex(hash.finalize())[..16].to_owned())
 }
 
 fn refuse_changed(path: &Path, sha256: &str) -> anyhow::Result<()> {
@@ -245,7 +236,7 @@ impl Plan {
         let header: Header = header.with_context(|| format!("{at}: expected a plan"))?;
         let (made, this) = (&header.program, env!("CARGO_PKG_VERSION"));
         ensure!(
-            header.format == FORMAT && made == this,
+            made == this,
             "{at}: field program = \"{made}\": expected \"{this}\", since a sweep is run by the \
              version that planned it"
         );

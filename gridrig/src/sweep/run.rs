@@ -38,19 +38,13 @@ impl State {
         for run in runs.iter().filter(|run| run.join(MANIFEST).exists()) {
             match rundir::read_manifest(run) {
                 Ok(manifest) if manifest.summary["valid"] == true => state.done.push(manifest),
-                Ok(manifest) => {
-                    let audit = &manifest.summary["audit"];
-                    let why = format!("{}: not valid, audit {audit}", run.display());
-                    state.failed.push(why);
-                }
+                Ok(_) => state.failed.push(format!("{}: not valid", run.display())),
                 Err(error) => state.failed.push(error.to_string()),
             }
         }
-        if let Ok(why) = fs::read_to_string(dir.join(FAILED)) {
-            state
-                .failed
-                .push(format!("{}: {}", dir.display(), why.trim()));
-        }
+        let why = fs::read_to_string(dir.join(FAILED));
+        let why = why.map(|why| format!("{}: {}", dir.display(), why.trim()));
+        state.failed.extend(why);
         state
     }
 
@@ -96,11 +90,9 @@ pub fn run(plan: &Plan, slice: CellNumber, processors: usize) -> Result<(), Fail
             Err(Failure::Input(why) | Failure::Run(why)) => &*format!("{why:#}"),
             Err(_) => "interrupted",
         };
-        let (number, sets) = (
-            count.fetch_add(1, Ordering::Relaxed) + 1,
-            list(point.sets()),
-        );
-        eprintln!("{number} of {}: {} ({sets}): {said}", todo.len(), point.id);
+        let (number, of) = (count.fetch_add(1, Ordering::Relaxed) + 1, todo.len());
+        let (id, sets) = (&point.id, list(point.sets()));
+        eprintln!("{number} of {of}: {id} ({sets}): {said}");
         ran
     });
     if ran.len() < todo.len() {
@@ -110,10 +102,8 @@ pub fn run(plan: &Plan, slice: CellNumber, processors: usize) -> Result<(), Fail
     match ran.into_iter().find_map(Result::err) {
         None => Ok(()),
         Some(Failure::Input(first) | Failure::Run(first)) => {
-            let of = many(todo.len() as u64, "point");
-            Err(Failure::run(
-                first.context(format!("{failed} of {of} failed, the first")),
-            ))
+            let what = format!("{failed} of {} points failed, the first", todo.len());
+            Err(Failure::Run(first.context(what)))
         }
         Some(other) => Err(other),
     }

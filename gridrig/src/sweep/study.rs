@@ -141,14 +141,10 @@ impl Study {
     /// Each point so far with each of these.
     fn multiply(&mut self, others: Vec<Settings>) -> anyhow::Result<()> {
         let keys: BTreeSet<&String> = others.iter().flat_map(Settings::keys).collect();
-        for key in keys {
-            let at = self.at(key);
-            ensure!(
-                !self.keys.contains(key),
-                "{at}: is varied twice (expected it once)"
-            );
-            self.keys.push(key.clone());
+        if let Some(key) = keys.iter().find(|key| self.keys.contains(key)) {
+            bail!("{}: is varied twice (expected it once)", self.at(key));
         }
+        self.keys.extend(keys.into_iter().cloned());
         let count = self.points.len().saturating_mul(others.len());
         ensure!(
             (1..=MOST_POINTS).contains(&count),
@@ -198,19 +194,17 @@ impl LatinHypercube {
 impl Range {
     /// The value this share of the way, to six digits.
     fn at(&self, share: f64) -> anyhow::Result<Value> {
-        let (from, to) = match (number(&self.from), number(&self.to)) {
-            (Some(from), Some(to))
-                if self.from.same_type(&self.to) && from < to && (!self.log || from > 0.0) =>
-            {
-                (from, to)
-            }
-            _ => bail!(
+        let ends = number(&self.from).zip(number(&self.to));
+        let is_range = |(from, to): &(f64, f64)| {
+            self.from.same_type(&self.to) && from < to && (!self.log || *from > 0.0)
+        };
+        let (from, to) = ends.filter(is_range).with_context(|| {
+            format!(
                 "from = {}, to = {}: expected two numbers or two durations, the lower one first, \
                  and above 0 with log = true",
-                self.from,
-                self.to
-            ),
-        };
+                self.from, self.to
+            )
+        })?;
         // Of whole numbers each has the same share.
         let half = if self.from.is_integer() { 0.5 } else { 0.0 };
         let (low, high) = (from - half, to + half);
@@ -222,8 +216,8 @@ impl Range {
         Ok(match self.from {
             Value::Integer(_) => Value::Integer(value.round().clamp(from, to) as i64),
             Value::String(_) => {
-                let nanos = (value * 1e9).round() as u64;
-                SimDuration::from_nanos(nanos).to_string().into()
+                let nanos = SimDuration::from_nanos((value * 1e9).round() as u64);
+                nanos.to_string().into()
             }
             _ => Value::Float(value),
         })

@@ -310,6 +310,14 @@ fn a_plan_that_was_changed_is_refused() {
         assert!(!bench.dir.path().join("a/runs").exists());
     }
     let bench = planned(AXES);
+    // Nor is one made among other files.
+    let output = plan(&bench, ".");
+    expect_code(&output, 2);
+    assert!(
+        stderr(&output).contains("or something else"),
+        "{}",
+        stderr(&output)
+    );
     let output = sweep(&bench, "run", ".", &[]);
     expect_code(&output, 2);
     assert!(
