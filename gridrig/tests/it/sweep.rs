@@ -6,6 +6,7 @@ use crate::slurm_bench::Emulated;
 use crate::{need, real_slurm};
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -128,8 +129,14 @@ fn slices_in_any_order_killed_and_run_again_merge_to_the_bytes_of_one_process() 
         expect_code(&ran, 0);
     }
     // A run that was killed half way has no manifest, and may have pieces of files.
-    let point = fs::read_dir(&runs).unwrap().last().unwrap().unwrap().path();
-    let half = point.join("s-1/free-node/r000");
+    let mut points = fs::read_dir(&runs)
+        .unwrap()
+        .map(|point| point.unwrap().path());
+    let half = points.find_map(|point| {
+        let run = point.join("s-1/free-node/r000");
+        run.join("manifest.json").exists().then_some(run)
+    });
+    let half = half.unwrap();
     fs::remove_file(half.join("manifest.json")).unwrap();
     fs::write(half.join("jobs.parquet"), "half").unwrap();
     let unfinished = sweep(&bench, "merge", "many", &[]);
@@ -213,23 +220,76 @@ fn the_merged_table_has_axes_and_figures_that_duckdb_reads() {
     else {
         return;
     };
-    let bench = planned(AXES);
+    let range = "{ from = \"2s\", to = \"2m\", log = true }";
+    let bench = planned(&format!(
+        "[grid]\n\"run.tie\" = [\"local\", \"first\"]\n\"run.seed\" = [7]\n\
+         [latin-hypercube]\npoints = 3\n[latin-hypercube.ranges]\n\
+         \"domain.*.broker.exchange\" = {range}\n"
+    ));
     expect_code(&plan(&bench, "a"), 0);
     expect_code(&sweep(&bench, "run", "a", &[]), 0);
     merged(&bench, "a");
     let query = format!(
-        "import duckdb; print(duckdb.sql(\"select exchange, tie, arrival, count(distinct point), \
-         count(*), min(jobs_completed), bool_and(delay_s_mean > 0) from read_parquet(\
-         '{}/results/**/*.parquet', hive_partitioning = true) group by all order by all\").fetchall())",
+        "import duckdb; print(duckdb.sql(\"select tie, policy, count(*), min(seed), \
+         min(jobs_completed), bool_and(exchange_s between 2 and 120), \
+         count(distinct exchange_s), bool_and(delay_s_mean > 0) from \
+         '{}/results/*/*.parquet' group by all order by all\").fetchall())",
         bench.path("a")
     );
     let said = Command::new(python).args(["-c", &query]).output().unwrap();
-    let said = stdout(&said);
+    let rows = [
+        "first', 'free-node",
+        "first', 'round-robin",
+        "local', 'free-node",
+        "local', 'round-robin",
+    ];
+    let rows = rows.map(|row| format!("('{row}', 3, 7.0, 6.0, True, 3, True)"));
+    assert_eq!(
+        stdout(&said).trim(),
+        format!("[{}]", rows.join(", ")),
+        "{}",
+        stderr(&said)
+    );
+}
+
+#[test]
+fn scripts_have_as_many_slices_as_take_ten_minutes_and_their_engine_allows() {
+    let bench = planned(AXES);
+    expect_code(&plan(&bench, "a"), 0);
+    let scontrol = bench.dir.path().join("scontrol");
+    fs::write(&scontrol, "#!/bin/sh\necho 'MaxArraySize            = 5'\n").unwrap();
+    fs::set_permissions(&scontrol, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = |engine: &str, words: &[&str]| {
+        let mut command = crate::command::gridrig();
+        command
+            .args(["sweep", "script", engine, &bench.path("a")])
+            .args(words);
+        let path = format!("{}:/usr/bin:/bin", bench.dir.path().display());
+        let said = command.env("PATH", path).output().unwrap();
+        expect_code(&said, 0);
+        stdout(&said)
+    };
+    let slurm = script("slurm", &["--slices", "9", "-j", "3"]);
     assert!(
-        said.starts_with("[('15s', 'first', 1.0, 1, 2, 6.0, True), "),
+        slurm.contains("--array=1-4\n") && slurm.contains("MaxArraySize (5)"),
+        "{slurm}"
+    );
+    assert!(
+        slurm.contains(" -j 3 --slice \"$SLURM_ARRAY_TASK_ID/4\""),
+        "{slurm}"
+    );
+    // Twelve points take a second.
+    assert!(script("hyperqueue", &[]).contains("--array 1-1 "));
+    assert!(script("parallel", &["--slices", "99"]).starts_with("#!/bin/sh\n# 12 slices, each"));
+    assert!(script("snakemake", &["--slices", "9"]).contains("SLICES = range(1, 9 + 1)"));
+    let long = "[[list]]\n\"run.replicate\" = { over = \"shake\", step = \"9s\", count = 4000 }\n";
+    let bench = planned(&format!("{AXES}{long}"));
+    expect_code(&plan(&bench, "a"), 0);
+    let said = stdout(&run(&["sweep", "script", "hyperqueue", &bench.path("a")]));
+    assert!(
+        said.contains("--array 1-7 ") && said.contains("each about 10 min"),
         "{said}"
     );
-    assert_eq!(said.matches("'local'").count(), 6, "{said}");
 }
 
 #[test]
