@@ -271,9 +271,16 @@ impl Plan {
     /// The scenario of a point.
     ///
     /// # Errors
-    /// When a file that it names is gone.
-    pub fn scenario(&self, point: &Point) -> Result<Scenario, ScenarioError> {
-        parse(&self.header.scenario, &self.text, &point.sets())
+    /// When it is another one than was planned, as by a program that is not the same.
+    pub fn scenario(&self, point: &Point) -> anyhow::Result<Scenario> {
+        let scenario = parse(&self.header.scenario, &self.text, &point.sets())?;
+        let id = id(&scenario, &mut self.header.inputs.clone())?;
+        let planned = &point.id;
+        ensure!(
+            id == *planned,
+            "point {planned}: its scenario is now {id} (expected the one that was planned)"
+        );
+        Ok(scenario)
     }
 
     /// Where the runs of a point go.

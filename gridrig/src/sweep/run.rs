@@ -139,7 +139,7 @@ fn run_alone(plan: &Plan, point: &Point, processors: usize) -> Result<(), Failur
         jobs: processors,
         ..RunOptions::default()
     };
-    let replications = runner::run(&plan.scenario(point).map_err(Failure::input)?, &options)?;
+    let replications = runner::run(&plan.scenario(point)?, &options)?;
     let mut runs = replications.iter().flat_map(|it| &it.runs);
     match runs.find(|run| !run.summary.valid) {
         None => Ok(()),

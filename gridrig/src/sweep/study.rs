@@ -115,6 +115,10 @@ impl Study {
             let points = sample.points(&study)?;
             study.multiply(points)?;
         }
+        ensure!(
+            !study.keys.is_empty(),
+            "{shown}: expected an axis in [grid], [zipped], [[list]] or [latin-hypercube.ranges]"
+        );
         Ok(study)
     }
 

@@ -333,6 +333,17 @@ fn a_study_that_makes_no_sweep_is_refused_before_a_run() {
             "study.toml:5: axis run.speed: from = 0, to = 3: expected two numbers",
         ),
         (grid("\"run.seed\" = []"), "expected 1 to 100000"),
+        (grid(""), "study.toml: expected an axis"),
+        (
+            "[latin-hypercube]\npoints = 2\nranges = {}\n".to_owned(),
+            "study.toml: expected an axis",
+        ),
+        (
+            "[latin-hypercube]\npoints = 200000\n[latin-hypercube.ranges]\n\
+             \"run.speed\" = { from = 1, to = 3 }\n"
+                .to_owned(),
+            "makes 100001 points or more",
+        ),
         (
             grid("\"workload.max_processors\" = [0]"),
             "expected a whole number",
