@@ -15,6 +15,7 @@ mod resources;
 mod run;
 mod schema;
 mod services;
+mod sweep;
 pub(crate) mod trace;
 
 use crate::cli::{MonitoringArgs, ScenarioArgs};
@@ -73,6 +74,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         }
         Command::Check(args) => check::check(&args),
         Command::Run(args) => run::run(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Report(args) => report::report(&args),
         Command::Export(args) => export::export(&args),

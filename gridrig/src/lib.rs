@@ -15,6 +15,7 @@ mod progress;
 pub mod realtime;
 pub mod reproduce;
 mod runner;
+mod sweep;
 mod table;
 mod versioned;
 mod words;

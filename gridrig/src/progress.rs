@@ -18,12 +18,12 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// So many are to be run. In virtual time it says so; in real time the services are
+    /// So many are to be run, and so many at a time. In virtual time it says so; in real time the services are
     /// the first to say something, and each run names its clock.
     #[allow(clippy::disallowed_methods, reason = "progress is on the wall clock")]
-    pub fn new(scenario: &Scenario, all: usize, at_a_time: usize) -> Self {
+    pub fn new(scenario: &Scenario, all: usize, (at_a_time, quiet): (usize, bool)) -> Self {
         let in_real_time = matches!(scenario.clock, Clock::Real { .. });
-        if all > 1 && !in_real_time {
+        if all > 1 && !in_real_time && !quiet {
             let beside = match at_a_time {
                 0 | 1 => String::new(),
                 many => format!(", {many} at a time"),
@@ -96,6 +96,15 @@ impl Progress {
             plain,
             label: label.to_owned(),
         }
+    }
+
+    /// The same, of which nothing is said if so wished.
+    pub fn silent(mut self, silent: bool) -> Self {
+        if silent {
+            self.bar.set_draw_target(ProgressDrawTarget::hidden());
+            self.plain = false;
+        }
+        self
     }
 
     /// So many jobs have ended at this time of the run; `lag` is the worst

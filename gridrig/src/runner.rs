@@ -24,6 +24,7 @@ pub use real::{notes_of, tolerance};
 pub use record::{PolicyRun, ReplicationRuns};
 pub use running::{Gap, resume};
 use running::{Running, keeps_journals};
+pub use workers::each;
 pub use write::{conclude, folder};
 
 use crate::exit::Failure;
@@ -69,6 +70,8 @@ pub struct RunOptions {
     /// Whether runs are gone on with that were broken off, and those begun that never
     /// were; what is over stays.
     pub resume: bool,
+    /// Whether nothing is said of how the runs get on.
+    pub quiet: bool,
     /// So many runs at a time, on the virtual clock; 0 is 1.
     pub jobs: usize,
     /// Which directory of this scenario and seed: from 2 on, the number in its name.
@@ -142,7 +145,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationR
         watch.begin(scenario, replications);
     }
     let cells: Vec<&(CellNumber, Cell)> = wanted.iter().flatten().collect();
-    let pace = Pace::new(scenario, cells.len(), options.jobs);
+    let pace = Pace::new(scenario, cells.len(), (options.jobs, options.quiet));
     let claims = !options.resume && keeps_journals(scenario, options);
     let mut load: Option<(u32, Arc<Load>)> = None;
     let tasks = cells.iter().map(|(number, cell)| -> Result<_, Failure> {
@@ -169,7 +172,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationR
     });
     let goes_on =
         |done: &Result<PolicyRun, Failure>| done.as_ref().is_ok_and(|run| !run.interrupted);
-    let done = workers::each(options.jobs, tasks, goes_on, |task| {
+    let done = each(options.jobs, tasks, goes_on, |task| {
         let (number, cell, load) = task?;
         run_cell(cell, &load, options, (number, &pace))
     });
@@ -270,7 +273,8 @@ fn run_cell(
         &pace.label((number.number, number.of), &label),
         load.submissions.len(),
         pace.shows(),
-    );
+    )
+    .silent(options.quiet);
     let position = number.number - 1;
     if let Some(run) = done::read(cell, (&grid, load), options)? {
         if let Some(watch) = &options.watch {

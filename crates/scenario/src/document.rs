@@ -392,28 +392,36 @@ impl Document {
     /// The bare names of files, for comparing documents across directories and
     /// hosts.
     pub(crate) fn name_no_directory(&mut self) {
-        let bare = |path: &mut Str<PathText>| {
-            let name = Path::new(&path.0.0).file_name();
+        self.each_file(|path| {
+            let name = Path::new(&*path).file_name();
             if let Some(name) = name.map(|name| name.to_string_lossy().into_owned()) {
-                path.0.0 = name;
+                *path = name;
             }
-        };
+        });
+    }
+
+    /// All that it names which may be a file: paths, and the words of programs.
+    pub fn files(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        self.clone().each_file(|path| files.push(path.clone()));
+        files
+    }
+
+    fn each_file(&mut self, mut visit: impl FnMut(&mut String)) {
         for (_, workload) in self.workload.iter_mut() {
             let files = [&mut workload.trace, &mut workload.model];
-            files
-                .into_iter()
-                .flatten()
-                .for_each(|path| bare(path.get_mut()));
+            for path in files.into_iter().flatten() {
+                visit(&mut path.get_mut().0.0);
+            }
         }
         for cluster in self.clusters_mut() {
-            cluster.files().for_each(bare);
+            cluster.files().for_each(|path| visit(&mut path.0.0));
         }
         let run = self.run.as_mut().map(At::get_mut);
         let policies = run.and_then(|run| run.policies.as_mut());
         for policy in policies.into_iter().flat_map(At::get_mut) {
             if let PolicyText::Own(own) = policy.get_mut() {
-                let words = own.exec.0.iter_mut();
-                words.for_each(|word| *word = word.rsplit('/').next().unwrap_or(word).to_owned());
+                own.exec.0.iter_mut().for_each(&mut visit);
             }
         }
     }

@@ -85,6 +85,16 @@ pub fn size_class(processors: u32) -> usize {
     wider.count()
 }
 
+/// The ways to all figures in one run of `run --json`.
+pub fn paths() -> Vec<Vec<&'static str>> {
+    let metrics = METRICS.iter().chain(&MORE_METRICS);
+    let metrics = metrics.flat_map(|metric| STATISTICS.map(|statistic| vec![*metric, statistic]));
+    let jobs = JOBS.map(|count| vec!["jobs", count]);
+    let sizes = SIZE_NAMES.map(|class| vec!["goodput_by_size", class]);
+    let others = FIGURES.iter().chain(&FURTHER).map(|figure| vec![*figure]);
+    metrics.chain(jobs).chain(sizes).chain(others).collect()
+}
+
 /// A statistic of a job metric, such as `delay_s.mean`: what policies are
 /// compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -227,17 +237,7 @@ impl Threshold {
             .min_by_key(|(at, sign, _)| (*at, usize::MAX - sign.len()));
         let (at, sign, comparison) = sign.ok_or("it has none of <, <=, >, >=, ==")?;
         let path: Vec<&str> = text[..at].trim().split('.').map(str::trim).collect();
-        let known = match path.as_slice() {
-            ["jobs", count] => JOBS.contains(count),
-            ["goodput_by_size", class] => SIZE_NAMES.contains(class),
-            [metric, statistic] => {
-                let mut metrics = METRICS.iter().chain(&MORE_METRICS);
-                metrics.any(|known| known == metric) && STATISTICS.contains(statistic)
-            }
-            [figure] => FIGURES.iter().chain(&FURTHER).any(|known| known == figure),
-            _ => false,
-        };
-        if !known {
+        if !paths().contains(&path) {
             return Err(format!(
                 "its figure is not one of {}|{}.{{{}}}, jobs.{{{}}}, goodput_by_size.{{{}}}, {}, {}",
                 METRICS.join("|"),

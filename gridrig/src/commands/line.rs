@@ -3,6 +3,7 @@
 use super::export::ExportArgs;
 use super::gridway::GridwayArgs;
 use super::reproduce::ReproduceArgs;
+use super::sweep::SweepArgs;
 use super::trace::TraceArgs;
 use crate::cli::{
     AuditArgs, BrokerArgs, CheckArgs, CompareArgs, DashboardArgs, EmulatorArgs, ExplainArgs,
@@ -35,7 +36,7 @@ pub struct Cli {
 
 /// The commands as the help lists them: by what somebody wants.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Run a scenario", &["init", "check", "run"]),
+    ("Run a scenario", &["init", "check", "run", "sweep"]),
     (
         "Look at what came out",
         &[
@@ -108,6 +109,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Run a scenario and compare its policies
     Run(RunArgs),
+    /// Run a scenario at many points, in slices on any engine
+    Sweep(SweepArgs),
     /// Compare the policies of finished runs, with intervals
     Compare(CompareArgs),
     /// Write one offline HTML page about finished runs

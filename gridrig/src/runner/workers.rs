@@ -6,7 +6,7 @@ use std::thread;
 /// Does each task, so many at a time, in the order in which they come, until one is not
 /// to be gone on after. Answers what became of those that were begun, in their order.
 /// Tasks are asked for one after the other, when somebody is free.
-pub(super) fn each<T, R: Send>(
+pub fn each<T, R: Send>(
     workers: usize,
     tasks: impl Iterator<Item = T> + Send,
     goes_on: impl Fn(&R) -> bool + Sync,

@@ -108,6 +108,7 @@ pages_that_run! {
     sanitize: "docs/sanitize.md",
     scenario: "docs/scenario.md",
     slurm: "docs/slurm.md",
+    sweeps: "docs/sweeps.md",
     synthesize: "docs/synthesize.md",
     trace_info: "docs/trace-info.md",
     validate: "docs/validate.md",

@@ -78,6 +78,7 @@ mod slurm_differential;
 mod slurm_execute;
 mod slurm_fields;
 mod slurm_options;
+mod sweep;
 mod synthesize_command;
 mod topologies;
 mod trace_convert;

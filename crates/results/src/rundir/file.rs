@@ -96,7 +96,10 @@ pub(super) fn make_dir(dir: &Path) -> Result<(), RunDirError> {
 }
 
 /// SHA-256 of a file as it lies there, in hexadecimal.
-pub(super) fn sha256_of(path: &Path) -> Result<String, RunDirError> {
+///
+/// # Errors
+/// Those of the file system.
+pub fn sha256_of(path: &Path) -> Result<String, RunDirError> {
     let mut file = open_file(path).map_err(RunDirError::io("open", path))?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];
