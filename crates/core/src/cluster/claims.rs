@@ -154,18 +154,26 @@ impl Cluster {
         let Some(mut kept) = self.take_reserved(slot) else {
             return false;
         };
-        let end = at + length.max(SHORTEST);
+        let Scheduler::Planning { calendar, .. } = &self.scheduler else {
+            return false;
+        };
+        // At speed 1.0, and no less when it is turned into a time here again.
+        let slowest = self
+            .slowest_reserved(&kept)
+            .multiply(length.max(SHORTEST).as_nanos());
+        let estimate = SimDuration::from_nanos(slowest + 1);
+        let planned = calendar.layout.length_on(estimate, &kept.held.shares);
+        let end = at + planned;
         if at < kept.held.start || end > kept.held.end {
             self.put_reserved(slot, kept);
             return false;
         }
         (kept.held.start, kept.held.end) = (at, end);
-        kept.demand.length = length.max(SHORTEST);
-        let slowest = self.slowest_reserved(&kept);
+        kept.demand.length = planned;
         let known = self.jobs.get_mut(slot);
         known.claim = Some(Claim::Begins(length, leads));
         known.demand.length = length;
-        known.estimate = SimDuration::from_nanos(slowest.multiply(length.as_nanos()));
+        known.estimate = estimate;
         self.put_reserved(slot, kept);
         self.ends.retain(|Reverse((_, _, ending))| *ending != slot);
         true

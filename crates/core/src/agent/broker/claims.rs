@@ -116,7 +116,11 @@ impl BrokerAgent {
                 self.remind_of(cx, Reminder::Say(Box::new(envelope)));
             }
             // It may hold them, and says so.
-            (Hold { .. } | Reserve { .. }, Err(Undelivered::NoAnswer)) => {}
+            (Hold { .. }, Err(Undelivered::NoAnswer)) => {}
+            // A search asks many times: nothing is given up for a message that is lost.
+            (Reserve { .. }, Err(Undelivered::NoAnswer)) => {
+                self.remind_of(cx, Reminder::Say(Box::new(envelope)));
+            }
             (Hold { .. } | Reserve { .. } | Begin { .. }, Err(_)) => {
                 let (from, said) = (target, (asked, ClaimAnswer::No));
                 self.inside(cx, Told { from, said });

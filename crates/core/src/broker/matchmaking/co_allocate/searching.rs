@@ -22,6 +22,8 @@ pub(super) struct Searching {
     /// How long they are reserved: as long as the job may take, wherever it runs, and until the
     /// last of them starts.
     length: SimDuration,
+    /// How long they are kept unconfirmed: longer after tries in which they were lost.
+    timeout: SimDuration,
     /// The cluster that has been asked, by its position, and for which jobs of the search.
     asked: Option<(usize, u64)>,
     reserved: BTreeMap<usize, Reserved>,
@@ -92,7 +94,8 @@ impl CoAllocate {
         let longest = SimDuration::from_nanos(slowest.divide(longest.as_nanos()));
         // The middleware begins, and the search is over, before the first reservation starts.
         let startup = costs.startup(order.len()) + settings.lrms_latency;
-        let ahead = self.ahead(job, SimDuration::from_nanos(u64::MAX));
+        let timeout = costs.claim_timeout.as_nanos();
+        let ahead = self.ahead(job, SimDuration::from_nanos(timeout.saturating_mul(32)));
         let soonest = now + startup + rules.notice + ahead;
         let window = spec.start_window.as_deref();
         let wanted = Wanted {
@@ -105,7 +108,9 @@ impl CoAllocate {
         Some(Searching {
             search: Search::new(wanted),
             order,
-            length: longest + rules.deviation,
+            // Clusters count in whole nanoseconds, and no job as shorter than 1 ms.
+            timeout: costs.claim_timeout + ahead,
+            length: longest + rules.deviation + SimDuration::from_nanos(2_000_000),
             asked: None,
             reserved: BTreeMap::new(),
         })
@@ -119,6 +124,7 @@ impl CoAllocate {
         job: JobId,
         mut answer: Option<Answer>,
     ) {
+        let arrives = cx.now() + broker.config.settings.lrms_latency;
         loop {
             let Some(searching) = self.searching_of(job) else {
                 return;
@@ -128,6 +134,10 @@ impl CoAllocate {
                     searching.reserved.remove(&question.resource);
                     answer = Some(Answer::Granted(question.window.0));
                     self.let_go_of(broker, cx, job, question.resource);
+                }
+                // Nobody would be told before that it is over.
+                Step::Asks(question) if question.window.1 <= arrives => {
+                    return self.give_up(broker, cx, job);
                 }
                 Step::Asks(question) => return self.ask(broker, cx, job, question),
                 Step::Over(None) => {
@@ -176,7 +186,7 @@ impl CoAllocate {
             },
             share: searching.share(question.jobs),
             length: searching.length,
-            timeout: broker.config.settings.co_allocation.claim_timeout,
+            timeout: searching.timeout,
             window: question.window,
         };
         let cluster = broker.config.clusters[question.resource].0;
@@ -227,12 +237,16 @@ impl CoAllocate {
 
     /// All are reserved: the job begins everywhere when the last reservation starts.
     fn confirm(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
+        let latency = broker.config.settings.lrms_latency;
+        // Its own, so that what was answered to the search is not taken for an answer to this.
+        let name = self.name(cx.now() + latency);
         let Some(placed) = self.placed.get_mut(&job) else {
             return;
         };
         let Some(searching) = placed.search.take() else {
             return;
         };
+        placed.at = name;
         let mut parts: Vec<(ClaimShare, Part)> = Vec::new();
         for (at, reserved) in &searching.reserved {
             let part = Part {
@@ -257,7 +271,6 @@ impl CoAllocate {
         let starts = searching.reserved.values().map(|reserved| reserved.start);
         let first = starts.clone().min().unwrap_or(cx.now());
         let last = starts.max();
-        let latency = broker.config.settings.lrms_latency;
         if let (Some(held), Some(lead)) = (broker.jobs.get_mut(&job), placed.parts.first()) {
             held.sent = Some(Target::Cluster(lead.cluster));
         }
