@@ -2,13 +2,13 @@
 
 use crate::command::{gridrig, run};
 use gridrig_core::agent::Memory;
-use gridrig_core::cluster::ClusterConfig;
+use gridrig_core::cluster::{ClusterConfig, Overrun, Reserving};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::faults::{Chance, FaultPlan, LinkFaults, Outage, Rates, Restart};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{
-    Component, Components, Entry, JobLabel, JobSpec, Reason, Requirements, Submission,
+    Component, Components, Entry, JobLabel, JobSpec, Reason, Requirements, StartWindow, Submission,
 };
 use gridrig_core::policy::CoAllocation;
 use gridrig_core::resource::{Resource, Resources};
@@ -24,13 +24,16 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-const POLICIES: [&str; 6] = [
+const POLICIES: [&str; 9] = [
     "worst-fit",
     "worst-fit(tries=3)",
     "cluster-minimization",
     "cluster-minimization(quota=0.75)",
     "flexible-cluster-minimization",
     "flexible-cluster-minimization(least_component=2,most_components=3,tries=40)",
+    "co-reservation",
+    "co-reservation(deviation=1s,notice=1s)",
+    "co-reservation(search=exact,deviation=10s,within=10min)",
 ];
 
 /// Clusters of some sizes, speeds and disciplines, with a broker of this policy.
@@ -56,6 +59,10 @@ fn grid(random: &mut ChaCha8Rng, policy: &str) -> Grid {
             domain: Some(DomainId(0)),
             config: ClusterConfig {
                 interval: SimDuration::from_millis(interval),
+                reserving: policy.starts_with("co-reservation").then_some(Reserving {
+                    overrun: Overrun::Kill,
+                    most_share: Decimal::ONE,
+                }),
                 ..ClusterConfig::new(id, Resources::new(vec![group]).unwrap(), kind)
             },
         }
@@ -127,7 +134,21 @@ fn ran(seed: u64, plan: Option<&FaultPlan>) -> (JobTable, FaultCounts) {
     let mut random = rng::stream(seed, "co-allocation");
     let policy = POLICIES[seed as usize % POLICIES.len()];
     let grid = grid(&mut random, policy);
-    let jobs = jobs(&mut random, grid.clusters.len() as u16);
+    let mut jobs = jobs(&mut random, grid.clusters.len() as u16);
+    for job in jobs
+        .iter_mut()
+        .filter(|_| policy.starts_with("co-reservation"))
+    {
+        let earliest = job.at + SimDuration::from_secs(random.random_range(0..600));
+        let length = SimDuration::from_secs(random.random_range(0..300));
+        job.spec.start_window = random.random_bool(0.3).then(|| {
+            Box::new(StartWindow {
+                earliest,
+                latest: earliest + length,
+                flexible: random.random_bool(0.5),
+            })
+        });
+    }
     let cancellations: Vec<Cancellation> = (0..80)
         .step_by(7)
         .map(|job| Cancellation {
@@ -171,8 +192,8 @@ fn ran(seed: u64, plan: Option<&FaultPlan>) -> (JobTable, FaultCounts) {
 
 #[test]
 fn random_jobs_run_on_several_clusters_at_once_or_not_at_all() {
-    let (mut divided, mut tried, mut cancelled) = (0, 0, 0);
-    for seed in 0..150 {
+    let (mut divided, mut tried, mut cancelled, mut reserved) = (0, 0, 0, 0);
+    for seed in 0..225 {
         let (table, _) = ran(seed, None);
         let rows = || table.rows().iter();
         divided += rows().filter(|row| row.clusters() > Some(1)).count();
@@ -181,14 +202,19 @@ fn random_jobs_run_on_several_clusters_at_once_or_not_at_all() {
             .count();
         let ended = |row: &&JobRow| row.state == JobState::Cancelled && !row.claims.is_empty();
         cancelled += rows().filter(ended).count();
+        // The audit holds their starts against their windows.
+        let within =
+            |row: &&JobRow| row.reserves && row.start.is_some() && row.clusters() > Some(1);
+        reserved += rows().filter(within).count();
     }
-    let counts = (divided, tried, cancelled);
-    assert!(divided > 500 && tried > 30 && cancelled > 50, "{counts:?}");
+    let counts = (divided, tried, cancelled, reserved);
+    let enough = divided > 500 && tried > 30 && cancelled > 50 && reserved > 200;
+    assert!(enough, "{counts:?}");
 }
 
 #[test]
 fn where_nothing_fails_services_hold_parts_as_brokers_and_lrmss_do_by_themselves() {
-    for seed in 0..60 {
+    for seed in 0..90 {
         let run = |plan: Option<&FaultPlan>| {
             let (table, _) = ran(seed, plan);
             let told = |row: &JobRow| {
@@ -210,7 +236,7 @@ fn where_nothing_fails_services_hold_parts_as_brokers_and_lrmss_do_by_themselves
 #[test]
 fn whatever_is_lost_on_the_way_all_parts_run_or_none() {
     let (mut all, mut divided) = (FaultCounts::default(), 0);
-    for seed in 0..150 {
+    for seed in 0..225 {
         let mut random = rng::stream(seed, "co-allocation.faults");
         let mut often = || Chance::once_in([0, 3, 8][random.random_range(0..3)]);
         let (lost, repeated, overtaken) = (often(), often(), often());

@@ -86,6 +86,8 @@ impl SlurmBackfill {
         if !self.fifo_over || self.is_exact() {
             return outlook.fit_now(None, job);
         }
+        // What is rounded does not get in the way of what is reserved in advance.
+        outlook.fit_now(None, job)?;
         let mut start = outlook.fit_now(Some(&mut self.scratch), job)?;
         let span = (outlook.now, self.floor(outlook.now + job.demand.length));
         let layout = &outlook.calendar.layout;
