@@ -100,24 +100,16 @@ pub enum ValidateError {
     NoReduced,
     /// Nothing of the original is left to compare with.
     #[error(
-        "original jobs = 0 after the width limit and the window ({dropped} left out): expected the \
+        "original jobs = 0 after the width limit and the window ({0} left out): expected the \
          window that the reduced trace was cut from"
     )]
-    NoOriginal {
-        /// Jobs that the selection left out.
-        dropped: u64,
-    },
+    NoOriginal(u64),
     /// A reduced trace has no more jobs than its original.
     #[error(
-        "reduced jobs = {reduced}: expected at most the {original} jobs of the original's window; \
+        "reduced jobs = {0}: expected at most the {1} jobs of the original's window; \
          a generated trace is compared by thinning both"
     )]
-    TooMany {
-        /// Jobs of the reduced trace.
-        reduced: usize,
-        /// Jobs of the original's window.
-        original: usize,
-    },
+    TooMany(usize, usize),
     /// Too few samples for the envelope.
     #[error("samples = {0}: expected {MIN_SAMPLES} to 100000")]
     Samples(u32),
@@ -128,15 +120,8 @@ pub enum ValidateError {
     #[error("thin = \"{0}\": expected a share above 0 and below 1")]
     Thin(f64),
     /// A requirement on what is not measured.
-    #[error(
-        "requirement \"{name}\": expected a statistic that both traces have; there are {known}"
-    )]
-    UnknownStatistic {
-        /// The name asked for.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
+    #[error("requirement \"{0}\": expected a statistic that both traces have; there are {1}")]
+    UnknownStatistic(String, String),
     /// Submit times that cannot be clustered.
     #[error("submit times cannot be clustered")]
     Linkage(#[from] LinkageError),
@@ -162,10 +147,10 @@ pub fn validate(
         pair.thin(share, options.seed);
     }
     if pair.reduced.len() > pair.reference.len() {
-        return Err(ValidateError::TooMany {
-            reduced: pair.reduced.len(),
-            original: pair.reference.len(),
-        });
+        return Err(ValidateError::TooMany(
+            pair.reduced.len(),
+            pair.reference.len(),
+        ));
     }
     outcome::judge(&pair, options)
 }

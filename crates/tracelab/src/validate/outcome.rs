@@ -386,9 +386,11 @@ fn requirements(
         let value = judged
             .map(|s| s.value)
             .or_else(|| values.get(requirement.name).copied())
-            .ok_or_else(|| ValidateError::UnknownStatistic {
-                name: requirement.to_string(),
-                known: values.keys().copied().collect::<Vec<_>>().join(", "),
+            .ok_or_else(|| {
+                ValidateError::UnknownStatistic(
+                    requirement.to_string(),
+                    values.keys().copied().collect::<Vec<_>>().join(", "),
+                )
             })?;
         Ok(RequirementReport {
             requirement: requirement.to_string(),
