@@ -51,9 +51,6 @@ pub struct Options {
     pub samples: u32,
     /// Seed of the samples.
     pub seed: u64,
-    /// Clusters of arrivals are counted up to this many (LSAP 3.2: the elbow
-    /// is looked for among 1 to 30).
-    pub most_clusters: usize,
     /// Only statistics of these groups are judged; `None` is all of them.
     pub groups: Option<BTreeSet<Group>>,
     /// For a trace that was generated from a model instead of reduced: both
@@ -76,13 +73,16 @@ pub const MIN_SAMPLES: u32 = 200;
 /// The share of random samples that may lie outside the common envelope.
 pub const LEVEL: f64 = 0.01;
 
+/// Clusters of arrivals are counted up to this many (LSAP 3.2: the elbow is looked
+/// for among 1 to 30).
+const MOST_CLUSTERS: usize = 30;
+
 impl Default for Options {
     fn default() -> Self {
         Options {
             selection: Selection::default(),
             samples: MIN_SAMPLES,
             seed: 1,
-            most_clusters: 30,
             groups: None,
             thin: None,
             requirements: Vec::new(),
@@ -113,9 +113,6 @@ pub enum ValidateError {
     /// Too few samples for the envelope.
     #[error("samples = {0}: expected {MIN_SAMPLES} to 100000")]
     Samples(u32),
-    /// Fewer than one cluster.
-    #[error("most clusters = {0}: expected 2 to 1000")]
-    MostClusters(usize),
     /// A share that keeps nothing or everything.
     #[error("thin = \"{0}\": expected a share above 0 and below 1")]
     Thin(f64),
@@ -158,9 +155,6 @@ pub fn validate(
 fn check(options: &Options) -> Result<(), ValidateError> {
     if !(MIN_SAMPLES..=100_000).contains(&options.samples) {
         return Err(ValidateError::Samples(options.samples));
-    }
-    if !(2..=1000).contains(&options.most_clusters) {
-        return Err(ValidateError::MostClusters(options.most_clusters));
     }
     match options.thin {
         Some(share) if !(share > 0.0 && share < 1.0) => Err(ValidateError::Thin(share)),
