@@ -84,13 +84,8 @@ impl Default for Outlets {
 #[derive(Debug, thiserror::Error)]
 pub enum PlayError {
     /// A job enters where no service is known.
-    #[error("{job}: field entry = \"{entry:?}\": expected an entry with a configured address")]
-    NoAddress {
-        /// The job.
-        job: JobId,
-        /// Where it enters.
-        entry: Entry,
-    },
+    #[error("{0}: field entry = \"{1:?}\": expected an entry with a configured address")]
+    NoAddress(JobId, Entry),
     /// No HTTP client could be set up.
     #[error("the player has no HTTP client")]
     Client(#[source] ClientError),
@@ -198,7 +193,7 @@ impl PlayConfig {
             .find(|submission| !knows(&submission.entry));
         lost.map_or(Ok(()), |submission| {
             let (job, entry) = (submission.spec.id, submission.entry);
-            Err(PlayError::NoAddress { job, entry })
+            Err(PlayError::NoAddress(job, entry))
         })
     }
 

@@ -119,15 +119,8 @@ pub enum AdlError {
     #[error("not an ADL document: {0}")]
     Xml(#[from] XmlError),
     /// XML, but of something else.
-    #[error(
-        "line {line}: root element {found}: expected ActivityDescription in namespace {NAMESPACE}"
-    )]
-    Root {
-        /// Where.
-        line: usize,
-        /// What it is.
-        found: String,
-    },
+    #[error("line {0}: root element {1}: expected ActivityDescription in namespace {NAMESPACE}")]
+    Root(usize, String),
     /// An element with a value that will not do.
     #[error("line {line}: element {element} = \"{value}\": expected {expected}")]
     Value {

@@ -30,19 +30,11 @@ pub enum CertificateError {
         to: String,
     },
     /// The next certificate did not sign it.
-    #[error("the certificate of {subject} is not signed by {issuer}: expected a chain")]
-    Broken {
-        /// Whose.
-        subject: String,
-        /// Who should have.
-        issuer: String,
-    },
+    #[error("the certificate of {0} is not signed by {1}: expected a chain")]
+    Broken(String, String),
     /// It belongs to another key.
-    #[error("the certificate of {subject} is for another key: expected the one of the request")]
-    ForeignKey {
-        /// Whose.
-        subject: String,
-    },
+    #[error("the certificate of {0} is for another key: expected the one of the request")]
+    ForeignKey(String),
 }
 
 /// Longest chain that is read: ARC delegates a few times at most.
@@ -109,7 +101,7 @@ pub fn check_der(ders: &[&[u8]], key: Option<&[u8]>, now: i64) -> Result<Chain, 
     let first = chain.first().ok_or(CertificateError::Empty)?;
     if key.is_some_and(|key| first.public_key().subject_public_key.data.as_ref() != key) {
         let subject = slashed(first.subject());
-        return Err(CertificateError::ForeignKey { subject });
+        return Err(CertificateError::ForeignKey(subject));
     }
     for certificate in &chain {
         in_time(certificate, now)?;
@@ -173,10 +165,10 @@ pub fn signed(
     if named && signed().is_ok() {
         return Ok(());
     }
-    Err(CertificateError::Broken {
-        subject: slashed(certificate.subject()),
-        issuer: slashed(issuer.subject()),
-    })
+    Err(CertificateError::Broken(
+        slashed(certificate.subject()),
+        slashed(issuer.subject()),
+    ))
 }
 
 /// Whether a certificate is a proxy: by its extension (RFC 3820 section 3.8),

@@ -18,37 +18,17 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The other side has certainly not seen the request.
-    #[error("{url} cannot be reached")]
-    NotReached {
-        /// The address.
-        url: String,
-        /// What the network said.
-        #[source]
-        source: reqwest::Error,
-    },
+    #[error("{0} cannot be reached")]
+    NotReached(String, #[source] reqwest::Error),
     /// The request was sent, and no complete answer came back.
-    #[error("{url} gave no answer")]
-    NoAnswer {
-        /// The address.
-        url: String,
-        /// What the network said, or what is wrong with the answer.
-        #[source]
-        source: Box<dyn Error + Send + Sync>,
-    },
+    #[error("{0} gave no answer")]
+    NoAnswer(String, #[source] Box<dyn Error + Send + Sync>),
     /// The service has too much to do.
-    #[error("{url} is busy")]
-    Busy {
-        /// The address.
-        url: String,
-    },
+    #[error("{0} is busy")]
+    Busy(String),
     /// The service turned the request away.
-    #[error("{url} answered {}: {} ({})", .problem.status, .problem.detail, .problem.code)]
-    Problem {
-        /// The address.
-        url: String,
-        /// What it said.
-        problem: Box<Problem>,
-    },
+    #[error("{} answered {}: {} ({})", .0, .1.status, .1.detail, .1.code)]
+    Problem(String, Box<Problem>),
     /// No client could be set up.
     #[error("no HTTP client can be set up")]
     Setup(#[source] reqwest::Error),
@@ -59,14 +39,14 @@ impl ClientError {
     pub(crate) fn of(url: &str, source: reqwest::Error) -> Self {
         let url = url.to_owned();
         match source.is_connect() {
-            true => ClientError::NotReached { url, source },
+            true => ClientError::NotReached(url, source),
             false => ClientError::no_answer(url, source),
         }
     }
 
     fn no_answer(url: String, why: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let source = why.into();
-        ClientError::NoAnswer { url, source }
+        ClientError::NoAnswer(url, source)
     }
 
     /// Whether the other side may be there no more, as opposed to having
@@ -83,15 +63,15 @@ impl ClientError {
 impl From<ClientError> for TransportError {
     fn from(error: ClientError) -> Self {
         match error {
-            ClientError::NotReached { url, source } => {
+            ClientError::NotReached(url, source) => {
                 TransportError::not_reached(url, source.to_string())
             }
-            ClientError::NoAnswer { url: to, source } => {
+            ClientError::NoAnswer(to, source) => {
                 let why = source.to_string();
                 TransportError::NoAnswer { to, why }
             }
-            ClientError::Busy { url } => TransportError::Busy { to: url },
-            ClientError::Problem { url, problem } => TransportError::Answered {
+            ClientError::Busy(url) => TransportError::Busy { to: url },
+            ClientError::Problem(url, problem) => TransportError::Answered {
                 to: url,
                 status: problem.status,
                 reason: Reason::from_name(&problem.code),
@@ -363,10 +343,10 @@ impl Client {
         }
         let problem = Box::new(problem_of(response, status).await);
         match problem.code.as_str() {
-            "busy" | "timeout" => Err(ClientError::Busy { url }),
+            "busy" | "timeout" => Err(ClientError::Busy(url)),
             // It may have got as far as the agent.
             "stopped" => Err(ClientError::no_answer(url, problem.detail)),
-            _ => Err(ClientError::Problem { url, problem }),
+            _ => Err(ClientError::Problem(url, problem)),
         }
     }
 }

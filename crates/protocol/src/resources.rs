@@ -53,45 +53,22 @@ const ROOT: &str = "EmulatedResources";
 #[derive(Debug, thiserror::Error)]
 pub enum ResourceError {
     /// The file cannot be read.
-    #[error("{file}: cannot read the cluster file")]
-    Read {
-        /// The file.
-        file: String,
-        /// What the system says.
-        #[source]
-        source: std::io::Error,
-    },
+    #[error("{0}: cannot read the cluster file")]
+    Read(String, #[source] std::io::Error),
     /// The file is larger than [`MAX_BYTES`].
-    #[error("{file}: the file is larger than {MAX_BYTES} bytes: expected a cluster file")]
-    TooLarge {
-        /// The file.
-        file: String,
-    },
+    #[error("{0}: the file is larger than {MAX_BYTES} bytes: expected a cluster file")]
+    TooLarge(String),
     /// What stands at a line is none of a cluster file.
-    #[error("{file}:{line}: {problem}")]
-    At {
-        /// The file.
-        file: String,
-        /// Line, from 1.
-        line: usize,
-        /// What is wrong and what was expected.
-        problem: String,
-    },
+    #[error("{0}:{1}: {2}")]
+    At(String, usize, String),
     /// Together the groups have more processors than can be counted.
-    #[error("{file}: the cluster has more than {max} processors", max = MOST_PROCESSORS)]
-    TooManyProcessors {
-        /// The file.
-        file: String,
-    },
+    #[error("{0}: the cluster has more than {MOST_PROCESSORS} processors")]
+    TooManyProcessors(String),
 }
 
 impl ResourceError {
     fn at(file: &str, line: usize, problem: impl Into<String>) -> Self {
-        ResourceError::At {
-            file: file.to_owned(),
-            line,
-            problem: problem.into(),
-        }
+        ResourceError::At(file.to_owned(), line, problem.into())
     }
 }
 
@@ -102,17 +79,14 @@ impl ResourceError {
 /// cluster file.
 pub fn read(path: &Path) -> Result<Resources, ResourceError> {
     let file = path.display().to_string();
-    let failed = |source| ResourceError::Read {
-        file: file.clone(),
-        source,
-    };
+    let failed = |source| ResourceError::Read(file.clone(), source);
     let handle = std::fs::File::open(path).map_err(failed)?;
     let mut bytes = Vec::new();
     // One byte more than is allowed tells a file that is too large, whatever
     // its size claims to be.
     let taken = handle.take(MAX_BYTES + 1).read_to_end(&mut bytes);
     if taken.map_err(failed)? as u64 > MAX_BYTES {
-        return Err(ResourceError::TooLarge { file });
+        return Err(ResourceError::TooLarge(file));
     }
     parse_bytes(&file, &bytes)
 }
@@ -124,7 +98,7 @@ pub fn read(path: &Path) -> Result<Resources, ResourceError> {
 pub fn parse(file: &str, text: &str) -> Result<Resources, ResourceError> {
     if text.len() as u64 > MAX_BYTES {
         let file = file.to_owned();
-        return Err(ResourceError::TooLarge { file });
+        return Err(ResourceError::TooLarge(file));
     }
     parse_bytes(file, text.as_bytes())
 }
@@ -143,5 +117,5 @@ fn parse_bytes(file: &str, text: &[u8]) -> Result<Resources, ResourceError> {
         return Err(language.error(&at, Wrong::Other(problem)));
     }
     let file = language.file;
-    Resources::new(groups).ok_or(ResourceError::TooManyProcessors { file })
+    Resources::new(groups).ok_or(ResourceError::TooManyProcessors(file))
 }

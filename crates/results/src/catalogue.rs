@@ -31,31 +31,14 @@ pub const CATALOGUE: &str = "catalogue.sqlite";
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
     /// The folder of runs cannot be read.
-    #[error("{}: cannot read the folder of runs", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        source: io::Error,
-    },
+    #[error("{}: cannot read the folder of runs", .0.display())]
+    Folder(PathBuf, #[source] io::Error),
     /// The table refused.
-    #[error("{}: the catalogue cannot be used", path.display())]
-    Store {
-        /// The file.
-        path: PathBuf,
-        /// What SQLite says.
-        #[source]
-        source: rusqlite::Error,
-    },
+    #[error("{}: the catalogue cannot be used", .0.display())]
+    Store(PathBuf, #[source] rusqlite::Error),
     /// No run is listed under this path.
-    #[error("run \"{path}\": expected the path of a run, or of a folder with runs, below {}", folder.display())]
-    Unknown {
-        /// What was asked for.
-        path: String,
-        /// The folder of runs.
-        folder: PathBuf,
-    },
+    #[error("run \"{}\": expected the path of a run, or of a folder with runs, below {}", .0, .1.display())]
+    Unknown(String, PathBuf),
     /// Labels that cannot be.
     #[error(transparent)]
     Labels(#[from] LabelsError),
@@ -63,14 +46,8 @@ pub enum CatalogueError {
     #[error(transparent)]
     RunDir(#[from] RunDirError),
     /// A run could not be deleted.
-    #[error("{}: cannot be deleted", path.display())]
-    Remove {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        source: io::Error,
-    },
+    #[error("{}: cannot be deleted", .0.display())]
+    Remove(PathBuf, #[source] io::Error),
 }
 
 /// What a refresh found.
@@ -106,10 +83,8 @@ impl Catalogue {
     /// # Errors
     /// When the folder is no directory that can be read.
     pub fn open(folder: &Path) -> Result<Self, CatalogueError> {
-        std::fs::read_dir(folder).map_err(|source| CatalogueError::Folder {
-            path: folder.to_owned(),
-            source,
-        })?;
+        std::fs::read_dir(folder)
+            .map_err(|source| CatalogueError::Folder(folder.to_owned(), source))?;
         let path = folder.join(CATALOGUE);
         let (store, notice) = match Store::open(&path) {
             Ok(store) => (store, None),
@@ -140,10 +115,8 @@ impl Catalogue {
     /// When the folder cannot be read, or the table cannot be written. A table
     /// that turns out to be damaged is made again.
     pub fn refresh(&mut self) -> Result<Refresh, CatalogueError> {
-        let scan = Scan::of(&self.folder).map_err(|source| CatalogueError::Folder {
-            path: self.folder.clone(),
-            source,
-        })?;
+        let scan = Scan::of(&self.folder)
+            .map_err(|source| CatalogueError::Folder(self.folder.clone(), source))?;
         let folder = self.folder.clone();
         let refreshed = self.attempt(|store| store.refresh(&folder, &scan))?;
         Ok(Refresh {
@@ -259,10 +232,7 @@ impl Catalogue {
     }
 
     fn unknown(&self, path: &str) -> CatalogueError {
-        CatalogueError::Unknown {
-            path: path.to_owned(),
-            folder: self.folder.clone(),
-        }
+        CatalogueError::Unknown(path.to_owned(), self.folder.clone())
     }
 
     /// Asks the table, and once more if it had to be made again.
@@ -281,10 +251,8 @@ impl Catalogue {
             Some(_) => Store::in_memory(),
         };
         self.store = empty.map_err(store_error(&path))?;
-        let scan = Scan::of(&self.folder).map_err(|source| CatalogueError::Folder {
-            path: self.folder.clone(),
-            source,
-        })?;
+        let scan = Scan::of(&self.folder)
+            .map_err(|source| CatalogueError::Folder(self.folder.clone(), source))?;
         let again = self.store.refresh(&self.folder, &scan);
         again
             .and_then(|_| ask(&mut self.store))
@@ -294,8 +262,5 @@ impl Catalogue {
 
 fn store_error(path: &Path) -> impl Fn(rusqlite::Error) -> CatalogueError + use<> {
     let path = path.to_owned();
-    move |source| CatalogueError::Store {
-        path: path.clone(),
-        source,
-    }
+    move |source| CatalogueError::Store(path.clone(), source)
 }

@@ -92,39 +92,17 @@ pub mod names {
 #[derive(Debug, thiserror::Error)]
 pub enum RunDirError {
     /// It is there already and not empty.
-    #[error("{}: the run directory exists; expected a new one (or --force)", path.display())]
-    Exists {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// The file system refused.
-    #[error("{}: cannot {action}", path.display())]
-    Io {
-        /// What was to be done.
-        action: &'static str,
-        /// With which file.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        source: io::Error,
-    },
+    #[error("{}: the run directory exists; expected a new one (or --force)", .0.display())]
+    Exists(PathBuf),
+    /// The file system refused an action on a file.
+    #[error("{}: cannot {}", .1.display(), .0)]
+    Io(&'static str, PathBuf, #[source] io::Error),
     /// A file is no Parquet file, or a damaged one.
-    #[error("{}: expected a whole Parquet file", path.display())]
-    Parquet {
-        /// The file.
-        path: PathBuf,
-        /// What was found.
-        #[source]
-        source: parquet::errors::ParquetError,
-    },
+    #[error("{}: expected a whole Parquet file", .0.display())]
+    Parquet(PathBuf, #[source] parquet::errors::ParquetError),
     /// A file is so damaged that its reader failed.
-    #[error("{}: expected a whole Parquet file: {message}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What was found.
-        message: String,
-    },
+    #[error("{}: expected a whole Parquet file: {}", .0.display(), .1)]
+    Damaged(PathBuf, String),
     /// A table is longer than it may be.
     #[error("{}: {found} rows, or values of a column: expected at most {most} ({by})", path.display())]
     TooLong {
@@ -137,16 +115,9 @@ pub enum RunDirError {
         /// What says so.
         by: &'static str,
     },
-    /// A column is missing or of another type.
-    #[error("{}: column {column}: expected it with type {expected}", path.display())]
-    Column {
-        /// The file.
-        path: PathBuf,
-        /// The column.
-        column: &'static str,
-        /// Its type.
-        expected: &'static str,
-    },
+    /// A column of a file is missing or of another type than this one.
+    #[error("{}: column {}: expected it with type {}", .0.display(), .1, .2)]
+    Column(PathBuf, &'static str, &'static str),
     /// A value that cannot be.
     #[error("{}:{row}: field {field} = \"{value}\": expected {expected}", path.display())]
     Value {
@@ -162,14 +133,8 @@ pub enum RunDirError {
         expected: &'static str,
     },
     /// The manifest is no manifest.
-    #[error("{}:{}: expected the manifest of a run", path.display(), source.line())]
-    Manifest {
-        /// The file.
-        path: PathBuf,
-        /// What was found.
-        #[source]
-        source: serde_json::Error,
-    },
+    #[error("{}:{}: expected the manifest of a run", .0.display(), .1.line())]
+    Manifest(PathBuf, #[source] serde_json::Error),
     /// The manifest describes something that cannot be.
     #[error("{}: field {field} = \"{value}\": expected {expected}", path.display())]
     Field {
@@ -187,11 +152,7 @@ pub enum RunDirError {
 impl RunDirError {
     fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RunDirError + use<> {
         let path = path.to_owned();
-        move |source| RunDirError::Io {
-            action,
-            path,
-            source,
-        }
+        move |source| RunDirError::Io(action, path, source)
     }
 
     /// A field of the manifest that cannot be used.
@@ -205,16 +166,12 @@ impl RunDirError {
     }
 
     fn column(path: &Path, column: &'static str, expected: &'static str) -> Self {
-        RunDirError::Column {
-            path: path.to_owned(),
-            column,
-            expected,
-        }
+        RunDirError::Column(path.to_owned(), column, expected)
     }
 
     fn parquet(path: &Path) -> impl FnOnce(parquet::errors::ParquetError) -> RunDirError + use<> {
         let path = path.to_owned();
-        move |source| RunDirError::Parquet { path, source }
+        move |source| RunDirError::Parquet(path, source)
     }
 }
 
@@ -336,12 +293,8 @@ fn manifest(
     run: &RunFiles<'_>,
     files: BTreeMap<String, FileDoc>,
 ) -> Result<Vec<u8>, RunDirError> {
-    let mut text = serde_json::to_vec_pretty(&Manifest::new(run, files)).map_err(|source| {
-        RunDirError::Manifest {
-            path: dir.join(names::MANIFEST),
-            source,
-        }
-    })?;
+    let mut text = serde_json::to_vec_pretty(&Manifest::new(run, files))
+        .map_err(|source| RunDirError::Manifest(dir.join(names::MANIFEST), source))?;
     text.push(b'\n');
     Ok(text)
 }
@@ -399,7 +352,7 @@ pub fn prepare(dir: &Path, force: bool) -> Result<(), RunDirError> {
     }
     if !force {
         let path = dir.to_owned();
-        return Err(RunDirError::Exists { path });
+        return Err(RunDirError::Exists(path));
     }
     // The manifest goes first: what is half replaced must not look complete.
     // What not every run has would outlive it.

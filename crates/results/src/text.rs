@@ -35,6 +35,11 @@ pub(crate) fn columns(names: &str) -> Vec<String> {
     names.split(" | ").map(str::to_owned).collect()
 }
 
+/// The head of a table, in the names of its columns with ` | ` between them.
+pub fn head(names: &str) -> Vec<String> {
+    names.split(" | ").map(str::to_owned).collect()
+}
+
 /// A line of cells.
 pub fn cells<T: ToString, const N: usize>(cells: [T; N]) -> Vec<String> {
     cells.iter().map(T::to_string).collect()

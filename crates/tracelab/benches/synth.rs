@@ -10,7 +10,7 @@
 use gridrig_tracelab::format::{Format, TraceReader, Writer};
 use gridrig_tracelab::load::load_from;
 use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::synth::like::{FitOptions, LookAlike};
+use gridrig_tracelab::synth::like::LookAlike;
 use gridrig_tracelab::synth::lublin::Preset;
 use gridrig_tracelab::synth::{Extent, Model, SHIPPED};
 use rand::Rng;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         &mut TraceReader::new(Format::Swf, text.as_bytes(), "ctc-like"),
         SizeFrom::Allocated,
     )?;
-    let mut like = LookAlike::fit(&source, FitOptions::default())?;
+    let mut like = LookAlike::fit(&source, None)?;
     like.extent = Extent::jobs(JOBS);
     models.push(("look-alike", Model::LookAlike(Box::new(like))));
     for (name, model) in models {

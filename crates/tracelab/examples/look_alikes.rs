@@ -11,7 +11,7 @@
 use gridrig_tracelab::format::{Format, TraceReader};
 use gridrig_tracelab::load::{TraceJob, load, load_from};
 use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::synth::like::{FitOptions, LookAlike, recurring_jobs};
+use gridrig_tracelab::synth::like::{LookAlike, recurring_jobs};
 use gridrig_tracelab::synth::{Model, output};
 use gridrig_tracelab::validate::{Group, Options, Validation, validate};
 use std::error::Error;
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let source = load(trace.as_ref(), SizeFrom::Allocated)?;
         let name = source.file.rsplit('/').next().unwrap_or_default();
         let original: Vec<TraceJob> = source.jobs.clone();
-        let like = LookAlike::fit(&source, FitOptions::default())?;
+        let like = LookAlike::fit(&source, None)?;
         let mut model = Model::LookAlike(Box::new(like));
         println!("{name}: {} bytes", model.to_json().len());
         let mut cells = vec![name.to_owned()];

@@ -84,32 +84,20 @@ impl Columns {
     }
 }
 
-/// What the header does not say and how fine the series are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What the header does not say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Processors of the machine; `None` takes the header's.
     pub processors: Option<u64>,
     /// Processors of single clusters, by their number in the trace.
     pub cluster_processors: BTreeMap<u32, u64>,
-    /// A job belongs to a batch up to so long after its first job.
-    pub batch_window: SimDuration,
-    /// Lags of the autocorrelation, in jobs.
-    pub lags: Vec<usize>,
-    /// Most bins of a series over time.
-    pub bins: usize,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            processors: None,
-            cluster_processors: BTreeMap::new(),
-            batch_window: BATCH_WINDOW,
-            lags: vec![1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000],
-            bins: 200,
-        }
-    }
-}
+/// Lags of the autocorrelation, in jobs.
+const LAGS: [usize; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
+
+/// Most bins of a series over time.
+const BINS: usize = 200;
 
 /// Where the number of processors comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -217,15 +205,8 @@ pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
     let span = last - first;
     let gaps = interarrival_s(submits);
     let counts = SizeCounts::of(&jobs.sizes);
-    let clusters = ClusterField::of(&distinct).and_then(|field| {
-        clusters(
-            loaded,
-            field,
-            &options.cluster_processors,
-            &clock,
-            options.bins,
-        )
-    });
+    let clusters = ClusterField::of(&distinct)
+        .and_then(|field| clusters(loaded, field, &options.cluster_processors, &clock, BINS));
     let mut trace = Characterization {
         format: loaded.format.name(),
         jobs: submits.len() as u64,
@@ -234,16 +215,16 @@ pub fn characterize(loaded: &Loaded, options: &Options) -> Characterization {
         max_processors,
         run_time_s: Distribution::of(jobs.run_times.iter().map(|run| run.as_secs_f64())),
         processors: Distribution::of(jobs.sizes.iter().map(|size| f64::from(*size))),
-        autocorrelation: autocorrelation(&gaps, &options.lags),
+        autocorrelation: autocorrelation(&gaps, &LAGS),
         interarrival_s: Distribution::of(gaps),
-        demand: Demand::of(jobs, options.bins, max_processors),
+        demand: Demand::of(jobs, BINS, max_processors),
         arrivals: ArrivalProfile::of(submits, &clock),
         sizes: SizeShares::of(jobs, &counts),
-        batches: BatchStatistics::of(jobs, options.batch_window),
+        batches: BatchStatistics::of(jobs, BATCH_WINDOW),
         clusters,
         processors_cdf: counts.cdf(),
         run_time_percentiles_s: run_time_percentiles_s(&jobs.run_times),
-        profile: Profile::of(jobs, options.bins),
+        profile: Profile::of(jobs, BINS),
         offered_load: max_processors.and_then(|has| offered_load(jobs, span, has)),
         max_processors_from,
         failed: loaded.jobs.iter().filter(|job| job.failed).count() as u64,

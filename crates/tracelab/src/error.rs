@@ -8,79 +8,36 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be opened.
-    #[error("{file}: the file cannot be opened")]
-    Open {
-        /// The trace.
-        file: String,
-        /// What the system says.
-        #[source]
-        source: io::Error,
-    },
+    #[error("{0}: the file cannot be opened")]
+    Open(String, #[source] io::Error),
     /// The model of a generated workload makes none.
-    #[error("{file}: {source}")]
-    Model {
-        /// The model file.
-        file: String,
-        /// Why.
-        source: Box<dyn Error + Send + Sync>,
-    },
-    /// Reading stopped before the end of the file.
-    #[error("{file}:{line}: the trace cannot be read past this line")]
-    Read {
-        /// The trace.
-        file: String,
-        /// The last line that was read whole; 0 is none.
-        line: u64,
-        /// What the system says.
-        #[source]
-        source: io::Error,
-    },
-    /// The compressed data is cut short or does not match its checksum.
+    #[error("{0}: {1}")]
+    Model(String, #[source] Box<dyn Error + Send + Sync>),
+    /// Reading stopped before the end of the file: after which line, 0 being none.
+    #[error("{0}:{1}: the trace cannot be read past this line")]
+    Read(String, u64, #[source] io::Error),
+    /// The compressed data is cut short or does not match its checksum, after this line.
     #[error(
-        "{file}:{line}: the compressed data is damaged, cut short or followed by something else after this line"
+        "{0}:{1}: the compressed data is damaged, cut short or followed by something else after this line"
     )]
-    Damaged {
-        /// The trace.
-        file: String,
-        /// The last line that was read whole; 0 is none.
-        line: u64,
-        /// What the decoder says.
-        #[source]
-        source: io::Error,
-    },
-    /// A line that cannot be right.
-    #[error("{file}:{line}: {problem}")]
-    Line {
-        /// The trace.
-        file: String,
-        /// The line, counted from 1.
-        line: u64,
-        /// The field and its value, and what was expected.
-        problem: String,
-    },
+    Damaged(String, u64, #[source] io::Error),
+    /// A line, counted from 1, that cannot be right.
+    #[error("{0}:{1}: {2}")]
+    Line(String, u64, String),
     /// A trace that cannot be used as a whole, or not as it was asked.
-    #[error("{file}: {problem}")]
-    File {
-        /// The trace, or the workloads together.
-        file: String,
-        /// What is wrong, and what was expected.
-        problem: String,
-    },
+    #[error("{0}: {1}")]
+    File(String, String),
 }
 
 impl TraceError {
     pub(crate) fn line(file: &str, line: u64, problem: String) -> Self {
         let file = file.to_owned();
-        TraceError::Line {
-            file,
-            line,
-            problem,
-        }
+        TraceError::Line(file, line, problem)
     }
 
     pub(crate) fn file(file: &str, problem: String) -> Self {
         let file = file.to_owned();
-        TraceError::File { file, problem }
+        TraceError::File(file, problem)
     }
 
     pub(crate) fn too_many_jobs(file: &str) -> Self {
@@ -112,22 +69,11 @@ pub enum ConvertError {
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// The output cannot be written.
-    #[error("{file}: the trace cannot be written")]
-    Write {
-        /// The output.
-        file: String,
-        /// What the system says.
-        #[source]
-        source: io::Error,
-    },
+    #[error("{0}: the trace cannot be written")]
+    Write(String, #[source] io::Error),
     /// A conversion that cannot be done as it was asked.
-    #[error("{file}: {problem}")]
-    Refused {
-        /// The input or output.
-        file: String,
-        /// What is wrong, and what was expected.
-        problem: String,
-    },
+    #[error("{0}: {1}")]
+    Refused(String, String),
     /// What was read the second time is not what was read the first time.
     #[error("{file}: the file changed while it was read: {first} jobs at first, then {second}")]
     Changed {
@@ -142,10 +88,7 @@ pub enum ConvertError {
 
 impl ConvertError {
     pub(crate) fn refused(file: impl ToString, problem: impl Into<String>) -> Self {
-        ConvertError::Refused {
-            file: file.to_string(),
-            problem: problem.into(),
-        }
+        ConvertError::Refused(file.to_string(), problem.into())
     }
 
     /// More streams than files can be open.

@@ -111,11 +111,7 @@ pub fn load(path: &Path, size: SizeFrom) -> Result<Loaded, TraceError> {
         .into_inner()
         .into_inner()
         .sha256()
-        .map_err(|source| TraceError::Read {
-            file: loaded.file.clone(),
-            line,
-            source,
-        })?;
+        .map_err(|source| TraceError::Read(loaded.file.clone(), line, source))?;
     Ok(loaded)
 }
 

@@ -105,10 +105,9 @@ pub fn gzip(text: &str) -> io::Result<Vec<u8>> {
 /// # Errors
 /// [`TraceError::Model`] where the model makes no workload.
 pub fn made(model: &Model, file: &str, size: SizeFrom) -> Result<Loaded, TraceError> {
-    let jobs = model.jobs().map_err(|source| TraceError::Model {
-        file: file.to_owned(),
-        source: Box::new(source),
-    })?;
+    let jobs = model
+        .jobs()
+        .map_err(|source| TraceError::Model(file.to_owned(), Box::new(source)))?;
     load_made(file, size, jobs)
 }
 
@@ -124,10 +123,7 @@ pub fn generate(
     load: Option<Decimal>,
 ) -> Result<Loaded, TraceError> {
     let file = path.display().to_string();
-    let about = |source: SynthError| TraceError::Model {
-        file: file.clone(),
-        source: Box::new(source),
-    };
+    let about = |source: SynthError| TraceError::Model(file.clone(), Box::new(source));
     let mut model = Model::read(path).map_err(|error| match error {
         // It names the file already.
         SynthError::Trace(error) => error,
@@ -142,10 +138,7 @@ pub fn generate(
         model = Model::Lublin(lublin.with_load(load.as_f64()).map_err(about)?.0);
     }
     let mut loaded = made(&model, &file, size)?;
-    let bytes = std::fs::read(path).map_err(|source| TraceError::Open {
-        file: file.clone(),
-        source,
-    })?;
+    let bytes = std::fs::read(path).map_err(|source| TraceError::Open(file.clone(), source))?;
     loaded.sha256 = hex(&Sha256::digest(bytes));
     Ok(loaded)
 }

@@ -51,9 +51,6 @@ pub struct Options {
     pub samples: u32,
     /// Seed of the samples.
     pub seed: u64,
-    /// Clusters of arrivals are counted up to this many (LSAP 3.2: the elbow
-    /// is looked for among 1 to 30).
-    pub most_clusters: usize,
     /// Only statistics of these groups are judged; `None` is all of them.
     pub groups: Option<BTreeSet<Group>>,
     /// For a trace that was generated from a model instead of reduced: both
@@ -76,13 +73,16 @@ pub const MIN_SAMPLES: u32 = 200;
 /// The share of random samples that may lie outside the common envelope.
 pub const LEVEL: f64 = 0.01;
 
+/// Clusters of arrivals are counted up to this many (LSAP 3.2: the elbow is looked
+/// for among 1 to 30).
+const MOST_CLUSTERS: usize = 30;
+
 impl Default for Options {
     fn default() -> Self {
         Options {
             selection: Selection::default(),
             samples: MIN_SAMPLES,
             seed: 1,
-            most_clusters: 30,
             groups: None,
             thin: None,
             requirements: Vec::new(),
@@ -100,43 +100,25 @@ pub enum ValidateError {
     NoReduced,
     /// Nothing of the original is left to compare with.
     #[error(
-        "original jobs = 0 after the width limit and the window ({dropped} left out): expected the \
+        "original jobs = 0 after the width limit and the window ({0} left out): expected the \
          window that the reduced trace was cut from"
     )]
-    NoOriginal {
-        /// Jobs that the selection left out.
-        dropped: u64,
-    },
+    NoOriginal(u64),
     /// A reduced trace has no more jobs than its original.
     #[error(
-        "reduced jobs = {reduced}: expected at most the {original} jobs of the original's window; \
+        "reduced jobs = {0}: expected at most the {1} jobs of the original's window; \
          a generated trace is compared by thinning both"
     )]
-    TooMany {
-        /// Jobs of the reduced trace.
-        reduced: usize,
-        /// Jobs of the original's window.
-        original: usize,
-    },
+    TooMany(usize, usize),
     /// Too few samples for the envelope.
     #[error("samples = {0}: expected {MIN_SAMPLES} to 100000")]
     Samples(u32),
-    /// Fewer than one cluster.
-    #[error("most clusters = {0}: expected 2 to 1000")]
-    MostClusters(usize),
     /// A share that keeps nothing or everything.
     #[error("thin = \"{0}\": expected a share above 0 and below 1")]
     Thin(f64),
     /// A requirement on what is not measured.
-    #[error(
-        "requirement \"{name}\": expected a statistic that both traces have; there are {known}"
-    )]
-    UnknownStatistic {
-        /// The name asked for.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
+    #[error("requirement \"{0}\": expected a statistic that both traces have; there are {1}")]
+    UnknownStatistic(String, String),
     /// Submit times that cannot be clustered.
     #[error("submit times cannot be clustered")]
     Linkage(#[from] LinkageError),
@@ -162,10 +144,10 @@ pub fn validate(
         pair.thin(share, options.seed);
     }
     if pair.reduced.len() > pair.reference.len() {
-        return Err(ValidateError::TooMany {
-            reduced: pair.reduced.len(),
-            original: pair.reference.len(),
-        });
+        return Err(ValidateError::TooMany(
+            pair.reduced.len(),
+            pair.reference.len(),
+        ));
     }
     outcome::judge(&pair, options)
 }
@@ -173,9 +155,6 @@ pub fn validate(
 fn check(options: &Options) -> Result<(), ValidateError> {
     if !(MIN_SAMPLES..=100_000).contains(&options.samples) {
         return Err(ValidateError::Samples(options.samples));
-    }
-    if !(2..=1000).contains(&options.most_clusters) {
-        return Err(ValidateError::MostClusters(options.most_clusters));
     }
     match options.thin {
         Some(share) if !(share > 0.0 && share < 1.0) => Err(ValidateError::Thin(share)),

@@ -47,9 +47,6 @@ pub struct Setup {
     /// Jobs it keeps at once; beyond, the oldest that have ended are
     /// forgotten, and if none has, new ones are refused.
     pub max_jobs: usize,
-    /// Delegations it keeps at once; beyond, those that are unfinished or
-    /// expired are forgotten, and if there are none, new ones are refused.
-    pub max_delegations: usize,
     /// How long a job waits for the files its client is to upload, on the
     /// wall clock.
     pub stage_in: Duration,
@@ -65,7 +62,6 @@ impl Default for Setup {
             queue: "batch".to_owned(),
             default_run_time: SimDuration::from_secs(60),
             max_jobs: 100_000,
-            max_delegations: 10_000,
             stage_in: Duration::from_secs(600),
             step: Duration::ZERO,
         }

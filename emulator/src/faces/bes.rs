@@ -41,16 +41,16 @@ pub struct Setup {
     /// Documents of activities that are kept; of older ones the service knows
     /// what the cluster knows of the job.
     pub max_documents: usize,
-    /// Bytes of the requests that these documents came in.
-    pub max_document_bytes: usize,
 }
+
+/// Bytes of the requests that kept documents came in, at most.
+const MOST_BYTES: usize = 256 * 1024 * 1024;
 
 impl Default for Setup {
     fn default() -> Self {
         Setup {
             default_run_time: SimDuration::from_secs(60),
             max_documents: 100_000,
-            max_document_bytes: 256 * 1024 * 1024,
         }
     }
 }
@@ -72,10 +72,7 @@ pub(super) fn routes(app: &App<Config>, setup: &Setup) -> Router {
         setup: setup.clone(),
         life,
         accepting: AtomicBool::new(true),
-        documents: Mutex::new(Documents::new(
-            setup.max_documents,
-            setup.max_document_bytes,
-        )),
+        documents: Mutex::new(Documents::new(setup.max_documents, MOST_BYTES)),
     });
     let mut routes = Router::new();
     for path in PATHS {

@@ -87,17 +87,9 @@ fn told(life: &Value, decisions: &[DecisionDoc]) -> String {
 fn paragraph(decision: &DecisionDoc) -> String {
     let score = decision.score_of.as_deref();
     let by = score.map_or(String::new(), |of| format!(" by {of}"));
-    let mut lines = vec![text::cells([
-        "",
-        "candidate",
-        "standing",
-        "score",
-        "free",
-        "queued",
-        "age s",
-        "true free",
-        "true queued",
-    ])];
+    let mut lines = vec![text::head(
+        " | candidate | standing | score | free | queued | age s | true free | true queued",
+    )];
     let number = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     lines.extend(decision.candidates.iter().map(|it| {
         vec![

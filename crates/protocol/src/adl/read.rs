@@ -8,10 +8,10 @@ use std::str::FromStr;
 /// Reads one `ActivityDescription`.
 pub(super) fn activity(root: &Element) -> Result<Activity, AdlError> {
     if root.name != "ActivityDescription" || root.namespace != NAMESPACE {
-        return Err(AdlError::Root {
-            line: root.line,
-            found: format!("{{{}}}{}", root.namespace, root.name),
-        });
+        return Err(AdlError::Root(
+            root.line,
+            format!("{{{}}}{}", root.namespace, root.name),
+        ));
     }
     let mut activity = Activity {
         slots: 1,

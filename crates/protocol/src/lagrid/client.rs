@@ -35,33 +35,23 @@ pub enum PeerError {
     #[error(transparent)]
     Lost(#[from] ClientError),
     /// The answer is none of the protocol.
-    #[error("{url} gave an invalid answer: {why}")]
-    Garbage {
-        /// The address.
-        url: String,
-        /// What is wrong with it.
-        why: String,
-    },
+    #[error("{0} gave an invalid answer: {1}")]
+    Garbage(String, String),
     /// The peer turned the request away.
-    #[error("{url} refused: {fault}")]
-    Fault {
-        /// The address.
-        url: String,
-        /// What it said.
-        fault: Box<Problem>,
-    },
+    #[error("{0} refused: {1}")]
+    Fault(String, Box<Problem>),
 }
 
 impl PeerError {
     fn garbage(url: &str, why: String) -> Self {
         let url = url.to_owned();
-        PeerError::Garbage { url, why }
+        PeerError::Garbage(url, why)
     }
 
     /// Whether the request may be repeated unchanged with some hope.
     pub fn is_passing(&self) -> bool {
         match self {
-            PeerError::Fault { fault, .. } => {
+            PeerError::Fault(_, fault) => {
                 matches!(fault.code.as_str(), "busy" | "stopped" | "timeout")
             }
             PeerError::Lost(_) => true,
@@ -78,7 +68,7 @@ impl PeerError {
             }
             PeerError::Lost(_) | PeerError::Garbage { .. } => TransportError::NoAnswer { to, why },
             PeerError::Fault { .. } if self.is_passing() => TransportError::Busy { to },
-            PeerError::Fault { fault, .. } => TransportError::Answered {
+            PeerError::Fault(_, fault) => TransportError::Answered {
                 to,
                 status: fault.status,
                 reason: Reason::from_name(&fault.code),
@@ -90,7 +80,7 @@ impl PeerError {
     /// The fault that the peer told of, if it answered with one.
     pub fn fault(&self) -> Option<&Problem> {
         match self {
-            PeerError::Fault { fault, .. } => Some(fault),
+            PeerError::Fault(_, fault) => Some(fault),
             _ => None,
         }
     }
@@ -183,7 +173,7 @@ impl PeerClient {
             .map_err(|unreadable| garbage(unreadable.fault.reason))?;
         if let Some(fault) = Fault::of(&envelope) {
             let fault = Box::new(fault.into());
-            return Err(PeerError::Fault { url, fault });
+            return Err(PeerError::Fault(url, fault));
         }
         let expected = R::OPERATION.response();
         if !envelope.body.is(super::LAGRID, &expected) {
@@ -208,7 +198,7 @@ impl PeerClient {
         match serde_json::from_slice::<Problem>(&answer) {
             Ok(problem) => {
                 let fault = Box::new(problem);
-                Err(PeerError::Fault { url, fault })
+                Err(PeerError::Fault(url, fault))
             }
             Err(_) => {
                 let why = format!("HTTP status {status} without a problem document");

@@ -63,7 +63,7 @@ pub fn from_slurm(file: &str, text: &str, defaults: &Defaults) -> Result<Told, R
         return Err(ResourceError::at(file, 1, "no node: expected at least one"));
     }
     let file = file.to_owned();
-    let resources = Resources::new(groups).ok_or(ResourceError::TooManyProcessors { file })?;
+    let resources = Resources::new(groups).ok_or(ResourceError::TooManyProcessors(file))?;
     Ok(Told { resources, notes })
 }
 

@@ -11,13 +11,8 @@ use std::fmt::Write as _;
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The format has no word for nodes without this property.
-    #[error("resource {index}: {element} is not set: expected a value, the format demands one")]
-    Missing {
-        /// Position of the group, from 0.
-        index: usize,
-        /// The element.
-        element: &'static str,
-    },
+    #[error("resource {0}: {1} is not set: expected a value, the format demands one")]
+    Missing(usize, &'static str),
     /// The format cannot carry a value: it would not be read.
     #[error(transparent)]
     Unreadable(ResourceError),
@@ -42,7 +37,7 @@ pub fn write(resources: &Resources) -> Result<String, WriteError> {
             ("PhysicalMemory", group.memory_mib.is_some()),
         ];
         if let Some((element, _)) = demanded.into_iter().find(|(_, is_set)| !is_set) {
-            return Err(WriteError::Missing { index, element });
+            return Err(WriteError::Missing(index, element));
         }
         xml.push_str("  <Resource>\n");
         for field in Value::<Cluster>::write(group, (NAMESPACE, "Resource")).elements() {

@@ -41,24 +41,11 @@ pub enum LabelsError {
         expected: String,
     },
     /// The file is there and is no file of labels.
-    #[error("{}:{line}: {message}: expected labels (correct the file, or remove it)", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What was found.
-        message: String,
-    },
+    #[error("{}:{}: {}: expected labels (correct the file, or remove it)", .0.display(), .1, .2)]
+    Damaged(PathBuf, usize, String),
     /// The file cannot be read.
-    #[error("{}: cannot read", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        #[source]
-        source: io::Error,
-    },
+    #[error("{}: cannot read", .0.display())]
+    Read(PathBuf, #[source] io::Error),
 }
 
 /// The file.
@@ -120,14 +107,10 @@ pub(super) fn read(dir: &Path) -> Result<Labels, LabelsError> {
     let path = dir.join(names::LABELS);
     let text = match rundir::read_file(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Labels::default()),
-        Err(source) => return Err(LabelsError::Read { path, source }),
+        Err(source) => return Err(LabelsError::Read(path, source)),
         Ok(text) => text,
     };
-    let damaged = |line: usize, message: String| LabelsError::Damaged {
-        path: path.clone(),
-        line,
-        message,
-    };
+    let damaged = |line: usize, message: String| LabelsError::Damaged(path.clone(), line, message);
     let document: Document =
         serde_json::from_slice(&text).map_err(|e| damaged(e.line(), e.to_string()))?;
     if document.format != FORMAT {
@@ -158,7 +141,7 @@ pub(super) fn write(dir: &Path, labels: &Labels) -> Result<(), RunDirError> {
     };
     let path = dir.join(names::LABELS);
     let mut text = serde_json::to_vec_pretty(&document)
-        .map_err(|source| RunDirError::Manifest { path, source })?;
+        .map_err(|source| RunDirError::Manifest(path, source))?;
     text.push(b'\n');
     rundir::write_file(dir, names::LABELS, &text)
 }

@@ -67,8 +67,5 @@ pub(super) fn run(folder: &Path, path: &str, removed: &mut Removed) -> Result<()
 
 fn cannot(path: &Path) -> impl Fn(io::Error) -> CatalogueError + use<> {
     let path = path.to_owned();
-    move |source| CatalogueError::Remove {
-        path: path.clone(),
-        source,
-    }
+    move |source| CatalogueError::Remove(path.clone(), source)
 }

@@ -113,13 +113,13 @@ fn same_jobs(runs: &[Opened<'_>]) -> Result<(), RunDirError> {
     };
     for run in others {
         if run.jobs != first.jobs {
-            return Err(RunDirError::Damaged {
-                path: run.run.dir.join(names::JOBS),
-                message: format!(
+            return Err(RunDirError::Damaged(
+                run.run.dir.join(names::JOBS),
+                format!(
                     "its jobs are not those of {}, which has the same workload hash",
                     first.run.dir.display()
                 ),
-            });
+            ));
         }
     }
     Ok(())

@@ -10,22 +10,16 @@ pub enum CompareError {
     /// Nothing there.
     #[error(
         "{}: no run there or below (expected a directory that `gridrig run` wrote)",
-        path.display()
+        .0.display()
     )]
-    NoRun {
-        /// The directory.
-        path: PathBuf,
-    },
+    NoRun(PathBuf),
     /// The files of a run without the manifest, which is written last.
     #[error(
         "{}: a run without manifest.json: it was interrupted while it was written (expected a \
          complete run; run it again, or leave it out with --skip-damaged)",
-        path.display()
+        .0.display()
     )]
-    HalfWritten {
-        /// The directory.
-        path: PathBuf,
-    },
+    HalfWritten(PathBuf),
     /// The run cannot be read.
     #[error("a damaged run (expected a complete one; --skip-damaged leaves it out)")]
     Damaged(#[source] Box<RunDirError>),
@@ -55,27 +49,14 @@ pub enum CompareError {
         what: String,
     },
     /// Less than two policies.
-    #[error("nothing to compare: {found} (expected runs of two policies or more){hint}")]
-    OnePolicy {
-        /// What there is.
-        found: String,
-        /// Why there may be no more.
-        hint: String,
-    },
+    #[error("nothing to compare: {0} (expected runs of two policies or more){1}")]
+    OnePolicy(String, String),
     /// The baseline is not among the policies.
-    #[error("baseline \"{name}\": expected one of {known}")]
-    Baseline {
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: String,
-    },
+    #[error("baseline \"{0}\": expected one of {1}")]
+    Baseline(String, String),
     /// No replication that all policies have.
-    #[error("no pair of runs: {why} (expected runs of the same workload, replication and seed)")]
-    NoPair {
-        /// What each policy has.
-        why: String,
-    },
+    #[error("no pair of runs: {0} (expected runs of the same workload, replication and seed)")]
+    NoPair(String),
     /// The runs differ in more than their policy.
     #[error("not comparable: {} (--anyway shows them all the same)", joined(.0))]
     NotComparable(Vec<Objection>),

@@ -68,7 +68,7 @@ pub(crate) fn find(paths: &[PathBuf], skip_damaged: bool) -> Result<Found, Compa
         }
         let known = path.canonicalize().is_ok_and(|path| seen.contains(&path));
         if candidates.len() == before && !known {
-            return Err(CompareError::NoRun { path: path.clone() });
+            return Err(CompareError::NoRun(path.clone()));
         }
     }
     let opened = each(&candidates, |candidate| open(candidate));
@@ -104,11 +104,11 @@ fn walk(
     candidates: &mut Vec<PathBuf>,
 ) -> Result<(), CompareError> {
     let unreadable = |source: io::Error| {
-        CompareError::from(RunDirError::Io {
-            action: "read the directory",
-            path: dir.to_owned(),
+        CompareError::from(RunDirError::Io(
+            "read the directory",
+            dir.to_owned(),
             source,
-        })
+        ))
     };
     let whole = dir.canonicalize().map_err(unreadable)?;
     let mut below = Vec::new();
@@ -149,7 +149,7 @@ pub(crate) fn is_file_of_a_run(name: &str) -> bool {
 fn open(dir: &Path) -> Result<FoundRun, CompareError> {
     if !dir.join(names::MANIFEST).exists() {
         let path = dir.to_owned();
-        return Err(CompareError::HalfWritten { path });
+        return Err(CompareError::HalfWritten(path));
     }
     let run = FoundRun::read(dir)?;
     rundir::is_unchanged(dir, &run.manifest, names::JOBS)?;

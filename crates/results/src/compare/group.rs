@@ -120,7 +120,7 @@ impl<'a> Study<'a> {
             false => guard.objections.iter().map(|o| o.message.clone()).collect(),
         };
         let why = why.join("; ");
-        Err(CompareError::NoPair { why })
+        Err(CompareError::NoPair(why))
     }
 
     /// The runs of one replication, in the order of the variants.
@@ -378,10 +378,10 @@ fn only_one(variants: &[Variant<'_>], runs: &[FoundRun]) -> CompareError {
             )
         }
     };
-    CompareError::OnePolicy {
-        found: format!("all runs ({}) are of {}", runs.len(), names.join(", ")),
+    CompareError::OnePolicy(
+        format!("all runs ({}) are of {}", runs.len(), names.join(", ")),
         hint,
-    }
+    )
 }
 
 /// Puts the baseline first and the bounds last.
@@ -412,9 +412,6 @@ fn find_baseline(variants: &[Variant<'_>], wanted: &str) -> Result<usize, Compar
     let exact = variants.iter().position(|v| v.name == wanted);
     exact.ok_or_else(|| {
         let known: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
-        CompareError::Baseline {
-            name: wanted.to_owned(),
-            known: known.join(", "),
-        }
+        CompareError::Baseline(wanted.to_owned(), known.join(", "))
     })
 }

@@ -51,13 +51,14 @@ pub(super) fn choose(material: &Material, wanted: Option<&str>) -> Result<Chosen
     if let Some(wanted) = wanted {
         let is_wanted = |key: &&str| *key == wanted || key_words(key) == wanted;
         let index = keys.iter().position(is_wanted);
-        let index = index.ok_or_else(|| ReportError::Replication {
-            wanted: wanted.to_owned(),
-            known: keys
-                .iter()
-                .map(|key| key_words(key))
-                .collect::<Vec<_>>()
-                .join(", "),
+        let index = index.ok_or_else(|| {
+            ReportError::Replication(
+                wanted.to_owned(),
+                keys.iter()
+                    .map(|key| key_words(key))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            )
         })?;
         let why = format!("Shown in detail: {wanted}, as asked for.");
         return Ok(at(index, why));

@@ -86,7 +86,7 @@ pub(super) fn text(run: &FoundRun) -> Result<String, ReportError> {
     let path = run.dir.join(names::SCENARIO);
     let text = rundir::read_file(&path);
     let text = text.and_then(|text| String::from_utf8(text).map_err(io::Error::other));
-    text.map_err(|source| ReportError::Scenario { path, source })
+    text.map_err(|source| ReportError::Scenario(path, source))
 }
 
 /// Lines of two texts that differ, below the heads of their TOML tables;

@@ -14,20 +14,9 @@ pub enum ReportError {
     #[error(transparent)]
     Run(#[from] RunDirError),
     /// The scenario of a run is no text.
-    #[error("{}: expected the resolved scenario, as UTF-8", path.display())]
-    Scenario {
-        /// The file.
-        path: PathBuf,
-        /// What was found.
-        #[source]
-        source: std::io::Error,
-    },
+    #[error("{}: expected the resolved scenario, as UTF-8", .0.display())]
+    Scenario(PathBuf, #[source] std::io::Error),
     /// No such replication.
-    #[error("replication \"{wanted}\": expected one of {known}")]
-    Replication {
-        /// What was asked for.
-        wanted: String,
-        /// What there is.
-        known: String,
-    },
+    #[error("replication \"{0}\": expected one of {1}")]
+    Replication(String, String),
 }

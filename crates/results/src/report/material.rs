@@ -93,7 +93,7 @@ impl Material {
         let runs = found.runs;
         if runs.is_empty() {
             let path = paths.first().cloned().unwrap_or_default();
-            return Err(CompareError::NoRun { path }.into());
+            return Err(CompareError::NoRun(path).into());
         }
         let traces: BTreeSet<Vec<String>> = runs.iter().map(traces).collect();
         let columns = columns(runs);

@@ -31,7 +31,7 @@ pub(super) fn guarded<T>(
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
             let message = text.unwrap_or_else(|| "its reader failed".to_owned());
-            Err(RunDirError::Damaged { path, message })
+            Err(RunDirError::Damaged(path, message))
         }
     }
 }

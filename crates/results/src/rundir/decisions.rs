@@ -165,37 +165,20 @@ impl<'a> Decided<'a> {
     }
 
     pub(super) fn table(&'a self) -> Table<'a, Row<'a>, impl Fn(usize) -> Row<'a>> {
+        #[rustfmt::skip]
         let columns: Vec<Column<'a, Row<'a>>> = vec![
             ("decision", U32(|row| Some(row.number))),
             ("time_ns", Time(|row| Some(row.at))),
             ("job_id", U32(|row| Some(row.decision.job.0))),
-            (
-                "broker",
-                Text(|row| Some(row.names().party(row.decision.by.into()))),
-            ),
+            ("broker", Text(|row| Some(row.names().party(row.decision.by.into())))),
             ("forwards", U32(|row| Some(row.decision.hop))),
-            (
-                "outcome",
-                Text(|row| Some(row.decision.outcome.name().into())),
-            ),
-            (
-                "reason",
-                Text(|row| Some(row.decision.outcome.reason()?.name().into())),
-            ),
+            ("outcome", Text(|row| Some(row.decision.outcome.name().into()))),
+            ("reason", Text(|row| Some(row.decision.outcome.reason()?.name().into()))),
             ("tie", Text(|row| Some(row.decision.tie?.into()))),
             ("score_of", Text(|row| Some(row.decision.score_of?.into()))),
-            (
-                "candidate",
-                Text(|row| Some(row.names().entry(row.candidate.target))),
-            ),
-            (
-                "standing",
-                Text(|row| Some(row.candidate.standing.name().into())),
-            ),
-            (
-                "information_ns",
-                Time(|row| Some(row.candidate.information_from)),
-            ),
+            ("candidate", Text(|row| Some(row.names().entry(row.candidate.target)))),
+            ("standing", Text(|row| Some(row.candidate.standing.name().into()))),
+            ("information_ns", Time(|row| Some(row.candidate.information_from))),
             ("free", I64(|row| Some(row.candidate.free))),
             ("queued", F64(|row| Some(row.candidate.queued))),
             ("score", F64(|row| row.candidate.score)),

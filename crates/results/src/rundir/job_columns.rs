@@ -132,13 +132,11 @@ const WINDOW: [&str; 3] = ["earliest_start_ns", "latest_start_ns", "flexible"];
 const LEASE: [&str; 2] = ["lease", "leased_ns"];
 
 /// The columns in their order; `docs/run-directory.md` says what they mean.
+#[rustfmt::skip]
 fn columns<'a>() -> [Column<'a, Job<'a>>; 49] {
     [
         ("job_id", U32(|of| Some(of.row.job.0))),
-        (
-            "workload",
-            Text(|of| Some(of.run.table.workload(of.label().workload))),
-        ),
+        ("workload", Text(|of| Some(of.run.table.workload(of.label().workload)))),
         (OWNERS[0].0, U32(|of| OWNERS[0].1(of.submission))),
         (OWNERS[1].0, U32(|of| OWNERS[1].1(of.submission))),
         (OWNERS[2].0, U32(|of| OWNERS[2].1(of.submission))),
@@ -162,36 +160,21 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 49] {
         ("expansion", F64(|of| of.row.expansion())),
         ("wait_s", F64(|of| of.row.wait_s())),
         ("response_s", F64(|of| of.row.response_s())),
-        (
-            "bounded_slowdown",
-            F64(|of| of.slowdown(JobRow::bounded_slowdown)),
-        ),
+        ("bounded_slowdown", F64(|of| of.slowdown(JobRow::bounded_slowdown))),
         ("placement", Placement(Job::placement)),
-        (
-            "bounded_slowdown_ref",
-            F64(|of| of.slowdown(JobRow::bounded_slowdown_ref)),
-        ),
+        ("bounded_slowdown_ref", F64(|of| of.slowdown(JobRow::bounded_slowdown_ref))),
         ("forwards", U32(|of| Some(of.row.forwards))),
         ("end_ns", Time(|of| of.row.end)),
         ("trace_job", U64(|of| Some(of.label().trace_id))),
-        (
-            "failed_in_trace",
-            Bool(|of| Some(of.label().failed_in_trace)),
-        ),
-        (
-            "entry",
-            Text(|of| Some(of.names().entry(of.submission.entry))),
-        ),
+        ("failed_in_trace", Bool(|of| Some(of.label().failed_in_trace))),
+        ("entry", Text(|of| Some(of.names().entry(of.submission.entry)))),
         ("run_time_ref_ns", Length(|of| Some(of.spec().run_time))),
         ("requested_time_ns", Length(|of| of.spec().requested_time)),
         ("architecture", Text(|of| text(&of.wants().architecture))),
         ("os", Text(|of| text(&of.wants().os))),
         ("memory_kib", U64(|of| Some(of.wants().memory_kib))),
         ("disk_mib", U64(|of| Some(of.wants().disk_mib))),
-        (
-            "speed_millionths",
-            U64(|of| Some(of.wants().speed_millionths)),
-        ),
+        ("speed_millionths", U64(|of| Some(of.wants().speed_millionths))),
         ("generic_resources", Text(Job::generic)),
         (REQUEUES, U32(|of| Some(of.row.earlier.len() as u32))),
         (LEASE[0], Text(Job::chain)),

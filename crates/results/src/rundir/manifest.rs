@@ -240,7 +240,7 @@ pub fn read_manifest(dir: &Path) -> Result<Manifest, RunDirError> {
     let action = "read the manifest (expected the directory of one run)";
     let text = read_file(&path).map_err(RunDirError::io(action, &path))?;
     let parsed: Result<Manifest, _> = serde_json::from_slice(&text);
-    let manifest = parsed.map_err(|source| RunDirError::Manifest { path, source })?;
+    let manifest = parsed.map_err(|source| RunDirError::Manifest(path, source))?;
     if manifest.format != MANIFEST_FORMAT {
         let found = manifest.format.to_string();
         return Err(RunDirError::field(dir, "format", found, "1"));

@@ -95,9 +95,9 @@ pub(crate) fn is_unchanged(dir: &Path, manifest: &Manifest, name: &str) -> Resul
     let found = file::sha256_of(&path)?;
     match found == doc.sha256 {
         true => Ok(()),
-        false => Err(RunDirError::Damaged {
+        false => Err(RunDirError::Damaged(
             path,
-            message: format!("its SHA-256 is {found}, the manifest has {}", doc.sha256),
-        }),
+            format!("its SHA-256 is {found}, the manifest has {}", doc.sha256),
+        )),
     }
 }

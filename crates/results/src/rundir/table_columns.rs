@@ -222,10 +222,10 @@ impl TableColumns {
                 }
             }
             if rows != self.rows {
-                return Err(RunDirError::Damaged {
-                    path: path.to_owned(),
-                    message: format!("column {name} has {rows} rows of {}", self.rows),
-                });
+                return Err(RunDirError::Damaged(
+                    path.to_owned(),
+                    format!("column {name} has {rows} rows of {}", self.rows),
+                ));
             }
             Ok(())
         })

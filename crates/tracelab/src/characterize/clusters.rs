@@ -411,7 +411,6 @@ mod tests {
             loaded,
             &Options {
                 cluster_processors: processors,
-                bins: 10,
                 ..Options::default()
             },
         );

@@ -188,7 +188,7 @@ impl Sinks {
 
 fn write_error(file: impl ToString, source: io::Error) -> ConvertError {
     let file = file.to_string();
-    ConvertError::Write { file, source }
+    ConvertError::Write(file, source)
 }
 
 /// The output with the name of the stream in place of its braces.

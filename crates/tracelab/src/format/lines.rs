@@ -143,9 +143,9 @@ fn unreadable(file: &str, line: u64, source: io::Error) -> TraceError {
     match source.kind() {
         // No plain file answers with these; decoders do.
         io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
-            TraceError::Damaged { file, line, source }
+            TraceError::Damaged(file, line, source)
         }
-        _ => TraceError::Read { file, line, source },
+        _ => TraceError::Read(file, line, source),
     }
 }
 

@@ -61,25 +61,13 @@ impl Format {
 pub const FIELDS: usize = 18;
 
 /// The names of the fields, in order.
+#[rustfmt::skip]
 pub const FIELD_NAMES: [&str; FIELDS] = [
-    "job number",
-    "submit time",
-    "wait time",
-    "run time",
-    "allocated processors",
-    "average CPU time",
-    "used memory",
-    "requested processors",
-    "requested time",
-    "requested memory",
-    "status",
-    "user",
-    "group",
-    "executable",
-    "queue",
-    "partition",
-    "preceding job",
-    "think time",
+    "job number", "submit time", "wait time", "run time",
+    "allocated processors", "average CPU time", "used memory",
+    "requested processors", "requested time", "requested memory",
+    "status", "user", "group", "executable", "queue", "partition",
+    "preceding job", "think time",
 ];
 
 /// Columns of a job line of GWF.
@@ -98,36 +86,17 @@ pub const TEXTS: usize = COLUMNS - NUMBERS;
 const FIRST_TEXT: usize = NUMBERS + 1;
 
 /// The names of the columns, in order, as the archive spells them.
+#[rustfmt::skip]
 pub const COLUMN_NAMES: [&str; COLUMNS] = [
-    "JobID",
-    "SubmitTime",
-    "WaitTime",
-    "RunTime",
-    "NProcs",
-    "AverageCPUTimeUsed",
-    "UsedMemory",
-    "ReqNProcs",
-    "ReqTime",
-    "ReqMemory",
-    "Status",
-    "UserID",
-    "GroupID",
-    "ExecutableID",
-    "QueueID",
-    "PartitionID",
-    "OrigSiteID",
-    "LastRunSiteID",
-    "JobStructure",
-    "JobStructureParams",
-    "UsedNetwork",
-    "UsedLocalDiskSpace",
-    "UsedResources",
-    "ReqPlatform",
-    "ReqNetwork",
-    "ReqLocalDiskSpace",
-    "ReqResources",
-    "VOID",
-    "ProjectID",
+    "JobID", "SubmitTime", "WaitTime", "RunTime",
+    "NProcs", "AverageCPUTimeUsed", "UsedMemory",
+    "ReqNProcs", "ReqTime", "ReqMemory",
+    "Status", "UserID", "GroupID", "ExecutableID", "QueueID", "PartitionID",
+    "OrigSiteID", "LastRunSiteID",
+    "JobStructure", "JobStructureParams",
+    "UsedNetwork", "UsedLocalDiskSpace", "UsedResources",
+    "ReqPlatform", "ReqNetwork", "ReqLocalDiskSpace", "ReqResources",
+    "VOID", "ProjectID",
 ];
 
 /// The fields by their place in a line, from 0: their number less one.

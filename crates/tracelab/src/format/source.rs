@@ -70,10 +70,7 @@ impl TraceFile {
     /// # Errors
     /// [`TraceError::Open`] when there is no such file or it cannot be read.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
-        let failed = |source| TraceError::Open {
-            file: path.display().to_string(),
-            source,
-        };
+        let failed = |source| TraceError::Open(path.display().to_string(), source);
         let file = File::open(path).map_err(failed)?;
         let progress = Progress {
             read: Arc::default(),

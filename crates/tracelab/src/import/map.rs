@@ -365,10 +365,8 @@ impl Map {
             );
             return Err(TraceError::file(name, problem));
         }
-        let text = std::fs::read_to_string(name).map_err(|source| TraceError::Open {
-            file: name.to_owned(),
-            source,
-        })?;
+        let text = std::fs::read_to_string(name)
+            .map_err(|source| TraceError::Open(name.to_owned(), source))?;
         Map::parse(name, &text)
     }
 

@@ -24,10 +24,7 @@ impl Hidden {
     /// A file that cannot be read, or is too short to be a key.
     pub fn read(path: &Path) -> Result<Hidden, TraceError> {
         let file = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|source| TraceError::Open {
-            file: file.clone(),
-            source,
-        })?;
+        let bytes = std::fs::read(path).map_err(|source| TraceError::Open(file.clone(), source))?;
         let key = bytes.trim_ascii_end();
         if key.len() < SHORTEST_KEY {
             let problem = format!(

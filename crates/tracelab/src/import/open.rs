@@ -18,10 +18,7 @@ pub(super) fn open(path: &Path, map: &Map, wanted: &[&str]) -> Result<Log, Trace
     let file = path.display().to_string();
     // A pipe can be read once only, and holds no Parquet.
     if path.is_file() {
-        let failed = |source| TraceError::Open {
-            file: file.clone(),
-            source,
-        };
+        let failed = |source| TraceError::Open(file.clone(), source);
         let mut magic = Vec::new();
         let opened = File::open(path).map_err(failed)?;
         let taken = opened.take(PARQUET.len() as u64).read_to_end(&mut magic);

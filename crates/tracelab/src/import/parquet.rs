@@ -24,10 +24,7 @@ pub(super) fn open(path: &Path, wanted: &[&str]) -> Result<Log, TraceError> {
     let file = path.display().to_string();
     let failed =
         |why: String| TraceError::file(&file, format!("the Parquet file is damaged: {why}"));
-    let opened = File::open(path).map_err(|source| TraceError::Open {
-        file: file.clone(),
-        source,
-    })?;
+    let opened = File::open(path).map_err(|source| TraceError::Open(file.clone(), source))?;
     // What pandas says about its own types: the plain ones are read more easily.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(opened, options)

@@ -92,21 +92,13 @@ impl Text {
         let file = self.file.clone();
         match error.into_kind() {
             csv::ErrorKind::Io(source) if source.kind() == io::ErrorKind::InvalidData => {
-                TraceError::Damaged {
-                    file,
-                    line: line - 1,
-                    source,
-                }
+                TraceError::Damaged(file, line - 1, source)
             }
             csv::ErrorKind::Io(source) if source.kind() == io::ErrorKind::FileTooLarge => {
                 let problem = format!("the row is longer than {MAX_ROW_BYTES} bytes: {source}");
                 TraceError::line(&file, line, problem)
             }
-            csv::ErrorKind::Io(source) => TraceError::Read {
-                file,
-                line: line - 1,
-                source,
-            },
+            csv::ErrorKind::Io(source) => TraceError::Read(file, line - 1, source),
             // Rows of any length and any bytes are read.
             other => TraceError::line(&file, line, format!("{other:?}: expected a row")),
         }

@@ -66,10 +66,7 @@ pub(super) fn write(
         return Err(ConvertError::too_large(&report.file, "submit time"));
     }
     let written = write_jobs(request, report.format, &header, source.names, jobs, shift);
-    written.map_err(|source| ConvertError::Write {
-        file: report.output.clone(),
-        source,
-    })
+    written.map_err(|source| ConvertError::Write(report.output.clone(), source))
 }
 
 fn write_jobs(

@@ -37,15 +37,10 @@ pub enum WriteError {
     Source(#[from] TraceError),
     /// The source is not what it was when it was reduced.
     #[error(
-        "{file}:{line}: this job is not the one that was read before: expected a file that does \
+        "{0}:{1}: this job is not the one that was read before: expected a file that does \
          not change"
     )]
-    Changed {
-        /// The source.
-        file: String,
-        /// The line, counted from 1.
-        line: u64,
-    },
+    Changed(String, u64),
     /// The output.
     #[error("the reduced trace cannot be written")]
     Output(#[from] io::Error),
@@ -136,10 +131,7 @@ fn records_of(
     }
     match wanted.peek() {
         None => Ok(records),
-        Some(line) => Err(WriteError::Changed {
-            file: reduced.trace.file.clone(),
-            line: **line,
-        }),
+        Some(line) => Err(WriteError::Changed(reduced.trace.file.clone(), **line)),
     }
 }
 

@@ -9,14 +9,8 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum SynthError {
     /// A model file cannot be read.
-    #[error("{}: cannot be read", file.display())]
-    Read {
-        /// The file.
-        file: PathBuf,
-        /// What the system says.
-        #[source]
-        source: io::Error,
-    },
+    #[error("{}: cannot be read", .0.display())]
+    Read(PathBuf, #[source] io::Error),
     /// A parameter that makes no sense.
     #[error("field {field} = \"{value}\": expected {expected}")]
     Parameter {

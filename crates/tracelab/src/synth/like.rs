@@ -15,7 +15,7 @@ mod deal;
 mod fit;
 mod generate;
 
-pub use fit::{FitOptions, recurring_jobs};
+pub use fit::recurring_jobs;
 
 use super::error::{SynthError, all_within, entries, within};
 use super::extent::Extent;

@@ -51,10 +51,7 @@ impl Model {
     /// # Errors
     /// [`SynthError::Read`], [`SynthError::Trace`] or [`SynthError::Parameter`].
     pub fn read(path: &Path) -> Result<Self, SynthError> {
-        let read = |source| SynthError::Read {
-            file: path.to_owned(),
-            source,
-        };
+        let read = |source| SynthError::Read(path.to_owned(), source);
         let mut text = String::new();
         File::open(path)
             .and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text))
@@ -97,10 +94,9 @@ impl Model {
                 return refuse("kind", other, expected);
             }
         };
-        model.check().map_err(|source| TraceError::Model {
-            file: file.to_owned(),
-            source: Box::new(source),
-        })?;
+        model
+            .check()
+            .map_err(|source| TraceError::Model(file.to_owned(), Box::new(source)))?;
         Ok(model)
     }
 

@@ -103,9 +103,7 @@ impl Pair {
     ) -> Result<Self, ValidateError> {
         let (mut reference, left_out) = select(original, selection);
         if reference.is_empty() {
-            return Err(ValidateError::NoOriginal {
-                dropped: left_out.values().sum(),
-            });
+            return Err(ValidateError::NoOriginal(left_out.values().sum()));
         }
         let mut notes = Vec::new();
         let first = original

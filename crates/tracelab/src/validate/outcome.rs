@@ -11,7 +11,7 @@ use super::measure::{GAP_BINS, Measured, Ruler};
 use super::sampling::Design;
 use super::statistics::{Group, STATISTICS, Side, Statistic, StatisticReport, Values};
 use super::stretches::Stretch;
-use super::{LEVEL, Options, ValidateError, sampling};
+use super::{LEVEL, MOST_CLUSTERS, Options, ValidateError, sampling};
 use crate::linkage::LinkageError;
 use gridrig_core::rng;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
@@ -152,7 +152,7 @@ impl Validation {
 /// Draws, measures and judges.
 pub(super) fn judge(pair: &Pair, options: &Options) -> Result<Validation, ValidateError> {
     let encoded = Encoded::new(pair, options.seed);
-    let ruler = Ruler::new(&encoded, options.most_clusters)?;
+    let ruler = Ruler::new(&encoded, MOST_CLUSTERS)?;
     let all: Vec<u32> = (0..encoded.reduced.len() as u32).collect();
     let observed = ruler.measure(&encoded.reduced, &all)?;
     let lost = lost(&encoded);
@@ -386,9 +386,11 @@ fn requirements(
         let value = judged
             .map(|s| s.value)
             .or_else(|| values.get(requirement.name).copied())
-            .ok_or_else(|| ValidateError::UnknownStatistic {
-                name: requirement.to_string(),
-                known: values.keys().copied().collect::<Vec<_>>().join(", "),
+            .ok_or_else(|| {
+                ValidateError::UnknownStatistic(
+                    requirement.to_string(),
+                    values.keys().copied().collect::<Vec<_>>().join(", "),
+                )
             })?;
         Ok(RequirementReport {
             requirement: requirement.to_string(),

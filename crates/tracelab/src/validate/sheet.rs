@@ -222,18 +222,8 @@ fn strips(validation: &Validation) -> Strips {
 }
 
 fn table(validation: &Validation) -> Table {
-    let head = [
-        "statistic",
-        "what",
-        "value",
-        "margin",
-        "median",
-        "low",
-        "high",
-        "beyond",
-        "verdict",
-    ];
-    let mut table = Table::new(head).caption(format!(
+    let head = "statistic | what | value | margin | median | low | high | beyond | verdict";
+    let mut table = Table::new(head.split(" | ")).caption(format!(
         "Values of the reduced trace beside those of {} {} samples, the design that it fits \
          best; beyond: samples that deviate at least as far in this statistic alone. The \
          envelope holds all statistics of {} of such samples.",

@@ -153,36 +153,31 @@ const KS: f64 = 0.05;
 
 /// All statistics, in the order of the report. `docs/validate.md` has the
 /// formulas.
+#[rustfmt::skip]
 pub const STATISTICS: [Statistic; 31] = {
     use Group::{
         Arrivals, Association, Batches, Classes, Clusters, Hours, Marginals, Order, Shares,
     };
     [
         Marginals
-            .upper("processors.ks", "distance of processor CDFs")
-            .within(KS),
+        .upper("processors.ks", "distance of processor CDFs")
+        .within(KS),
         Marginals
-            .upper("run_time.ks", "distance of run-time CDFs")
-            .within(KS),
+        .upper("run_time.ks", "distance of run-time CDFs")
+        .within(KS),
         Marginals.both("serial.share", "share of single-processor jobs"),
         Marginals
-            .both(
-                "demand.ratio",
-                "mean run time x processors over the original's",
-            )
-            .within(0.10),
+        .both(
+        "demand.ratio",
+        "mean run time x processors over the original's",
+        )
+        .within(0.10),
         Classes.upper("classes.tv", "shares of job classes, total variation"),
         Classes.upper("classes.worst", "job class furthest from its share"),
-        Classes.upper(
-            "profiles.tv",
-            "shares of k-means job profiles, total variation",
-        ),
+        Classes.upper("profiles.tv", "shares of k-means job profiles, total variation"),
         Shares.upper("users.tv", "shares of users, total variation"),
         Shares.upper("users.worst", "user furthest from its share"),
-        Shares.upper(
-            "users.demand_tv",
-            "shares of users in demand, total variation",
-        ),
+        Shares.upper("users.demand_tv", "shares of users in demand, total variation"),
         Shares.upper("queues.tv", "shares of queues, total variation"),
         Shares.upper("queues.worst", "queue furthest from its share"),
         Shares.upper("executables.tv", "shares of executables, total variation"),
@@ -190,16 +185,16 @@ pub const STATISTICS: [Statistic; 31] = {
         Hours.upper("hours.tv", "arrivals by hour of day, total variation"),
         Hours.upper("hours.worst", "hour of day furthest from its share"),
         Arrivals
-            .upper("arrivals.ks", "distance of submit-time CDFs")
-            .within(KS),
+        .upper("arrivals.ks", "distance of submit-time CDFs")
+        .within(KS),
         Arrivals.upper(
-            "stretches.worst",
-            "stretch of the window furthest from its number of jobs",
+        "stretches.worst",
+        "stretch of the window furthest from its number of jobs",
         ),
         Arrivals.upper("demand.ks", "distance of cumulated demand over submit time"),
         Batches
-            .upper("interarrival.ks", "distance of inter-arrival CDFs")
-            .within(KS),
+        .upper("interarrival.ks", "distance of inter-arrival CDFs")
+        .within(KS),
         Batches.both("interarrival.cv", "variation of inter-arrival times"),
         Batches.both("batches.share", "share of jobs in batches"),
         Order.both("processors.lag1", "autocorrelation of processors"),
@@ -209,14 +204,8 @@ pub const STATISTICS: [Statistic; 31] = {
         Association.both("run_time.time", "run times by submit time"),
         Association.both("users.time", "users by submit time"),
         Clusters.upper("clusters.wcss", "distance of the WCSS curves"),
-        Clusters.lower(
-            "clusters.ari",
-            "agreement of the clusterings (adjusted Rand index)",
-        ),
-        Clusters.upper(
-            "clusters.match",
-            "work to turn one set of clusters into the other",
-        ),
+        Clusters.lower("clusters.ari", "agreement of the clusterings (adjusted Rand index)"),
+        Clusters.upper("clusters.match", "work to turn one set of clusters into the other"),
     ]
 };
 

@@ -247,7 +247,6 @@ fn processors_given_by_the_user_count_before_the_header() {
     let options = Options {
         processors: Some(14),
         cluster_processors: BTreeMap::from([(77, 4)]),
-        ..Options::default()
     };
     let given = characterize(&loaded, &options);
     assert_eq!(given.offered_load, Some(1.0));

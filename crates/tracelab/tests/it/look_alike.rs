@@ -13,7 +13,7 @@ use gridrig_tracelab::format::{Format, TraceReader};
 use gridrig_tracelab::format::{Record, field};
 use gridrig_tracelab::load::{Loaded, TraceJob, load, load_from};
 use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::synth::like::{FitOptions, LookAlike, recurring_jobs};
+use gridrig_tracelab::synth::like::{LookAlike, recurring_jobs};
 use gridrig_tracelab::synth::{Extent, Model, output};
 use gridrig_tracelab::validate::{Group, Options, validate};
 use std::collections::BTreeMap;
@@ -45,9 +45,7 @@ fn reread(model: &Model) -> Loaded {
 }
 
 fn fitted(source: &Loaded) -> Model {
-    Model::LookAlike(Box::new(
-        LookAlike::fit(source, FitOptions::default()).unwrap(),
-    ))
+    Model::LookAlike(Box::new(LookAlike::fit(source, None).unwrap()))
 }
 
 fn user_shares(rows: &[TraceJob]) -> BTreeMap<Option<u32>, f64> {
@@ -354,7 +352,7 @@ fn what_no_model_can_be_fitted_to_is_refused() {
         SizeFrom::Allocated,
     )
     .unwrap();
-    let error = LookAlike::fit(&one, FitOptions::default()).unwrap_err();
+    let error = LookAlike::fit(&one, None).unwrap_err();
     assert_eq!(
         error.to_string(),
         "one.swf: 1 usable jobs: expected at least 2"

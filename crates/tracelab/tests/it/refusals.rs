@@ -83,7 +83,7 @@ fn something_else_is_refused_with_a_look_at_it() {
          separated by blanks",
     );
     let error = load_text(b"PK\x03\x04\xff\xfe\x00\n").unwrap_err();
-    assert!(matches!(error, TraceError::Line { line: 1, .. }), "{error}");
+    assert!(matches!(error, TraceError::Line(_, 1, _)), "{error}");
 }
 
 #[test]

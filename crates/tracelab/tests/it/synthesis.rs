@@ -140,6 +140,6 @@ fn parameters_out_of_range_are_refused_by_name() {
 #[test]
 fn a_model_file_that_is_not_there_is_named() {
     let error = Model::read(Path::new("no/such/model.json")).unwrap_err();
-    assert!(matches!(&error, SynthError::Read { file, .. } if file.ends_with("model.json")));
+    assert!(matches!(&error, SynthError::Read(file, _) if file.ends_with("model.json")));
     assert_eq!(error.to_string(), "no/such/model.json: cannot be read");
 }

@@ -402,7 +402,7 @@ fn what_cannot_be_compared_is_refused() {
         length: SimDuration::from_secs(1),
     });
     let refused = validate(&case.all, &case.all[..5], &beyond);
-    assert!(matches!(refused, Err(ValidateError::NoOriginal { dropped }) if dropped > 0));
+    assert!(matches!(refused, Err(ValidateError::NoOriginal(dropped)) if dropped > 0));
     let mut wide = case.all[..60].to_vec();
     wide[59].submit = SimDuration::from_nanos(u64::MAX);
     let refused = validate(&wide, &wide[..30], &Options::default());

@@ -50,13 +50,8 @@ pub enum InstallError {
     #[error("{0}: the path is too long for a Unix socket (expected at most 80 bytes)")]
     TooLong(PathBuf),
     /// The system refuses.
-    #[error("{path}: {source}")]
-    Io {
-        /// Where.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error("{0}: {1}")]
+    Io(PathBuf, #[source] io::Error),
 }
 
 /// The longest path of a directory: `sun_path` has 108 bytes.
@@ -70,7 +65,7 @@ const LONGEST: usize = 80;
 pub fn install(dir: &Path, program: &Path) -> Result<Door, InstallError> {
     let io = |path: &Path| {
         let path = path.to_owned();
-        move |source| InstallError::Io { path, source }
+        move |source| InstallError::Io(path, source)
     };
     let mut builder = fs::DirBuilder::new();
     // Whatever the umask: for its owner alone to write to.
@@ -126,10 +121,7 @@ fn is_ours_alone(dir: &Path) -> Result<(), InstallError> {
     // Without the slash at its end, behind which a link would be followed.
     let path: PathBuf = dir.components().collect();
     let found = fs::symlink_metadata(&path);
-    let found = found.map_err(|source| InstallError::Io {
-        path: path.clone(),
-        source,
-    })?;
+    let found = found.map_err(|source| InstallError::Io(path.clone(), source))?;
     let (own, owner, mode) = (own_uid(), found.uid(), found.mode() & 0o7777);
     if found.is_dir() && owner == own && mode & 0o022 == 0 {
         return Ok(());
@@ -152,7 +144,7 @@ fn is_ours_alone(dir: &Path) -> Result<(), InstallError> {
 /// each above it is ours or root's, and for no other to write to unless it is sticky.
 fn is_safe_above(dir: &Path) -> Result<(), InstallError> {
     let path = dir.to_owned();
-    let found = fs::metadata(dir).map_err(|source| InstallError::Io { path, source })?;
+    let found = fs::metadata(dir).map_err(|source| InstallError::Io(path, source))?;
     let (own, owner, mode) = (own_uid(), found.uid(), found.mode() & 0o7777);
     let is_fixed = mode & 0o022 == 0 || mode & 0o1000 != 0;
     if is_fixed && (owner == own || owner == 0) {

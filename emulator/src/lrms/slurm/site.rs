@@ -25,13 +25,8 @@ pub struct Site {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SiteError {
     /// A command cannot be called.
-    #[error("{command}: {why} (expected the commands of a running Slurm)")]
-    Call {
-        /// The command.
-        command: String,
-        /// Why.
-        why: String,
-    },
+    #[error("{0}: {1} (expected the commands of a running Slurm)")]
+    Call(String, String),
     /// It has no such partition, or none at all.
     #[error("Slurm has no partition {0} with processors (expected one that sinfo shows)")]
     NoPartition(String),
@@ -39,13 +34,8 @@ pub enum SiteError {
     #[error("Slurm has MinJobAge = {0} (expected at least {least} seconds)", least = MIN_JOB_AGE)]
     ForgetsTooSoon(String),
     /// It has not as many processors as the cluster is said to have.
-    #[error("the partition of the real Slurm has {found} processors (expected {wanted})")]
-    Processors {
-        /// What it has.
-        found: u32,
-        /// What the cluster is said to have.
-        wanted: u32,
-    },
+    #[error("the partition of the real Slurm has {0} processors (expected {1})")]
+    Processors(u32, u32),
 }
 
 /// Seconds for which Slurm has to remember ended jobs: many looks.
@@ -114,7 +104,7 @@ impl Site {
         let site = Site::ask(settings)?;
         match site.processors {
             found if found == wanted => Ok(site),
-            found => Err(SiteError::Processors { found, wanted }),
+            found => Err(SiteError::Processors(found, wanted)),
         }
     }
 
@@ -209,10 +199,7 @@ fn gres(text: &str) -> Generics {
 
 fn said(settings: &Settings, name: &str, words: &[&str]) -> Result<String, SiteError> {
     let args: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    let refuse = |why: String| SiteError::Call {
-        command: name.to_owned(),
-        why,
-    };
+    let refuse = |why: String| SiteError::Call(name.to_owned(), why);
     match call(settings, name, &args, None, QUESTION) {
         Ok(said) if said.is_ok() => Ok(said.stdout),
         Ok(said) => Err(refuse(said.complaint().to_owned())),

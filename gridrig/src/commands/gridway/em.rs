@@ -161,7 +161,7 @@ impl Inner {
                 let state = State::of(&status, unwanted);
                 (state, status.reason.or(Some(status.state)))
             }
-            Err(ClientError::Problem { problem, .. }) if problem.code == "unknown-job" => {
+            Err(ClientError::Problem(_, problem)) if problem.code == "unknown-job" => {
                 (State::Failed, Some(problem.code))
             }
             Err(_) => return false,

@@ -7,7 +7,7 @@
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::rng;
 use gridrig_results::stats;
-use gridrig_results::text::{cells, table};
+use gridrig_results::text::{head, table};
 use gridrig_tracelab::load::TraceJob;
 use gridrig_tracelab::validate::{Selection, Site};
 use rand::seq::SliceRandom as _;
@@ -129,17 +129,8 @@ impl Behaviour {
 
     /// The report for people.
     pub(super) fn text(&self) -> String {
-        let head = [
-            "wait (s)",
-            "mean",
-            "p95",
-            "exchanged: mean",
-            "p95",
-            "source: mean",
-            "p95",
-            "ratio",
-        ];
-        let mut lines = vec![cells(head)];
+        let words = "wait (s) | mean | p95 | exchanged: mean | p95 | source: mean | p95 | ratio";
+        let mut lines = vec![head(words)];
         for q in &self.queueing {
             let number = |seconds: f64| format!("{seconds:.1}");
             let waits = [q.generated, q.exchanged, q.source];

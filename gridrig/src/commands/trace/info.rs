@@ -51,7 +51,6 @@ pub(super) fn info(args: &InfoArgs) -> Result<(), Failure> {
     let options = Options {
         processors: args.processors.map(|count| u64::from(count.get())),
         cluster_processors: args.clusters.iter().copied().collect(),
-        ..Options::default()
     };
     let trace = characterize(&loaded, &options);
     if let Some(path) = &args.sheet {

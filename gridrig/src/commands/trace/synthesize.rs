@@ -12,7 +12,7 @@ use args::{BurstArgs, Common, LikeArgs, LublinArgs, ModelArgs, PoissonArgs, What
 use gridrig_tracelab::format::create;
 use gridrig_tracelab::load::{Loaded, load};
 use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::synth::like::{FitOptions, LookAlike, recurring_jobs};
+use gridrig_tracelab::synth::like::{LookAlike, recurring_jobs};
 use gridrig_tracelab::synth::lublin::Calibration;
 use gridrig_tracelab::synth::output::{self, Made};
 use gridrig_tracelab::synth::{Extent, Model, SynthError, made};
@@ -141,10 +141,7 @@ fn like(args: &LikeArgs) -> anyhow::Result<Prepared> {
     for (reason, count) in &trace.skipped {
         eprintln!("skipped: {count} lines: {reason}");
     }
-    let options = FitOptions {
-        processors: args.processors,
-    };
-    let mut model = LookAlike::fit(&trace, options)?;
+    let mut model = LookAlike::fit(&trace, args.processors)?;
     let whole = model.extent;
     if trace.header.max_processors().is_none() && args.processors.is_none() {
         let file = args.trace.display();

@@ -16,26 +16,15 @@ pub enum LabelError {
     Form(String),
     /// The name will not do.
     #[error(
-        "{name:?} is no name of a label (expected letters, digits and _, no digit first and not __)"
+        "{0:?} is no name of a label (expected letters, digits and _, no digit first and not __)"
     )]
-    Name {
-        /// The name.
-        name: String,
-    },
+    Name(String),
     /// The name means something else here.
-    #[error("label {name} is taken (expected another name)")]
-    Taken {
-        /// The name.
-        name: String,
-    },
+    #[error("label {0} is taken (expected another name)")]
+    Taken(String),
     /// The value is too long to be one of few.
-    #[error("label {name} has a value of {length} bytes (expected at most {MAX_VALUE})")]
-    Long {
-        /// The name.
-        name: String,
-        /// How long the value is.
-        length: usize,
-    },
+    #[error("label {0} has a value of {1} bytes (expected at most {MAX_VALUE})")]
+    Long(String, usize),
     /// Too many.
     #[error("there are more than {MAX_LABELS} labels")]
     Many,
@@ -87,15 +76,15 @@ impl Labels {
             .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
         let good = first && envelopes.all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !good || name.starts_with("__") {
-            return Err(LabelError::Name { name });
+            return Err(LabelError::Name(name));
         }
         let own = ALL.iter().any(|metric| metric.labels.contains(&&*name));
         if own || RESERVED.contains(&&*name) {
-            return Err(LabelError::Taken { name });
+            return Err(LabelError::Taken(name));
         }
         if value.len() > MAX_VALUE {
             let length = value.len();
-            return Err(LabelError::Long { name, length });
+            return Err(LabelError::Long(name, length));
         }
         self.0.insert(name, value.to_owned());
         match self.0.len() + SERVICE_LABELS.len() > MAX_LABELS {

@@ -11,21 +11,8 @@ const CLUSTER_ROWS: usize = 40;
 
 /// LSAP Tables 1 and 2, with quantiles.
 pub(super) fn distributions(trace: &Characterization) -> Table {
-    let mut table = Table::new([
-        "",
-        "n",
-        "mean",
-        "sd",
-        "cv",
-        "min",
-        "p50",
-        "p90",
-        "p95",
-        "p99",
-        "max",
-        "trimmed mean",
-    ])
-    .caption(
+    let head = " | n | mean | sd | cv | min | p50 | p90 | p95 | p99 | max | trimmed mean";
+    let mut table = Table::new(head.split(" | ")).caption(
         "Run times, sizes and gaps (LSAP Tables 1 and 2); the trimmed mean leaves out the largest \
          1 %",
     );

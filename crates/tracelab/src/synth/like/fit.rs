@@ -33,13 +33,6 @@ const POINTS: usize = 64;
 /// Labels that a user has, at most.
 const LABELS: usize = 4;
 
-/// What a fit keeps to.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct FitOptions {
-    /// Processors of the machine, where the header is silent.
-    pub processors: Option<u32>,
-}
-
 fn seconds(time: SimDuration) -> u64 {
     time.as_nanos() / NANOS_PER_SEC
 }
@@ -64,11 +57,11 @@ fn step_of(jobs: &[TraceJob]) -> u32 {
 }
 
 impl LookAlike {
-    /// The model of a trace.
+    /// The model of a trace, of a machine with these processors or as many as its header says.
     ///
     /// # Errors
     /// [`SynthError::Trace`] for a trace with fewer than two jobs.
-    pub fn fit(trace: &Loaded, options: FitOptions) -> Result<Self, SynthError> {
+    pub fn fit(trace: &Loaded, processors: Option<u32>) -> Result<Self, SynthError> {
         let jobs = &trace.jobs;
         let ([first, .., last], Some(widest)) =
             (&jobs[..], jobs.iter().map(|j| j.processors).max())
@@ -76,7 +69,7 @@ impl LookAlike {
             let reason = format!("{} usable jobs: expected at least 2", jobs.len());
             return Err(TraceError::file(&trace.file, reason).into());
         };
-        let named = options.processors.or(trace.known_processors());
+        let named = processors.or(trace.known_processors());
         let (first, last) = (seconds(first.submit), seconds(last.submit));
         let (first_day, days) = (first / DAY, last / DAY - first / DAY + 1);
         let clock = Clock::of(&trace.header);

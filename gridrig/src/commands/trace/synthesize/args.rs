@@ -99,24 +99,13 @@ pub(super) struct LublinArgs {
 }
 
 /// Published parameters of the Lublin-Feitelson model.
+#[rustfmt::skip]
 const LUBLIN: &[(Preset, &str, &str)] = &[
-    (
-        Preset::All,
-        "all",
-        "All jobs fitted together, without types",
-    ),
+    (Preset::All, "all", "All jobs fitted together, without types"),
     (Preset::Batch, "batch", "Batch jobs only"),
     (Preset::Interactive, "interactive", "Interactive jobs only"),
-    (
-        Preset::Both,
-        "both",
-        "Batch and interactive jobs, each with their own parameters",
-    ),
-    (
-        Preset::Dmm,
-        "dmm",
-        "95 % serial jobs, as DMM (SC 2007) has them for grids",
-    ),
+    (Preset::Both, "both", "Batch and interactive jobs, each with their own parameters"),
+    (Preset::Dmm, "dmm", "95 % serial jobs, as DMM (SC 2007) has them for grids"),
 ];
 
 /// `synthesize poisson`
@@ -204,13 +193,10 @@ impl BurstArgs {
 }
 
 /// The burst weeks that ship.
+#[rustfmt::skip]
 const WEEKS: &[(Week, &str, &str)] = &[
     (Week::Ctc, "ctc", "Like the CTC week of the LSAP paper"),
-    (
-        Week::Grid5000,
-        "grid5000",
-        "Like the Grid'5000 week of the LSAP paper",
-    ),
+    (Week::Grid5000, "grid5000", "Like the Grid'5000 week of the LSAP paper"),
 ];
 
 /// `synthesize model`

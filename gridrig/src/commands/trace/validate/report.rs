@@ -1,7 +1,7 @@
 //! The verdict as text.
 
 use crate::words::counts;
-use gridrig_results::text::{aligned, cells};
+use gridrig_results::text::{aligned, cells, head};
 use gridrig_tracelab::validate::{Clusters, Side, StatisticReport, Validation};
 use std::fmt::Write as _;
 
@@ -39,15 +39,7 @@ pub(super) fn text(outcome: &Validation, original: &str, reduced: &str) -> Strin
 
 fn statistics(text: &mut String, outcome: &Validation) {
     let mut lines = vec![
-        cells([
-            "statistic",
-            "value",
-            "margin",
-            "median",
-            "envelope",
-            "beyond",
-            "about",
-        ]),
+        head("statistic | value | margin | median | envelope | beyond | about"),
         cells(["", "", "", "of samples", "of samples"]),
     ];
     lines[1].push(format!("/ {}", outcome.samples));

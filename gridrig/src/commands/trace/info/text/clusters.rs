@@ -1,7 +1,7 @@
 //! The load of the clusters that a trace names.
 
 use super::{instant, number, percent};
-use gridrig_results::text::{cells, table};
+use gridrig_results::text::{head, table};
 use gridrig_tracelab::characterize::clusters::{ClusterLoad, ClusterSizeFrom, Clusters, Imbalance};
 use std::fmt::Write as _;
 
@@ -13,16 +13,9 @@ const NAME_WIDTH: usize = 26;
 
 pub(super) fn write(text: &mut String, all: &Clusters) {
     imbalance(text, all);
-    let mut lines = vec![cells([
-        "cluster",
-        "processors",
-        "jobs",
-        "share",
-        "jobs/proc",
-        "day mean",
-        "day max",
-        "hour max",
-    ])];
+    let mut lines = vec![head(
+        "cluster | processors | jobs | share | jobs/proc | day mean | day max | hour max",
+    )];
     lines.extend(all.loads.iter().take(LINES).map(row));
     text.push_str(&table(&lines));
     if all.loads.len() > LINES {
