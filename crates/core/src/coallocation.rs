@@ -80,13 +80,13 @@ struct Talk {
     answer: Option<Answer>,
 }
 
-type Course = Pin<Box<dyn Future<Output = Option<Found>> + Send>>;
+type Stopping = Pin<Box<dyn Future<Output = Option<Found>> + Send>>;
 
 /// A search that stops at each question.
 pub struct Search {
     talk: Arc<Mutex<Talk>>,
     /// Nobody waits for this lock: it makes the search one that threads may share.
-    course: Mutex<Course>,
+    future: Mutex<Stopping>,
 }
 
 impl Search {
@@ -100,16 +100,16 @@ impl Search {
         let matching = Matching::new(wanted, Asker(Arc::clone(&talk)));
         Search {
             talk,
-            course: Mutex::new(Box::pin(matching.search())),
+            future: Mutex::new(Box::pin(matching.search())),
         }
     }
 
     /// Goes on, with the answer to what was asked last, to the next question or to the end.
     pub fn go_on(&mut self, answer: Option<Answer>) -> Step {
         open(&self.talk).answer = answer;
-        let course = self.course.get_mut();
-        let course = course.unwrap_or_else(PoisonError::into_inner);
-        let now = course
+        let future = self.future.get_mut();
+        let future = future.unwrap_or_else(PoisonError::into_inner);
+        let now = future
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()));
         match now {

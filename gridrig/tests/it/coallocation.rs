@@ -442,6 +442,14 @@ fn what_cannot_be_is_refused_with_its_place() {
         "memory = \"journal\" or \"kept\" with worst-fit",
     );
     refused(
+        "run.policies=[\"co-reservation\"]",
+        "clusters with reservations = { overrun = \"kill\" } for co-reservation",
+    );
+    refused(
+        "run.policies=[\"co-reservation(search=best)\"]",
+        "one of augmenting-paths, exact",
+    );
+    refused(
         "run.policies=[\"free-node(matchmaking=co-allocate)\"]",
         "a parameter of free-node",
     );

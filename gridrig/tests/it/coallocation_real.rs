@@ -100,7 +100,12 @@ fn services_that_lose_messages_in_real_time_run_all_parts_or_none() {
     let jobs: Vec<(u64, i64, u32)> = (0..12).map(|job| (2 * job, 3, 5)).collect();
     let faults = "[[faults.links]]\nbetween = \"domain\"\nloss = 0.15\nduplication = 0.1\n";
     let bench = Bench::new(&format!("{SMALL}{faults}"), &jobs);
-    let words = ["--clock", "real", "--set=run.policies=[\"worst-fit\"]"];
+    let words = [
+        "--clock",
+        "real",
+        "--set=run.policies=[\"worst-fit\", \"co-reservation\"]",
+        "--set=domain.d.clusters.*.reservations={}",
+    ];
     for row in places(&bench, &words) {
         assert!(row.contains("Completed"), "{row}");
     }

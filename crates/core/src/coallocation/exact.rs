@@ -11,11 +11,9 @@ impl Matching {
         let mut tried = vec![0; self.at.len()];
         let mut job = 0;
         while job < self.at.len() {
-            let mut left = self.wanted.resources[job][tried[job]..]
-                .to_vec()
-                .into_iter();
             let placed = loop {
-                let Some(resource) = left.next().filter(|_| !self.is_over()) else {
+                let next = self.wanted.resources[job].get(tried[job]).copied();
+                let Some(resource) = next.filter(|_| !self.is_over()) else {
                     break false;
                 };
                 tried[job] += 1;

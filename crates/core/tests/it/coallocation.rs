@@ -223,10 +223,8 @@ fn what_is_found_is_valid_and_nothing_stays_behind_a_failure() {
             assert!(found.iter().all(|(_, start)| minutes(*start) <= window.1));
         }
     }
-    println!("of {feasible}: missed {missed}, exactly {missed_exactly}");
-    assert!(missed > 0, "the paper's algorithm is not complete (J30)");
-    assert!(missed_exactly < missed);
-    assert!(missed * 10 < feasible);
+    // The paper's algorithm is not complete (J30). docs/coallocation.md has these figures.
+    assert_eq!((feasible, missed, missed_exactly), (1_425, 78, 0));
 }
 
 /// It is a machine: an answer at a time, and it may be dropped where it stands.

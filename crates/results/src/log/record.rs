@@ -158,12 +158,15 @@ impl Record {
 
     /// What came first in the life of a job, for events of one instant: the
     /// order of the kinds, but a forwarded job arrives after it was forwarded, and
-    /// one that waits again may start before and after.
+    /// one that waits again may start before and after, and one whose parts are reserved is
+    /// placed and dispatched at once.
     pub(super) fn rank(&self) -> (EventKind, bool) {
         let forwards = self.packed & ((1 << VALUE_BITS) - 1);
         match self.kind() {
             EventKind::BrokerArrival if forwards > 0 => (EventKind::Forwarded, true),
             EventKind::Requeued => (EventKind::Started, false),
+            EventKind::ClaimRequested => (EventKind::Dispatched, false),
+            EventKind::Dispatched => (EventKind::Dispatched, true),
             kind => (kind, false),
         }
     }

@@ -95,7 +95,7 @@ impl CoAllocate {
         // The middleware begins, and the search is over, before the first reservation starts.
         let startup = costs.startup(order.len()) + settings.lrms_latency;
         let timeout = costs.claim_timeout.as_nanos();
-        let ahead = self.ahead(job, SimDuration::from_nanos(timeout.saturating_mul(32)));
+        let ahead = self.ahead(job, SimDuration::from_nanos(timeout.saturating_mul(8)));
         let soonest = now + startup + rules.notice + ahead;
         let window = spec.start_window.as_deref();
         let wanted = Wanted {
