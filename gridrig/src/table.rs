@@ -356,7 +356,13 @@ fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
         ];
         let other = counts(other.into_iter().filter(|(_, count)| *count > 0));
         if !other.is_empty() {
-            let _ = writeln!(text, "{}: {other}", run.name());
+            let reasons = run.summary.reasons.iter();
+            let reasons = list(reasons.map(|(reason, count)| format!("{reason} {count}")));
+            let why = match reasons.is_empty() {
+                true => reasons,
+                false => format!(" ({reasons})"),
+            };
+            let _ = writeln!(text, "{}: {other}{why}", run.name());
         }
         let mut wrong = String::new();
         if let Some(lost) = &run.summary.node_failures {

@@ -207,6 +207,9 @@ pub struct RunSummary {
     /// Of the measured jobs that started, the share that did so away from
     /// their origin domain; null without domains.
     pub away_share: Option<f64>,
+    /// Jobs that were rejected, failed or lost, by reason; absent where all went well.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reasons: BTreeMap<&'static str, u64>,
     /// What was lost to nodes that failed; only there if some did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_failures: Option<NodeFailures>,
@@ -287,6 +290,7 @@ impl RunSummary {
             slowdown: Distribution::of(tally.slowdown),
             queue_s: Distribution::of(tally.queue_s),
             jobs,
+            reasons: tally.reasons,
             forwarding_ratio: share(tally.forwarded, measured.submitted),
             makespan_s,
             utilization: load.utilization(),

@@ -6,6 +6,7 @@ use crate::jobs::{ClusterInfo, JobRow, JobTable};
 use crate::measure::Measure;
 use gridrig_core::job::Reason;
 use gridrig_core::time::{SimDuration, SimTime};
+use std::collections::BTreeMap;
 
 /// Counts and values over the jobs of a run; all but `jobs` are over the
 /// measured ones.
@@ -38,6 +39,8 @@ pub(super) struct Tally<'a> {
     /// Processor-nanoseconds of completed jobs, without what was lost to nodes that
     /// failed.
     pub goodput_nanos: u128,
+    /// Why jobs did not complete.
+    pub reasons: BTreeMap<&'static str, u64>,
     /// Processor-nanoseconds of what was lost to nodes that failed.
     pub lost_nanos: u128,
     /// How often jobs were requeued.
@@ -78,6 +81,10 @@ impl<'a> Tally<'a> {
 
     pub(super) fn add(&mut self, row: &JobRow) {
         self.jobs.add(row);
+        let reason = row.reason.filter(|_| row.submit.is_some());
+        if let Some(reason) = reason {
+            *self.reasons.entry(reason.name()).or_default() += 1;
+        }
         let measured = self.measure.measures(row.submit, row.direct);
         let Some(submit) = row.submit.filter(|_| measured) else {
             return;
