@@ -1,14 +1,18 @@
 //! Processors for parts of jobs that several clusters run together.
 
 use super::*;
+use gridrig_core::cluster::{Overrun, Reserving};
 use gridrig_core::ids::DomainId;
-use gridrig_core::time::SimDuration;
+use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_emulator::Broker;
 use serde_json::json;
 
 /// One of the broker of domain 0, which nobody can reach.
 async fn with_broker() -> Handle {
-    let mut config = config(1);
+    with_broker_of(config(1)).await
+}
+
+async fn with_broker_of(mut config: Config) -> Handle {
     config.broker = Some(Broker {
         domain: DomainId(0),
         url: "http://127.0.0.1:9".to_owned(),
@@ -67,14 +71,67 @@ async fn a_part_is_held_begins_and_is_released_each_once() {
         assert_eq!(says(&lrms, &begin(2, far)).await.0, 204);
     }
     assert_eq!(wait_for(&lrms, 7, "queued").await["processors"], 9);
-    // What is let go of is another request.
-    let other = order("release", 3, json!({"asked_ns": 2}));
+    // What is let go of is an earlier request.
+    let other = order("release", 3, json!({"asked_ns": 0}));
     assert_eq!(says(&lrms, &other).await.0, 204);
     assert_eq!(busy(&lrms).await, 3);
     assert_eq!(says(&lrms, &order("release", 4, json!({}))).await.0, 204);
     assert_eq!(busy(&lrms).await, 0);
     let (status, said) = says(&lrms, &begin(2, far)).await;
     assert_eq!((status, &said["code"]), (409, &"not-held".into()));
+}
+
+#[tokio::test]
+async fn a_part_is_reserved_begins_within_that_and_is_released() {
+    let mut config = config(1);
+    config.cluster.reserving = Some(Reserving {
+        overrun: Overrun::Kill,
+        most_share: Decimal::ONE,
+    });
+    let lrms = with_broker_of(config).await;
+    let opens = 3_600_000_000_000_000_u64;
+    let reserve = |number: u64, asked: u64| {
+        let mut order = hold(number, 3);
+        for (key, value) in [
+            ("earliest_ns", opens),
+            ("latest_ns", 2 * opens),
+            ("asked_ns", asked),
+        ] {
+            order[key] = value.into();
+        }
+        (order["kind"], order["needed_for"]) = ("reserve".into(), "1h".into());
+        order
+    };
+    let begins = |number, at: u64| {
+        let mut order = begin(number, at);
+        order["asked_ns"] = json!(number);
+        order
+    };
+    assert_eq!(says(&lrms, &reserve(1, 1)).await.0, 204);
+    assert_eq!(
+        says(&lrms, &begins(2, opens - 1)).await.0,
+        409,
+        "before it is reserved"
+    );
+    assert_eq!(says(&lrms, &reserve(3, 3)).await.0, 204);
+    assert_eq!(says(&lrms, &begins(4, opens)).await.0, 204);
+    assert_eq!(wait_for(&lrms, 7, "queued").await["processors"], 9);
+    assert_eq!(busy(&lrms).await, 0);
+    let mut release = order("release", 5, json!({}));
+    release["asked_ns"] = json!(4);
+    assert_eq!(says(&lrms, &release).await.0, 204);
+    assert_eq!(
+        says(&lrms, &begins(6, opens)).await.0,
+        409,
+        "nothing is reserved"
+    );
+    let mut order = reserve(7, 7);
+    order["latest_ns"] = Value::Null;
+    let (status, said) = says(&lrms, &order).await;
+    assert!(
+        status == 422 && said.to_string().contains("latest_ns"),
+        "{said}"
+    );
 }
 
 #[tokio::test]

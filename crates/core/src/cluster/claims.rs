@@ -18,6 +18,9 @@ use crate::job::{JobSpec, Reason, StartWindow};
 use crate::time::{Decimal, SimDuration, SimTime};
 use std::cmp::Reverse;
 
+/// What a time may grow by that is divided by a speed, and multiplied.
+const ROUNDING: SimDuration = SimDuration::from_nanos(1_000);
+
 /// What there is to say of parts.
 #[derive(Default)]
 pub(super) struct Claims {
@@ -88,7 +91,7 @@ impl Cluster {
         let demand = Demand {
             class: class.unwrap_or_else(|| self.know(&part.components)),
             processors,
-            length: part.run_time.max(SHORTEST),
+            length: part.run_time.max(SHORTEST) + ROUNDING,
         };
         let window = StartWindow {
             earliest,

@@ -108,9 +108,9 @@ impl CoAllocate {
         Some(Searching {
             search: Search::new(wanted),
             order,
-            // Clusters count in whole nanoseconds, and no job as shorter than 1 ms.
             timeout: costs.claim_timeout + ahead,
-            length: longest + rules.deviation + SimDuration::from_nanos(2_000_000),
+            // No cluster counts a job as shorter than 1 ms.
+            length: longest.max(SimDuration::from_nanos(1_000_000)) + rules.deviation,
             asked: None,
             reserved: BTreeMap::new(),
         })
