@@ -56,8 +56,8 @@ impl Matching {
                 }
             }
             let may = |job: &usize| self.may_be_augmented(*job);
-            let hopeless = |job: &usize| may(job) || self.shortest_path(*job).is_none();
-            debug_assert!(left.iter().all(hopeless), "step 13 has a false negative");
+            let holds_true = |job: &usize| may(job) || self.shortest_path(*job).is_none();
+            debug_assert!(left.iter().all(holds_true), "step 13 has a false negative");
             if left.iter().all(may) {
                 for job in left {
                     self.augment(job).await;
@@ -69,7 +69,7 @@ impl Matching {
                 return self.at.iter().map(of).collect();
             }
             let next = self.next.filter(|next| *next <= self.wanted.latest);
-            let Some(next) = next.filter(|_| self.asked < MOST_QUESTIONS) else {
+            let Some(next) = next.filter(|_| !self.is_over()) else {
                 break;
             };
             let since = next.since(SimTime::ZERO).as_nanos();

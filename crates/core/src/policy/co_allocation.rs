@@ -60,23 +60,17 @@ const SEARCH: Parameter = Parameter {
     default: |_| "augmenting-paths".to_owned(),
 };
 
-const DEVIATION: Parameter = Parameter {
-    name: "deviation",
-    values: Values::Time,
-    default: |_| "1m".to_owned(),
-};
+const DEVIATION: Parameter = time("deviation", |_| "1m".to_owned());
+const WITHIN: Parameter = time("within", |_| "1d".to_owned());
+const NOTICE: Parameter = time("notice", |_| "10s".to_owned());
 
-const WITHIN: Parameter = Parameter {
-    name: "within",
-    values: Values::Time,
-    default: |_| "1d".to_owned(),
-};
-
-const NOTICE: Parameter = Parameter {
-    name: "notice",
-    values: Values::Time,
-    default: |_| "10s".to_owned(),
-};
+const fn time(name: &'static str, default: fn(&BrokerSettings) -> String) -> Parameter {
+    Parameter {
+        name,
+        values: Values::Time,
+        default,
+    }
+}
 
 const TRIES: Parameter = Parameter {
     name: "tries",
