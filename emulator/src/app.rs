@@ -1,6 +1,7 @@
 //! The routes of an LRMS.
 
 use crate::Config;
+use crate::reservations::{Caller, user};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -37,6 +38,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(info))
         .routes(routes!(claim))
         .merge(crate::nodes::routes())
+        .merge(crate::reservations::routes())
         .routes(routes!(common::events))
         .routes(routes!(common::healthz))
         .routes(routes!(common::metrics))
@@ -59,6 +61,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 )]
 async fn submit(
     State(app): State<App>,
+    caller: Caller,
     Body(mut job): Body<JobSubmission>,
 ) -> Result<Response, ProblemResponse> {
     let home = app.config.broker.as_ref().map(|broker| broker.domain.0);
@@ -66,7 +69,11 @@ async fn submit(
         // Its own broker hears of its jobs at the address that it was started with.
         job.notify = None;
     }
-    let arrival = submission::arrival(job, app.config.notify)?;
+    let mut arrival = submission::arrival(job, app.config.notify)?;
+    if let Some(place) = &mut arrival.place {
+        let said = place.user.take();
+        place.user = user(caller, said.as_deref().map(str::to_owned));
+    }
     submission::submit(&app, arrival, MessageKind::Dispatch).await
 }
 

@@ -13,6 +13,7 @@ mod app;
 pub mod faces;
 pub mod lrms;
 mod nodes;
+mod reservations;
 mod service;
 mod slurm;
 mod transport;

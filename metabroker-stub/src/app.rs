@@ -80,6 +80,10 @@ async fn submit(
     Body(job): Body<JobSubmission>,
 ) -> Result<Response, ProblemResponse> {
     let arrival = submission::arrival(job, app.config.notify)?;
+    if let Some(place) = &arrival.place {
+        let expected = "an LRMS, which keeps reservations: a broker has none";
+        return Err(Problem::field("reservation", &place.name, expected).into());
+    }
     expect_peer(&app, arrival.from())?;
     submission::submit(&app, arrival, MessageKind::Forward).await
 }

@@ -154,6 +154,8 @@ fn cluster(by_node: bool) -> Cluster {
     config.reserving = Some(Reserving {
         overrun: Overrun::Kill,
         most_share: Decimal::ONE,
+        longest: None,
+        most_ahead: None,
     });
     Cluster::new(config)
 }

@@ -270,6 +270,18 @@ impl Calendar {
         self.expected.insert(id, expected);
     }
 
+    /// What a running job holds is its own until then, whatever it was estimated to need.
+    pub(crate) fn hold_until(&mut self, job: JobId, end: SimTime) {
+        let expected = self.expected.insert(job, end);
+        let hold = expected.and_then(|expected| self.running.remove(&(expected, job)));
+        if let Some(mut hold) = hold {
+            self.free.release(&hold.held);
+            (hold.held.end, hold.expected, hold.promised) = (end, end, end);
+            self.free.reserve(&hold.held);
+            self.running.insert((end, job), hold);
+        }
+    }
+
     /// A running job gives back what it held.
     pub(crate) fn end(&mut self, now: SimTime, job: JobId) -> Option<Hold> {
         let expected = self.expected.remove(&job)?;

@@ -1,5 +1,6 @@
 //! An LRMS: a queue, nodes, and a discipline or, in its place, a real LRMS.
 
+mod advance;
 mod claims;
 mod failures;
 mod jobs;
@@ -10,6 +11,10 @@ mod run_times;
 mod schedule;
 mod work;
 
+pub use advance::{
+    AdvanceReservation, ReservationOrder, ReservationRefusal, ReservationStep, ReservationUse,
+    ReservationView,
+};
 pub use failures::{NodeChange, OnNodeFailure, PlannedChange};
 pub use kept::{MOST_RESERVATIONS, Overrun, Reserving};
 pub use outside::{ProcessorIds, Started};
@@ -204,7 +209,7 @@ impl Cluster {
 
     /// Jobs that wait or run.
     pub fn present(&self) -> usize {
-        self.jobs.by_id.len()
+        self.jobs.by_id.len() - self.reserved.blocks.len()
     }
 
     /// What the cluster would report at this instant.
@@ -253,11 +258,7 @@ impl Cluster {
         job: &JobSpec,
         events: &mut impl EventSink,
     ) -> Result<(), Reason> {
-        // It is as if the job had said so itself.
-        let known_here = self.config.known_length(job).map(|run_time| JobSpec {
-            run_time,
-            ..job.clone()
-        });
+        let known_here = self.known_here(job);
         let job = known_here.as_ref().unwrap_or(job);
         if let Some(window) = &job.start_window {
             return self.reserve(now, job, window, events);
@@ -266,6 +267,16 @@ impl Cluster {
         events.emit(now, Event::new(EventKind::Queued, job.id, self.config.id));
         self.changed(now);
         Ok(())
+    }
+
+    /// The job with the run time that it has here, if that is known: as if it had said so
+    /// itself.
+    fn known_here(&self, job: &JobSpec) -> Option<JobSpec> {
+        let run_time = self.config.known_length(job)?;
+        Some(JobSpec {
+            run_time,
+            ..job.clone()
+        })
     }
 
     /// Takes a job, or a claim for a part of one, into the queue; answers since when it
@@ -409,6 +420,7 @@ impl Cluster {
             let start = running.start;
             self.nodes.give_back(job.demand.class, running.placement);
             self.work.end(job.demand.processors, finish);
+            self.leave_block(finish, id);
             events.emit(finish, Event::new(EventKind::Finished, id, self.config.id));
             finished.push(Finished {
                 job: id,
@@ -423,7 +435,7 @@ impl Cluster {
         let Some(&slot) = self.jobs.by_id.get(&job) else {
             return false;
         };
-        let was_reserved = self.unreserve(slot);
+        let was_reserved = self.leave_block(now, job) || self.unreserve(slot);
         let known = self.jobs.remove(slot);
         let Demand {
             class,

@@ -10,6 +10,7 @@ mod claim;
 
 pub use claim::{ClaimAnswer, ClaimShare, ClaimStep};
 
+use crate::cluster::ReservationUse;
 use crate::envelope::Message;
 use crate::event::{MessageKind, Party};
 use crate::ids::{ClusterId, DomainId, JobId};
@@ -70,6 +71,9 @@ pub struct Arrival {
     pub tag: Option<Arc<str>>,
     /// Under whose name it is to run here, if its sender's identity is mapped.
     pub identity: Option<Arc<str>>,
+    /// The advance reservation in which it is to run, at an LRMS.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub place: Option<Box<ReservationUse>>,
     /// Its sender looks for it: it is taken only if it is here under its key, or
     /// is found further on by a broker that was restarted.
     pub sought: bool,
@@ -87,6 +91,7 @@ impl Arrival {
             notify: None,
             tag: None,
             identity: None,
+            place: None,
             sought: false,
         }
     }

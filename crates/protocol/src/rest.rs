@@ -17,6 +17,7 @@ mod node;
 mod notice;
 mod place;
 mod problem;
+mod reservation;
 
 pub use claim::{ClaimKind, ClaimNotice, ClaimOrder};
 pub use component::{JobComponent, JobRequirements, more_components};
@@ -33,3 +34,7 @@ pub use node::{NodeList, NodeState};
 pub use notice::{JobNotice, LetterName, NoticeKind};
 pub use place::{Place, PlaceKind, PlacementReport};
 pub use problem::Problem;
+pub use reservation::{
+    JobReservation, ReservationAfter, ReservationList, ReservationRequest, ReservationState, ReservationStatus,
+    ReservationUser,
+};

@@ -12,7 +12,7 @@ use gridrig_core::message::Route;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::lagrid::codes;
-use gridrig_protocol::rest::{JobReceipt, JobSubmission, Problem};
+use gridrig_protocol::rest::{JobReceipt, JobReservation, JobSubmission, Problem};
 
 /// The job as the machine takes it in.
 ///
@@ -37,6 +37,7 @@ pub fn arrival(job: JobSubmission, hosts: NotifyHosts) -> Result<Arrival, Proble
         key: job.key,
         tag: job.tag.map(Into::into),
         identity: None,
+        place: job.reservation.map(JobReservation::place).transpose()?,
         sought: job.sought,
     })
 }

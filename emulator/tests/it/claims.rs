@@ -87,6 +87,8 @@ async fn a_part_is_reserved_begins_within_that_and_is_released() {
     config.cluster.reserving = Some(Reserving {
         overrun: Overrun::Kill,
         most_share: Decimal::ONE,
+        longest: None,
+        most_ahead: None,
     });
     let lrms = with_broker_of(config).await;
     let opens = 3_600_000_000_000_000_u64;

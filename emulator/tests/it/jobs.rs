@@ -73,6 +73,8 @@ async fn a_job_with_a_start_window_starts_when_processors_are_reserved_for_it_or
     config.cluster.reserving = Some(Reserving {
         overrun: Overrun::Kill,
         most_share: Decimal::ONE,
+        longest: None,
+        most_ahead: None,
     });
     let lrms = spawn(config, door()).await.unwrap();
     let job = |window: &str, key: &str| {

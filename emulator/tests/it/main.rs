@@ -17,6 +17,7 @@ mod lifecycle;
 mod need;
 mod nodes;
 mod openapi;
+mod reservations;
 mod tls;
 
 use gridrig_core::discipline::DisciplineKind;

@@ -62,6 +62,8 @@ fn grid(random: &mut ChaCha8Rng, policy: &str) -> Grid {
                 reserving: policy.starts_with("co-reservation").then_some(Reserving {
                     overrun: Overrun::Kill,
                     most_share: Decimal::ONE,
+                    longest: None,
+                    most_ahead: None,
                 }),
                 ..ClusterConfig::new(id, Resources::new(vec![group]).unwrap(), kind)
             },

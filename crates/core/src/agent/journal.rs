@@ -10,7 +10,7 @@ use super::{
     LrmsAgent, Message, Observation, Outside, PeerSession, Published, Pull, Received, Stands,
     ToPeer, Undelivered,
 };
-use crate::cluster::{NodeChange, ProcessorIds};
+use crate::cluster::{NodeChange, ProcessorIds, ReservationOrder};
 use crate::decision::Decision;
 use crate::event::{Event, EventSink};
 use crate::ids::JobId;
@@ -318,6 +318,7 @@ inputs!(
     Finished(Outside<()>),
     Failed(Outside<Reason>),
     Nodes(NodeChange),
+    Reservation(ReservationOrder),
     Due(Due),
     Follow(Follow),
     Freeze(Freeze)

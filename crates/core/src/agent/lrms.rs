@@ -5,7 +5,7 @@ mod inputs;
 mod links;
 
 pub use inputs::Exchange;
-pub use links::{Claimed, Completions, Lrms, Pass};
+pub use links::{Claimed, Completions, Inside, Lrms, Pass};
 
 use super::store::{JobState, JobStore, JobView, Naming};
 use super::{Agent, Cx, Handle, JobHolder, Participant};

@@ -232,7 +232,7 @@ impl Layout {
         }
     }
 
-    pub(super) fn shares_of(&self, class: ClassId, placement: &[PlacementRun]) -> Shares {
+    pub(crate) fn shares_of(&self, class: ClassId, placement: &[PlacementRun]) -> Shares {
         let mut shares = Shares::new();
         let parts = &self.class(class).parts;
         if parts.is_empty() {

@@ -81,9 +81,14 @@ impl Cluster {
         }
         let before = self.jobs.by_id.get(&part.id).copied();
         let may_be_here = known.is_some_and(|(_, is_reserved)| is_reserved);
-        let present = self.reserved.ahead.len() + self.reserved.due.len();
         let may = before.is_none() || may_be_here;
-        let reserves = self.config.reserving.is_some() && present < MOST_RESERVATIONS;
+        let window = StartWindow {
+            earliest,
+            latest,
+            flexible: false,
+        };
+        let reserves = self.may_reserve(now, part.run_time, &window)
+            && self.reserved.present() < MOST_RESERVATIONS;
         let class = self.class_of(part).ok().filter(|_| may && reserves);
         let Some(Known { class, processors }) = class else {
             return ClaimAnswer::No;
@@ -93,14 +98,9 @@ impl Cluster {
             processors,
             length: part.run_time.max(SHORTEST) + ROUNDING,
         };
-        let window = StartWindow {
-            earliest,
-            latest,
-            flexible: false,
-        };
         let taken = before.and_then(|slot| Some((slot, self.take_reserved(slot)?)));
         let found = self.find_reservation(now, &demand, &window, events);
-        let Some(kept) = found.filter(|_| latest >= now) else {
+        let Some(kept) = found else {
             let next = self.next_reservation(&demand, latest.max(now));
             if let Some((slot, kept)) = taken {
                 self.put_reserved(slot, kept);
@@ -112,7 +112,7 @@ impl Cluster {
         }
         let (start, speed) = (kept.held.start, self.slowest_reserved(&kept));
         let claim = Some(Claim::Reserved);
-        let slot = self.insert_reserved((now, part), &kept, part.run_time, claim);
+        let slot = self.insert_reserved((now, part), demand, part.run_time, claim);
         self.jobs.get_mut(slot).asked = at;
         self.put_reserved(slot, kept);
         self.ends.push(Reverse((now + timeout, part.id, slot)));
@@ -120,7 +120,7 @@ impl Cluster {
         ClaimAnswer::Reserved { start, speed }
     }
 
-    fn next_reservation(&mut self, demand: &Demand, from: SimTime) -> Option<SimTime> {
+    pub(super) fn next_reservation(&mut self, demand: &Demand, from: SimTime) -> Option<SimTime> {
         let Scheduler::Planning { calendar, .. } = &mut self.scheduler else {
             return None;
         };
@@ -136,7 +136,7 @@ impl Cluster {
     }
 
     /// A part is not here any more that has given back what was reserved for it.
-    fn forget_part(&mut self, slot: Slot) -> Job {
+    pub(super) fn forget_part(&mut self, slot: Slot) -> Job {
         self.ends.retain(|Reverse((_, _, ending))| *ending != slot);
         self.jobs.remove(slot)
     }
@@ -317,6 +317,9 @@ impl Cluster {
         events: &mut impl EventSink,
         finished: &mut Vec<Finished>,
     ) {
+        if self.jobs.get(slot).claim == Some(Claim::Advance) {
+            return self.drop_block(at, self.jobs.get(slot).id);
+        }
         if self.jobs.get(slot).claim == Some(Claim::Reserved) {
             self.take_reserved(slot);
             self.lose_part(slot);

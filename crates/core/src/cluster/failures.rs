@@ -254,6 +254,7 @@ impl Cluster {
         self.scheduler.end(now, id);
         self.nodes.give_back(demand.class, running.placement);
         self.work.end(demand.processors, running.finish);
+        self.leave_block(now, id);
         self.work.queue(demand.processors, demand.length);
         self.scheduler
             .put_back(self.jobs.get(slot), slot, &mut self.nodes);

@@ -58,6 +58,8 @@ pub(super) enum Claim {
     Held,
     /// They are reserved, and nobody has said yet that the job begins.
     Reserved,
+    /// It is no part: they are reserved without a job.
+    Advance,
     /// The job begins at the instant that is its end so far, or at which its reservation
     /// starts, runs for so long, and this cluster may be the one that tells of it.
     Begins(SimDuration, bool),

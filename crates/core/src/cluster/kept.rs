@@ -1,11 +1,12 @@
 //! What a cluster knows of its reservations.
 
+use super::advance::Blocks;
 use crate::calendar::{Calendar, Demand, Quota, Reservation};
 use crate::ids::JobId;
 use crate::job::StartWindow;
 use crate::queue::Slot;
 use crate::resource::Resources;
-use crate::time::{Decimal, SimTime};
+use crate::time::{Decimal, SimDuration, SimTime};
 use std::collections::BTreeSet;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
@@ -41,6 +42,10 @@ pub struct Reserving {
     pub overrun: Overrun,
     /// How much of its processors may be reserved at one instant, at most 1.
     pub most_share: Decimal,
+    /// How long a reservation may be at most; `None`: any.
+    pub longest: Option<SimDuration>,
+    /// How far ahead it may start at most; `None`: any.
+    pub most_ahead: Option<SimDuration>,
 }
 
 /// What a cluster knows of its reservations.
@@ -53,6 +58,8 @@ pub(super) struct Reserved {
     pub due: BTreeSet<(SimTime, JobId, Slot)>,
     /// When windows of flexible ones open.
     pub opens: BTreeSet<(SimTime, JobId)>,
+    /// Those without a job.
+    pub blocks: Blocks,
 }
 
 /// What is reserved for a job.
@@ -73,14 +80,21 @@ impl Reserved {
             ahead: BTreeSet::new(),
             due: BTreeSet::new(),
             opens: BTreeSet::new(),
+            blocks: Blocks::default(),
         }
     }
 
-    /// When a reservation begins, or its window opens.
+    /// How many there are.
+    pub fn present(&self) -> usize {
+        self.ahead.len() + self.due.len()
+    }
+
+    /// When a reservation begins, its window opens, or one without a job ends.
     pub fn next(&self) -> Option<SimTime> {
         let starts = self.ahead.first().map(|(start, ..)| *start);
         let opens = self.opens.first().map(|(opens, _)| *opens);
-        starts.into_iter().chain(opens).min()
+        let closes = self.blocks.closes.first().map(|(end, _)| *end);
+        starts.into_iter().chain(opens).chain(closes).min()
     }
 
     /// Whether there is anything to do now.

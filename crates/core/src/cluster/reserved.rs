@@ -7,7 +7,7 @@
 //! reservation could not be made otherwise.
 
 use super::jobs::{Claim, Known};
-use super::kept::{Kept, MOST_RESERVATIONS, Overrun};
+use super::kept::{Kept, MOST_RESERVATIONS};
 use super::schedule::Scheduler;
 use super::{Cluster, Event, EventKind, EventSink, Finished, Job, Slot};
 use crate::calendar::{Calendar, Demand, Reservation};
@@ -32,16 +32,15 @@ impl Cluster {
         events: &mut impl EventSink,
     ) -> Result<(), Reason> {
         let Known { class, processors } = self.class_of(job)?;
-        let present = self.reserved.ahead.len() + self.reserved.due.len();
-        if self.config.reserving.is_none() || window.latest < now {
+        let estimate = job.requested_time.unwrap_or(job.run_time);
+        let estimate = estimate.max(SHORTEST);
+        if !self.may_reserve(now, estimate, window) {
             return Err(Reason::NotReserved);
-        } else if present >= MOST_RESERVATIONS {
+        } else if self.reserved.present() >= MOST_RESERVATIONS {
             return Err(Reason::QueueFull);
         }
         let class = class.unwrap_or_else(|| self.know(&job.components));
         let now = self.not_before_the_latest(now);
-        let estimate = job.requested_time.unwrap_or(job.run_time);
-        let estimate = estimate.max(SHORTEST);
         let Scheduler::Planning { calendar, .. } = &self.scheduler else {
             return Err(Reason::NotReserved);
         };
@@ -53,7 +52,7 @@ impl Cluster {
         let kept = self.find_reservation(now, &demand, window, events);
         let kept = kept.ok_or(Reason::NotReserved)?;
         let start = kept.held.start;
-        let slot = self.insert_reserved((now, job), &kept, estimate, None);
+        let slot = self.insert_reserved((now, job), demand, estimate, None);
         if window.flexible && window.earliest > now {
             self.reserved.opens.insert((window.earliest, job.id));
         }
@@ -63,6 +62,21 @@ impl Cluster {
         events.emit(now, reserved.at(start));
         self.changed(now);
         Ok(())
+    }
+
+    /// Whether processors are reserved here for so long, from an instant within a window on.
+    pub(super) fn may_reserve(
+        &self,
+        now: SimTime,
+        length: SimDuration,
+        window: &StartWindow,
+    ) -> bool {
+        self.config.reserving.is_some_and(|rules| {
+            let last = rules.most_ahead.map(|ahead| now + ahead);
+            window.latest >= now
+                && rules.longest.is_none_or(|longest| length <= longest)
+                && last.is_none_or(|last| window.earliest <= last)
+        })
     }
 
     /// Processors for such a job, from an instant within a window on.
@@ -91,7 +105,7 @@ impl Cluster {
     pub(super) fn insert_reserved(
         &mut self,
         (now, job): (SimTime, &JobSpec),
-        kept: &Kept,
+        demand: Demand,
         estimate: SimDuration,
         claim: Option<Claim>,
     ) -> Slot {
@@ -104,7 +118,7 @@ impl Cluster {
             id: job.id,
             demand: Demand {
                 length: job.run_time,
-                ..kept.demand
+                ..demand
             },
             estimate,
             arrival,
@@ -217,8 +231,9 @@ impl Cluster {
         for (slot, kept) in before {
             let own = places.next().filter(|_| fits);
             let held = own.unwrap_or_else(|| kept.held.clone());
-            if held.start != kept.held.start {
-                let job = self.jobs.get(slot).id;
+            let job = self.jobs.get(slot);
+            if held.start != kept.held.start && job.claim.is_none() {
+                let job = job.id;
                 let told = Event::new(EventKind::Reserved, job, self.config.id);
                 events.emit(now, told.at(held.start));
             }
@@ -238,24 +253,40 @@ impl Cluster {
         if self.reserved.come_due(now) {
             self.next_pass = Some(self.next_pass.map_or(now, |pass| pass.min(now)));
         }
-        let kills = self.config.reserving.map(|it| it.overrun) == Some(Overrun::Kill);
-        while kills && let Some((slot, start)) = self.in_the_way(now) {
-            let job = self.jobs.get(slot).id;
-            self.remove(now, job);
-            let failed = Event::new(EventKind::Failed, job, Party::Lrms(self.config.id));
-            events.emit(now, failed.because(Reason::OverranReservation));
-            ended.push(Finished {
-                job,
-                start,
-                finish: now,
-            });
-            self.changed(now);
+        let kills = self.config.reserving.is_some_and(|it| it.overrun.kills());
+        self.close_blocks(now, kills, events, ended);
+        while kills && let Some(job) = self.in_the_way(now) {
+            self.end_overrun(now, job, events, ended);
         }
     }
 
+    /// A job ends that runs longer than estimated on what is reserved.
+    pub(super) fn end_overrun(
+        &mut self,
+        now: SimTime,
+        job: JobId,
+        events: &mut impl EventSink,
+        ended: &mut Vec<Finished>,
+    ) {
+        let slot = self.jobs.by_id.get(&job);
+        let running = slot.and_then(|slot| self.jobs.get(*slot).running.as_ref());
+        let Some(start) = running.map(|running| running.start) else {
+            return;
+        };
+        self.remove(now, job);
+        let failed = Event::new(EventKind::Failed, job, Party::Lrms(self.config.id));
+        events.emit(now, failed.because(Reason::OverranReservation));
+        ended.push(Finished {
+            job,
+            start,
+            finish: now,
+        });
+        self.changed(now);
+    }
+
     /// A job that runs longer than estimated where something is missing of what is reserved
-    /// from now on, and since when.
-    fn in_the_way(&mut self, now: SimTime) -> Option<(Slot, SimTime)> {
+    /// from now on.
+    fn in_the_way(&mut self, now: SimTime) -> Option<JobId> {
         let mut missing: BTreeSet<(u16, Option<u32>)> = BTreeSet::new();
         let mut taken = Vec::new();
         for (.., slot) in &self.reserved.due {
@@ -286,7 +317,7 @@ impl Cluster {
             let job = self.jobs.get(slot);
             let running = job.running.as_ref().filter(|_| job.claim.is_none())?;
             let is_there = running.placement.iter().any(is_there);
-            is_there.then_some((slot, running.start))
+            is_there.then_some(id)
         })
     }
 
@@ -294,13 +325,16 @@ impl Cluster {
     /// that are late: jobs start whose reservations have begun, the first one first.
     pub(super) fn start_reserved(&mut self, now: SimTime, events: &mut impl EventSink) {
         self.reserved.come_due(now);
-        if self.reserved.due.is_empty() {
+        if self.reserved.due.is_empty() || !self.serve_blocks(now, events) {
             return;
         }
         self.make_way(now);
         // Each has what was reserved for it, if that is free.
         let due = self.reserved.due.clone().into_iter();
         let late = due.filter_map(|(.., slot)| {
+            if self.jobs.get(slot).claim == Some(Claim::Advance) {
+                return None;
+            }
             let kept = self.take_reserved(slot)?;
             if self.jobs.get(slot).claim == Some(Claim::Reserved) {
                 self.lose_part(slot);
@@ -311,13 +345,13 @@ impl Cluster {
                 return Some((slot, kept));
             }
             let placement = self.nodes.take_planned(class, shares);
-            self.start_reserved_on(now, (slot, &kept), placement, events);
+            self.start_kept(now, (slot, &kept), placement, events);
             None
         });
         let late: Vec<(Slot, Kept)> = late.collect();
         for (slot, kept) in late {
             match self.placement_now(now, &kept.demand) {
-                Some(placement) => self.start_reserved_on(now, (slot, &kept), placement, events),
+                Some(placement) => self.start_kept(now, (slot, &kept), placement, events),
                 // The others do not wait for it.
                 None if self.jobs.get(slot).claim.is_some() => self.lose_part(slot),
                 None => self.wait_longer(now, slot, kept, events),
@@ -358,12 +392,29 @@ impl Cluster {
         });
         let open: Vec<Slot> = open.map(|(.., slot)| *slot).collect();
         for slot in open {
-            let Some(kept) = self.take_reserved(slot) else {
+            let Some(mut kept) = self.take_reserved(slot) else {
                 continue;
             };
+            let (id, is_block) = (self.jobs.get(slot).id, self.jobs.get(slot).claim.is_some());
+            if is_block && !self.reserved.blocks.is_confirmed(id) {
+                self.put_reserved(slot, kept);
+                continue;
+            }
             match self.placement_now(now, &kept.demand) {
+                Some(placement) if is_block => {
+                    if let Scheduler::Planning { calendar, .. } = &self.scheduler {
+                        let class = kept.demand.class;
+                        let span = (now, now + kept.demand.length);
+                        let shares = calendar.layout.shares_of(class, &placement);
+                        kept.held = calendar.layout.reservation(class, span, shares);
+                        self.nodes.give_back(class, placement);
+                    }
+                    self.reserved.opens.remove(&(kept.window.earliest, id));
+                    self.put_reserved(slot, kept);
+                    self.next_pass = Some(now);
+                }
                 Some(placement) => {
-                    self.start_reserved_on(now, (slot, &kept), placement, events);
+                    self.start_kept(now, (slot, &kept), placement, events);
                     // What was kept for it later is free.
                     self.next_pass = Some(now);
                 }
@@ -373,7 +424,7 @@ impl Cluster {
     }
 
     /// The job starts that had this reservation, which it has given back.
-    fn start_reserved_on(
+    fn start_kept(
         &mut self,
         now: SimTime,
         (slot, kept): (Slot, &Kept),
@@ -382,6 +433,18 @@ impl Cluster {
     ) {
         let job = self.jobs.get(slot);
         self.reserved.opens.remove(&(kept.window.earliest, job.id));
+        self.start_reserved_on(now, slot, placement, events);
+    }
+
+    /// A job starts that was in no queue.
+    pub(super) fn start_reserved_on(
+        &mut self,
+        now: SimTime,
+        slot: Slot,
+        placement: Vec<PlacementRun>,
+        events: &mut impl EventSink,
+    ) {
+        let job = self.jobs.get(slot);
         self.work.queue(job.demand.processors, job.demand.length);
         self.scheduler.put_back(job, slot, &mut self.nodes);
         self.start(now, slot, placement, events);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod access_rules;
+mod advance_rules;
 mod backfill_rules;
 mod broker_rules;
 mod cluster_rules;

@@ -59,6 +59,8 @@ fn cluster(kind: DisciplineKind, overrun: Overrun, share: &str) -> Cluster {
     config.reserving = Some(Reserving {
         overrun,
         most_share: Decimal::parse(share).unwrap(),
+        longest: None,
+        most_ahead: None,
     });
     Cluster::new(config)
 }

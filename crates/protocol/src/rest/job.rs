@@ -4,6 +4,7 @@ use super::component::{JobComponent, JobRequirements, is_zero, more_components};
 use super::end::{JobEndReport, JobState};
 use super::place::{Place, PlacementReport};
 use super::problem::Problem;
+use super::reservation::JobReservation;
 use gridrig_core::agent::{self, Arrival, JobView};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{Components, JobSpec, StartWindow};
@@ -87,6 +88,10 @@ pub struct JobSubmission {
     /// by a cluster that has none then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_window: Option<JobStartWindow>,
+    /// The advance reservation of an LRMS in which it is to run: it waits there, and is
+    /// refused if it could not end before the reservation does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reservation: Option<JobReservation>,
     /// When it was meant to arrive, in nanoseconds of the run: a job that is
     /// late by the milliseconds of the wire is still decided in the broker's
     /// cycle it was meant for.
@@ -126,7 +131,7 @@ impl From<&StartWindow> for JobStartWindow {
 }
 
 impl JobStartWindow {
-    fn window(&self) -> Result<Box<StartWindow>, Problem> {
+    pub(super) fn window(&self) -> Result<Box<StartWindow>, Problem> {
         if self.latest_ns < self.earliest_ns {
             let value = self.latest_ns.to_string();
             let expected = "an instant that is not before start_window.earliest_ns";
@@ -169,6 +174,10 @@ impl JobSubmission {
             account: spec.account,
             executable: spec.executable,
             start_window: spec.start_window.as_deref().map(Into::into),
+            reservation: job.place.as_ref().map(|place| JobReservation {
+                name: place.name.to_string(),
+                user: owned(&place.user),
+            }),
             meant_ns: job.meant.map(SimTime::as_nanos),
             until_ns: job
                 .route
@@ -234,7 +243,7 @@ impl JobSubmission {
 
 /// Whether a text has more than `most` characters, which is how JSON Schema
 /// counts.
-fn is_longer(text: &str, most: usize) -> bool {
+pub(super) fn is_longer(text: &str, most: usize) -> bool {
     text.chars().nth(most).is_some()
 }
 

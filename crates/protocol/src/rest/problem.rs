@@ -20,6 +20,9 @@ pub struct Problem {
     pub detail: String,
     /// A fixed name of the problem.
     pub code: String,
+    /// From which instant on the same may be granted, in nanoseconds of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before_ns: Option<u64>,
 }
 
 impl Problem {
@@ -45,6 +48,7 @@ impl Problem {
             status,
             detail: detail.into(),
             code: code.to_owned(),
+            not_before_ns: None,
         }
     }
 

@@ -88,6 +88,10 @@ pub struct Reservations {
     pub overrun: Option<Str<Name<Overrun>>>,
     /// How much of its processors may be reserved at one instant. Default 1.
     pub most_share: Option<Share>,
+    /// How long a reservation may be at most. No scale divides it. Default: any.
+    pub longest: Option<Str<AboveZero>>,
+    /// How far ahead a reservation may start at most. No scale divides it. Default: any.
+    pub most_ahead: Option<Str<AboveZero>>,
 }
 
 impl Reservations {
@@ -95,10 +99,15 @@ impl Reservations {
         let Reserving {
             overrun,
             most_share,
+            longest,
+            most_ahead,
         } = *settings;
+        let bound = |bound: Option<_>| bound.map(|it| Written::of(it));
         Reservations {
             overrun: Some(Written::of(overrun)),
             most_share: Some(Share(most_share)),
+            longest: bound(longest),
+            most_ahead: bound(most_ahead),
         }
     }
 
@@ -106,6 +115,8 @@ impl Reservations {
         Reserving {
             overrun: or(&self.overrun, Overrun::default()),
             most_share: self.most_share.map_or(Decimal::ONE, |share| share.0),
+            longest: self.longest.as_ref().map(|it| it.value()),
+            most_ahead: self.most_ahead.as_ref().map(|it| it.value()),
         }
     }
 }

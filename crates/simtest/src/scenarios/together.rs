@@ -55,6 +55,8 @@ pub fn co_allocating(mut scenario: Scenario) -> Scenario {
         cluster.config.reserving = reserves.then_some(Reserving {
             overrun: Overrun::Kill,
             most_share: Decimal::ONE,
+            longest: None,
+            most_ahead: None,
         });
     }
     for submission in &mut scenario.submissions {

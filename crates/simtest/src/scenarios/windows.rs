@@ -15,6 +15,8 @@ pub fn with_windows(mut scenario: Scenario) -> Scenario {
         cluster.config.reserving = (!once_in(&mut rng, 3)).then(|| Reserving {
             overrun: pick(&mut rng, Overrun::ALL),
             most_share: Decimal::parse(share).unwrap_or(Decimal::ONE),
+            longest: None,
+            most_ahead: None,
         });
     }
     for submission in &mut scenario.submissions {

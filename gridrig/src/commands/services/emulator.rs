@@ -84,6 +84,8 @@ fn from_flags(args: &EmulatorArgs) -> anyhow::Result<Config> {
     config.cluster.reserving = args.reservations.map(|overrun| Reserving {
         overrun,
         most_share,
+        longest: None,
+        most_ahead: None,
     });
     let settings = BrokerSettings::default();
     let home = args.broker.as_ref();

@@ -2,10 +2,10 @@
 
 use super::{Follow, JobNews, Lrms, LrmsAgent, Outside};
 use crate::agent::SAY_AGAIN;
-use crate::agent::lrms::{Completions, Pass};
+use crate::agent::lrms::{Completions, Inside, Pass};
 use crate::agent::store::{Opened, Receipt, SubmitError};
 use crate::agent::{Brought, Cancel, Cx, Due, Freeze, Handle};
-use crate::cluster::{NodeChange, ProcessorIds};
+use crate::cluster::{NodeChange, ProcessorIds, ReservationOrder};
 use crate::conversation::{Arrival, ClaimAnswer, FromLrms, ToBroker};
 use crate::envelope::{Fate, Message as _};
 use crate::event::Party;
@@ -34,9 +34,11 @@ impl Handle<Arrival> for LrmsAgent {
             return Err(SubmitError::IdTaken(job));
         }
         let route = arrival.route;
+        let place = arrival.place.clone();
         let spec = self.notes.store.enter(arrival, job, at);
         let brought = Brought { spec: &spec, route };
-        let taken = self.inside(cx, brought);
+        let place = place.as_deref();
+        let taken = self.inside(cx, Inside { brought, place });
         if taken.is_ok() {
             self.notes.tell(|| JobNews::Queued { spec, at });
         }
@@ -62,6 +64,7 @@ handled_inside!(
     Completions,
     NodeChange,
     Pass,
+    ReservationOrder,
     Outside<ProcessorIds>,
     Outside<()>,
     Outside<Reason>

@@ -7,7 +7,8 @@ use crate::agent::{
     LrmsSends, Participant, ToBroker,
 };
 use crate::cluster::{
-    Cluster, ClusterConfig, Finished, JobStatus, NodeChange, ProcessorIds, Started,
+    Cluster, ClusterConfig, Finished, JobStatus, NodeChange, ProcessorIds, ReservationOrder,
+    ReservationRefusal, ReservationUse, ReservationView, Started,
 };
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{ClusterId, IdMap, JobId};
@@ -213,13 +214,37 @@ impl Handle<Brought<'_>> for Lrms {
     type Answer = Result<(), Reason>;
 
     fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, brought: Brought<'_>) -> Self::Answer {
+        let place = None;
+        self.handle(cx, Inside { brought, place })
+    }
+}
+
+/// A job is brought, for an advance reservation if `place` says so.
+#[derive(Clone, Copy, Debug)]
+pub struct Inside<'a> {
+    /// The job.
+    pub brought: Brought<'a>,
+    /// Which.
+    pub place: Option<&'a ReservationUse>,
+}
+
+impl Handle<Inside<'_>> for Lrms {
+    type Answer = Result<(), Reason>;
+
+    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, inside: Inside<'_>) -> Self::Answer {
+        let Inside { brought, place } = inside;
         let job = brought.spec.id;
         let from = brought.route.and_then(|route| route.from);
         let from = from.map_or(Party::Client, Party::Broker);
         let until = brought.route.and_then(|route| route.until);
         let taken = match until.is_some_and(|until| until <= cx.now()) {
             true => Err(Reason::LeaseExpired),
-            false => self.cluster.submit(cx.now(), brought.spec, cx),
+            false => match place {
+                None => self.cluster.submit(cx.now(), brought.spec, cx),
+                Some(place) => self
+                    .cluster
+                    .submit_inside(cx.now(), brought.spec, place, cx),
+            },
         };
         if let (Ok(()), Some(until)) = (taken, until) {
             self.leases.insert((until, job));
@@ -279,6 +304,14 @@ impl Handle<Claimed<'_>> for Lrms {
     }
 }
 
+impl Handle<ReservationOrder> for Lrms {
+    type Answer = Result<ReservationView, ReservationRefusal>;
+
+    fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, order: ReservationOrder) -> Self::Answer {
+        self.cluster.order_reservation(cx.now(), &order, cx)
+    }
+}
+
 /// The answer is whether the job was here (still).
 impl Handle<Cancel> for Lrms {
     type Answer = bool;
@@ -322,6 +355,10 @@ impl Handle<Completions> for Lrms {
             let mut ended = Vec::new();
             self.cluster.handle_reservations(cx.now(), cx, &mut ended);
             self.lost(cx, ended, Reason::OverranReservation);
+            for job in self.cluster.take_turned_out() {
+                let state = EndState::Failed(Reason::NotReserved);
+                self.end(cx, JobEnd::without_run(job, state));
+            }
         }
         while let Some((until, job)) = self.leases.first().copied()
             && until <= cx.now()

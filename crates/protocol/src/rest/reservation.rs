@@ -1,0 +1,227 @@
+//! Advance reservations that are made without a job.
+
+use super::component::{JobComponent, JobRequirements};
+use super::job::{JobStartWindow, is_longer, length};
+use super::problem::Problem;
+use gridrig_core::cluster::{
+    AdvanceReservation, ReservationRefusal, ReservationUse, ReservationView,
+};
+use gridrig_core::job::Reason;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+
+/// Longest name of a reservation or a user, in characters.
+const MOST_CHARACTERS: usize = 200;
+
+/// Most users of a reservation.
+const MOST_USERS: usize = 1000;
+
+/// Processors that are to be reserved for jobs to come.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "processors": 4, "duration": "1h",
+    "start_window": {"earliest_ns": 3_600_000_000_000_u64, "latest_ns": 7_200_000_000_000_u64}
+}))]
+pub struct ReservationRequest {
+    /// How many processors.
+    #[schema(minimum = 1)]
+    pub processors: u32,
+    /// What their nodes must offer; jobs in the reservation ask for the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requirements: Option<JobRequirements>,
+    /// For how long, whatever their speed.
+    #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
+    pub duration: String,
+    /// Within which it is to start; if flexible, the LRMS may move its start until it has
+    /// started.
+    pub start_window: JobStartWindow,
+    /// Who may use, change and cancel it. Left out: everybody.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 1000)]
+    pub users: Vec<String>,
+    /// It is given back if it is not confirmed for so long. Left out: nobody has to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
+    pub confirm_within: Option<String>,
+}
+
+impl ReservationRequest {
+    /// The same for the model, under a name.
+    ///
+    /// # Errors
+    /// A problem document that names the field, its value and what was expected.
+    pub fn wanted(&self, name: String) -> Result<AdvanceReservation, Problem> {
+        let component = JobComponent {
+            processors: self.processors,
+            requirements: self.requirements.clone(),
+        };
+        let component = component.component("")?;
+        if self.users.len() > MOST_USERS {
+            let count = self.users.len().to_string();
+            return Err(Problem::field("users", &count, "at most 1000 of them"));
+        }
+        let users = self.users.iter().cloned();
+        let users = users.map(|user| checked("users", user));
+        let duration = length("duration", &self.duration)?;
+        if duration.is_zero() {
+            return Err(Problem::field("duration", &self.duration, "more than 0"));
+        }
+        let confirm = self.confirm_within.as_ref();
+        Ok(AdvanceReservation {
+            name: checked("name", name)?,
+            processors: component.processors,
+            requirements: component.requirements,
+            duration,
+            window: *self.start_window.window()?,
+            users: users.collect::<Result<_, _>>()?,
+            confirm_within: confirm
+                .map(|text| length("confirm_within", text))
+                .transpose()?,
+        })
+    }
+}
+
+/// A name of a reservation or a user.
+fn checked(field: &str, text: String) -> Result<Arc<str>, Problem> {
+    match text.is_empty() || is_longer(&text, MOST_CHARACTERS) || text.contains(char::is_control) {
+        true => Err(Problem::field(field, &text, "1 to 200 characters")),
+        false => Ok(text.into()),
+    }
+}
+
+/// In which reservation a job is to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobReservation {
+    /// Its name.
+    #[schema(min_length = 1, max_length = 200)]
+    pub name: String,
+    /// Whose job it is; not asked where the client has a certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
+    pub user: Option<String>,
+}
+
+impl JobReservation {
+    /// The same for the model.
+    ///
+    /// # Errors
+    /// A problem document that names the field.
+    pub fn place(self) -> Result<Box<ReservationUse>, Problem> {
+        let user = self.user.map(|user| checked("reservation.user", user));
+        Ok(Box::new(ReservationUse {
+            name: checked("reservation.name", self.name)?,
+            user: user.transpose()?,
+        }))
+    }
+}
+
+/// Who says so.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ReservationUser {
+    /// Who makes, confirms or cancels it: has to be one of its users, if it has any. Not
+    /// asked where the client has a certificate.
+    pub user: Option<String>,
+}
+
+/// Which page of reservations is wanted.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ReservationAfter {
+    /// Those with names after this one.
+    pub after: Option<String>,
+}
+
+/// What has become of a reservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReservationState {
+    /// It is kept until it has to be confirmed.
+    Temporary,
+    /// It is kept.
+    Confirmed,
+    /// It has begun.
+    Begun,
+}
+
+/// How a reservation stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReservationStatus {
+    /// What it is called.
+    pub name: String,
+    /// Whether it is kept.
+    pub state: ReservationState,
+    /// How many processors.
+    pub processors: u32,
+    /// From when on, in nanoseconds of the run.
+    pub start_ns: u64,
+    /// Until when.
+    pub end_ns: u64,
+    /// Within which it may start.
+    pub start_window: JobStartWindow,
+    /// Who may use it; nobody named: everybody.
+    pub users: Vec<String>,
+    /// How many of the processors no job in it has.
+    pub free: u32,
+    /// The numbers of the jobs that wait in it, in their order.
+    pub waiting: Vec<u32>,
+    /// The numbers of the jobs that run in it.
+    pub running: Vec<u32>,
+}
+
+impl From<&ReservationView> for ReservationStatus {
+    fn from(view: &ReservationView) -> Self {
+        let wanted = &view.wanted;
+        let numbers = |jobs: &[gridrig_core::ids::JobId]| jobs.iter().map(|job| job.0).collect();
+        ReservationStatus {
+            name: wanted.name.to_string(),
+            state: match (view.begun, view.confirmed) {
+                (true, _) => ReservationState::Begun,
+                (false, true) => ReservationState::Confirmed,
+                (false, false) => ReservationState::Temporary,
+            },
+            processors: wanted.processors,
+            start_ns: view.start.as_nanos(),
+            end_ns: view.end.as_nanos(),
+            start_window: (&wanted.window).into(),
+            users: wanted.users.iter().map(ToString::to_string).collect(),
+            free: view.free.iter().map(|share| share.processors).sum(),
+            waiting: numbers(&view.waiting),
+            running: numbers(&view.running),
+        }
+    }
+}
+
+/// The reservations of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReservationList {
+    /// By name.
+    pub reservations: Vec<ReservationStatus>,
+}
+
+impl Problem {
+    /// A reservation that is not made or changed.
+    pub fn not_reserved(refusal: ReservationRefusal) -> Self {
+        let (status, code) = match refusal {
+            ReservationRefusal::NotHere => (404, "unknown-reservation"),
+            ReservationRefusal::NotYours => (403, "not-yours"),
+            ReservationRefusal::InUse => (409, "in-use"),
+            ReservationRefusal::NotBefore(_) => (409, "not-before"),
+            ReservationRefusal::Never(Reason::QueueFull) => (503, "queue-full"),
+            ReservationRefusal::Never(reason) => (422, reason.name()),
+        };
+        let problem = Problem::new(status, code, refusal.to_string());
+        match refusal {
+            ReservationRefusal::NotBefore(start) => Problem {
+                not_before_ns: Some(start.as_nanos()),
+                ..problem
+            },
+            _ => problem,
+        }
+    }
+}
