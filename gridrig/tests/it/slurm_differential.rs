@@ -379,3 +379,116 @@ fn nodes_are_taken_down_as_debians_slurm_does() {
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+/// Where a cluster does not say which of its alike nodes are reserved, that is left out.
+fn without_nodes(text: &str) -> String {
+    let word = |word: &str| {
+        let nodes = ["Nodes=", "Flags=", "PartitionName="];
+        let of_nodes = nodes.iter().any(|key| word.starts_with(key)) || word.starts_with("n[");
+        !of_nodes && word != "n1" && word != "(null)"
+    };
+    let lines = text.lines();
+    let lines = lines.map(|line| line.split(' ').filter(|it| word(it)).collect::<Vec<_>>());
+    lines.map(|line| line.join(" ") + "\n").collect()
+}
+
+#[test]
+fn reservations_are_made_and_used_as_with_debians_slurm() {
+    let setup = Setup {
+        nodes: 4,
+        cpus: 2,
+        scheduler: "sched/backfill",
+        parameters: String::new(),
+    };
+    let test = "reservations_are_made_and_used_as_with_debians_slurm";
+    let Some(real) = real_slurm::start(test, &setup) else {
+        return;
+    };
+    let ours = Emulated::start(4, 2, &["--reservations", "kill"]);
+    let mut differences = Vec::new();
+    for words in [
+        "scontrol show reservation",
+        "sinfo -T",
+        "scontrol create reservation",
+        "scontrol create reservation starttime=now+600 duration=60 users=root",
+        "scontrol create reservation starttime=now+600 duration=60 nodecnt=2",
+        "scontrol create reservation starttime=now+600 duration=60 users=root nodecnt=2",
+        "scontrol show reservation",
+        "scontrol -o show reservation",
+        "scontrol create reservationname=whole starttime=now+2hours duration=1:00:00 users=root nodes=ALL",
+        "scontrol create reservationname=cores starttime=now+4hours duration=30 users=root corecnt=3",
+        "scontrol create reservationname=tres starttime=now+5hours endtime=now+6hours users=root tres=cpu=3",
+        "scontrol create reservationname=x starttime=now+12hours duration=120 user=nosuchuser nodecnt=1",
+        "scontrol create reservationname=x starttime=foo duration=120 user=root nodecnt=1",
+        "scontrol create reservationname=x starttime=now duration=foo user=root nodecnt=1",
+        "scontrol create reservationname=x starttime=now duration=60 user=root nodecnt=1 foo=bar",
+        "scontrol create reservationname=x starttime=now duration=60 user=root nodecnt=1 foo",
+        "scontrol create reservationname=x starttime=2020-01-01 duration=60 user=root nodecnt=1",
+        "scontrol create reservationname=x starttime=now+20hours duration=60 user=root nodecnt=1 partitionname=nosuch",
+        "scontrol create reservationname=x starttime=now+20hours user=root nodecnt=1",
+        "scontrol show reservation whole",
+        "scontrol show res=cores",
+        "scontrol show reservation nosuch",
+        "sinfo -T",
+        "sinfo -T -h",
+        "scontrol update reservationname=whole duration=90",
+        "scontrol update reservation=whole starttime=now+140minutes",
+        "scontrol update reservationname=nosuch duration=90",
+        "scontrol update reservationname=root_1 nodecnt=3",
+        "scontrol update reservationname=root_1 nodecnt=4 duration=1-0",
+        "scontrol update reservationname=root_1 users=-root",
+        "scontrol update reservationname=root_1",
+        "scontrol show reservation root_1",
+        "scontrol delete reservation=nosuch",
+        "scontrol delete reservation cores",
+        "scontrol delete foo",
+        "scontrol delete",
+        "scontrol delete reservationname=tres",
+        "sbatch --reservation=whole -t 10 --wrap true",
+        "sbatch --reservation=root_1 -t 5 -N 2 --wrap true",
+        "squeue -o %i~%j~%T~%r~%v",
+        "squeue -R whole -h -o %i",
+        "squeue -R nosuch -h -o %i",
+        "scontrol delete reservationname=whole",
+        "scancel -R whole",
+        "scontrol delete reservationname=whole",
+        "scontrol create reservationname=now1 starttime=now duration=5 users=root nodecnt=1",
+        "scontrol create reservationname=now1 starttime=now+900 duration=1 users=root nodecnt=1",
+        "sbatch --reservation=now1 -t 1 --wrap sleep~600",
+        "squeue -t R -o %i~%j~%T~%r~%v",
+        "scontrol show reservation now1",
+        "scontrol update reservationname=now1 starttime=now+60",
+        "scontrol delete reservationname=now1",
+        "sbatch --reservation=nosuch --wrap true",
+    ] {
+        let words: Vec<String> = words
+            .split(' ')
+            .map(|word| word.replace('~', " "))
+            .collect();
+        let said = |command: &mut Command| -> Said {
+            let output = command
+                .args(&words[1..])
+                .current_dir(ours.dir.path())
+                .output();
+            let mut said = masked(output.unwrap().into());
+            if words.contains(&"show".to_owned()) || words[0] == "sinfo" {
+                said.stdout = without_nodes(&said.stdout);
+            }
+            said
+        };
+        // What is asked alone may be asked again, until both have got so far.
+        let only_asks = words[0] == "squeue" || words[1] == "show";
+        for again in 0..100 {
+            let theirs = said(&mut real.command(&words[0]));
+            let mine = said(&mut ours.command(&words[0]));
+            if theirs == mine {
+                break;
+            } else if !only_asks || again == 99 {
+                differences.push(format!("{words:?}\n  Slurm: {theirs:?}\n  ours:  {mine:?}"));
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}

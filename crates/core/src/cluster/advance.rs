@@ -187,6 +187,12 @@ impl Cluster {
         ids.filter_map(|(_, id)| self.reservation(*id))
     }
 
+    /// All of them, as they were made.
+    pub fn reservations_as_made(&self) -> impl Iterator<Item = ReservationView> {
+        let ids = self.reserved.blocks.by_id.keys().rev();
+        ids.filter_map(|id| self.reservation(*id))
+    }
+
     /// That of this name.
     pub fn reservation_named(&self, name: &str) -> Option<ReservationView> {
         self.reservation(*self.reserved.blocks.named.get(name)?)

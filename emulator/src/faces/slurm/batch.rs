@@ -36,6 +36,7 @@ pub(super) struct Batch {
     pub account: Option<String>,
     pub comment: Option<String>,
     pub wckey: Option<String>,
+    pub reservation: Option<String>,
     pub qos: Option<String>,
     pub nice: i64,
     pub limit: Option<Limit>,
@@ -169,7 +170,7 @@ pub(super) fn command_line(called: &str, args: &[String]) -> Result<Parsed, Refu
 }
 
 /// The variables that stand for options, weaker than the command line.
-const VARIABLES: [(&str, &str); 9] = [
+const VARIABLES: [(&str, &str); 10] = [
     ("SBATCH_ACCOUNT", "account"),
     ("SBATCH_ARRAY_INX", "array"),
     ("SBATCH_EXPORT", "export"),
@@ -177,6 +178,7 @@ const VARIABLES: [(&str, &str); 9] = [
     ("SBATCH_NO_REQUEUE", "no-requeue"),
     ("SBATCH_OPEN_MODE", "open-mode"),
     ("SBATCH_PARTITION", "partition"),
+    ("SBATCH_RESERVATION", "reservation"),
     ("SBATCH_TIMELIMIT", "time"),
     ("SBATCH_WCKEY", "wckey"),
 ];
@@ -230,6 +232,7 @@ fn apply(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
     batch.account = text("account");
     batch.comment = text("comment");
     batch.wckey = text("wckey");
+    batch.reservation = text("reservation");
     batch.qos = text("qos");
     batch.output = text("output");
     batch.error = text("error");

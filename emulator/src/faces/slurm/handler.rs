@@ -12,6 +12,7 @@ use super::{Setup, door::Door};
 use crate::Config;
 use crate::faces::watched;
 use gridrig_core::agent::{Arrival, Cancel, JobNews, LrmsAgent, Outside};
+use gridrig_core::cluster::ReservationUse;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, Driven, RunClock};
 use gridrig_service::{App, persist};
@@ -32,6 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Until a cluster with too many calls is asked again.
 const BUSY: Duration = Duration::from_millis(1);
+
+/// Reservations that are known to the commands.
+const SHOWN: usize = 1000;
 
 struct Ask {
     request: Request,
@@ -212,7 +216,7 @@ impl Handler {
                 ask = asks.recv() => {
                     let Some(ask) = ask else { break };
                     let Some(now) = self.catch_up(&mut news).await else { break };
-                    self.answer(ask, now);
+                    self.answer(ask, now).await;
                 }
                 heard = news.recv() => {
                     let Some(heard) = heard else { break };
@@ -245,9 +249,11 @@ impl Handler {
     async fn catch_up(&mut self, news: &mut mpsc::UnboundedReceiver<JobNews>) -> Option<SimTime> {
         let look = |machine: &mut Driven<LrmsAgent>, now| {
             let down: Vec<_> = machine.cluster().nodes_down().collect();
-            (now, down)
+            let reserved: Vec<_> = machine.cluster().reservations_as_made().take(SHOWN).collect();
+            (now, down, reserved)
         };
-        let (now, down) = self.ask(look).await?;
+        let (now, down, reserved) = self.ask(look).await?;
+        self.store.reservations = reserved;
         self.store.site.note_down(now, &down);
         // The clock of a run begins when everybody is there.
         self.store.site.epoch_unix_ns = self.clock.epoch_unix_ns();
@@ -329,8 +335,15 @@ impl Handler {
         let Some(name) = job.machine else { return true };
         let spec = self.store.spec(&job.batch, job.plan);
         let tag = length::tag_of(&job.batch);
+        let place = job.batch.reservation.as_deref().map(|name| {
+            Box::new(ReservationUse {
+                name: name.into(),
+                user: Some(Arc::clone(&job.batch.user)),
+            })
+        });
         let arrival = Arrival {
             id: Some(name),
+            place,
             tag: Some(tag.into()),
             ..Arrival::of(spec)
         };
@@ -362,7 +375,7 @@ impl Handler {
         persist(&self.actor, BUSY, call).await.ok()
     }
 
-    fn answer(&mut self, ask: Ask, now: SimTime) {
+    async fn answer(&mut self, ask: Ask, now: SimTime) {
         let reply = ask.reply;
         match show::command(&mut self.store, ask.request, &ask.caller, now) {
             // Whoever asked may have gone; what was asked is done anyway.
@@ -372,6 +385,15 @@ impl Handler {
                 answer,
                 reply,
             }),
+            Outcome::Reserve(done, order) => {
+                let said = (*order).clone();
+                let tell = move |lrms: &mut Driven<LrmsAgent>, now| lrms.handle(now, said.clone());
+                let answer = match self.ask(tell).await {
+                    Some(became) => show::reserved(done, &order, &became),
+                    None => Answer::failed(1, "the cluster has stopped\n"),
+                };
+                drop(reply.send(answer));
+            }
         }
     }
 

@@ -8,6 +8,8 @@ mod scontrol;
 mod sinfo;
 mod squeue;
 
+pub(super) use scontrol::reserved;
+
 use super::batch::Refusal;
 use super::depend::Target;
 use super::options::{Parsed, Place, Program, parse};
@@ -15,6 +17,7 @@ use super::site::{Site, VERSION_LINE};
 use super::store::{Job, JobStore, Record, State};
 use super::wire::{Answer, Request};
 use crate::slurm::hostlist;
+use gridrig_core::cluster::ReservationOrder;
 use gridrig_core::time::SimTime;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,6 +36,16 @@ pub(super) enum Outcome {
     Now(Answer),
     /// This, when these jobs have ended; the code is the greatest of theirs.
     WhenEnded(Vec<u32>, Answer),
+    /// What becomes of this, which the cluster is asked for.
+    Reserve(Reserving, Box<ReservationOrder>),
+}
+
+/// What is done to a reservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reserving {
+    Create,
+    Update,
+    Delete,
 }
 
 impl From<Answer> for Outcome {
@@ -55,7 +68,10 @@ pub(super) fn command(
         }
         "squeue" => squeue::squeue(store, &request, caller, now),
         "scancel" => scancel::scancel(store, &request, caller, now),
-        "scontrol" => scontrol::scontrol(store, &request, caller, now),
+        "scontrol" => {
+            let done = scontrol::scontrol(store, &request, caller, now);
+            return done.unwrap_or_else(Into::into);
+        }
         "sinfo" => sinfo::sinfo(store, &request, now),
         "sacct" => sacct::sacct(store, &request, caller, now),
         "sacctmgr" => Ok(sacctmgr(&request)),
@@ -147,7 +163,8 @@ struct Filter {
     accounts: Option<Vec<String>>,
     qos: Option<Vec<String>>,
     nodes: Option<BTreeSet<String>>,
-    /// Reservations and licenses: there are none.
+    reservations: Option<Vec<String>>,
+    /// Licenses: there are none.
     nothing: bool,
 }
 
@@ -161,14 +178,15 @@ impl Filter {
             accounts: list(parsed, "account"),
             qos: list(parsed, "qos"),
             nodes,
-            nothing: parsed.has("reservation") || parsed.has("licenses"),
+            reservations: list(parsed, "reservation"),
+            nothing: parsed.has("licenses"),
         }
     }
 
     /// Whether anything was asked for.
     fn is_any(&self) -> bool {
         let who = [&self.users, &self.accounts, &self.qos];
-        let what = [&self.names, &self.partitions];
+        let what = [&self.names, &self.partitions, &self.reservations];
         let listed = who.into_iter().chain(what).any(Option::is_some);
         listed || self.nodes.is_some() || self.nothing
     }
@@ -184,6 +202,7 @@ impl Filter {
             && among(&self.names, &job.batch.name)
             && among(&self.partitions, &site.partition)
             && among(&self.accounts, job.batch.account.as_deref().unwrap_or(""))
+            && among(&self.reservations, job.batch.reservation.as_deref().unwrap_or(""))
             && among(&self.qos, job.batch.qos.as_deref().unwrap_or(""))
     }
 }

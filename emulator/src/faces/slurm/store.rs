@@ -12,7 +12,7 @@ use super::depend::{Kind, Target, Wish};
 use super::length::Plan;
 use super::site::{MIN_JOB_AGE, Site};
 use crate::slurm::times;
-use gridrig_core::cluster::NodeChange;
+use gridrig_core::cluster::{NodeChange, ReservationView};
 use gridrig_core::ids::JobId;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -158,6 +158,8 @@ const FIRST_PRIORITY: u32 = 4_294_901_759;
 /// All jobs.
 pub(super) struct JobStore {
     pub site: Site,
+    /// The advance reservations of the cluster, by name.
+    pub reservations: Vec<ReservationView>,
     jobs: BTreeMap<u32, Job>,
     /// Jobs by number; an array's number finds its tasks.
     by_id: BTreeMap<u32, Vec<u32>>,
@@ -190,6 +192,7 @@ impl JobStore {
     pub fn new(site: Site, keep_ended: usize) -> Self {
         JobStore {
             site,
+            reservations: Vec::new(),
             jobs: BTreeMap::new(),
             by_id: BTreeMap::new(),
             by_machine: BTreeMap::new(),
@@ -285,6 +288,13 @@ impl JobStore {
             Some(Hold::User) => return "JobHeldUser",
             Some(Hold::Admin) => return "JobHeldAdmin",
             None => {}
+        }
+        let begun = |name: &String| {
+            let mut all = self.reservations.iter();
+            all.any(|it| it.begun && *it.wanted.name == **name)
+        };
+        if job.machine.is_some() && !job.batch.reservation.as_ref().is_none_or(begun) {
+            return "Reservation";
         }
         if job.machine.is_some() {
             return match self.queued.first() == Some(&job.seq) {

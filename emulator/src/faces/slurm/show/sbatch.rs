@@ -25,6 +25,7 @@ pub(super) fn sbatch(
     }
     let mut order = read(store, request, caller)?;
     check_size(store, &order)?;
+    check_reservation(store, &order.batch, now)?;
     let count = order.array.as_ref().map_or(1, |list| list.tasks.len());
     if store.present() + count > store.site.max_jobs {
         let what = "Resource temporarily unavailable";
@@ -74,6 +75,35 @@ pub(super) fn sbatch(
         true => Outcome::WhenEnded(store.find(Target::whole(id)), answer),
         false => answer.into(),
     })
+}
+
+/// A job that could never run in the reservation that it names is refused at once.
+fn check_reservation(
+    store: &JobStore,
+    batch: &batch::Batch,
+    now: SimTime,
+) -> Result<(), Refusal> {
+    let Some(name) = &batch.reservation else {
+        return Ok(());
+    };
+    let mut all = store.reservations.iter();
+    let Some(view) = all.find(|it| *it.wanted.name == **name) else {
+        return Err(Refusal::submission("Requested reservation is invalid"));
+    };
+    let (wanted, limit) = (&view.wanted, batch.limit.and_then(times::Limit::length));
+    if !wanted.users.is_empty() && !wanted.users.contains(&batch.user) {
+        return Err(Refusal::submission("Access denied to requested reservation"));
+    }
+    let rest = view.end.since(view.start.max(now).min(view.end));
+    if limit.is_some_and(|limit| limit > rest) {
+        let what = "Requested time limit is invalid (missing or exceeds some limit)";
+        return Err(Refusal::submission(what));
+    }
+    let narrow = store.processors(batch) <= wanted.processors;
+    match narrow && batch.gres.is_empty() && batch.mem.or(batch.mem_per_cpu).is_none() {
+        true => Ok(()),
+        false => Err(Refusal::submission("Requested node configuration is not available")),
+    }
 }
 
 /// What is asked for, with what the caller's side adds.

@@ -2,9 +2,12 @@
 
 mod cluster;
 mod job;
+mod reservation;
+
+pub(in crate::faces::slurm) use reservation::{answer as reserved, nodes as reserved_nodes, times_of};
 
 use super::{options, refuse, split_jobs, targets};
-use crate::faces::slurm::show::Caller;
+use crate::faces::slurm::show::{Caller, Outcome};
 use crate::faces::slurm::store::{Hold, Job, JobStore, State};
 use crate::faces::slurm::wire::{Answer, JOB_NODES, Request};
 use crate::slurm::hostlist;
@@ -15,13 +18,21 @@ pub(super) fn scontrol(
     request: &Request,
     caller: &Caller,
     now: SimTime,
-) -> Result<Answer, Answer> {
+) -> Result<Outcome, Answer> {
     let parsed = options("scontrol", request, &store.site)?;
     let (one_line, quiet) = (parsed.has("oneliner"), parsed.has("quiet"));
     let words: Vec<&str> = parsed.rest.iter().map(String::as_str).collect();
     let Some((keyword, rest)) = words.split_first() else {
         return refuse("too few arguments for keyword:scontrol\n");
     };
+    match keyword.to_ascii_lowercase().as_str() {
+        "create" => return reservation::create(store, rest, caller, now),
+        "delete" => return reservation::delete(store, rest, caller),
+        "update" if reservation::is_meant(rest) => {
+            return reservation::update(store, rest, caller, now);
+        }
+        _ => {}
+    }
     let mut answer = match keyword.to_ascii_lowercase().as_str() {
         "version" => Answer::said(crate::faces::slurm::site::VERSION_LINE.to_owned()),
         "ping" => Answer::said(format!("Slurmctld(primary) at {} is UP\n", store.site.host)),
@@ -43,7 +54,7 @@ pub(super) fn scontrol(
             cluster::update(store, rest, caller, now).unwrap_or_else(|refused| refused)
         }
         "update" | "requeue" | "suspend" | "resume" | "requeuehold" | "reconfigure"
-        | "shutdown" | "create" | "delete" | "top" | "write" => Answer::failed(
+        | "shutdown" | "top" | "write" => Answer::failed(
             1,
             format!("slurm_{keyword} error: Requested operation not supported on this system\n"),
         ),
@@ -52,7 +63,7 @@ pub(super) fn scontrol(
     if quiet {
         answer.stderr.clear();
     }
-    Ok(answer)
+    Ok(answer.into())
 }
 
 /// Whether it is `NodeName=...`, which may be cut short.
@@ -116,9 +127,11 @@ fn show(
     if is("partitions", 2) {
         return cluster::partition(store, wanted, one_line);
     }
+    if is("reservations", 3) {
+        return reservation::show(store, wanted, one_line);
+    }
     // What an emulated cluster has none of.
     let none = [
-        ("reservations", 3, "No reservations in the system\n"),
         ("licenses", 1, "No licenses configured in Slurm.\n"),
         ("frontend", 1, "No nodes in the system\n"),
         ("burstbuffer", 1, ""),

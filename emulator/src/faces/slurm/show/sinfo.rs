@@ -1,5 +1,6 @@
 //! `sinfo`
 
+use super::scontrol::{reserved_nodes, times_of};
 use super::format::{
     self, Field, Piece,
     Shows::{Always, Value},
@@ -158,10 +159,30 @@ fn first_name(line: &Line<'_>) -> String {
     first.map(|node| node.name.clone()).unwrap_or_default()
 }
 
+/// `sinfo -T`
+fn reservations(store: &JobStore, bare: bool) -> Answer {
+    if store.reservations.is_empty() {
+        return Answer::said("No reservations in the system\n".to_owned());
+    }
+    let head = ["RESV_NAME", "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST"];
+    let head = head.map(str::to_owned);
+    let rows = store.reservations.iter().map(|view| {
+        let (state, [start, end], length) = times_of(&store.site, view);
+        let name = view.wanted.name.to_string();
+        let (length, nodes) = (times::long(length), reserved_nodes(&store.site, view));
+        [name, state.to_owned(), start, end, length, nodes]
+    });
+    let all = (!bare).then_some(head).into_iter().chain(rows);
+    let lines = all.map(|[name, state, start, end, length, nodes]| {
+        format!("{name:<10} {state:>8}  {start:>19}  {end:>19}  {length:>11}  {nodes}\n")
+    });
+    Answer::said(lines.collect())
+}
+
 pub(super) fn sinfo(store: &JobStore, request: &Request, now: SimTime) -> Result<Answer, Answer> {
     let parsed = options("sinfo", request, &store.site)?;
     if parsed.has("reservation") {
-        return Ok(Answer::said("No reservations in the system\n".to_owned()));
+        return Ok(reservations(store, parsed.has("noheader")));
     }
     let (pieces, stderr) = pieces(&parsed);
     let site = &store.site;

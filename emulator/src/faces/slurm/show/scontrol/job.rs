@@ -79,6 +79,9 @@ fn lines(store: &JobStore, record: &Record<'_>, now: SimTime) -> Vec<String> {
     ];
     lines.extend(time_lines(store, record, now));
     lines.push(format!("Partition={partition} AllocNode:Sid=localhost:0"));
+    if let Some(name) = &batch.reservation {
+        lines.push(format!("Reservation={name}"));
+    }
     lines.push(format!("ReqNodeList={wanted} ExcNodeList={unwanted}"));
     lines.push(format!("NodeList={}", record.node_list));
     lines.extend(size_lines(store, record));

@@ -97,7 +97,7 @@ pub(super) static FIELDS: [Field<Show>; 112] = [
     field('n', "reqnodes", "REQ_NODES", Value(|r, _| or_none(&r.job.batch.wanted_nodes))),
     field(NONE, "reqswitch", "REQ_SWITCH", Always("0")),
     field(NONE, "requeue", "REQUEUE", Value(|r, _| u8::from(r.job.batch.requeue).to_string())),
-    field('v', "reservation", "RESERVATION", Always("(null)")),
+    field('v', "reservation", "RESERVATION", Value(|r, _| or_null(&r.job.batch.reservation))),
     field(NONE, "resizetime", "RESIZE_TIME", Always("N/A")),
     field(NONE, "restartcnt", "RESTART_COUNT", Always("0")),
     field('Y', "schednodes", "SCHEDNODES", Always("(null)")),

@@ -1,0 +1,420 @@
+//! `scontrol create`, `update`, `delete` and `show reservation`
+
+use super::layout;
+use crate::faces::slurm::show::{Caller, Outcome, Reserving, refuse};
+use crate::faces::slurm::site::Site;
+use crate::faces::slurm::store::JobStore;
+use crate::faces::slurm::users;
+use crate::faces::slurm::wire::Answer;
+use crate::slurm::times::{self, Limit};
+use gridrig_core::cluster::{
+    AdvanceReservation, ReservationOrder, ReservationRefusal, ReservationStep, ReservationView,
+};
+use gridrig_core::job::{Reason, Requirements, StartWindow};
+use gridrig_core::time::{SimDuration, SimTime};
+use std::sync::Arc;
+
+/// One that is to start at once may come so much later.
+const AT_ONCE: SimDuration = SimDuration::from_secs(10);
+
+/// What is wanted of a reservation, word by word.
+#[derive(Default)]
+struct Asked {
+    name: Option<String>,
+    start: Option<u64>,
+    end: Option<u64>,
+    duration: Option<SimDuration>,
+    processors: Option<u32>,
+    users: Option<Vec<Arc<str>>>,
+}
+
+/// Whether the words of `update` are about a reservation.
+pub(super) fn is_meant(words: &[&str]) -> bool {
+    let keys = words.iter().filter_map(|word| word.split_once('='));
+    keys.into_iter()
+        .any(|(key, _)| is(key, "reservationname", 3))
+}
+
+fn is(key: &str, name: &str, least: usize) -> bool {
+    key.len() >= least && name.starts_with(&key.to_ascii_lowercase())
+}
+
+fn fail<T>(what: &str, done: Reserving) -> Result<T, Answer> {
+    let done = match done {
+        Reserving::Update => "updated",
+        _ => "created",
+    };
+    refuse(format!(
+        "scontrol: error: {what}  No reservation {done}.\n"
+    ))
+}
+
+fn read(
+    words: &[&str],
+    site: &Site,
+    now: SimTime,
+    done: Reserving,
+    before: &[Arc<str>],
+) -> Result<Asked, Answer> {
+    let mut asked = Asked::default();
+    for word in words {
+        let Some((key, value)) = word.split_once('=') else {
+            let what = format!(
+                "Misformatted parameter '{word}', most options have a parameter after '='."
+            );
+            return fail(&what, done);
+        };
+        let moment = |what: &str| match times::moment(value, site.unix(now)) {
+            Some(moment) => Ok(Some(moment)),
+            None => {
+                let read = value.bytes().take_while(u8::is_ascii_digit).count();
+                let Err(failed) = fail::<()>(&format!("Invalid {what} time {word}."), done) else {
+                    return Ok(None);
+                };
+                let bad = format!("Invalid time specification (pos={read}): {value}\n");
+                refuse(bad + &failed.stderr)
+            }
+        };
+        let number = |text: &str| match text.parse() {
+            Ok(number) if number > 0 => Ok(number),
+            _ => fail(&format!("Invalid count {word}."), done),
+        };
+        if is(key, "reservationname", 1) {
+            asked.name = Some(value.to_owned());
+        } else if is(key, "starttime", 1) {
+            asked.start = moment("start")?;
+        } else if is(key, "endtime", 1) {
+            asked.end = moment("end")?;
+        } else if is(key, "duration", 1) {
+            match Limit::parse(value).and_then(Limit::length) {
+                None => return fail(&format!("Invalid duration {word}."), done),
+                length => asked.duration = length,
+            }
+        } else if is(key, "nodecnt", 5) {
+            asked.processors = Some(of_nodes(site, number(value)?));
+        } else if is(key, "corecnt", 2) {
+            asked.processors = Some(number(value)?);
+        } else if is(key, "nodes", 5) && value.eq_ignore_ascii_case("all") {
+            asked.processors = Some(site.resources.processors());
+        } else if is(key, "tres", 4) && value.starts_with("cpu=") {
+            asked.processors = Some(number(&value[4..])?);
+        } else if is(key, "users", 1) {
+            asked.users = Some(user_list(value, before, done)?);
+        } else if is(key, "partitionname", 1) {
+            if value != site.partition {
+                return refuse(said(done, "", "Invalid partition name specified"));
+            }
+        } else if ["nodes", "tres", "accounts", "groups", "flags", "features"]
+            .iter()
+            .any(|known| is(key, known, 2))
+        {
+            let what = format!(
+                "{word} is not emulated (expected NodeCnt=, CoreCnt=, Nodes=ALL, TRES=cpu=, Users=)."
+            );
+            return fail(&what, done);
+        } else {
+            return fail(&format!("Unknown parameter {word}."), done);
+        }
+    }
+    Ok(asked)
+}
+
+/// The processors of the first nodes; of more than there are as many as all have.
+fn of_nodes(site: &Site, nodes: u32) -> u32 {
+    let mut left = nodes;
+    let groups = site.resources.groups().iter().map(|group| {
+        let own = group.count.min(left);
+        left -= own;
+        own * group.cpu_count
+    });
+    groups.sum()
+}
+
+/// Names of users, or `+` and `-` with those that come and go.
+fn user_list(text: &str, before: &[Arc<str>], done: Reserving) -> Result<Vec<Arc<str>>, Answer> {
+    let changes = text.contains(['+', '-']);
+    let mut all = if changes { before.to_vec() } else { Vec::new() };
+    for word in text.split(',').filter(|word| !word.is_empty()) {
+        let (leaves, name) = match word.strip_prefix('-') {
+            Some(name) => (true, name),
+            None => (false, word.trim_start_matches('+')),
+        };
+        if users::is_unknown(name) {
+            return refuse(said(done, "", "Invalid user id"));
+        }
+        all.retain(|user| **user != *name);
+        if !leaves {
+            all.push(name.into());
+        }
+    }
+    match all.is_empty() {
+        true => {
+            let why = "Reservation request lacks users, groups or accounts";
+            refuse(said(done, "", why))
+        }
+        false => Ok(all),
+    }
+}
+
+pub(super) fn create(
+    store: &JobStore,
+    words: &[&str],
+    caller: &Caller,
+    now: SimTime,
+) -> Result<Outcome, Answer> {
+    let done = Reserving::Create;
+    // `create reservation name=...` and `create reservationname=...` alike.
+    let words = match words.first() {
+        Some(first) if is(first, "reservation", 3) => &words[1..],
+        _ => words,
+    };
+    let site = &store.site;
+    let asked = read(words, site, now, done, &[])?;
+    let Some(start) = asked.start else {
+        return fail("A start time must be given.", done);
+    };
+    let ends = asked.end.map(|end| end.saturating_sub(start));
+    let Some(duration) = asked.duration.or(ends.map(SimDuration::from_secs)) else {
+        return fail("An end time or duration must be given.", done);
+    };
+    let Some(processors) = asked.processors else {
+        let what = "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.";
+        return fail(what, done);
+    };
+    let Some(users) = asked.users else {
+        return fail("Either Users/Groups and/or Accounts must be specified.", done);
+    };
+    let is_free = |name: &str| store.reservations.iter().all(|it| *it.wanted.name != *name);
+    let name = match asked.name {
+        Some(name) if is_free(&name) => name,
+        Some(_) => return refuse(said(done, "", "Duplicate reservation name")),
+        None => {
+            let first = users.first().map_or("", |user| &**user);
+            let mut names = (1..).map(|number| format!("{first}_{number}"));
+            names.find(|name| is_free(name)).unwrap_or_default()
+        }
+    };
+    let wanted = AdvanceReservation {
+        name: name.into(),
+        processors,
+        requirements: Requirements::default(),
+        duration,
+        window: window(site, start, now, done)?,
+        users,
+        confirm_within: None,
+    };
+    Ok(order(done, caller, ReservationStep::Make(Box::new(wanted))))
+}
+
+fn window(site: &Site, start: u64, now: SimTime, done: Reserving) -> Result<StartWindow, Answer> {
+    if start < site.unix(now) || SimDuration::from_secs(start).is_zero() {
+        return refuse(said(done, "", "Invalid time specified"));
+    }
+    let earliest = site.instant(start);
+    let latest = match earliest <= now {
+        true => now + AT_ONCE,
+        false => earliest,
+    };
+    Ok(StartWindow {
+        earliest,
+        latest,
+        flexible: false,
+    })
+}
+
+fn order(done: Reserving, caller: &Caller, step: ReservationStep) -> Outcome {
+    // Who runs the cluster is its operator, whoever may use a reservation.
+    let by = match &step {
+        ReservationStep::Make(wanted) => wanted.users.first().cloned(),
+        _ => Some(Arc::clone(&caller.user)),
+    };
+    Outcome::Reserve(done, Box::new(ReservationOrder { by, step }))
+}
+
+fn named<'a>(store: &'a JobStore, name: &str) -> Option<&'a ReservationView> {
+    let mut all = store.reservations.iter();
+    all.find(|it| *it.wanted.name == *name)
+}
+
+pub(super) fn update(
+    store: &JobStore,
+    words: &[&str],
+    caller: &Caller,
+    now: SimTime,
+) -> Result<Outcome, Answer> {
+    let done = Reserving::Update;
+    let site = &store.site;
+    let keys = words.iter().filter_map(|word| word.split_once('='));
+    let mut names = keys.filter(|(key, _)| is(key, "reservationname", 1));
+    let name = names.next().map_or("", |(_, name)| name);
+    let Some(view) = named(store, name) else {
+        return refuse(said(done, "", "Requested reservation is invalid"));
+    };
+    let asked = read(words, site, now, done, &view.wanted.users)?;
+    let (start, end) = (site.unix(view.start), site.unix(view.end));
+    let mut wanted = view.wanted.clone();
+    let from = asked.start.unwrap_or(start);
+    if from != start {
+        if view.begun {
+            return refuse(said(done, "", "Reservation already started"));
+        }
+        wanted.window = window(site, from, now, done)?;
+    }
+    wanted.duration = match (asked.duration, asked.end) {
+        (Some(duration), _) => duration,
+        (None, Some(end)) => SimDuration::from_secs(end.saturating_sub(from)),
+        (None, None) if asked.start.is_some() => {
+            SimDuration::from_secs(end.saturating_sub(start))
+        }
+        (None, None) => wanted.duration,
+    };
+    wanted.processors = asked.processors.unwrap_or(wanted.processors);
+    let by = wanted.users.first().cloned();
+    wanted.users = asked.users.unwrap_or(wanted.users);
+    let Outcome::Reserve(done, order) = order(done, caller, ReservationStep::Make(wanted.into()))
+    else {
+        return refuse("");
+    };
+    let order = Box::new(ReservationOrder { by, ..*order });
+    Ok(Outcome::Reserve(done, order))
+}
+
+pub(super) fn delete(
+    store: &JobStore,
+    words: &[&str],
+    caller: &Caller,
+) -> Result<Outcome, Answer> {
+    let format = "scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> \
+                  <ID>'\n";
+    let (key, name) = match words {
+        [] => return refuse("too few arguments for delete keyword\n"),
+        [word] => word.split_once('=').unwrap_or((word, "")),
+        [key, name, ..] => (*key, *name),
+    };
+    if !is(key, "reservationname", 3) || name.is_empty() {
+        return refuse(format);
+    }
+    let Some(view) = named(store, name) else {
+        let said = said(Reserving::Delete, words[0], "Requested reservation is invalid");
+        return refuse(said);
+    };
+    let by = view.wanted.users.first().cloned();
+    let by = by.or_else(|| Some(Arc::clone(&caller.user)));
+    let step = ReservationStep::Cancel(name.into());
+    let done = Reserving::Delete;
+    Ok(Outcome::Reserve(done, Box::new(ReservationOrder { by, step })))
+}
+
+/// What Slurm says of something that its controller refuses.
+fn said(done: Reserving, word: &str, why: &str) -> String {
+    match done {
+        Reserving::Create => format!("Error creating the reservation: {why}\n"),
+        Reserving::Update => {
+            format!("Error updating the reservation: {why}\nslurm_update error: {why}\n")
+        }
+        Reserving::Delete => format!("delete_reservation {word}: {why}\n"),
+    }
+}
+
+/// What has become of an order.
+pub(in crate::faces::slurm) fn answer(
+    done: Reserving,
+    order: &ReservationOrder,
+    became: &Result<ReservationView, ReservationRefusal>,
+) -> Answer {
+    let name = match &order.step {
+        ReservationStep::Make(wanted) => &wanted.name,
+        ReservationStep::Confirm(name) | ReservationStep::Cancel(name) => name,
+    };
+    let why = match became {
+        Ok(_) => {
+            return Answer::said(match done {
+                Reserving::Create => format!("Reservation created: {name}\n"),
+                Reserving::Update => "Reservation updated.\n".to_owned(),
+                Reserving::Delete => String::new(),
+            });
+        }
+        Err(ReservationRefusal::NotHere) => "Requested reservation is invalid",
+        Err(ReservationRefusal::NotYours) => "Access denied to requested reservation",
+        Err(ReservationRefusal::InUse) => "Requested reservation is in use",
+        Err(ReservationRefusal::Never(Reason::NeverFits)) => {
+            "Requested node configuration is not available"
+        }
+        Err(ReservationRefusal::NotBefore(_) | ReservationRefusal::Never(_)) => {
+            "Requested nodes are busy"
+        }
+    };
+    Answer::failed(1, said(done, &format!("reservationname={name}"), why))
+}
+
+pub(super) fn show(store: &JobStore, wanted: Option<&str>, one_line: bool) -> Answer {
+    let mut chosen = store.reservations.iter().filter(|view| {
+        let name = &*view.wanted.name;
+        wanted.is_none_or(|wanted| wanted == name)
+    });
+    let text = |view: &ReservationView| {
+        let text = layout(&lines(&store.site, view), one_line);
+        format!("{text}{}", if one_line { "\n" } else { "\n\n" })
+    };
+    let shown: String = chosen.by_ref().map(text).collect();
+    match (shown.is_empty(), wanted) {
+        (false, _) => Answer::said(shown),
+        (true, None) => Answer::said("No reservations in the system\n".to_owned()),
+        (true, Some(name)) => Answer {
+            code: 1,
+            ..Answer::said(format!("Reservation {name} not found\n"))
+        },
+    }
+}
+
+/// `ACTIVE` and its name, start, end, length in seconds.
+pub(in crate::faces::slurm) fn times_of(
+    site: &Site,
+    view: &ReservationView,
+) -> (&'static str, [String; 2], u64) {
+    let (start, end) = (site.unix(view.start), site.unix(view.end));
+    let state = if view.begun { "ACTIVE" } else { "INACTIVE" };
+    (state, [times::stamp(start), times::stamp(end)], end - start)
+}
+
+/// Its nodes, as far as it is said which they are: a cluster of alike nodes chooses them when
+/// jobs start.
+pub(in crate::faces::slurm) fn nodes(site: &Site, view: &ReservationView) -> String {
+    let all = site.resources.processors() == view.wanted.processors;
+    match all {
+        true => match site.resources.nodes() {
+            1 => "n1".to_owned(),
+            last => format!("n[1-{last}]"),
+        },
+        false => "(null)".to_owned(),
+    }
+}
+
+fn lines(site: &Site, view: &ReservationView) -> Vec<String> {
+    let wanted = &view.wanted;
+    let (state, [start, end], length) = times_of(site, view);
+    let (length, cpus) = (times::long(length), wanted.processors);
+    let count = cpus.div_ceil(site.widest());
+    let (nodes, partition) = (nodes(site, view), &site.partition);
+    let users: Vec<&str> = wanted.users.iter().map(|user| &**user).collect();
+    let users = match users.is_empty() {
+        true => "(null)".to_owned(),
+        false => users.join(","),
+    };
+    vec![
+        format!(
+            "ReservationName={} StartTime={start} EndTime={end} Duration={length}",
+            wanted.name
+        ),
+        format!(
+            "Nodes={nodes} NodeCnt={count} CoreCnt={cpus} Features=(null) \
+             PartitionName={partition} Flags="
+        ),
+        format!("TRES=cpu={cpus}"),
+        format!(
+            "Users={users} Groups=(null) Accounts=(null) Licenses=(null) State={state} \
+             BurstBuffer=(null) Watts=n/a"
+        ),
+        "MaxStartDelay=(null)".to_owned(),
+    ]
+}
