@@ -86,9 +86,8 @@ async fn show(
     State(app): State<App>,
     Path(name): Path<String>,
 ) -> Result<Json<ReservationStatus>, ProblemResponse> {
-    let look = move |lrms: &mut Driven<LrmsAgent>, _: SimTime| {
-        lrms.cluster().reservation_named(&name)
-    };
+    let look =
+        move |lrms: &mut Driven<LrmsAgent>, _: SimTime| lrms.cluster().reservation_named(&name);
     let view = app.call(look).await?;
     let view = view.ok_or(gridrig_core::cluster::ReservationRefusal::NotHere);
     let view = view.map_err(Problem::not_reserved)?;

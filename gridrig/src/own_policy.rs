@@ -394,7 +394,7 @@ impl Policy for Asker {
         self.choices = jobs.zip(choices).collect();
     }
 
-    fn note_end(&mut self, index: usize, end: &JobEnd) {
+    fn note_end(&mut self, index: usize, _sent: SimTime, end: &JobEnd) {
         self.ended.push(wire::Ended::new(index, end));
     }
 }

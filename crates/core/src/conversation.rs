@@ -72,7 +72,10 @@ pub struct Arrival {
     /// Under whose name it is to run here, if its sender's identity is mapped.
     pub identity: Option<Arc<str>>,
     /// The advance reservation in which it is to run, at an LRMS.
-    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub place: Option<Box<ReservationUse>>,
     /// Its sender looks for it: it is taken only if it is here under its key, or
     /// is found further on by a broker that was restarted.

@@ -323,6 +323,9 @@ event_kinds! {
     Recovered "recovered" "A restarted broker has found a job that it may have had before; the value is the number of its forwards so far."
         "found at {to} by {by}, which was restarted"
         { by: Parties::BROKER, to: Parties::ENTRY, value: Value::Forwards }
+    Predicted "predicted" "A broker predicts when the job will start where it sends it; the value is when."
+        "predicted by {by} to start at {value}"
+        { by: Parties::BROKER, value: Value::Instant }
     Forwarded "forwarded" "A broker sends the job to a peer."
         "forwarded from {by} to {to}"
         { by: Parties::BROKER, to: Parties::BROKER, message: Some(MessageKind::Forward) }

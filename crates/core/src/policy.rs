@@ -10,6 +10,7 @@ mod full_information;
 mod inter;
 mod local_only;
 mod own;
+mod predicted;
 mod queue_length;
 mod random;
 mod registry;
@@ -32,7 +33,7 @@ pub use view::{Candidate, Truth, View};
 use crate::decision::Score;
 use crate::job::{JobRequest, Reason};
 use crate::message::JobEnd;
-use crate::time::SimTime;
+use crate::time::{SimDuration, SimTime};
 
 /// Every policy, in the order of reports; the first is the default. A policy is
 /// its own file and its entry here.
@@ -55,6 +56,8 @@ pub static POLICIES: &[PolicyEntry] = &[
     co_allocation::CLUSTER_MINIMIZATION,
     co_allocation::FLEXIBLE,
     co_allocation::RESERVATIONS,
+    predicted::START,
+    predicted::COMPLETION,
     local_only::ENTRY,
     full_information::ENTRY,
 ];
@@ -88,8 +91,13 @@ pub trait Policy: Send + Sync {
     /// in the order in which it is asked about them.
     fn read_queue(&mut self, _: SimTime, _: &[Queued<'_>], _: &View) {}
 
-    /// A job that went to this candidate has ended.
-    fn note_end(&mut self, _index: usize, _: &JobEnd) {}
+    /// How long from now on it takes a job to start at a candidate, if it predicts that.
+    fn predicted_start(&self, _: &JobRequest<'_>, _: &View, _index: usize) -> Option<SimDuration> {
+        None
+    }
+
+    /// A job that went to this candidate at this instant has ended.
+    fn note_end(&mut self, _index: usize, _sent: SimTime, _: &JobEnd) {}
 }
 
 /// What a policy says of a job, by positions of candidates.

@@ -35,6 +35,6 @@ pub use notice::{JobNotice, LetterName, NoticeKind};
 pub use place::{Place, PlaceKind, PlacementReport};
 pub use problem::Problem;
 pub use reservation::{
-    JobReservation, ReservationAfter, ReservationList, ReservationRequest, ReservationState, ReservationStatus,
-    ReservationUser,
+    JobReservation, ReservationAfter, ReservationList, ReservationRequest, ReservationState,
+    ReservationStatus, ReservationUser,
 };

@@ -100,6 +100,8 @@ pub struct JobRow {
     pub direct: bool,
     /// Whether it asks for processors that are reserved for it.
     pub reserves: bool,
+    /// When the broker that sent it on last predicted it to start.
+    pub predicted: Option<SimTime>,
     /// Where processors were held for parts of it; empty but for a job that several clusters
     /// ran together, or were asked to.
     pub claims: Vec<ClaimRow>,

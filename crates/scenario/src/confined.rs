@@ -34,7 +34,10 @@ const HARMLESS: [(&str, &str); 26] = [
         "name processors discipline interval run_times on_node_failure faces arc_step \
          reservations",
     ),
-    ("cluster.reservations", "overrun most_share longest most_ahead"),
+    (
+        "cluster.reservations",
+        "overrun most_share longest most_ahead",
+    ),
     ("cluster.node_failures", "mtbf mttr distribution shape"),
     ("cluster.outages", "from until"),
     (

@@ -52,7 +52,7 @@ pub const FIGURES: [&str; 9] = [
     "delay_s_unwaited_mean",
 ];
 /// The same, which a summary has by these names.
-pub const FURTHER: [&str; 18] = [
+pub const FURTHER: [&str; 21] = [
     "finished_share",
     "goodput_ref_processor_s",
     "utilization_ref",
@@ -66,6 +66,9 @@ pub const FURTHER: [&str; 18] = [
     "run_time_s_mean",
     "reservations_granted_share",
     "wait_s_unreserved_mean",
+    "prediction_error_s_mean",
+    "prediction_error_s_abs_mean",
+    "prediction_kept_share",
     "messages_per_job",
     "jain_domains",
     "jain_users",

@@ -248,6 +248,7 @@ impl EventSink for Trails {
                 return self.lost.push((at, job, by));
             }
             EventKind::Reserved
+            | EventKind::Predicted
             | EventKind::PromiseWithdrawn
             | EventKind::CancelRequested
             | EventKind::ClaimRefused => {

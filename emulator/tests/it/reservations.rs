@@ -57,11 +57,17 @@ async fn a_reservation_is_granted_modified_confirmed_used_and_over() {
     assert_eq!((status, &problem["code"]), (422, &json!("not-reserved")));
     let (status, problem) = put(&lrms, "other", &wanted(1, 300, json!({}))).await;
     let until = json!([409, "not-before", 1_200_000_000_000_u64]);
-    assert_eq!(json!([status, problem["code"], problem["not_before_ns"]]), until);
+    assert_eq!(
+        json!([status, problem["code"], problem["not_before_ns"]]),
+        until
+    );
     // Modified, then confirmed.
     let sooner = wanted(3, 190, json!({"confirm_within": "150s"}));
     let (status, made) = put(&lrms, "night", &sooner).await;
-    assert_eq!((status, &made["start_ns"]), (200, &json!(190_000_000_000_u64)));
+    assert_eq!(
+        (status, &made["start_ns"]),
+        (200, &json!(190_000_000_000_u64))
+    );
     let (status, confirmed) = call(&lrms, "POST", "/night/confirm").await;
     assert_eq!((status, &confirmed["state"]), (200, &json!("confirmed")));
     // Two jobs run in it, one behind the other, and one beside it.
@@ -81,7 +87,10 @@ async fn a_reservation_is_granted_modified_confirmed_used_and_over() {
     assert_eq!(second["start_ns"], first["finish_ns"]);
     let (_, all) = call(&lrms, "GET", "").await;
     assert_eq!(all["reservations"][0]["state"], "begun");
-    assert_eq!(call(&lrms, "GET", "?after=night").await.1["reservations"], json!([]));
+    assert_eq!(
+        call(&lrms, "GET", "?after=night").await.1["reservations"],
+        json!([])
+    );
     assert_eq!(call(&lrms, "DELETE", "/night").await.0, 204);
     assert_eq!(call(&lrms, "GET", "/night").await.0, 404);
 }

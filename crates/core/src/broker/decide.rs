@@ -56,7 +56,10 @@ impl Broker {
         } {
             let (verdict, told) = self.choose(now, job, cx.wants_decision(job));
             let outcome = match verdict {
-                Verdict::Send(chosen) => self.send_chosen(cx, job, chosen),
+                Verdict::Send(chosen) => {
+                    self.predict(cx, job, chosen);
+                    self.send_chosen(cx, job, chosen)
+                }
                 Verdict::Hold => {
                     held.insert(arrival, job);
                     Outcome::WaitsForRoom
@@ -83,6 +86,19 @@ impl Broker {
             }
         }
         self.queue.extend(held);
+    }
+
+    /// What is predicted of a job is told before it goes.
+    fn predict(&self, cx: &mut impl Cx<BrokerSends>, job: JobId, chosen: usize) {
+        let request = JobRequest::from(&self.jobs[&job].spec);
+        let view = &self.survey.view;
+        if self.survey.predicts
+            && let Some(starts) = self.policy.predicted_start(&request, view, chosen)
+        {
+            let (now, here) = (cx.now(), self.config.domain);
+            let predicted = Event::new(EventKind::Predicted, job, here);
+            cx.emit(now, predicted.at(now + starts));
+        }
     }
 
     /// A job goes to the candidate that was chosen for it, unless the matchmaking sees
@@ -199,6 +215,14 @@ impl Broker {
         let request = JobRequest::from(&held.spec);
         let hops_left = self.hops_left(held.route);
         self.survey.turn_to(&request, held.route);
+        if self.survey.predicts {
+            let known = self.known.iter().map(|known| {
+                let data = known.target.peer();
+                let data = data.map(|peer| self.transfer_to(peer, held.spec.data_kib));
+                self.config.latency(known.target) + data.unwrap_or_default()
+            });
+            self.survey.view.stage_in = known.collect();
+        }
         let (mut closed, mut later, mut away) = (false, false, false);
         for (index, known) in self.known.iter().enumerate() {
             let able = self.survey.suits(index, known, &request, hops_left);

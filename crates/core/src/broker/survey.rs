@@ -15,6 +15,8 @@ pub(super) struct Survey {
     pub view: View,
     kinds: Kinds,
     need: InformationNeed,
+    /// Whether the policy predicts when jobs start.
+    pub predicts: bool,
     /// Forwards a job may make.
     pub hops: u32,
     /// Whether what was sent counts.
@@ -62,8 +64,10 @@ impl Survey {
                 truth: Vec::new(),
                 domains,
                 wanted: kinds.wanted(&Requirements::default()),
+                stage_in: Vec::new(),
                 route: Route::entering(config.domain),
             },
+            predicts: config.settings.policy.entry().predicts,
             kinds,
             need,
             hops: config.settings.hops(),

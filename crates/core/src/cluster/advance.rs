@@ -371,8 +371,7 @@ impl Cluster {
         shares: Shares,
         sign: i64,
     ) {
-        if let (Scheduler::Planning { calendar, .. }, true) =
-            (&mut self.scheduler, now < held.end)
+        if let (Scheduler::Planning { calendar, .. }, true) = (&mut self.scheduler, now < held.end)
         {
             let Calendar { layout, free, .. } = &mut **calendar;
             let part = layout.reservation(demand.class, (now, held.end), shares);
@@ -534,8 +533,9 @@ impl Cluster {
         {
             let inside = self.reserved.blocks.inside.iter();
             let inside = inside.filter(|(_, (block, _))| *block == id);
-            let inside: Vec<(JobId, bool)> =
-                inside.map(|(job, (_, own))| (*job, own.is_some())).collect();
+            let inside: Vec<(JobId, bool)> = inside
+                .map(|(job, (_, own))| (*job, own.is_some()))
+                .collect();
             for (job, runs) in inside {
                 let failed = Event::new(EventKind::Failed, job, Party::Lrms(self.config.id));
                 if !runs {

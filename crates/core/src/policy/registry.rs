@@ -55,6 +55,8 @@ pub struct PolicyEntry {
     pub need: InformationNeed,
     /// Whether it is no contender but what is possible at best or at worst.
     pub is_bound: bool,
+    /// Whether it predicts when jobs start.
+    pub predicts: bool,
     /// Whether it draws among candidates, whatever the rule for ties.
     pub draws: bool,
     /// How it places the components of a job on several clusters, if it does.
@@ -78,6 +80,7 @@ impl PolicyEntry {
             parameters,
             need,
             is_bound: false,
+            predicts: false,
             draws: false,
             placement: None,
             build,

@@ -3,6 +3,7 @@
 use super::domains::{Machine, Site, Wanted};
 use crate::load::{Fraction, FreeSpace};
 use crate::message::Route;
+use crate::time::SimDuration;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -51,6 +52,9 @@ pub struct View {
     /// What the job wants of nodes, in the numbers of `domains`; nothing in
     /// particular where its components want different things.
     pub wanted: Wanted,
+    /// How long the job is on its way to each candidate, with its data; for policies that
+    /// predict.
+    pub stage_in: Vec<SimDuration>,
     /// The way that the job has come.
     pub route: Route,
 }

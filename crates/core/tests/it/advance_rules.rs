@@ -1,8 +1,8 @@
 //! Advance reservations without a job: each case worked out by hand, then many drawn ones.
 
 use gridrig_core::cluster::{
-    AdvanceReservation, Cluster, ClusterConfig, Finished, Overrun, Reserving, ReservationOrder,
-    ReservationRefusal, ReservationStep, ReservationUse, ReservationView,
+    AdvanceReservation, Cluster, ClusterConfig, Finished, Overrun, ReservationOrder,
+    ReservationRefusal, ReservationStep, ReservationUse, ReservationView, Reserving,
 };
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::{Event, EventKind, EventSink};
@@ -190,14 +190,21 @@ fn jobs_run_in_a_reservation_and_no_discipline_starts_others_there() {
         // The view is what a client is told.
         rig.run_to(secs(60));
         let view = rig.cluster.reservations("").next().unwrap();
-        assert_eq!((view.running.len(), &view.waiting[..]), (2, &[JobId(3)][..]));
+        assert_eq!(
+            (view.running.len(), &view.waiting[..]),
+            (2, &[JobId(3)][..])
+        );
         assert!(view.begun && view.free.is_empty());
         assert_eq!(rig.cluster.present(), 4);
         rig.run_to(secs(5000));
         let starts = [1, 2, 3, 4].map(|job| rig.start(job));
         // At 150 the reservation ends; job 2 gives its processors back to it at 90, not to
         // job 1.
-        assert_eq!(starts, [Some(150), Some(50), Some(90), Some(50)], "{kind:?}");
+        assert_eq!(
+            starts,
+            [Some(150), Some(50), Some(90), Some(50)],
+            "{kind:?}"
+        );
         assert_eq!(rig.end(3), Some((100, None)), "{kind:?}");
         assert_eq!(rig.cluster.reservations("").count(), 0);
         assert_eq!(rig.cluster.present(), 0);
@@ -241,7 +248,11 @@ fn it_is_modified_at_once_or_stays_and_is_cancelled_unless_it_is_used() {
     assert_eq!(rig.make(1, wanted("a", 2, 90, (60, 60, false))), Ok(60));
     let refused = rig.make(1, wanted("a", 2, 100, (160, 170, false)));
     assert_eq!(refused, Err(ReservationRefusal::NotBefore(secs(250))));
-    let starts: Vec<SimTime> = rig.cluster.reservations("").map(|view| view.start).collect();
+    let starts: Vec<SimTime> = rig
+        .cluster
+        .reservations("")
+        .map(|view| view.start)
+        .collect();
     assert_eq!(starts, [secs(60), secs(150)]);
     let cancel = |name: &str| ReservationStep::Cancel(name.into());
     assert!(rig.order(2, None, cancel("b")).is_ok());
@@ -269,7 +280,10 @@ fn what_is_not_confirmed_is_given_back() {
         let mut temporary = wanted("a", 4, 100, (50, 50, false));
         temporary.confirm_within = Some(SimDuration::from_secs(20));
         assert_eq!(rig.make(0, temporary), Ok(50));
-        assert_eq!(rig.submit(1, (1, 1, 10, 10), IN_A), Err(Reason::NotReserved));
+        assert_eq!(
+            rig.submit(1, (1, 1, 10, 10), IN_A),
+            Err(Reason::NotReserved)
+        );
         let confirm = ReservationStep::Confirm("a".into());
         if confirms {
             assert!(rig.order(19, None, confirm.clone()).unwrap().confirmed);
@@ -314,12 +328,18 @@ fn jobs_end_with_their_reservation() {
         // There is no room for these two before it is over.
         rig.submit(0, (2, 2, 60, 60), IN_A).unwrap();
         rig.submit(0, (3, 3, 10, 10), None).unwrap();
-        assert_eq!(rig.submit(0, (4, 1, 101, 1), IN_A), Err(Reason::NotReserved));
+        assert_eq!(
+            rig.submit(0, (4, 1, 101, 1), IN_A),
+            Err(Reason::NotReserved)
+        );
         assert_eq!(rig.submit(0, (5, 4, 10, 1), IN_A), Err(Reason::NotReserved));
         rig.submit(120, (6, 4, 5, 5), None).unwrap();
         rig.run_to(secs(5000));
         assert_eq!(rig.end(1), Some(end));
-        assert_eq!((rig.start(2), rig.end(2)), (None, Some((150, Some(Reason::NotReserved)))));
+        assert_eq!(
+            (rig.start(2), rig.end(2)),
+            (None, Some((150, Some(Reason::NotReserved))))
+        );
         assert_eq!(rig.start(6), Some(end.0));
     }
 }
@@ -337,8 +357,14 @@ fn a_flexible_one_gives_way_and_begins_when_the_queue_leaves_room() {
     assert_eq!((rig.start(2), rig.start(1)), (Some(90), Some(110)));
     // Moved for another that could not be made otherwise.
     rig.run_to(secs(1000));
-    assert_eq!(rig.make(1000, wanted("a", 4, 100, (1100, 1300, true))), Ok(1300));
-    assert_eq!(rig.make(1000, wanted("b", 4, 100, (1350, 1350, false))), Ok(1350));
+    assert_eq!(
+        rig.make(1000, wanted("a", 4, 100, (1100, 1300, true))),
+        Ok(1300)
+    );
+    assert_eq!(
+        rig.make(1000, wanted("b", 4, 100, (1350, 1350, false))),
+        Ok(1350)
+    );
     assert_eq!(start(&rig), secs(1100));
 }
 
@@ -405,11 +431,18 @@ fn drawn_reservations_and_jobs_end_and_hold_what_they_promise() {
             assert!(end.is_some(), "seed {seed}: {job}");
             vain += u32::from(end.unwrap().1 == Some(Reason::NotReserved));
         }
-        assert_eq!((rig.cluster.present(), rig.cluster.busy()), (0, 0), "seed {seed}");
+        assert_eq!(
+            (rig.cluster.present(), rig.cluster.busy()),
+            (0, 0),
+            "seed {seed}"
+        );
         assert_eq!(rig.cluster.reservations("").count(), 0, "seed {seed}");
         // All that was reserved has been given back.
         let whole = wanted("whole", 8, 1000, (1_000_000, 1_000_000, false));
         assert_eq!(rig.make(1_000_000, whole), Ok(1_000_000), "seed {seed}");
     }
-    assert!(granted > 1000 && inside > 1000 && vain > 3, "{granted} {inside} {vain}");
+    assert!(
+        granted > 1000 && inside > 1000 && vain > 3,
+        "{granted} {inside} {vain}"
+    );
 }

@@ -27,12 +27,23 @@ pub const LAG_BOUNDS: [SimDuration; 17] = [
 ];
 
 /// Events by kind, messages by kind, and how late jobs were handed over.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
     events: [u64; EventKind::ALL.len()],
     messages: [u64; MessageKind::ALL.len()],
     lags: [u64; LAG_BOUNDS.len() + 1],
     total_lag: SimDuration,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Counts {
+            events: [0; _],
+            messages: [0; _],
+            lags: [0; _],
+            total_lag: SimDuration::ZERO,
+        }
+    }
 }
 
 impl Counts {

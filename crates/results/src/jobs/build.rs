@@ -200,6 +200,7 @@ impl JobRow {
                 self.submit = Some(at);
             }
             EventKind::Forwarded => self.forwards += 1,
+            EventKind::Predicted => self.predicted = Some(event.instant()),
             EventKind::Dispatched => self.dispatch = Some(at),
             EventKind::Queued => {
                 self.queued = Some(at);

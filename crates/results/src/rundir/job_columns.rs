@@ -125,6 +125,9 @@ const REQUEUES: &str = "requeues";
 /// The columns of runs in which several clusters ran jobs together.
 const TOGETHER: [&str; 2] = ["clusters", "parts"];
 
+/// A column of runs in which brokers predicted when jobs start.
+const PREDICTED: &str = "predicted_start_ns";
+
 /// The columns of runs in which jobs were to start within a window.
 const WINDOW: [&str; 3] = ["earliest_start_ns", "latest_start_ns", "flexible"];
 
@@ -133,7 +136,7 @@ const LEASE: [&str; 2] = ["lease", "leased_ns"];
 
 /// The columns in their order; `docs/run-directory.md` says what they mean.
 #[rustfmt::skip]
-fn columns<'a>() -> [Column<'a, Job<'a>>; 49] {
+fn columns<'a>() -> [Column<'a, Job<'a>>; 50] {
     [
         ("job_id", U32(|of| Some(of.row.job.0))),
         ("workload", Text(|of| Some(of.run.table.workload(of.label().workload)))),
@@ -181,6 +184,7 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 49] {
         (LEASE[1], Length(Job::charged)),
         (TOGETHER[0], U32(|of| of.row.clusters())),
         (TOGETHER[1], Text(Job::parts)),
+        (PREDICTED, Time(|of| of.row.predicted)),
         (WINDOW[0], Time(|of| Some(of.window()?.earliest))),
         (WINDOW[1], Time(|of| Some(of.window()?.latest))),
         (WINDOW[2], Bool(|of| Some(of.window()?.flexible))),
@@ -209,6 +213,9 @@ fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
     let any_time = |job: &Submission| job.spec.start_window.is_none();
     if run.submissions.iter().all(any_time) {
         columns.retain(|(name, _)| !WINDOW.contains(name));
+    }
+    if run.table.rows().iter().all(|row| row.predicted.is_none()) {
+        columns.retain(|(name, _)| *name != PREDICTED);
     }
     if run.table.rows().iter().all(|row| row.lease.is_none()) {
         columns.retain(|(name, _)| !LEASE.contains(name));

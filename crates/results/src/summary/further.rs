@@ -46,6 +46,11 @@ pub(super) struct Further {
     startup_s: Mean,
     /// How many clusters that were.
     clusters: Mean,
+    /// How much later jobs started than was predicted, less than 0 if earlier; how far off
+    /// that was; whether they had started by then: 1 or 0.
+    prediction_error_s: Mean,
+    prediction_off_s: Mean,
+    prediction_kept: Mean,
     /// Whether jobs got the reservation that they asked for: 1 or 0.
     granted: Mean,
     /// Waits of jobs that asked for none.
@@ -62,6 +67,13 @@ impl Further {
             (true, wait) => self.granted.add(f64::from(u8::from(wait.is_some()))),
             (false, Some(wait)) => self.unreserved_wait_s.add(wait),
             (false, None) => {}
+        }
+        if let (Some(predicted), Some(start)) = (row.predicted, row.start) {
+            let late_s = start.as_secs_f64() - predicted.as_secs_f64();
+            self.prediction_error_s.add(late_s);
+            self.prediction_off_s.add(late_s.abs());
+            self.prediction_kept
+                .add(f64::from(u8::from(start <= predicted)));
         }
         let Some(response_s) = row.response_s() else {
             return;
@@ -130,6 +142,9 @@ impl Further {
             ("run_time_s_mean", self.run_time_s.value()),
             ("reservations_granted_share", self.granted.value()),
             ("wait_s_unreserved_mean", self.unreserved_wait_s.value()),
+            ("prediction_error_s_mean", self.prediction_error_s.value()),
+            ("prediction_error_s_abs_mean", self.prediction_off_s.value()),
+            ("prediction_kept_share", self.prediction_kept.value()),
             ("messages_per_job", share(messages, all.submitted)),
             ("jain_domains", jain_domains),
             ("jain_users", jain_users),

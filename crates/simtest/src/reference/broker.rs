@@ -5,6 +5,7 @@ mod domains;
 mod flock;
 mod late;
 mod matchmaking;
+mod predicted;
 mod propagation;
 mod removal;
 mod view;
@@ -35,6 +36,7 @@ struct Visit {
     origin: DomainId,
     settled: bool,
     sent_to: Option<Target>,
+    sent_at: SimTime,
     /// To be removed, wherever it is.
     unwanted: bool,
     followed: bool,
@@ -113,6 +115,8 @@ pub struct RefBroker<'a> {
     /// Under delegate: requests that were here, and when.
     seen: Vec<(SimTime, JobId)>,
     flock: flock::Flock,
+    /// Jobs that were sent somewhere and have run, in order of their news.
+    ran: Vec<predicted::Ran>,
 }
 
 impl<'a> RefBroker<'a> {
@@ -169,6 +173,7 @@ impl<'a> RefBroker<'a> {
             has_changed: true,
             seen: Vec::new(),
             flock: flock::Flock::default(),
+            ran: Vec::new(),
         }
     }
 
@@ -185,6 +190,7 @@ impl<'a> RefBroker<'a> {
             origin: way.origin,
             settled: way.settled,
             sent_to: None,
+            sent_at: SimTime::ZERO,
             unwanted: false,
             followed: false,
             refused_by: Vec::new(),
@@ -239,11 +245,17 @@ impl<'a> RefBroker<'a> {
     }
 
     /// The job has ended. `None` if it is not known here; else who is to be
-    /// told, `Some(None)` being its submitter.
-    pub fn ended(&mut self, job: JobId) -> Option<Option<DomainId>> {
+    /// told, `Some(None)` being its submitter. `run` is from when until when it ran.
+    pub fn ended(
+        &mut self,
+        job: JobId,
+        run: Option<(SimTime, SimTime)>,
+    ) -> Option<Option<DomainId>> {
         let index = self.latest(job)?;
         self.has_changed = true;
-        Some(self.visits.remove(index).from)
+        let visit = self.visits.remove(index);
+        self.note_run(&visit, run);
+        Some(visit.from)
     }
 
     /// What waits in a peer's broker (the truth).
@@ -329,16 +341,12 @@ impl<'a> RefBroker<'a> {
     fn send(&mut self, now: SimTime, index: usize, view: usize) -> Decision {
         let view = &mut self.views[view];
         let visit = &mut self.visits[index];
-        let carried = match view.bandwidth {
-            // KiB * 1e9 / 1024 nanoseconds at one MiB a second.
-            Some(bandwidth) => bandwidth.divide(visit.spec.data_kib * 1_000_000_000 / 1024),
-            None => 0,
-        };
+        let carried = predicted::carried(view, &visit.spec);
         let arrives = now.as_nanos().saturating_add(view.latency.as_nanos());
         let arrives = arrives.saturating_add(carried);
         let arrives = SimTime::from_nanos(arrives);
         view.sent.push((arrives, visit.spec.clone()));
-        visit.sent_to = Some(view.target);
+        (visit.sent_to, visit.sent_at) = (Some(view.target), now);
         self.has_changed = true;
         if let Target::Peer(peer) = view.target {
             self.sent.push(peer);
@@ -388,7 +396,12 @@ impl<'a> RefBroker<'a> {
                 tied.push(candidate);
                 continue;
             };
-            match self.compare(&visit.spec, &self.views[candidate], &self.views[*best]) {
+            let (a, b) = (&self.views[candidate], &self.views[*best]);
+            let order = match self.predicts() {
+                true => self.predicted(visit, a).cmp(&self.predicted(visit, b)),
+                false => self.compare(&visit.spec, a, b),
+            };
+            match order {
                 Ordering::Less => tied = vec![candidate],
                 Ordering::Equal => tied.push(candidate),
                 Ordering::Greater => {}

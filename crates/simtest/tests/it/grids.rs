@@ -8,8 +8,8 @@ use gridrig_drivers::virtual_time::{Cancellation, Options, run};
 use gridrig_simtest::checkers;
 use gridrig_simtest::reference::simulate;
 use gridrig_simtest::scenarios::{
-    Scenario, committing_late, exact_scenario, grid_scenario, matched, propagating, under,
-    with_components, with_failures, with_generics, with_run_times,
+    Scenario, committing_late, exact_scenario, grid_scenario, matched, predicting, propagating,
+    under, with_components, with_failures, with_generics, with_run_times,
 };
 use gridrig_simtest::trail::{Step, Trails};
 use std::collections::BTreeMap;
@@ -46,6 +46,14 @@ fn with_the_shortest_job_first_too() {
 #[test]
 fn with_programs_whose_run_times_clusters_know_too() {
     compare_all(SCENARIOS / 2, |seed| with_run_times(grid_scenario(seed)));
+}
+
+#[test]
+fn with_brokers_that_predict_too() {
+    compare_all(SCENARIOS, |seed| predicting(grid_scenario(seed)));
+    compare_all(SCENARIOS / 4, |seed| {
+        predicting(propagating(exact_scenario(seed)))
+    });
 }
 
 #[test]

@@ -249,7 +249,11 @@ impl Handler {
     async fn catch_up(&mut self, news: &mut mpsc::UnboundedReceiver<JobNews>) -> Option<SimTime> {
         let look = |machine: &mut Driven<LrmsAgent>, now| {
             let down: Vec<_> = machine.cluster().nodes_down().collect();
-            let reserved: Vec<_> = machine.cluster().reservations_as_made().take(SHOWN).collect();
+            let reserved: Vec<_> = machine
+                .cluster()
+                .reservations_as_made()
+                .take(SHOWN)
+                .collect();
             (now, down, reserved)
         };
         let (now, down, reserved) = self.ask(look).await?;

@@ -202,7 +202,10 @@ impl Filter {
             && among(&self.names, &job.batch.name)
             && among(&self.partitions, &site.partition)
             && among(&self.accounts, job.batch.account.as_deref().unwrap_or(""))
-            && among(&self.reservations, job.batch.reservation.as_deref().unwrap_or(""))
+            && among(
+                &self.reservations,
+                job.batch.reservation.as_deref().unwrap_or(""),
+            )
             && among(&self.qos, job.batch.qos.as_deref().unwrap_or(""))
     }
 }

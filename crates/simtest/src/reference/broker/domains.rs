@@ -47,24 +47,24 @@ impl Rank {
 }
 
 /// A cluster with the load that is believed.
-struct Seen<'a> {
+pub(super) struct Seen<'a> {
     resources: &'a Resources,
     memory_kib: Option<(u64, u64)>,
     processors: u128,
     busy: u128,
-    queued: u128,
+    pub queued: u128,
 }
 
 impl Seen<'_> {
-    fn capacity(&self, visit: &Visit) -> u128 {
+    pub fn capacity(&self, visit: &Visit) -> u128 {
         u128::from(self.resources.capacity(&wanted(visit)))
     }
 
-    fn can_run(&self, visit: &Visit) -> bool {
+    pub fn can_run(&self, visit: &Visit) -> bool {
         self.capacity(visit) >= u128::from(visit.spec.processors())
     }
 
-    fn free(&self, visit: &Visit) -> u128 {
+    pub fn free(&self, visit: &Visit) -> u128 {
         let free = self.processors.saturating_sub(self.busy);
         free.min(self.capacity(visit))
     }
@@ -84,7 +84,7 @@ impl Seen<'_> {
     }
 
     /// Mean speed of the processors the job could have, in billionths.
-    fn speed(&self, visit: &Visit) -> u128 {
+    pub fn speed(&self, visit: &Visit) -> u128 {
         let wanted = &wanted(visit);
         let (mut processors, mut sum) = (0, 0);
         for group in self.resources.groups() {
@@ -122,7 +122,7 @@ fn folded(name: Option<&str>) -> Option<String> {
 
 impl RefBroker<'_> {
     /// The clusters of one candidate as they are believed to be.
-    fn seen(&self, view: &RefView) -> Vec<Seen<'_>> {
+    pub(super) fn seen(&self, view: &RefView) -> Vec<Seen<'_>> {
         let mut all = Vec::new();
         for (id, load) in &view.loads {
             let resources = &self.grid.clusters[id.index()].config.resources;

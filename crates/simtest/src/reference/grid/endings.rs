@@ -92,7 +92,9 @@ impl Simulation<'_> {
     pub(super) fn news_at_broker(&mut self, now: SimTime, domain: DomainId, job: JobId) {
         let here = Party::Broker(domain);
         self.give_up(now, domain, job);
-        match self.brokers[domain.index()].ended(job) {
+        let record = self.trails.record(job);
+        let run = record.start.zip(record.finish);
+        match self.brokers[domain.index()].ended(job, run) {
             None => {}
             Some(None) => self.seen(now, job, here),
             Some(Some(from)) => {

@@ -78,11 +78,7 @@ pub(super) fn sbatch(
 }
 
 /// A job that could never run in the reservation that it names is refused at once.
-fn check_reservation(
-    store: &JobStore,
-    batch: &batch::Batch,
-    now: SimTime,
-) -> Result<(), Refusal> {
+fn check_reservation(store: &JobStore, batch: &batch::Batch, now: SimTime) -> Result<(), Refusal> {
     let Some(name) = &batch.reservation else {
         return Ok(());
     };
@@ -92,7 +88,9 @@ fn check_reservation(
     };
     let (wanted, limit) = (&view.wanted, batch.limit.and_then(times::Limit::length));
     if !wanted.users.is_empty() && !wanted.users.contains(&batch.user) {
-        return Err(Refusal::submission("Access denied to requested reservation"));
+        return Err(Refusal::submission(
+            "Access denied to requested reservation",
+        ));
     }
     let rest = view.end.since(view.start.max(now).min(view.end));
     if limit.is_some_and(|limit| limit > rest) {
@@ -102,7 +100,9 @@ fn check_reservation(
     let narrow = store.processors(batch) <= wanted.processors;
     match narrow && batch.gres.is_empty() && batch.mem.or(batch.mem_per_cpu).is_none() {
         true => Ok(()),
-        false => Err(Refusal::submission("Requested node configuration is not available")),
+        false => Err(Refusal::submission(
+            "Requested node configuration is not available",
+        )),
     }
 }
 

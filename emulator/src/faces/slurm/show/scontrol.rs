@@ -4,7 +4,9 @@ mod cluster;
 mod job;
 mod reservation;
 
-pub(in crate::faces::slurm) use reservation::{answer as reserved, nodes as reserved_nodes, times_of};
+pub(in crate::faces::slurm) use reservation::{
+    answer as reserved, nodes as reserved_nodes, times_of,
+};
 
 use super::{options, refuse, split_jobs, targets};
 use crate::faces::slurm::show::{Caller, Outcome};

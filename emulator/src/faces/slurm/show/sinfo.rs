@@ -1,11 +1,11 @@
 //! `sinfo`
 
-use super::scontrol::{reserved_nodes, times_of};
 use super::format::{
     self, Field, Piece,
     Shows::{Always, Value},
     field,
 };
+use super::scontrol::{reserved_nodes, times_of};
 use super::{list, options, refuse};
 use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::site::{Down, NOBODY, Node, Site, VERSION, gres};
@@ -164,7 +164,14 @@ fn reservations(store: &JobStore, bare: bool) -> Answer {
     if store.reservations.is_empty() {
         return Answer::said("No reservations in the system\n".to_owned());
     }
-    let head = ["RESV_NAME", "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST"];
+    let head = [
+        "RESV_NAME",
+        "STATE",
+        "START_TIME",
+        "END_TIME",
+        "DURATION",
+        "NODELIST",
+    ];
     let head = head.map(str::to_owned);
     let rows = store.reservations.iter().map(|view| {
         let (state, [start, end], length) = times_of(&store.site, view);

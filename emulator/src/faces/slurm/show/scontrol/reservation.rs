@@ -44,9 +44,7 @@ fn fail<T>(what: &str, done: Reserving) -> Result<T, Answer> {
         Reserving::Update => "updated",
         _ => "created",
     };
-    refuse(format!(
-        "scontrol: error: {what}  No reservation {done}.\n"
-    ))
+    refuse(format!("scontrol: error: {what}  No reservation {done}.\n"))
 }
 
 fn read(
@@ -182,7 +180,10 @@ pub(super) fn create(
         return fail(what, done);
     };
     let Some(users) = asked.users else {
-        return fail("Either Users/Groups and/or Accounts must be specified.", done);
+        return fail(
+            "Either Users/Groups and/or Accounts must be specified.",
+            done,
+        );
     };
     let is_free = |name: &str| store.reservations.iter().all(|it| *it.wanted.name != *name);
     let name = match asked.name {
@@ -263,9 +264,7 @@ pub(super) fn update(
     wanted.duration = match (asked.duration, asked.end) {
         (Some(duration), _) => duration,
         (None, Some(end)) => SimDuration::from_secs(end.saturating_sub(from)),
-        (None, None) if asked.start.is_some() => {
-            SimDuration::from_secs(end.saturating_sub(start))
-        }
+        (None, None) if asked.start.is_some() => SimDuration::from_secs(end.saturating_sub(start)),
         (None, None) => wanted.duration,
     };
     wanted.processors = asked.processors.unwrap_or(wanted.processors);
@@ -279,11 +278,7 @@ pub(super) fn update(
     Ok(Outcome::Reserve(done, order))
 }
 
-pub(super) fn delete(
-    store: &JobStore,
-    words: &[&str],
-    caller: &Caller,
-) -> Result<Outcome, Answer> {
+pub(super) fn delete(store: &JobStore, words: &[&str], caller: &Caller) -> Result<Outcome, Answer> {
     let format = "scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> \
                   <ID>'\n";
     let (key, name) = match words {
@@ -295,14 +290,21 @@ pub(super) fn delete(
         return refuse(format);
     }
     let Some(view) = named(store, name) else {
-        let said = said(Reserving::Delete, words[0], "Requested reservation is invalid");
+        let said = said(
+            Reserving::Delete,
+            words[0],
+            "Requested reservation is invalid",
+        );
         return refuse(said);
     };
     let by = view.wanted.users.first().cloned();
     let by = by.or_else(|| Some(Arc::clone(&caller.user)));
     let step = ReservationStep::Cancel(name.into());
     let done = Reserving::Delete;
-    Ok(Outcome::Reserve(done, Box::new(ReservationOrder { by, step })))
+    Ok(Outcome::Reserve(
+        done,
+        Box::new(ReservationOrder { by, step }),
+    ))
 }
 
 /// What Slurm says of something that its controller refuses.

@@ -1,0 +1,221 @@
+//! Predictions: where a job is predicted to start, or to be done, first (JSS 4.1: total time to
+//! start, total time to delivery).
+//!
+//! Time to start = stage-in + wait in the queue; time to completion = that + run time. Each has a
+//! predictor of its own: stage-in is what its data takes over the link; the wait is a coarse
+//! estimate from the load that was last told, or what jobs that were sent there have waited
+//! lately; the run time is the estimate over the speed (a benchmark against that of the machine
+//! of the trace), as if the job got nodes of the mean speed of those that will do.
+
+use super::domains::SPEED_ONE;
+use super::registry::Values;
+use super::{
+    BrokerSettings, Choice, InformationNeed, Machine, Parameter, Policy, PolicyEntry, Tie, View,
+};
+use crate::decision::Score;
+use crate::job::JobRequest;
+use crate::message::{EndState, JobEnd};
+use crate::time::{SimDuration, SimTime};
+use std::collections::VecDeque;
+
+pub(super) const START: PolicyEntry = entry(
+    "earliest-start",
+    "where it is predicted to start first: stage-in and wait",
+    |settings| Predicting::new(settings, false),
+);
+
+pub(super) const COMPLETION: PolicyEntry = entry(
+    "earliest-completion",
+    "where it is predicted to be done first: stage-in, wait and run time",
+    |settings| Predicting::new(settings, true),
+);
+
+const fn entry(
+    name: &'static str,
+    summary: &'static str,
+    build: fn(&BrokerSettings) -> Box<dyn Policy>,
+) -> PolicyEntry {
+    let parameters = &[WAIT, Tie::PARAMETER];
+    PolicyEntry {
+        predicts: true,
+        ..PolicyEntry::new(name, summary, parameters, InformationNeed::Clusters, build)
+    }
+}
+
+/// How the wait in a queue is predicted.
+const WAIT: Parameter = Parameter {
+    name: "wait",
+    values: Values::Word(|| vec!["load", "recent"]),
+    default: |_| "load".to_owned(),
+};
+
+/// So many of the latest jobs count.
+const LATEST: usize = 50;
+
+/// The latest lengths of something.
+#[derive(Default)]
+struct Latest {
+    nanos: VecDeque<u64>,
+    sum: u128,
+}
+
+impl Latest {
+    fn add(&mut self, length: SimDuration) {
+        if self.nanos.len() == LATEST
+            && let Some(first) = self.nanos.pop_front()
+        {
+            self.sum -= u128::from(first);
+        }
+        self.nanos.push_back(length.as_nanos());
+        self.sum += u128::from(length.as_nanos());
+    }
+
+    fn mean(&self) -> Option<u128> {
+        let count = self.nanos.len() as u128;
+        self.sum.checked_div(count)
+    }
+}
+
+/// What is known of a candidate by the jobs that were sent there.
+#[derive(Default)]
+struct Known {
+    runs: Latest,
+    waits: Latest,
+}
+
+struct Predicting {
+    /// Whether the end counts, not the start.
+    to_completion: bool,
+    /// Whether the latest waits are taken for the next one.
+    by_waits: bool,
+    tie: Tie,
+    known: Vec<Known>,
+}
+
+/// Nanoseconds until a job starts, and until it is done.
+#[derive(Clone, Copy)]
+struct Prediction {
+    start: u128,
+    completion: u128,
+}
+
+impl Predicting {
+    fn new(settings: &BrokerSettings, to_completion: bool) -> Box<dyn Policy> {
+        Box::new(Predicting {
+            to_completion,
+            by_waits: WAIT.of(settings) == "recent",
+            tie: Tie::of(settings),
+            known: Vec::new(),
+        })
+    }
+
+    fn value(&self, prediction: Prediction) -> u128 {
+        match self.to_completion {
+            true => prediction.completion,
+            false => prediction.start,
+        }
+    }
+
+    /// Of the clusters of a candidate the one that suits the job best; `None` if none could
+    /// run it, as far as is told.
+    fn predict(&self, request: &JobRequest<'_>, view: &View, index: usize) -> Option<Prediction> {
+        let machines = match index.checked_sub(view.own) {
+            None => &view.domains[0].machines[index..=index],
+            Some(peer) => &view.domains[peer + 1].machines[..],
+        };
+        let stage_in = u128::from(view.stage_in[index].as_nanos());
+        let predicted = machines.iter().filter_map(|machine| {
+            let (start, run) = self.on_machine(request, view, (index, machine))?;
+            let start = stage_in + start;
+            let completion = start + run;
+            Some(Prediction { start, completion })
+        });
+        predicted.min_by_key(|prediction| self.value(*prediction))
+    }
+
+    /// Its wait and its run time.
+    fn on_machine(
+        &self,
+        request: &JobRequest<'_>,
+        view: &View,
+        (index, machine): (usize, &Machine),
+    ) -> Option<(u128, u128)> {
+        let offer = machine.offer(&view.wanted);
+        let wanted = u64::from(request.processors);
+        if offer.capacity < wanted || offer.speed == 0 {
+            return None;
+        }
+        let estimate = u128::from(request.estimate.as_nanos());
+        let run = estimate * u128::from(SPEED_ONE) / u128::from(offer.speed);
+        let lacks = (machine.queued + wanted).saturating_sub(machine.free(offer));
+        let known = self.known.get(index);
+        let recent = known.and_then(|known| known.waits.mean());
+        let wait = match recent.filter(|_| self.by_waits) {
+            _ if lacks == 0 => 0,
+            Some(recent) => recent,
+            // All processors are given back once in the mean run time of jobs there.
+            None => {
+                let mean = known.and_then(|known| known.runs.mean()).unwrap_or(run);
+                u128::from(lacks) * mean / u128::from(offer.capacity)
+            }
+        };
+        Some((wait, run))
+    }
+}
+
+impl Policy for Predicting {
+    fn choose(&mut self, request: &JobRequest<'_>, view: &View) -> Choice {
+        let told = view.possible.iter().map(|&index| {
+            let prediction = self.predict(request, view, index);
+            (index, prediction.map_or(u128::MAX, |it| self.value(it)))
+        });
+        Choice::Among(super::view::best(told, Ord::cmp), self.tie)
+    }
+
+    fn score(&self, request: &JobRequest<'_>, view: &View, index: usize) -> Option<Score> {
+        let prediction = self.predict(request, view, index)?;
+        Some(Score {
+            of: match self.to_completion {
+                true => "predicted s until it is done, the least",
+                false => "predicted s until it starts, the least",
+            },
+            value: self.value(prediction) as f64 / 1e9,
+        })
+    }
+
+    fn predicted_start(
+        &self,
+        request: &JobRequest<'_>,
+        view: &View,
+        index: usize,
+    ) -> Option<SimDuration> {
+        let start = self.predict(request, view, index)?.start;
+        Some(SimDuration::from_nanos(u64::try_from(start).ok()?))
+    }
+
+    fn note_end(&mut self, index: usize, sent: SimTime, end: &JobEnd) {
+        // One that was ended before its time says little of others.
+        if let (EndState::Completed, Some(start), Some(finish)) = (end.state, end.start, end.finish)
+        {
+            if self.known.len() <= index {
+                self.known.resize_with(index + 1, Known::default);
+            }
+            let known = &mut self.known[index];
+            known.runs.add(finish.since(start));
+            known.waits.add(start.since(sent.min(start)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_fifty_count() {
+        let mut latest = Latest::default();
+        assert_eq!(latest.mean(), None);
+        (1..=60).for_each(|secs| latest.add(SimDuration::from_secs(secs)));
+        assert_eq!(latest.mean(), Some(35_500_000_000));
+    }
+}

@@ -1,0 +1,79 @@
+//! The reference of the policies that predict when a job starts, or is done.
+
+use super::{RefBroker, RefView, Visit};
+use gridrig_core::job::JobSpec;
+use gridrig_core::message::Target;
+use gridrig_core::time::{SimDuration, SimTime};
+
+/// A job that was sent somewhere and has run.
+pub(super) struct Ran {
+    to: Target,
+    waited: SimDuration,
+    ran: SimDuration,
+}
+
+impl RefBroker<'_> {
+    pub(super) fn predicts(&self) -> bool {
+        self.policy == "earliest-start" || self.policy == "earliest-completion"
+    }
+
+    /// What has been sent there has run since then, until then.
+    pub(super) fn note_run(&mut self, visit: &Visit, run: Option<(SimTime, SimTime)>) {
+        if let (Some(to), Some((start, finish))) = (visit.sent_to, run) {
+            self.ran.push(Ran {
+                to,
+                waited: start.since(visit.sent_at),
+                ran: finish.since(start),
+            });
+        }
+    }
+
+    /// The mean over the last fifty jobs that were sent there.
+    fn mean(&self, to: Target, of: fn(&Ran) -> SimDuration) -> Option<u128> {
+        let there = self.ran.iter().rev().filter(|ran| ran.to == to).take(50);
+        let all: Vec<u128> = there.map(|ran| u128::from(of(ran).as_nanos())).collect();
+        let count = all.len() as u128;
+        all.iter().sum::<u128>().checked_div(count)
+    }
+
+    /// Nanoseconds until a job that is sent there starts or is done.
+    pub(super) fn predicted(&self, visit: &Visit, view: &RefView) -> u128 {
+        let spec = &visit.spec;
+        let way = u128::from(view.latency.as_nanos()) + u128::from(carried(view, spec));
+        let estimate = spec.requested_time.unwrap_or(spec.run_time);
+        let (runs, waits) = (
+            self.mean(view.target, |ran| ran.ran),
+            self.mean(view.target, |ran| ran.waited),
+        );
+        let mut least = u128::MAX;
+        for seen in self.seen(view) {
+            let speed = seen.speed(visit);
+            if !seen.can_run(visit) || speed == 0 {
+                continue;
+            }
+            let run = u128::from(estimate.as_nanos()) * 1_000_000_000 / speed;
+            let wanted = seen.queued + u128::from(spec.processors());
+            let lacks = wanted.saturating_sub(seen.free(visit));
+            let wait = match (lacks, waits) {
+                (0, _) => 0,
+                (_, Some(waits)) if self.written.contains("wait=recent") => waits,
+                _ => lacks * runs.unwrap_or(run) / seen.capacity(visit),
+            };
+            let start = way + wait;
+            least = least.min(match self.policy == "earliest-start" {
+                true => start,
+                false => start + run,
+            });
+        }
+        least
+    }
+}
+
+/// Nanoseconds that its data is on the way there.
+pub(super) fn carried(view: &RefView, spec: &JobSpec) -> u64 {
+    match view.bandwidth {
+        // KiB * 1e9 / 1024 nanoseconds at one MiB a second.
+        Some(bandwidth) => bandwidth.divide(spec.data_kib * 1_000_000_000 / 1024),
+        None => 0,
+    }
+}

@@ -1,0 +1,22 @@
+//! Brokers that predict when jobs start.
+
+use super::{Scenario, pick};
+use gridrig_core::rng;
+
+/// The policies that do, as they are written.
+const POLICIES: [&str; 4] = [
+    "earliest-start",
+    "earliest-completion",
+    "earliest-start(wait=recent)",
+    "earliest-completion(wait=recent)",
+];
+
+/// The same with brokers that predict.
+pub fn predicting(mut scenario: Scenario) -> Scenario {
+    let mut rng = rng::stream(scenario.seed, "scenario.predicting");
+    for domain in &mut scenario.grid.domains {
+        let policy = pick(&mut rng, &POLICIES);
+        domain.broker.policy = policy.parse().expect("a policy");
+    }
+    scenario
+}
