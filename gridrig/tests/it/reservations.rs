@@ -162,3 +162,36 @@ fn windows_that_nobody_can_keep_are_refused_with_what_is_missing() {
     let said = refused("domain.0.clusters.0.reservations={overrun=\"wait\"}");
     assert!(said.contains("`kill`, `delay`"), "{said}");
 }
+
+#[test]
+fn predicted_starts_are_told_and_scored() {
+    let policies = "policies = [\"earliest-start\"]";
+    let bench = Bench::new(
+        &PAIR.replace("policies = [\"round-robin\", \"free-node\"]", policies),
+        &JOBS,
+    );
+    let output = bench.run(&["--json"]);
+    expect_code(&output, 0);
+    let summary = &json(&output)["runs"][0];
+    let directory = bench.path("runs/s-1/earliest-start/r000");
+    let table = rundir::TableColumns::open(directory.as_ref(), "jobs.parquet").unwrap();
+    let (starts, predicted) = (
+        table.i64s("start_ns").unwrap(),
+        table.i64s("predicted_start_ns").unwrap(),
+    );
+    let late = starts.iter().zip(&predicted);
+    let late: Vec<f64> = late.map(|(at, said)| (at - said) as f64 / 1e9).collect();
+    assert_eq!(late.len(), JOBS.len());
+    let mean = |of: fn(f64) -> f64| late.iter().map(|it| of(*it)).sum::<f64>() / late.len() as f64;
+    for (name, expected) in [
+        ("prediction_error_s_mean", mean(|it| it)),
+        ("prediction_error_s_abs_mean", mean(f64::abs)),
+        ("prediction_kept_share", mean(|it| f64::from(u8::from(it <= 0.0)))),
+    ] {
+        let told = summary[name].as_f64().unwrap();
+        assert!((told - expected).abs() < 1e-9, "{name}: {told}, {expected}");
+    }
+    // The first finds everything idle: nothing but the latency is predicted.
+    assert!(late[0].abs() < 0.1, "{late:?}");
+    assert!(late.iter().any(|it| it.abs() > 1.0), "{late:?}");
+}

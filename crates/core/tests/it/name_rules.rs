@@ -25,6 +25,8 @@ fn policies_go_by_these_names_and_are_found_by_them() {
         "cluster-minimization",
         "flexible-cluster-minimization",
         "co-reservation",
+        "earliest-start",
+        "earliest-completion",
         "local-only",
         "full-information",
     ];
