@@ -5,7 +5,7 @@ use axum::extract::{ConnectInfo, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use gridrig_core::agent::LrmsAgent;
-use gridrig_core::cluster::{ReservationOrder, ReservationStep};
+use gridrig_core::reservation::{ReservationOrder, ReservationRefusal, ReservationStep};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::rest::{
@@ -89,7 +89,7 @@ async fn show(
     let look =
         move |lrms: &mut Driven<LrmsAgent>, _: SimTime| lrms.cluster().reservation_named(&name);
     let view = app.call(look).await?;
-    let view = view.ok_or(gridrig_core::cluster::ReservationRefusal::NotHere);
+    let view = view.ok_or(ReservationRefusal::NotHere);
     let view = view.map_err(Problem::not_reserved)?;
     Ok(Json(ReservationStatus::from(&view)))
 }

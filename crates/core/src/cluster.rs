@@ -1,6 +1,7 @@
 //! An LRMS: a queue, nodes, and a discipline or, in its place, a real LRMS.
 
 mod advance;
+mod blocks;
 mod claims;
 mod failures;
 mod jobs;
@@ -11,10 +12,6 @@ mod run_times;
 mod schedule;
 mod work;
 
-pub use advance::{
-    AdvanceReservation, ReservationOrder, ReservationRefusal, ReservationStep, ReservationUse,
-    ReservationView,
-};
 pub use failures::{NodeChange, OnNodeFailure, PlannedChange};
 pub use kept::{MOST_RESERVATIONS, Overrun, Reserving};
 pub use outside::{ProcessorIds, Started};

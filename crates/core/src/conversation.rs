@@ -10,13 +10,13 @@ mod claim;
 
 pub use claim::{ClaimAnswer, ClaimShare, ClaimStep};
 
-use crate::cluster::ReservationUse;
 use crate::envelope::Message;
 use crate::event::{MessageKind, Party};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::{Entry, JobSpec};
 use crate::load::LoadSample;
 use crate::message::{JobEnd, News, Route, Target};
+use crate::reservation::ReservationUse;
 use crate::session::Push;
 use crate::time::{SimDuration, SimTime};
 use std::convert::Infallible;

@@ -58,6 +58,7 @@ pub mod placement;
 pub mod plan;
 pub mod policy;
 pub mod queue;
+pub mod reservation;
 pub mod resource;
 pub mod rng;
 pub mod session;

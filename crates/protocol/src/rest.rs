@@ -29,12 +29,12 @@ pub use info::{
     BrokerInfo, CandidateInfo, ClockInfo, ClusterInfo, DrainChange, InfoReport, LoadReport,
     MeanReport, NodeGroup, PeerInfo, PeerList, RoleChange, SessionInfo,
 };
-pub use job::{JobList, JobReceipt, JobStatus, JobSubmission};
+pub use job::{JobList, JobReceipt, JobReservation, JobStatus, JobSubmission};
 pub use node::{NodeList, NodeState};
 pub use notice::{JobNotice, LetterName, NoticeKind};
 pub use place::{Place, PlaceKind, PlacementReport};
 pub use problem::Problem;
 pub use reservation::{
-    JobReservation, ReservationAfter, ReservationList, ReservationRequest, ReservationState,
-    ReservationStatus, ReservationUser,
+    ReservationAfter, ReservationList, ReservationRequest, ReservationState, ReservationStatus,
+    ReservationUser,
 };

@@ -186,7 +186,10 @@ fn predicted_starts_are_told_and_scored() {
     for (name, expected) in [
         ("prediction_error_s_mean", mean(|it| it)),
         ("prediction_error_s_abs_mean", mean(f64::abs)),
-        ("prediction_kept_share", mean(|it| f64::from(u8::from(it <= 0.0)))),
+        (
+            "prediction_kept_share",
+            mean(|it| f64::from(u8::from(it <= 0.0))),
+        ),
     ] {
         let told = summary[name].as_f64().unwrap();
         assert!((told - expected).abs() < 1e-9, "{name}: {told}, {expected}");

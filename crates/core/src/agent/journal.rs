@@ -10,12 +10,13 @@ use super::{
     LrmsAgent, Message, Observation, Outside, PeerSession, Published, Pull, Received, Stands,
     ToPeer, Undelivered,
 };
-use crate::cluster::{NodeChange, ProcessorIds, ReservationOrder};
+use crate::cluster::{NodeChange, ProcessorIds};
 use crate::decision::Decision;
 use crate::event::{Event, EventSink};
 use crate::ids::JobId;
 use crate::job::Reason;
 use crate::message::News;
+use crate::reservation::ReservationOrder;
 use crate::session::Push;
 use crate::time::{SimTime, WallTime};
 use std::collections::{BTreeMap, BTreeSet};

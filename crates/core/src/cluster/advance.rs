@@ -5,179 +5,24 @@
 //! begun, jobs that name it start in it, in the order in which they came as far as they fit:
 //! each takes its processors out of what is reserved, and gives them back to it.
 
+use super::blocks::{Block, merge, part, take_out};
 use super::jobs::{Claim, Known};
-use super::kept::{Kept, MOST_RESERVATIONS, Overrun};
+use super::kept::{Kept, MOST_RESERVATIONS};
 use super::reserved::SHORTEST;
 use super::schedule::Scheduler;
 use super::{Cluster, Event, EventKind, EventSink, Finished, Slot};
 use crate::calendar::{Calendar, Demand, Reservation, Shares};
 use crate::event::Party;
 use crate::ids::JobId;
-use crate::job::{Components, JobSpec, Reason, Requirements, StartWindow};
-use crate::placement::Share;
-use crate::time::{SimDuration, SimTime};
+use crate::job::{JobSpec, Reason};
+use crate::reservation::{
+    AdvanceReservation, ReservationOrder, ReservationRefusal, ReservationStep, ReservationUse,
+    ReservationView,
+};
+use crate::time::SimTime;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
-
-/// Processors that are to be reserved for jobs to come.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct AdvanceReservation {
-    /// What it is called: one of the same name is modified.
-    pub name: Arc<str>,
-    /// How many processors.
-    pub processors: u32,
-    /// What their nodes must offer; jobs in it ask for the same.
-    pub requirements: Requirements,
-    /// For how long, whatever their speed.
-    pub duration: SimDuration,
-    /// Within which it is to start; if flexible, its start may be moved until it has started.
-    pub window: StartWindow,
-    /// Who may use and change it; everybody if there are none.
-    pub users: Vec<Arc<str>>,
-    /// It is given back if it is not confirmed for so long; `None`: nobody has to.
-    pub confirm_within: Option<SimDuration>,
-}
-
-/// What is to become of an advance reservation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum ReservationStep {
-    /// It is made, or takes the place of the one of its name: if it cannot be, that stays.
-    Make(Box<AdvanceReservation>),
-    /// The one of this name is wanted.
-    Confirm(Arc<str>),
-    /// The one of this name is not wanted.
-    Cancel(Arc<str>),
-}
-
-/// A user about an advance reservation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct ReservationOrder {
-    /// Who says so.
-    pub by: Option<Arc<str>>,
-    /// What.
-    pub step: ReservationStep,
-}
-
-/// A job is for an advance reservation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct ReservationUse {
-    /// For which.
-    pub name: Arc<str>,
-    /// Whose job it is.
-    pub user: Option<Arc<str>>,
-}
-
-/// Why an advance reservation is not made, or not changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReservationRefusal {
-    /// There is none of this name.
-    #[error("there is no such reservation, or no more")]
-    NotHere,
-    /// It is for others.
-    #[error("it is for other users")]
-    NotYours,
-    /// It has begun, or jobs wait for it.
-    #[error("it has begun, or jobs wait for it")]
-    InUse,
-    /// The same may be granted for this instant or later.
-    #[error("there are no processors for it within its window; there may be from {0} on")]
-    NotBefore(SimTime),
-    /// It is never granted.
-    #[error("it is not granted here: {}", .0.name())]
-    Never(Reason),
-}
-
-/// How an advance reservation stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReservationView {
-    /// What was asked for.
-    pub wanted: AdvanceReservation,
-    /// From when on processors are reserved.
-    pub start: SimTime,
-    /// Until when.
-    pub end: SimTime,
-    /// Whether it is kept without being confirmed (any more).
-    pub confirmed: bool,
-    /// Whether it has begun.
-    pub begun: bool,
-    /// Which processors are reserved, and in use by no job in it.
-    pub free: Shares,
-    /// Jobs that wait in it, in their order.
-    pub waiting: Vec<JobId>,
-    /// Jobs that run in it.
-    pub running: Vec<JobId>,
-}
-
-/// One of them.
-pub(super) struct Block {
-    wanted: AdvanceReservation,
-    confirmed: bool,
-    /// What was reserved when it began.
-    all: Option<Reservation>,
-    waiting: Vec<JobId>,
-}
-
-/// All of them.
-#[derive(Default)]
-pub(super) struct Blocks {
-    named: BTreeMap<Arc<str>, JobId>,
-    by_id: BTreeMap<JobId, Block>,
-    /// When those that have begun end.
-    pub closes: BTreeSet<(SimTime, JobId)>,
-    /// Jobs in them, and what those have of them that run.
-    inside: BTreeMap<JobId, (JobId, Option<Shares>)>,
-    /// Jobs that have waited in vain.
-    turned_out: Vec<JobId>,
-}
-
-impl AdvanceReservation {
-    fn is_for(&self, user: Option<&Arc<str>>) -> bool {
-        self.users.is_empty() || user.is_some_and(|user| self.users.contains(user))
-    }
-
-    fn as_job(&self, id: JobId) -> JobSpec {
-        let components = Components::one(self.processors, self.requirements.clone());
-        JobSpec {
-            id,
-            ..JobSpec::of(components, self.duration)
-        }
-    }
-}
-
-impl Blocks {
-    pub fn len(&self) -> usize {
-        self.by_id.len()
-    }
-
-    /// A number that no job has.
-    fn next_id(&self) -> JobId {
-        let least = self.by_id.first_key_value();
-        JobId(least.map_or(u32::MAX, |(id, _)| id.0 - 1))
-    }
-
-    fn of(&self, name: &str, user: Option<&Arc<str>>) -> Result<JobId, ReservationRefusal> {
-        let id = *self.named.get(name).ok_or(ReservationRefusal::NotHere)?;
-        match self.by_id[&id].wanted.is_for(user) {
-            true => Ok(id),
-            false => Err(ReservationRefusal::NotYours),
-        }
-    }
-
-    fn is_used(&self, id: JobId) -> bool {
-        self.inside.values().any(|(block, _)| *block == id)
-    }
-
-    /// Whether a flexible one may begin.
-    pub fn is_confirmed(&self, id: JobId) -> bool {
-        self.by_id.get(&id).is_some_and(|block| block.confirmed)
-    }
-}
 
 impl Cluster {
     /// The advance reservations that were made without a job, by name, those after one.
@@ -555,44 +400,5 @@ impl Cluster {
     /// Jobs that have waited in vain for a reservation that is over.
     pub fn take_turned_out(&mut self) -> Vec<JobId> {
         std::mem::take(&mut self.reserved.blocks.turned_out)
-    }
-}
-
-impl Overrun {
-    /// Whether a job that is in the way is ended.
-    pub(super) fn kills(self) -> bool {
-        self == Overrun::Kill
-    }
-}
-
-/// So many of these processors, the first ones.
-fn part(of: &Shares, processors: u32) -> Option<Shares> {
-    let mut left = processors;
-    let own = of.iter().map_while(|share| {
-        let processors = share.processors.min(left);
-        left -= processors;
-        (processors > 0).then_some(Share {
-            processors,
-            ..*share
-        })
-    });
-    let own: Shares = own.collect();
-    (left == 0).then_some(own)
-}
-
-fn take_out(all: &mut Shares, own: &Shares) {
-    for (from, taken) in all.iter_mut().zip(own) {
-        from.processors -= taken.processors;
-    }
-    all.retain(|share| share.processors > 0);
-}
-
-fn merge(all: &mut Shares, own: Shares) {
-    for share in own {
-        let place = |it: &Share| (it.resource, it.node);
-        match all.binary_search_by_key(&place(&share), place) {
-            Ok(at) => all[at].processors += share.processors,
-            Err(at) => all.insert(at, share),
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! What a cluster knows of its reservations.
 
-use super::advance::Blocks;
+use super::blocks::Blocks;
 use crate::calendar::{Calendar, Demand, Quota, Reservation};
 use crate::ids::JobId;
 use crate::job::StartWindow;

@@ -21,13 +21,13 @@ use std::collections::VecDeque;
 pub(super) const START: PolicyEntry = entry(
     "earliest-start",
     "where it is predicted to start first: stage-in and wait",
-    |settings| Predicting::new(settings, false),
+    |settings| Predicting::boxed(settings, false),
 );
 
 pub(super) const COMPLETION: PolicyEntry = entry(
     "earliest-completion",
     "where it is predicted to be done first: stage-in, wait and run time",
-    |settings| Predicting::new(settings, true),
+    |settings| Predicting::boxed(settings, true),
 );
 
 const fn entry(
@@ -100,7 +100,7 @@ struct Prediction {
 }
 
 impl Predicting {
-    fn new(settings: &BrokerSettings, to_completion: bool) -> Box<dyn Policy> {
+    fn boxed(settings: &BrokerSettings, to_completion: bool) -> Box<dyn Policy> {
         Box::new(Predicting {
             to_completion,
             by_waits: WAIT.of(settings) == "recent",

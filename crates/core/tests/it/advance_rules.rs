@@ -1,14 +1,15 @@
 //! Advance reservations without a job: each case worked out by hand, then many drawn ones.
 
-use gridrig_core::cluster::{
-    AdvanceReservation, Cluster, ClusterConfig, Finished, Overrun, ReservationOrder,
-    ReservationRefusal, ReservationStep, ReservationUse, ReservationView, Reserving,
-};
+use gridrig_core::cluster::{Cluster, ClusterConfig, Finished, Overrun, Reserving};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::{Event, EventKind, EventSink};
 use gridrig_core::generic::Generics;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Components, JobSpec, Reason, Requirements, StartWindow};
+use gridrig_core::reservation::{
+    AdvanceReservation, ReservationOrder, ReservationRefusal, ReservationStep, ReservationUse,
+    ReservationView,
+};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
@@ -17,8 +18,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// When a job started and ended, by second, and why it failed.
+type Life = (Option<u64>, Option<u64>, Option<Reason>);
+
+/// Lives of jobs.
 #[derive(Default)]
-struct Told(BTreeMap<u32, (Option<u64>, Option<u64>, Option<Reason>)>);
+struct Told(BTreeMap<u32, Life>);
 
 impl EventSink for Told {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
@@ -162,6 +166,13 @@ impl Rig {
         };
         self.run_to(secs(at));
         taken
+    }
+
+    /// Processors of the reservations that have begun which no job in them has.
+    fn free_inside(&self) -> u32 {
+        let begun = self.cluster.reservations("").filter(|view| view.begun);
+        let free = begun.flat_map(|view| view.free);
+        free.map(|share| share.processors).sum()
     }
 
     fn start(&self, job: u32) -> Option<u64> {
@@ -417,12 +428,7 @@ fn drawn_reservations_and_jobs_end_and_hold_what_they_promise() {
                     inside += u32::from(place.is_some());
                 }
             }
-            let reserved = rig.cluster.reservations("").filter(|view| view.begun);
-            let free: u32 = reserved
-                .flat_map(|view| view.free)
-                .map(|share| share.processors)
-                .sum();
-            let spare = rig.cluster.busy() + free <= 8;
+            let spare = rig.cluster.busy() + rig.free_inside() <= 8;
             assert!(spare || overrun == Overrun::Delay, "seed {seed} at {now}");
         }
         rig.run_to(SimTime::MAX);

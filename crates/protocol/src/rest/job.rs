@@ -4,10 +4,10 @@ use super::component::{JobComponent, JobRequirements, is_zero, more_components};
 use super::end::{JobEndReport, JobState};
 use super::place::{Place, PlacementReport};
 use super::problem::Problem;
-use super::reservation::JobReservation;
 use gridrig_core::agent::{self, Arrival, JobView};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{Components, JobSpec, StartWindow};
+use gridrig_core::reservation::ReservationUse;
 use gridrig_core::time::{SimDuration, SimTime};
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
@@ -145,6 +145,36 @@ impl JobStartWindow {
     }
 }
 
+/// In which reservation a job is to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobReservation {
+    /// Its name.
+    #[schema(min_length = 1, max_length = 200)]
+    pub name: String,
+    /// Whose job it is; not asked where the client has a certificate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
+    pub user: Option<String>,
+}
+
+impl JobReservation {
+    /// The same for the model.
+    ///
+    /// # Errors
+    /// A problem document that names the field.
+    pub fn place(self) -> Result<Box<ReservationUse>, Problem> {
+        let user = self.user.map(|user| checked("reservation.user", user));
+        Ok(Box::new(ReservationUse {
+            name: checked("reservation.name", self.name)?,
+            user: user.transpose()?,
+        }))
+    }
+}
+
+/// Longest name of a reservation or a user, in characters.
+const MAX_NAME: usize = 200;
+
 /// Longest key that is kept, in characters.
 const MAX_KEY: usize = 200;
 /// Longest URL that is kept, in characters.
@@ -241,9 +271,17 @@ impl JobSubmission {
     }
 }
 
+/// A name of a reservation or a user.
+pub(super) fn checked(field: &str, text: String) -> Result<Arc<str>, Problem> {
+    match text.is_empty() || is_longer(&text, MAX_NAME) || text.contains(char::is_control) {
+        true => Err(Problem::field(field, &text, "1 to 200 characters")),
+        false => Ok(text.into()),
+    }
+}
+
 /// Whether a text has more than `most` characters, which is how JSON Schema
 /// counts.
-pub(super) fn is_longer(text: &str, most: usize) -> bool {
+fn is_longer(text: &str, most: usize) -> bool {
     text.chars().nth(most).is_some()
 }
 

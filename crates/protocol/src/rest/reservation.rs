@@ -1,18 +1,12 @@
 //! Advance reservations that are made without a job.
 
 use super::component::{JobComponent, JobRequirements};
-use super::job::{JobStartWindow, is_longer, length};
+use super::job::{JobStartWindow, checked, length};
 use super::problem::Problem;
-use gridrig_core::cluster::{
-    AdvanceReservation, ReservationRefusal, ReservationUse, ReservationView,
-};
 use gridrig_core::job::Reason;
+use gridrig_core::reservation::{AdvanceReservation, ReservationRefusal, ReservationView};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
-
-/// Longest name of a reservation or a user, in characters.
-const MOST_CHARACTERS: usize = 200;
 
 /// Most users of a reservation.
 const MOST_USERS: usize = 1000;
@@ -80,41 +74,6 @@ impl ReservationRequest {
                 .map(|text| length("confirm_within", text))
                 .transpose()?,
         })
-    }
-}
-
-/// A name of a reservation or a user.
-fn checked(field: &str, text: String) -> Result<Arc<str>, Problem> {
-    match text.is_empty() || is_longer(&text, MOST_CHARACTERS) || text.contains(char::is_control) {
-        true => Err(Problem::field(field, &text, "1 to 200 characters")),
-        false => Ok(text.into()),
-    }
-}
-
-/// In which reservation a job is to run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct JobReservation {
-    /// Its name.
-    #[schema(min_length = 1, max_length = 200)]
-    pub name: String,
-    /// Whose job it is; not asked where the client has a certificate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 200)]
-    pub user: Option<String>,
-}
-
-impl JobReservation {
-    /// The same for the model.
-    ///
-    /// # Errors
-    /// A problem document that names the field.
-    pub fn place(self) -> Result<Box<ReservationUse>, Problem> {
-        let user = self.user.map(|user| checked("reservation.user", user));
-        Ok(Box::new(ReservationUse {
-            name: checked("reservation.name", self.name)?,
-            user: user.transpose()?,
-        }))
     }
 }
 

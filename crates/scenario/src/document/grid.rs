@@ -102,7 +102,7 @@ impl Reservations {
             longest,
             most_ahead,
         } = *settings;
-        let bound = |bound: Option<_>| bound.map(|it| Written::of(it));
+        let bound = |bound: Option<_>| bound.map(Written::of);
         Reservations {
             overrun: Some(Written::of(overrun)),
             most_share: Some(Share(most_share)),

@@ -12,7 +12,7 @@ use super::{Setup, door::Door};
 use crate::Config;
 use crate::faces::watched;
 use gridrig_core::agent::{Arrival, Cancel, JobNews, LrmsAgent, Outside};
-use gridrig_core::cluster::ReservationUse;
+use gridrig_core::reservation::ReservationUse;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, Driven, RunClock};
 use gridrig_service::{App, persist};

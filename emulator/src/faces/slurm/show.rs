@@ -17,7 +17,7 @@ use super::site::{Site, VERSION_LINE};
 use super::store::{Job, JobStore, Record, State};
 use super::wire::{Answer, Request};
 use crate::slurm::hostlist;
-use gridrig_core::cluster::ReservationOrder;
+use gridrig_core::reservation::ReservationOrder;
 use gridrig_core::time::SimTime;
 use std::collections::BTreeSet;
 use std::sync::Arc;

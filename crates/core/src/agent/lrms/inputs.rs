@@ -5,12 +5,13 @@ use crate::agent::SAY_AGAIN;
 use crate::agent::lrms::{Completions, Inside, Pass};
 use crate::agent::store::{Opened, Receipt, SubmitError};
 use crate::agent::{Brought, Cancel, Cx, Due, Freeze, Handle};
-use crate::cluster::{NodeChange, ProcessorIds, ReservationOrder};
+use crate::cluster::{NodeChange, ProcessorIds};
 use crate::conversation::{Arrival, ClaimAnswer, FromLrms, ToBroker};
 use crate::envelope::{Fate, Message as _};
 use crate::event::Party;
 use crate::job::Reason;
 use crate::message::News;
+use crate::reservation::ReservationOrder;
 
 impl Handle<Arrival> for LrmsAgent {
     type Answer = Result<Receipt, SubmitError>;

@@ -7,13 +7,13 @@ use crate::agent::{
     LrmsSends, Participant, ToBroker,
 };
 use crate::cluster::{
-    Cluster, ClusterConfig, Finished, JobStatus, NodeChange, ProcessorIds, ReservationOrder,
-    ReservationRefusal, ReservationUse, ReservationView, Started,
+    Cluster, ClusterConfig, Finished, JobStatus, NodeChange, ProcessorIds, Started,
 };
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{ClusterId, IdMap, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::message::{EndState, JobEnd, News};
+use crate::reservation::{ReservationOrder, ReservationRefusal, ReservationUse, ReservationView};
 use crate::time::{SimDuration, SimTime};
 use std::collections::BTreeSet;
 

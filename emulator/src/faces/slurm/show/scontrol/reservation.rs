@@ -7,10 +7,10 @@ use crate::faces::slurm::store::JobStore;
 use crate::faces::slurm::users;
 use crate::faces::slurm::wire::Answer;
 use crate::slurm::times::{self, Limit};
-use gridrig_core::cluster::{
+use gridrig_core::job::{Reason, Requirements, StartWindow};
+use gridrig_core::reservation::{
     AdvanceReservation, ReservationOrder, ReservationRefusal, ReservationStep, ReservationView,
 };
-use gridrig_core::job::{Reason, Requirements, StartWindow};
 use gridrig_core::time::{SimDuration, SimTime};
 use std::sync::Arc;
 
