@@ -1,6 +1,7 @@
 //! The interfaces of other systems, over the same cluster: what real brokers
 //! and clients already speak. Each is switched on by its setup.
 
+mod agreement;
 pub mod arc;
 pub mod bes;
 pub mod slurm;
@@ -23,6 +24,8 @@ pub struct Faces {
     pub arc: Option<arc::Setup>,
     /// OGSA-BES 1.0 with JSDL.
     pub bes: Option<bes::Setup>,
+    /// WS-Agreement 1.0.
+    pub agreement: bool,
     /// The commands of Slurm.
     pub slurm: Option<slurm::Setup>,
 }
@@ -35,6 +38,7 @@ impl Faces {
             match kind {
                 FaceKind::Arc => faces.arc = Some(arc::Setup::default()),
                 FaceKind::Bes => faces.bes = Some(bes::Setup::default()),
+                FaceKind::WsAgreement => faces.agreement = true,
             }
         }
         faces
@@ -54,7 +58,8 @@ impl Faces {
     pub fn kinds(&self) -> Vec<FaceKind> {
         let arc = self.arc.as_ref().map(|_| FaceKind::Arc);
         let bes = self.bes.as_ref().map(|_| FaceKind::Bes);
-        arc.into_iter().chain(bes).collect()
+        let agreement = self.agreement.then_some(FaceKind::WsAgreement);
+        arc.into_iter().chain(bes).chain(agreement).collect()
     }
 }
 
@@ -67,6 +72,9 @@ pub(crate) fn routes(app: &App<Config>) -> Router {
     }
     if let Some(setup) = &faces.bes {
         routes = routes.merge(bes::routes(app, setup));
+    }
+    if faces.agreement {
+        routes = routes.merge(agreement::routes(app));
     }
     if let Some(setup) = &faces.slurm {
         routes = routes.merge(slurm::routes(app, setup));

@@ -2,6 +2,7 @@
 //! other systems speak.
 
 pub mod adl;
+pub mod agreement;
 pub mod bes;
 pub mod calendar;
 pub mod certificate;

@@ -8,17 +8,19 @@ use strum::{IntoStaticStr, VariantArray};
 
 /// A face that needs no more than to be named to be switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
+#[strum(serialize_all = "kebab-case")]
 pub enum FaceKind {
     /// ARC REST 1.0 with GLUE2.
     Arc,
     /// OGSA-BES 1.0 with JSDL.
     Bes,
+    /// WS-Agreement 1.0 about advance reservations.
+    WsAgreement,
 }
 
 impl FaceKind {
     /// All of them.
-    pub const ALL: [FaceKind; 2] = [FaceKind::Arc, FaceKind::Bes];
+    pub const ALL: [FaceKind; 3] = [FaceKind::Arc, FaceKind::Bes, FaceKind::WsAgreement];
 
     /// The name used in flags and files.
     pub fn name(self) -> &'static str {

@@ -2,9 +2,9 @@
 //! what it does with what it cannot take.
 
 mod hostile;
-mod need;
+pub mod need;
 mod operations;
-mod oracle;
+pub mod oracle;
 mod owners;
 mod recorded;
 mod zeep;

@@ -8,13 +8,17 @@ use serde_json::json;
 /// 4 processors, 100 s of the run in a second.
 async fn reserving() -> Handle {
     let mut config = config(100);
-    config.cluster.reserving = Some(Reserving {
+    config.cluster.reserving = Some(grants());
+    spawn(config, door()).await.unwrap()
+}
+
+pub fn grants() -> Reserving {
+    Reserving {
         overrun: Overrun::Kill,
         most_share: Decimal::ONE,
         longest: Some(SimDuration::from_secs(100_000)),
         most_ahead: None,
-    });
-    spawn(config, door()).await.unwrap()
+    }
 }
 
 /// 1000 s from so many seconds on.

@@ -86,7 +86,8 @@ impl Authority {
 
     pub async fn serve(&self) -> Handle {
         let mut config = config(1);
-        config.faces = Faces::of(&[FaceKind::Arc, FaceKind::Bes]);
+        config.faces = Faces::of(&FaceKind::ALL);
+        config.cluster.reserving = Some(crate::reservations::grants());
         config.tls = Some(ServerTls::read(&self.files()).unwrap());
         spawn(config, door()).await.unwrap()
     }

@@ -106,7 +106,8 @@ pub struct EmulatorArgs {
     #[arg(long, requires = "scenario", conflicts_with_all = ["name", "broker", "slurm_bin"])]
     pub all: bool,
     /// Also offer an interface of another system: arc (ARC REST 1.0), bes
-    /// (OGSA-BES 1.0); may be repeated, adds to the faces of the scenario
+    /// (OGSA-BES 1.0), ws-agreement (WS-Agreement 1.0, for advance reservations);
+    /// may be repeated, adds to the faces of the scenario
     #[arg(long = "face", value_name = "FACE",
           value_parser = values::one_of(&FaceKind::ALL, FaceKind::name))]
     pub faces: Vec<FaceKind>,

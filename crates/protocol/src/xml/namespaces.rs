@@ -28,3 +28,12 @@ pub const SPMD: &str = "http://schemas.ogf.org/jsdl/2007/02/jsdl-spmd";
 pub const JSDL_OWN: &str = "urn:gridrig:jsdl:1";
 /// The namespace of the messages.
 pub const LAGRID: &str = "urn:gridrig:lagrid:1";
+/// WS-Agreement 1.0 (GFD.107, GFD.192).
+pub const AGREEMENT: &str = "http://schemas.ggf.org/graap/2007/03/ws-agreement";
+/// Our own elements in messages of WS-Agreement; `resources/wsdl/ws-agreement.wsdl`
+/// describes them.
+pub const AGREEMENT_OWN: &str = "urn:gridrig:ws-agreement:1";
+/// WS-ResourceProperties 1.2.
+pub const PROPERTIES: &str = "http://docs.oasis-open.org/wsrf/rp-2";
+/// Schemas, and the facets within them.
+pub const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema";

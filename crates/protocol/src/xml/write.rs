@@ -6,12 +6,13 @@
 //! for an element called literally `ID`.
 
 use super::{
-    ADDRESSING, Element, FACTORY, HPC_PROFILE, JSDL, JSDL_OWN, LAGRID, MANAGEMENT, Node, POSIX,
-    PROBLEM, SCHEMA_INSTANCE, SOAP_1_1, SOAP_1_2, SPMD, XML,
+    ADDRESSING, AGREEMENT, AGREEMENT_OWN, Element, FACTORY, HPC_PROFILE, JSDL, JSDL_OWN, LAGRID,
+    MANAGEMENT, Node, POSIX, PROBLEM, PROPERTIES, SCHEMA, SCHEMA_INSTANCE, SOAP_1_1, SOAP_1_2,
+    SPMD, XML,
 };
 
 /// Namespaces with a customary prefix.
-const PREFIXES: [(&str, &str); 13] = [
+const PREFIXES: [(&str, &str); 17] = [
     (SOAP_1_1, "soapenv"),
     (SOAP_1_2, "env"),
     (ADDRESSING, "wsa"),
@@ -25,6 +26,10 @@ const PREFIXES: [(&str, &str); 13] = [
     (SPMD, "jsdl-spmd"),
     (JSDL_OWN, "gridrig"),
     (LAGRID, "lagrid"),
+    (AGREEMENT, "wsag"),
+    (AGREEMENT_OWN, "reservation"),
+    (PROPERTIES, "wsrf-rp"),
+    (SCHEMA, "xsd"),
 ];
 
 /// The same text with a static lifetime, if it is a namespace of ours.

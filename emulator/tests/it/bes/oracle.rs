@@ -46,7 +46,7 @@ fn driver(folder: &Path) -> std::path::PathBuf {
 }
 
 /// What xmllint has against a document.
-fn complaint(driver: &Path, document: &str) -> Option<String> {
+pub fn complaint(driver: &Path, document: &str) -> Option<String> {
     let mut lint = Command::new("xmllint")
         .args(["--nonet", "--noout", "--schema"])
         .arg(driver)
