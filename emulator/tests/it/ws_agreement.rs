@@ -24,7 +24,7 @@ struct Bench {
 
 async fn bench(test: &str) -> Bench {
     let mut config = config(100);
-    config.cluster.reserving = Some(crate::reservations::grants());
+    config.cluster.reserving = Some(reservations::grants());
     config.faces = Faces::of(&[FaceKind::WsAgreement]);
     let epoch = config.clock.epoch_unix_ns();
     let lrms = spawn(config, door()).await.unwrap();
@@ -146,16 +146,14 @@ fn told(said: &Said) -> [String; 2] {
 }
 
 #[tokio::test]
-async fn an_agreement_is_made_modified_confirmed_and_ended() {
-    let bench = bench("an_agreement_is_made_modified_confirmed_and_ended").await;
+async fn an_offer_is_granted_or_rejected_until_an_instant_or_for_ever() {
+    let bench = bench("an_offer_is_granted_or_rejected_until_an_instant_or_for_ever").await;
     let (far, later) = (bench.at(40_000), bench.at(40_900));
     // The template bounds what may be asked for.
     let template = bench.property("", "Template").await.unwrap();
     let text = template.to_document();
-    assert!(
-        text.contains("value=\"4\"") && text.contains("value=\"PT27H46M40S\""),
-        "{text}"
-    );
+    let bounds = ["value=\"4\"", "value=\"PT27H46M40S\""];
+    assert!(bounds.iter().all(|bound| text.contains(bound)), "{text}");
     let temporary = bench.terms("3", 40_000, "<r:ConfirmWithin>PT5H</r:ConfirmWithin>");
     let made = bench.create("night-1", "ada", &temporary).await;
     assert_eq!(told(&made), ["temporary", &far]);
@@ -165,11 +163,9 @@ async fn an_agreement_is_made_modified_confirmed_and_ended() {
     // The same again, after a lost answer, and the same name for something else.
     let again = bench.create("night-1", "ada", &temporary).await;
     assert_eq!(told(&again), ["temporary", &far]);
-    let other = bench
-        .create("night-1", "ada", &bench.terms("1", 9_000, ""))
-        .await;
-    assert_eq!(told(&other), ["name-taken", ""]);
-    // Rejected until an instant, and for ever.
+    let other = bench.terms("1", 9_000, "");
+    let taken = bench.create("night-1", "ada", &other).await;
+    assert_eq!(told(&taken), ["name-taken", ""]);
     let crowded = bench
         .create("b", "eve", &bench.terms("2", 40_100, ""))
         .await;
@@ -178,188 +174,161 @@ async fn an_agreement_is_made_modified_confirmed_and_ended() {
         .create("c", "eve", &bench.terms("5", 40_000, ""))
         .await;
     assert_eq!(told(&wide), ["never-fits", ""]);
-    // It is nobody else's.
-    let modify = |terms: String| format!("<r:Modify>{terms}</r:Modify>");
-    let four = modify(bench.terms("4", 40_900, "<r:ConfirmWithin>PT5H</r:ConfirmWithin>"));
-    for body in [&*four, "<r:Confirm/>", "<w:TerminateInput/>"] {
+}
+
+#[tokio::test]
+async fn an_agreement_is_its_holders_to_modify_confirm_use_and_end() {
+    let bench = bench("an_agreement_is_its_holders_to_modify_confirm_use_and_end").await;
+    let (far, later) = (bench.at(40_000), bench.at(40_900));
+    let within = "<r:ConfirmWithin>PT5H</r:ConfirmWithin>";
+    let terms = bench.terms("3", 40_000, within);
+    bench.create("n", "ada", &terms).await.unwrap();
+    let modify = |processors: &str, from: u64| {
+        let terms = bench.terms(processors, from, within);
+        format!("<r:Modify>{terms}</r:Modify>")
+    };
+    let (four, end) = (modify("4", 40_900), "<w:TerminateInput/>");
+    for body in [&*four, "<r:Confirm/>", end] {
         for by in ["eve", ""] {
-            assert_eq!(
-                told(&bench.post("/night-1", by, body).await)[0],
-                "not-yours"
-            );
+            let refused = bench.post("/n", by, body).await;
+            assert_eq!(told(&refused)[0], "not-yours");
         }
-        assert_eq!(
-            told(&bench.post("/none", "ada", body).await)[0],
-            "unknown-reservation"
-        );
+        let refused = bench.post("/none", "ada", body).await;
+        assert_eq!(told(&refused)[0], "unknown-reservation");
     }
-    assert_eq!(
-        told(&bench.property("/night-1", "Status").await),
-        ["temporary", &far]
-    );
+    let status = bench.property("/n", "Status").await;
+    assert_eq!(told(&status), ["temporary", &far]);
     // Its holder changes it, or cannot, and then it stays.
-    let moved = bench.post("/night-1", "ada", &four).await;
+    let moved = bench.post("/n", "ada", &four).await;
     assert_eq!(told(&moved), ["temporary", &later]);
-    let wide = bench
-        .post("/night-1", "ada", &modify(bench.terms("5", 40_000, "")))
-        .await;
+    let wide = bench.post("/n", "ada", &modify("5", 40_000)).await;
     assert_eq!(told(&wide)[0], "never-fits");
-    let confirmed = bench.post("/night-1", "ada", "<r:Confirm/>").await;
+    let confirmed = bench.post("/n", "ada", "<r:Confirm/>").await;
     assert_eq!(told(&confirmed), ["confirmed", &later]);
-    let terms = bench
-        .property("/night-1", "Terms")
-        .await
-        .unwrap()
-        .to_document();
+    let terms = bench.property("/n", "Terms").await.unwrap().to_document();
     assert!(terms.contains(">4<") && terms.contains(&later), "{terms}");
-    let context = bench.property("/night-1", "Context").await.unwrap();
-    assert_eq!(
-        context.child(WSAG, "AgreementInitiator").unwrap().text(),
-        "ada"
-    );
-    // It is a reservation like any other: seen over REST, and used by its holder's jobs only.
-    let (_, _, seen) = ask(&bench.lrms, "GET", "/v1/reservations/night-1", None).await;
+    let context = bench.property("/n", "Context").await.unwrap();
+    let holder = context.child(WSAG, "AgreementInitiator").unwrap().text();
+    assert_eq!(holder, "ada");
+    // It is a reservation like any other, for jobs of its holder.
+    let (_, _, seen) = ask(&bench.lrms, "GET", "/v1/reservations/n", None).await;
     assert_eq!(
         (&seen["processors"], &seen["users"][0]),
         (&4.into(), &"ada".into())
     );
     for (user, status) in [("eve", 422), ("ada", 201)] {
-        let place = serde_json::json!({"name": "night-1", "user": user});
+        let place = serde_json::json!({"name": "n", "user": user});
         let job = serde_json::json!({"processors": 1, "run_time": "10s", "reservation": place});
         assert_eq!(submit(&bench.lrms, &job.to_string()).await.0, status);
     }
-    let used = bench.post("/night-1", "ada", "<w:TerminateInput/>").await;
-    assert_eq!(told(&used)[0], "in-use");
-    assert_eq!(ask(&bench.lrms, "DELETE", "/v1/jobs/1", None).await.0, 200);
-    bench
-        .post("/night-1", "ada", "<w:TerminateInput/>")
-        .await
-        .unwrap();
-    assert_eq!(
-        told(&bench.property("/night-1", "Name").await)[0],
-        "unknown-reservation"
-    );
+    assert_eq!(told(&bench.post("/n", "ada", end).await)[0], "in-use");
+    let (cancelled, ..) = ask(&bench.lrms, "DELETE", "/v1/jobs/1", None).await;
+    assert_eq!(cancelled, 200);
+    bench.post("/n", "ada", end).await.unwrap();
+    let gone = bench.property("/n", "Name").await;
+    assert_eq!(told(&gone)[0], "unknown-reservation");
+}
+
+const ADA: &str = "<w:AgreementInitiator>ada</w:AgreementInitiator>";
+
+/// What becomes of a part of a good offer, and what is said of it.
+const WRONG: [(&str, &str, &str); 19] = [
+    (
+        ">1<",
+        ">0<",
+        "/Terms/All/ServiceDescriptionTerm/Reservation/Processors = \"0\": expected",
+    ),
+    (
+        "PT15M",
+        "P1M",
+        "/Duration = \"P1M\": expected an xsd:duration",
+    ),
+    ("PT15M", "15m", "/Duration = \"15m\": expected"),
+    ("PT15M", "PT0S", "/Duration = \"PT0S\": expected"),
+    ("PT15M", "-PT1S", "/Duration = \"-PT1S\": expected"),
+    (
+        "<r:EarliestStart>",
+        "<r:EarliestStart>noon, ",
+        "/EarliestStart = \"noon, 2",
+    ),
+    ("Z</r:EarliestStart>", "</r:EarliestStart>", "with its zone"),
+    (
+        "<r:EarliestStart>20",
+        "<r:EarliestStart>21",
+        "expected not before EarliestStart",
+    ),
+    ("<r:LatestStart>2", "<r:LatestStart>1", "/LatestStart = \"1"),
+    ("r:LatestStart>", "r:EarliestStart>", "expected LatestStart"),
+    (
+        "</r:Reservation>",
+        "<r:Duration>PT1S</r:Duration></r:Reservation>",
+        "given twice",
+    ),
+    (
+        "</r:Reservation>",
+        "<r:Nodes>1</r:Nodes></r:Reservation>",
+        "}Nodes in it: expected Proc",
+    ),
+    (
+        "</r:Reservation>",
+        "<r:Flexible>si</r:Flexible></r:Reservation>",
+        "/Flexible = \"si\"",
+    ),
+    (">x<", ">a/b<", "/Name = \"a/b\": expected"),
+    (">ada<", "><", "/AgreementInitiator = \"\": expected"),
+    (ADA, "", "AgreementInitiator = \"\": expected who wants it"),
+    (ADA, "<w:Initiator>me</w:Initiator>", "}Initiator in it"),
+    (
+        "</w:Context>",
+        "<w:ServiceProvider>me</w:ServiceProvider></w:Context>",
+        "= \"me\"",
+    ),
+    (
+        "</w:Context>",
+        "<w:ExpirationTime>2001-01-01T00:00:00Z</w:ExpirationTime></w:Context>",
+        "ExpirationTime = \"2001-01-01T00:00:00Z\": expected not before",
+    ),
+];
+
+#[tokio::test]
+async fn what_is_not_in_order_in_an_offer_is_named_by_element_and_value() {
+    let bench = bench("what_is_not_in_order_in_an_offer_is_named_by_element_and_value").await;
+    let good = offer("x", "ada", &bench.terms("1", 40_000, ""));
+    for (part, instead, named) in WRONG {
+        assert!(good.contains(part), "{part} in {good}");
+        let fault = bench.post("", "", &good.replace(part, instead)).await;
+        let reason = fault.unwrap_err().reason;
+        assert!(reason.contains(named), "{reason} has no {named}");
+    }
+    let (_, _, none) = ask(&bench.lrms, "GET", "/v1/reservations", None).await;
+    let nothing = serde_json::json!([]);
+    assert_eq!(none["reservations"], nothing, "nothing was made");
+    // The header says who it is as well.
+    let made = bench.post("", "ada", &good.replace(ADA, "")).await;
+    assert_eq!(told(&made)[0], "confirmed");
 }
 
 #[tokio::test]
-async fn what_is_not_in_order_is_named_by_element_and_value() {
-    let bench = bench("what_is_not_in_order_is_named_by_element_and_value").await;
-    let good = bench.terms("1", 40_000, "");
-    let of = |terms: &str| offer("x", "ada", terms);
-    let path = "CreateAgreementInput/AgreementOffer/Terms/All/ServiceDescriptionTerm/Reservation";
-    let context = |more: &str| of(&good).replace("</w:Context>", &format!("{more}</w:Context>"));
-    let late = "<r:LatestStart>2001-01-01T00:00:00Z</r:LatestStart>";
-    let latest = format!("<r:LatestStart>{}</r:LatestStart>", bench.at(40_000));
-    for (path_of, body, named) in [
-        (
-            "",
-            of(&bench.terms("0", 1, "")),
-            format!("{path}/Processors = \"0\": expected"),
-        ),
-        (
-            "",
-            of(&good.replace("PT15M", "P1M")),
-            format!("{path}/Duration = \"P1M\": expected"),
-        ),
-        (
-            "",
-            of(&good.replace("PT15M", "15m")),
-            format!("{path}/Duration = \"15m\": expected"),
-        ),
-        (
-            "",
-            of(&good.replace("PT15M", "PT0S")),
-            format!("{path}/Duration = \"PT0S\""),
-        ),
-        (
-            "",
-            of(&good.replacen('Z', "", 1)),
-            format!("{path}/EarliestStart = \""),
-        ),
-        (
-            "",
-            of(&good.replace(&latest, late)),
-            "LatestStart = \"2001".to_owned(),
-        ),
-        (
-            "",
-            of(&good.replace(&latest, "")),
-            "expected LatestStart".to_owned(),
-        ),
-        (
-            "",
-            of(&bench.terms("1", 1, "<r:Nodes>1</r:Nodes>")),
-            "}Nodes in it".to_owned(),
-        ),
-        (
-            "",
-            of(&bench.terms("1", 1, "<r:Flexible>si</r:Flexible>")),
-            "\"si\"".to_owned(),
-        ),
-        ("", of(""), "expected Reservation".to_owned()),
-        (
-            "",
-            offer("a/b", "ada", &good),
-            "Name = \"a/b\": expected".to_owned(),
-        ),
-        (
-            "",
-            offer("x", "", &good),
-            "AgreementInitiator = \"\"".to_owned(),
-        ),
-        (
-            "",
-            context("<w:ServiceProvider>me</w:ServiceProvider>"),
-            "\"me\"".to_owned(),
-        ),
-        (
-            "",
-            context("<w:ExpirationTime>2001-01-01T00:00:00Z</w:ExpirationTime>"),
-            "ExpirationTime = \"2001-01-01T00:00:00Z\": expected not before".to_owned(),
-        ),
-        (
-            "",
-            "<r:Confirm/>".to_owned(),
-            "}Confirm in the Body".to_owned(),
-        ),
-        (
-            "/x",
-            of(&good),
-            "}CreateAgreementInput in the Body".to_owned(),
-        ),
-        (
-            "/x",
-            "<r:Confirm><r:Now/></r:Confirm>".to_owned(),
-            "element Now in it".to_owned(),
-        ),
-        (
-            "/x",
-            "<r:Modify/>".to_owned(),
-            "expected Reservation".to_owned(),
-        ),
-        (
-            "",
-            "<p:GetResourceProperty>w:State</p:GetResourceProperty>".to_owned(),
-            "\"State\": expected Template".to_owned(),
-        ),
+async fn what_is_asked_of_the_wrong_port_is_refused_and_the_wsdl_has_the_address() {
+    let test = "what_is_asked_of_the_wrong_port_is_refused_and_the_wsdl_has_the_address";
+    let bench = bench(test).await;
+    let good = offer("x", "ada", &bench.terms("1", 40_000, ""));
+    let property = "<p:GetResourceProperty>w:State</p:GetResourceProperty>";
+    for (path, body, named) in [
+        ("", "<r:Confirm/>", "}Confirm in the Body"),
+        ("/x", &good, "}CreateAgreementInput in the Body"),
+        ("/x", "<r:Confirm><r:Now/></r:Confirm>", "element Now in it"),
+        ("/x", "<r:Modify/>", "expected Reservation"),
+        ("", property, "\"State\": expected Template"),
     ] {
-        let fault = bench.post(path_of, "ada", &body).await.unwrap_err();
+        let fault = bench.post(path, "ada", body).await.unwrap_err();
         assert!(
-            fault.reason.contains(&named),
+            fault.reason.contains(named),
             "{} has no {named}",
             fault.reason
         );
     }
-    let unsaid = of(&good).replace("<w:AgreementInitiator>ada</w:AgreementInitiator>", "");
     let url = format!("{}/services/ws-agreement", bench.lrms.url());
-    let (_, _, none) = ask(&bench.lrms, "GET", "/v1/reservations", None).await;
-    assert_eq!(
-        none["reservations"],
-        serde_json::json!([]),
-        "nothing was made"
-    );
-    // The header says it as well.
-    assert_eq!(told(&bench.post("", "ada", &unsaid).await)[0], "confirmed");
     let text = reqwest::get(format!("{url}?wsdl")).await.unwrap();
     let text = text.text().await.unwrap();
     assert_eq!(text.matches(&format!("location=\"{url}")).count(), 2);
