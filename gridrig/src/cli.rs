@@ -4,8 +4,8 @@ mod services;
 pub mod values;
 
 pub use services::{
-    BrokerArgs, BrokerCommand, EmulatorArgs, MonitoringArgs, ReplayArgs, RoleArgs, ServiceArgs,
-    SessionArgs,
+    BrokerArgs, BrokerCommand, EmulatorArgs, LoadArgs, MonitoringArgs, ReplayArgs, RoleArgs,
+    ServiceArgs, SessionArgs,
 };
 
 use crate::init::OwnLog;
@@ -400,6 +400,8 @@ pub enum SchemaFormat {
     Run,
     /// What `compare --json` prints, as JSON Schema.
     Compare,
+    /// What `load --json` prints, as JSON Schema.
+    Load,
     /// The lines to and from the program of a policy, as JSON Schema.
     Policy,
     /// Resource descriptions, as XSD.

@@ -1,0 +1,182 @@
+//! A closed loop: clients that each submit a job, wait for the answer, and submit the
+//! next; one more joins every so often (the experiment of DiPerF).
+
+mod tally;
+
+pub use tally::{Level, Paper, Report, Times};
+
+use gridrig_core::ids::JobId;
+use gridrig_core::job::JobSpec;
+use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_drivers::real_time::TransportError;
+use gridrig_protocol::tag::Tags;
+use gridrig_replayer::describe::Form;
+use gridrig_replayer::outlet::{Outlet, SubmitRequest};
+use gridrig_service::incarnation;
+use parking_lot::Mutex;
+use std::future::Future;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tally::{Outcome, Request, Tally};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How many clients there are in the end.
+    pub clients: u32,
+    /// The time between two that join.
+    pub every: Duration,
+    /// How long each submits.
+    pub each: Duration,
+    /// How long a request may take.
+    pub timeout: Duration,
+    /// Processors of every job.
+    pub processors: u32,
+    /// How long every job runs.
+    pub run_time: SimDuration,
+}
+
+/// A client that is turned away takes at least so long for it, or it would do nothing
+/// but ask again.
+const LEAST_OF_A_FAILURE: Duration = Duration::from_millis(100);
+
+/// What all clients know.
+struct Loop {
+    plan: Plan,
+    outlet: Arc<dyn Outlet>,
+    /// Where the outlet writes descriptions of jobs.
+    descriptions: Option<PathBuf>,
+    name: String,
+    tags: Tags,
+    began: Instant,
+    submitted: AtomicU32,
+    tally: Mutex<Tally>,
+}
+
+/// Lets the clients submit until each has had its time, or until somebody wants them to
+/// `stop`. Writes a line about each request, and removes what an outlet has written to
+/// `descriptions`.
+///
+/// # Errors
+/// When the lines cannot be written.
+pub async fn drive(
+    plan: Plan,
+    outlet: Arc<dyn Outlet>,
+    descriptions: Option<PathBuf>,
+    lines: Option<Box<dyn Write + Send>>,
+    stop: impl Future<Output = ()>,
+) -> io::Result<Report> {
+    let started = incarnation();
+    let name = format!("load-{}-{started}", std::process::id());
+    let shared = Arc::new(Loop {
+        tags: Tags::of_run(&name),
+        tally: Mutex::new(Tally::new(plan.clone(), started, lines)),
+        began: Instant::now(),
+        submitted: AtomicU32::new(0),
+        plan,
+        outlet,
+        descriptions,
+        name,
+    });
+    let mut clients = JoinSet::new();
+    for client in 0..shared.plan.clients {
+        clients.spawn(Arc::clone(&shared).client(client));
+    }
+    let all = async { while clients.join_next().await.is_some() {} };
+    let interrupted = tokio::select! {
+        () = all => false,
+        () = stop => true,
+    };
+    clients.shutdown().await;
+    let submitted = shared.submitted.load(Ordering::Relaxed);
+    let mut tally = shared.tally.lock();
+    tally.finish(shared.began.elapsed(), submitted, interrupted)
+}
+
+impl Loop {
+    async fn client(self: Arc<Self>, client: u32) {
+        let starts = self.began + self.plan.every * client;
+        tokio::time::sleep_until(starts).await;
+        loop {
+            let begins = Instant::now();
+            if begins >= starts + self.plan.each {
+                return;
+            }
+            let request = self.next(client);
+            let submitted = self.outlet.submit(&request);
+            let answer = tokio::time::timeout(self.plan.timeout, submitted).await;
+            let response = begins.elapsed();
+            let outcome = match answer {
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(error)) => Err((Outcome::of(&error), error.to_string())),
+                Err(_late) => Err((
+                    Outcome::TimedOut,
+                    format!("no answer within {:?}", self.plan.timeout),
+                )),
+            };
+            let failed = outcome.is_err();
+            let taken = match failed {
+                true => response.max(LEAST_OF_A_FAILURE),
+                false => response,
+            };
+            let goes_on = self.tally.lock().note(&Request {
+                client,
+                job: request.job.id.0,
+                start: begins - self.began,
+                response,
+                taken,
+                outcome,
+            });
+            self.tidy(&request.tag);
+            if !goes_on {
+                return;
+            }
+            if failed {
+                tokio::time::sleep(taken - response).await;
+            }
+        }
+    }
+
+    /// A trivial job.
+    fn next(&self, client: u32) -> SubmitRequest {
+        let number = self.submitted.fetch_add(1, Ordering::Relaxed);
+        let Plan {
+            processors,
+            run_time,
+            ..
+        } = self.plan;
+        let job = JobSpec::rigid(JobId(number), processors, run_time);
+        SubmitRequest {
+            tag: self.tags.tag(&job),
+            key: format!("{}/{client}/{number}", self.name),
+            due: SimTime::ZERO,
+            job,
+        }
+    }
+
+    /// A description that has been handed over is of no more use.
+    fn tidy(&self, tag: &str) {
+        if let Some(dir) = &self.descriptions {
+            for form in Form::ALL {
+                // There is one only in the forms that the command uses.
+                let _ = std::fs::remove_file(dir.join(format!("{tag}.{}", form.name())));
+            }
+        }
+    }
+}
+
+impl Outcome {
+    fn of(error: &TransportError) -> Self {
+        match error {
+            TransportError::NotReached { .. } => Outcome::NotReached,
+            TransportError::Busy { .. } => Outcome::Busy,
+            TransportError::Answered { .. } => Outcome::Refused,
+            TransportError::NoAnswer { .. } | TransportError::CalledBack => Outcome::NoAnswer,
+        }
+    }
+}

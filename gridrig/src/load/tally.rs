@@ -1,0 +1,361 @@
+//! What comes out of a closed loop: a line for each request, and figures for each
+//! number of clients.
+
+use super::Plan;
+use crate::estimate::Histogram;
+use crate::words::many;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
+use std::time::Duration;
+
+/// How a request failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub(super) enum Outcome {
+    Refused,
+    Busy,
+    TimedOut,
+    NotReached,
+    NoAnswer,
+}
+
+/// A request that has ended.
+pub(super) struct Request {
+    pub client: u32,
+    pub job: u32,
+    /// Since the beginning.
+    pub start: Duration,
+    pub response: Duration,
+    /// With the pause after it.
+    pub taken: Duration,
+    pub outcome: Result<(), (Outcome, String)>,
+}
+
+/// Response times in seconds; quantiles to three significant digits.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Times {
+    /// Their mean.
+    pub mean: f64,
+    /// Their median.
+    pub p50: f64,
+    /// Their 99th percentile.
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+/// The requests that ended while there were so many clients.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Level {
+    /// How many there were.
+    pub clients: u32,
+    /// From when on, since the first one began.
+    pub from_s: f64,
+    /// For how long.
+    pub seconds: f64,
+    /// Requests whose job was accepted.
+    pub accepted: u64,
+    /// All others: they count as no throughput.
+    pub failed: u64,
+    /// Jobs accepted in a minute.
+    pub jobs_per_min: f64,
+    /// Response times of those accepted.
+    pub response_s: Option<Times>,
+    /// Response times of those failed.
+    pub failed_response_s: Option<Times>,
+    /// Clients times 60 over the mean time of a request (with the pause of those that
+    /// failed), times the share that was accepted: what `jobs_per_min` is in a closed
+    /// loop.
+    pub expected_jobs_per_min: Option<f64>,
+}
+
+/// Requests that failed in one way.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Failures {
+    /// `refused` (answered, and not accepted), `busy`, `timed-out`, `not-reached` or
+    /// `no-answer` (the connection broke, or a command was killed).
+    pub outcome: &'static str,
+    /// How many.
+    pub requests: u64,
+    /// How long they took.
+    pub response_s: Option<Times>,
+    /// What was said to the first one.
+    pub first: String,
+}
+
+/// Figures from elsewhere.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Paper {
+    /// Where they stand.
+    pub source: String,
+    /// With what.
+    pub measured_on: String,
+    /// The figures, as they are given.
+    pub rows: Vec<PaperRow>,
+}
+
+/// A figure from elsewhere.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PaperRow {
+    /// What was tested.
+    pub service: String,
+    /// How many clients there were.
+    pub clients: u32,
+    /// Jobs submitted in a minute.
+    pub jobs_per_min: String,
+    /// The response time in seconds.
+    pub response_s: String,
+}
+
+impl Paper {
+    /// What the paper on the job submission service says.
+    pub fn jss() -> Self {
+        let text = include_str!("../../../resources/studies/jss-load.json");
+        serde_json::from_str(text).expect("a document of ours")
+    }
+}
+
+/// What `gridrig load --json` prints.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Report {
+    /// How many clients there are in the end.
+    pub clients: u32,
+    /// The time between two that join.
+    pub every_s: f64,
+    /// How long each submits.
+    pub for_s: f64,
+    /// How long a request may take.
+    pub timeout_s: f64,
+    /// Processors of every job.
+    pub processors: u32,
+    /// How long every job runs.
+    pub run_time_s: f64,
+    /// When the first client began, in Unix nanoseconds.
+    pub started_unix_ns: u64,
+    /// Whether it was ended early.
+    pub interrupted: bool,
+    /// Requests that had no answer then: whether their jobs were accepted is unknown.
+    pub broken_off: u64,
+    /// From when one more client has joined to the next; the last level ends with the
+    /// time of the first client.
+    pub levels: Vec<Level>,
+    /// From the first request to the last, the time in which clients end one by one
+    /// included.
+    pub whole: Level,
+    /// How requests failed.
+    pub failures: Vec<Failures>,
+    /// Processor time of the load tester itself, where the system tells.
+    pub processor_s: Option<f64>,
+    /// Figures to look at beside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paper: Option<Paper>,
+}
+
+/// Times of requests.
+#[derive(Default)]
+struct Spread {
+    times: Histogram,
+    longest: Duration,
+}
+
+impl Spread {
+    fn record(&mut self, time: Duration) {
+        self.times
+            .record(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        self.longest = self.longest.max(time);
+    }
+
+    fn times(&self) -> Option<Times> {
+        // Not above the longest, to which a histogram rounds up.
+        let quantile = |q| Some((self.times.quantile(q)? / 1e9).min(self.longest.as_secs_f64()));
+        Some(Times {
+            mean: self.times.mean()? / 1e9,
+            p50: quantile(0.5)?,
+            p99: quantile(0.99)?,
+            max: self.longest.as_secs_f64(),
+        })
+    }
+}
+
+/// What the requests of some time have in common.
+#[derive(Default)]
+struct Sample {
+    accepted: Spread,
+    failed: Spread,
+    taken: Duration,
+}
+
+impl Sample {
+    fn note(&mut self, request: &Request) {
+        let spread = match request.outcome {
+            Ok(()) => &mut self.accepted,
+            Err(_) => &mut self.failed,
+        };
+        spread.record(request.response);
+        self.taken += request.taken;
+    }
+
+    fn level(&self, clients: u32, from: Duration, until: Duration) -> Level {
+        let accepted = self.accepted.times.len();
+        let in_a_minute = |seconds: f64| match accepted {
+            0 => 0.0,
+            _ => accepted as f64 * 60.0 / seconds,
+        };
+        let (seconds, taken) = ((until - from).as_secs_f64(), self.taken.as_secs_f64());
+        Level {
+            clients,
+            from_s: from.as_secs_f64(),
+            seconds,
+            accepted,
+            failed: self.failed.times.len(),
+            jobs_per_min: in_a_minute(seconds),
+            response_s: self.accepted.times(),
+            failed_response_s: self.failed.times(),
+            expected_jobs_per_min: (taken > 0.0).then(|| in_a_minute(taken / f64::from(clients))),
+        }
+    }
+}
+
+/// Counts requests as they end.
+pub(super) struct Tally {
+    plan: Plan,
+    started: u64,
+    lines: Option<BufWriter<Box<dyn Write + Send>>>,
+    written: io::Result<()>,
+    /// How many clients there are now; one more than there will be after the last level.
+    clients: u32,
+    now: Sample,
+    whole: Sample,
+    levels: Vec<Level>,
+    failures: BTreeMap<Outcome, (Spread, String)>,
+}
+
+impl Tally {
+    pub fn new(plan: Plan, started: u64, lines: Option<Box<dyn Write + Send>>) -> Self {
+        let mut lines = lines.map(BufWriter::new);
+        let head = "client,job,start_ns,response_ns,outcome,reason";
+        Tally {
+            written: lines.as_mut().map_or(Ok(()), |out| writeln!(out, "{head}")),
+            clients: match plan.every.is_zero() {
+                true => plan.clients,
+                false => 1,
+            },
+            plan,
+            started,
+            lines,
+            now: Sample::default(),
+            whole: Sample::default(),
+            levels: Vec::new(),
+            failures: BTreeMap::new(),
+        }
+    }
+
+    /// Takes note of a request; whether there is any use in another one.
+    pub fn note(&mut self, request: &Request) -> bool {
+        self.pass(request.start + request.response);
+        if self.clients <= self.plan.clients {
+            self.now.note(request);
+        }
+        self.whole.note(request);
+        let (outcome, reason) = match &request.outcome {
+            Ok(()) => ("accepted", ""),
+            Err((outcome, reason)) => {
+                let first = || (Spread::default(), reason.clone());
+                let (all, _) = self.failures.entry(*outcome).or_insert_with(first);
+                all.record(request.response);
+                ((*outcome).into(), reason.as_str())
+            }
+        };
+        if let (Some(out), Ok(())) = (&mut self.lines, &self.written) {
+            let Request { client, job, .. } = request;
+            let (start, response) = (request.start.as_nanos(), request.response.as_nanos());
+            let reason = match reason {
+                "" => String::new(),
+                said => format!("\"{}\"", said.replace('"', "\"\"")),
+            };
+            self.written = writeln!(out, "{client},{job},{start},{response},{outcome},{reason}");
+        }
+        self.written.is_ok()
+    }
+
+    /// Begins the level of this time.
+    fn pass(&mut self, at: Duration) {
+        while self.clients <= self.plan.clients && at >= self.until() {
+            self.close(self.until());
+        }
+    }
+
+    /// When the level ends.
+    fn until(&self) -> Duration {
+        match self.clients < self.plan.clients {
+            true => self.plan.every * self.clients,
+            false => self.plan.each,
+        }
+    }
+
+    fn close(&mut self, until: Duration) {
+        let from = self.plan.every * (self.clients - 1);
+        let level = std::mem::take(&mut self.now).level(self.clients, from, until);
+        // Who waits for a quarter of an hour sees how it goes.
+        if level.seconds >= 1.0 {
+            let (rate, failed) = (level.jobs_per_min, level.failed);
+            eprintln!(
+                "{}: {rate:.1} jobs/min, {failed} failed",
+                many(level.clients.into(), "client")
+            );
+        }
+        self.levels.push(level);
+        self.clients += 1;
+    }
+
+    /// The figures, when the last request has ended or everything is broken off.
+    pub fn finish(
+        &mut self,
+        at: Duration,
+        submitted: u32,
+        interrupted: bool,
+    ) -> io::Result<Report> {
+        self.pass(at);
+        if self.clients <= self.plan.clients {
+            self.close(at);
+        }
+        std::mem::replace(&mut self.written, Ok(()))?;
+        self.lines.as_mut().map_or(Ok(()), Write::flush)?;
+        let mut whole = self.whole.level(self.plan.clients, Duration::ZERO, at);
+        // It had fewer clients at times.
+        whole.expected_jobs_per_min = None;
+        let failures = std::mem::take(&mut self.failures).into_iter();
+        let failures = failures.map(|(outcome, (all, first))| Failures {
+            outcome: outcome.into(),
+            requests: all.times.len(),
+            response_s: all.times(),
+            first,
+        });
+        let plan = &self.plan;
+        Ok(Report {
+            clients: plan.clients,
+            every_s: plan.every.as_secs_f64(),
+            for_s: plan.each.as_secs_f64(),
+            timeout_s: plan.timeout.as_secs_f64(),
+            processors: plan.processors,
+            run_time_s: plan.run_time.as_secs_f64(),
+            started_unix_ns: self.started,
+            interrupted,
+            broken_off: u64::from(submitted) - whole.accepted - whole.failed,
+            levels: std::mem::take(&mut self.levels),
+            whole,
+            failures: failures.collect(),
+            processor_s: processor_s(),
+            paper: None,
+        })
+    }
+}
+
+/// Processor time of the first thread of this process, on which all clients are.
+fn processor_s() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    let nanos: f64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(nanos / 1e9)
+}
