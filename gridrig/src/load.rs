@@ -102,11 +102,9 @@ impl Loop {
     async fn client(self: Arc<Self>, client: u32) {
         let starts = self.began + self.plan.every * client;
         tokio::time::sleep_until(starts).await;
+        // One request at least, even if it begins late.
         loop {
             let begins = Instant::now();
-            if begins >= starts + self.plan.each {
-                return;
-            }
             let request = self.next(client);
             let submitted = self.outlet.submit(&request);
             let answer = tokio::time::timeout(self.plan.timeout, submitted).await;
@@ -133,11 +131,11 @@ impl Loop {
                 outcome,
             });
             self.tidy(&request.tag);
-            if !goes_on {
-                return;
-            }
             if failed {
                 tokio::time::sleep(taken - response).await;
+            }
+            if !goes_on || Instant::now() >= starts + self.plan.each {
+                return;
             }
         }
     }

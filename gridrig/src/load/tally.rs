@@ -359,3 +359,114 @@ fn processor_s() -> Option<f64> {
     let nanos: f64 = text.split_whitespace().next()?.parse().ok()?;
     Some(nanos / 1e9)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::time::SimDuration;
+
+    fn tally(clients: u32, every: u64, each: u64) -> Tally {
+        let plan = Plan {
+            clients,
+            every: Duration::from_secs(every),
+            each: Duration::from_secs(each),
+            timeout: Duration::from_secs(30),
+            processors: 1,
+            run_time: SimDuration::ZERO,
+        };
+        Tally::new(plan, 0, None)
+    }
+
+    fn request(start: u64, response: u64, outcome: Result<(), (Outcome, String)>) -> Request {
+        let response = Duration::from_secs(response);
+        Request {
+            client: 0,
+            job: 0,
+            start: Duration::from_secs(start),
+            response,
+            taken: response,
+            outcome,
+        }
+    }
+
+    #[test]
+    fn a_request_belongs_to_the_level_in_which_it_ends_if_to_any() {
+        let mut tally = tally(4, 10, 40);
+        for (start, response) in [(0, 9), (9, 1), (3, 16), (35, 4), (36, 4)] {
+            assert!(tally.note(&request(start, response, Ok(()))));
+        }
+        let refused = (Outcome::Refused, "no".to_owned());
+        assert!(tally.note(&request(41, 3, Err(refused))));
+        let report = tally.finish(Duration::from_secs(60), 7, false).unwrap();
+        let levels = report.levels.iter();
+        let levels: Vec<_> = levels
+            .map(|level| (level.clients, level.from_s, level.seconds, level.accepted))
+            .collect();
+        let expected = [(1, 0.0, 10.0, 1), (2, 10.0, 10.0, 2), (3, 20.0, 10.0, 0)];
+        assert_eq!(levels[..3], expected);
+        assert_eq!(
+            levels[3],
+            (4, 30.0, 10.0, 1),
+            "the fifth ended with the level"
+        );
+        assert_eq!(report.levels[2].expected_jobs_per_min, None);
+        assert!(report.levels[2].response_s.is_none());
+        let whole = &report.whole;
+        assert_eq!(
+            (whole.accepted, whole.failed, whole.jobs_per_min),
+            (5, 1, 5.0)
+        );
+        assert_eq!(whole.response_s.as_ref().unwrap().max, 16.0);
+        assert_eq!(whole.failed_response_s.as_ref().unwrap().mean, 3.0);
+        assert_eq!(
+            (report.failures[0].outcome, report.broken_off),
+            ("refused", 1)
+        );
+    }
+
+    #[test]
+    fn a_closed_loop_gives_what_its_response_time_says() {
+        let mut tally = tally(2, 0, 60);
+        // Two clients, of which one is refused every second time.
+        for second in (0..60).step_by(2) {
+            let refused = (Outcome::Refused, String::new());
+            let other = if second % 4 == 0 {
+                Ok(())
+            } else {
+                Err(refused)
+            };
+            tally.note(&request(second, 2, Ok(())));
+            tally.note(&request(second, 2, other));
+        }
+        // Those of the last round ended with the level.
+        let report = tally.finish(Duration::from_secs(60), 60, false).unwrap();
+        let level = &report.levels[0];
+        assert_eq!(
+            (level.accepted, level.failed, level.jobs_per_min),
+            (44, 14, 44.0)
+        );
+        let expected = level.expected_jobs_per_min.unwrap();
+        assert!(
+            (expected - 2.0 * 60.0 / 2.0 * 44.0 / 58.0).abs() < 1e-9,
+            "{expected}"
+        );
+    }
+
+    #[test]
+    fn what_is_broken_off_ends_its_level_then() {
+        let mut tally = tally(3, 10, 60);
+        tally.note(&request(11, 1, Ok(())));
+        let report = tally.finish(Duration::from_secs(15), 2, true).unwrap();
+        let last = report.levels.last().unwrap();
+        assert_eq!(
+            (last.clients, last.seconds, last.jobs_per_min),
+            (2, 5.0, 12.0)
+        );
+        assert_eq!((report.levels.len(), report.broken_off), (2, 1));
+    }
+
+    #[test]
+    fn the_figures_of_the_paper_are_read() {
+        assert_eq!(Paper::jss().rows.len(), 19);
+    }
+}
