@@ -1,11 +1,13 @@
 //! What the commands take on their lines.
 
+mod load;
 mod services;
 pub mod values;
 
+pub use load::{LoadArgs, Plan};
 pub use services::{
-    BrokerArgs, BrokerCommand, EmulatorArgs, LoadArgs, MonitoringArgs, ReplayArgs, RoleArgs,
-    ServiceArgs, SessionArgs,
+    BrokerArgs, BrokerCommand, EmulatorArgs, MonitoringArgs, ReplayArgs, RoleArgs, ServiceArgs,
+    SessionArgs,
 };
 
 use crate::init::OwnLog;

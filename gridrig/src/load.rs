@@ -5,6 +5,7 @@ mod tally;
 
 pub use tally::{Level, Paper, Report, Times};
 
+use crate::cli::Plan;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::JobSpec;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -14,32 +15,16 @@ use gridrig_replayer::describe::Form;
 use gridrig_replayer::outlet::{Outlet, SubmitRequest};
 use gridrig_service::incarnation;
 use parking_lot::Mutex;
+use std::fs::File;
 use std::future::Future;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use tally::{Outcome, Request, Tally};
+use tally::{Request, Tally};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-
-/// What is asked for.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// How many clients there are in the end.
-    pub clients: u32,
-    /// The time between two that join.
-    pub every: Duration,
-    /// How long each submits.
-    pub each: Duration,
-    /// How long a request may take.
-    pub timeout: Duration,
-    /// Processors of every job.
-    pub processors: u32,
-    /// How long every job runs.
-    pub run_time: SimDuration,
-}
 
 /// A client that is turned away takes at least so long for it, or it would do nothing
 /// but ask again.
@@ -68,7 +53,7 @@ pub async fn drive(
     plan: Plan,
     outlet: Arc<dyn Outlet>,
     descriptions: Option<PathBuf>,
-    lines: Option<Box<dyn Write + Send>>,
+    lines: Option<File>,
     stop: impl Future<Output = ()>,
 ) -> io::Result<Report> {
     let started = incarnation();
@@ -111,9 +96,9 @@ impl Loop {
             let response = begins.elapsed();
             let outcome = match answer {
                 Ok(Ok(())) => Ok(()),
-                Ok(Err(error)) => Err((Outcome::of(&error), error.to_string())),
+                Ok(Err(error)) => Err((name(&error), error.to_string())),
                 Err(_late) => Err((
-                    Outcome::TimedOut,
+                    "timed-out",
                     format!("no answer within {:?}", self.plan.timeout),
                 )),
             };
@@ -143,12 +128,9 @@ impl Loop {
     /// A trivial job.
     fn next(&self, client: u32) -> SubmitRequest {
         let number = self.submitted.fetch_add(1, Ordering::Relaxed);
-        let Plan {
-            processors,
-            run_time,
-            ..
-        } = self.plan;
-        let job = JobSpec::rigid(JobId(number), processors, run_time);
+        let run_time = self.plan.run_time.as_nanos();
+        let run_time = SimDuration::from_nanos(u64::try_from(run_time).unwrap_or(u64::MAX));
+        let job = JobSpec::rigid(JobId(number), self.plan.processors, run_time);
         SubmitRequest {
             tag: self.tags.tag(&job),
             key: format!("{}/{client}/{number}", self.name),
@@ -168,13 +150,12 @@ impl Loop {
     }
 }
 
-impl Outcome {
-    fn of(error: &TransportError) -> Self {
-        match error {
-            TransportError::NotReached { .. } => Outcome::NotReached,
-            TransportError::Busy { .. } => Outcome::Busy,
-            TransportError::Answered { .. } => Outcome::Refused,
-            TransportError::NoAnswer { .. } | TransportError::CalledBack => Outcome::NoAnswer,
-        }
+/// How a request has failed.
+fn name(error: &TransportError) -> &'static str {
+    match error {
+        TransportError::NotReached { .. } => "not-reached",
+        TransportError::Busy { .. } => "busy",
+        TransportError::Answered { .. } => "refused",
+        TransportError::NoAnswer { .. } | TransportError::CalledBack => "no-answer",
     }
 }

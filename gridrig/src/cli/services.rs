@@ -11,7 +11,6 @@ use gridrig_core::session::{Auth, Roles, Threshold};
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_emulator::faces::FaceKind;
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
-use gridrig_scenario::external::OutletText;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -392,53 +391,6 @@ pub struct ReplayArgs {
     /// Metrics.
     #[command(flatten)]
     pub monitoring: MonitoringArgs,
-    /// Print one JSON document on stdout and nothing else
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `gridrig load`
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  gridrig load json:http://127.0.0.1:8201 --clients 3 --every 10s --for 1min\n  \
-        gridrig load arc:http://127.0.0.1:8101/arex --out arc-load --beside-paper\n  \
-        gridrig load json:http://127.0.0.1:8201 --clients 200 --every 0s --for 30s\n\n\
-        The defaults are those of the paper: 15 clients, one more every 30 s, each for 15 min."
-)]
-pub struct LoadArgs {
-    /// Where jobs are submitted, as in the --outlet of gridrig replay: json:URL, bes:URL,
-    /// arc:URL, lagrid:URL#INITIATOR, slurm:DIR or command:WORDS
-    #[arg(value_name = "OUTLET", value_parser = values::outlet)]
-    pub outlet: OutletText,
-    /// How many clients there are in the end; each has one request under way at a time
-    #[arg(long, value_name = "N", default_value = "15",
-          value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub clients: u32,
-    /// One more client joins after this time; with 0s all begin at once
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::wall)]
-    pub every: Duration,
-    /// How long each client submits, at most 1d
-    #[arg(long = "for", value_name = "DURATION", default_value = "15min", value_parser = values::wall)]
-    pub each: Duration,
-    /// How long a request may take; it has failed then
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::wall)]
-    pub timeout: Duration,
-    /// Processors of every job
-    #[arg(long, value_name = "N", default_value = "1",
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub processors: u32,
-    /// How long every job runs
-    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = values::text::<SimDuration>)]
-    pub run_time: SimDuration,
-    /// Write requests.csv, a line for each request, and load.json into this folder
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Write into a folder that exists
-    #[arg(long, requires = "out")]
-    pub force: bool,
-    /// Show what the paper on the job submission service measured
-    #[arg(long)]
-    pub beside_paper: bool,
     /// Print one JSON document on stdout and nothing else
     #[arg(long)]
     pub json: bool,

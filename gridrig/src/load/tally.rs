@@ -1,25 +1,15 @@
 //! What comes out of a closed loop: a line for each request, and figures for each
 //! number of clients.
 
-use super::Plan;
+use crate::cli::Plan;
 use crate::estimate::Histogram;
 use crate::words::many;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
-
-/// How a request failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
-#[strum(serialize_all = "kebab-case")]
-pub(super) enum Outcome {
-    Refused,
-    Busy,
-    TimedOut,
-    NotReached,
-    NoAnswer,
-}
 
 /// A request that has ended.
 pub(super) struct Request {
@@ -30,7 +20,8 @@ pub(super) struct Request {
     pub response: Duration,
     /// With the pause after it.
     pub taken: Duration,
-    pub outcome: Result<(), (Outcome, String)>,
+    /// Else the name of the failure, and the reason.
+    pub outcome: Result<(), (&'static str, String)>,
 }
 
 /// Response times in seconds; quantiles to three significant digits.
@@ -63,8 +54,6 @@ pub struct Level {
     pub jobs_per_min: f64,
     /// Response times of those accepted.
     pub response_s: Option<Times>,
-    /// Response times of those failed.
-    pub failed_response_s: Option<Times>,
     /// Clients times 60 over the mean time of a request (with the pause of those that
     /// failed), times the share that was accepted: what `jobs_per_min` is in a closed
     /// loop.
@@ -80,7 +69,7 @@ pub struct Failures {
     /// How many.
     pub requests: u64,
     /// How long they took.
-    pub response_s: Option<Times>,
+    pub response_s: Times,
     /// What was said to the first one.
     pub first: String,
 }
@@ -92,21 +81,10 @@ pub struct Paper {
     pub source: String,
     /// With what.
     pub measured_on: String,
+    /// What stands in the rows.
+    pub columns: [String; 4],
     /// The figures, as they are given.
-    pub rows: Vec<PaperRow>,
-}
-
-/// A figure from elsewhere.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct PaperRow {
-    /// What was tested.
-    pub service: String,
-    /// How many clients there were.
-    pub clients: u32,
-    /// Jobs submitted in a minute.
-    pub jobs_per_min: String,
-    /// The response time in seconds.
-    pub response_s: String,
+    pub rows: Vec<[String; 4]>,
 }
 
 impl Paper {
@@ -120,18 +98,9 @@ impl Paper {
 /// What `gridrig load --json` prints.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Report {
-    /// How many clients there are in the end.
-    pub clients: u32,
-    /// The time between two that join.
-    pub every_s: f64,
-    /// How long each submits.
-    pub for_s: f64,
-    /// How long a request may take.
-    pub timeout_s: f64,
-    /// Processors of every job.
-    pub processors: u32,
-    /// How long every job runs.
-    pub run_time_s: f64,
+    /// What was asked for.
+    #[serde(flatten)]
+    pub plan: Plan,
     /// When the first client began, in Unix nanoseconds.
     pub started_unix_ns: u64,
     /// Whether it was ended early.
@@ -167,15 +136,20 @@ impl Spread {
         self.longest = self.longest.max(time);
     }
 
-    fn times(&self) -> Option<Times> {
-        // Not above the longest, to which a histogram rounds up.
-        let quantile = |q| Some((self.times.quantile(q)? / 1e9).min(self.longest.as_secs_f64()));
-        Some(Times {
-            mean: self.times.mean()? / 1e9,
-            p50: quantile(0.5)?,
-            p99: quantile(0.99)?,
-            max: self.longest.as_secs_f64(),
-        })
+    /// All 0 where there are none.
+    fn times(&self) -> Times {
+        let seconds = |nanos: Option<f64>| nanos.unwrap_or_default() / 1e9;
+        let max = self.longest.as_secs_f64();
+        // A histogram rounds up.
+        let quantile = |q| seconds(self.times.quantile(q)).min(max);
+        let (p50, p99) = (quantile(0.5), quantile(0.99));
+        let mean = seconds(self.times.mean());
+        Times {
+            mean,
+            p50,
+            p99,
+            max,
+        }
     }
 }
 
@@ -183,17 +157,16 @@ impl Spread {
 #[derive(Default)]
 struct Sample {
     accepted: Spread,
-    failed: Spread,
+    failed: u64,
     taken: Duration,
 }
 
 impl Sample {
     fn note(&mut self, request: &Request) {
-        let spread = match request.outcome {
-            Ok(()) => &mut self.accepted,
-            Err(_) => &mut self.failed,
-        };
-        spread.record(request.response);
+        match request.outcome {
+            Ok(()) => self.accepted.record(request.response),
+            Err(_) => self.failed += 1,
+        }
         self.taken += request.taken;
     }
 
@@ -209,10 +182,9 @@ impl Sample {
             from_s: from.as_secs_f64(),
             seconds,
             accepted,
-            failed: self.failed.times.len(),
+            failed: self.failed,
             jobs_per_min: in_a_minute(seconds),
-            response_s: self.accepted.times(),
-            failed_response_s: self.failed.times(),
+            response_s: (accepted > 0).then(|| self.accepted.times()),
             expected_jobs_per_min: (taken > 0.0).then(|| in_a_minute(taken / f64::from(clients))),
         }
     }
@@ -222,18 +194,18 @@ impl Sample {
 pub(super) struct Tally {
     plan: Plan,
     started: u64,
-    lines: Option<BufWriter<Box<dyn Write + Send>>>,
+    lines: Option<BufWriter<File>>,
     written: io::Result<()>,
     /// How many clients there are now; one more than there will be after the last level.
     clients: u32,
     now: Sample,
     whole: Sample,
     levels: Vec<Level>,
-    failures: BTreeMap<Outcome, (Spread, String)>,
+    failures: BTreeMap<&'static str, (Spread, String)>,
 }
 
 impl Tally {
-    pub fn new(plan: Plan, started: u64, lines: Option<Box<dyn Write + Send>>) -> Self {
+    pub fn new(plan: Plan, started: u64, lines: Option<File>) -> Self {
         let mut lines = lines.map(BufWriter::new);
         let head = "client,job,start_ns,response_ns,outcome,reason";
         Tally {
@@ -263,9 +235,9 @@ impl Tally {
             Ok(()) => ("accepted", ""),
             Err((outcome, reason)) => {
                 let first = || (Spread::default(), reason.clone());
-                let (all, _) = self.failures.entry(*outcome).or_insert_with(first);
+                let (all, _) = self.failures.entry(outcome).or_insert_with(first);
                 all.record(request.response);
-                ((*outcome).into(), reason.as_str())
+                (*outcome, reason.as_str())
             }
         };
         if let (Some(out), Ok(())) = (&mut self.lines, &self.written) {
@@ -328,19 +300,13 @@ impl Tally {
         whole.expected_jobs_per_min = None;
         let failures = std::mem::take(&mut self.failures).into_iter();
         let failures = failures.map(|(outcome, (all, first))| Failures {
-            outcome: outcome.into(),
+            outcome,
             requests: all.times.len(),
             response_s: all.times(),
             first,
         });
-        let plan = &self.plan;
         Ok(Report {
-            clients: plan.clients,
-            every_s: plan.every.as_secs_f64(),
-            for_s: plan.each.as_secs_f64(),
-            timeout_s: plan.timeout.as_secs_f64(),
-            processors: plan.processors,
-            run_time_s: plan.run_time.as_secs_f64(),
+            plan: self.plan.clone(),
             started_unix_ns: self.started,
             interrupted,
             broken_off: u64::from(submitted) - whole.accepted - whole.failed,
@@ -363,7 +329,6 @@ fn processor_s() -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::time::SimDuration;
 
     fn tally(clients: u32, every: u64, each: u64) -> Tally {
         let plan = Plan {
@@ -372,12 +337,12 @@ mod tests {
             each: Duration::from_secs(each),
             timeout: Duration::from_secs(30),
             processors: 1,
-            run_time: SimDuration::ZERO,
+            run_time: Duration::ZERO,
         };
         Tally::new(plan, 0, None)
     }
 
-    fn request(start: u64, response: u64, outcome: Result<(), (Outcome, String)>) -> Request {
+    fn request(start: u64, response: u64, outcome: Result<(), (&'static str, String)>) -> Request {
         let response = Duration::from_secs(response);
         Request {
             client: 0,
@@ -395,7 +360,7 @@ mod tests {
         for (start, response) in [(0, 9), (9, 1), (3, 16), (35, 4), (36, 4)] {
             assert!(tally.note(&request(start, response, Ok(()))));
         }
-        let refused = (Outcome::Refused, "no".to_owned());
+        let refused = ("refused", "no".to_owned());
         assert!(tally.note(&request(41, 3, Err(refused))));
         let report = tally.finish(Duration::from_secs(60), 7, false).unwrap();
         let levels = report.levels.iter();
@@ -417,11 +382,9 @@ mod tests {
             (5, 1, 5.0)
         );
         assert_eq!(whole.response_s.as_ref().unwrap().max, 16.0);
-        assert_eq!(whole.failed_response_s.as_ref().unwrap().mean, 3.0);
-        assert_eq!(
-            (report.failures[0].outcome, report.broken_off),
-            ("refused", 1)
-        );
+        let failures = &report.failures[0];
+        assert_eq!(failures.response_s.mean, 3.0);
+        assert_eq!((failures.outcome, report.broken_off), ("refused", 1));
     }
 
     #[test]
@@ -429,7 +392,7 @@ mod tests {
         let mut tally = tally(2, 0, 60);
         // Two clients, of which one is refused every second time.
         for second in (0..60).step_by(2) {
-            let refused = (Outcome::Refused, String::new());
+            let refused = ("refused", String::new());
             let other = if second % 4 == 0 {
                 Ok(())
             } else {

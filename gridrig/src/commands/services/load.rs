@@ -4,11 +4,11 @@ use crate::cli::LoadArgs;
 use crate::commands::{print, print_json, refuse_existing};
 use crate::exit::Failure;
 use crate::interrupt;
-use crate::load::{Level, Paper, Plan, Report, Times, drive};
+use crate::load::{Level, Paper, Report, Times, drive};
 use crate::realtime::{outlet, workdir};
 use crate::versioned::Versioned;
 use crate::words::many;
-use anyhow::{Context as _, anyhow, ensure};
+use anyhow::{Context as _, anyhow};
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
 use gridrig_protocol::client::Client;
@@ -21,8 +21,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest that a client may submit: jobs have numbers of 32 bits.
-const LONGEST: Duration = Duration::from_secs(86_400);
 /// Beyond the timeout of requests, so that the outlet's own comes later.
 const SPARE: Duration = Duration::from_secs(5);
 /// Descriptors that are no connections of clients.
@@ -34,17 +32,17 @@ const TOLERANCE: f64 = 0.1;
 
 /// Loads a service with clients that submit and wait.
 pub(in crate::commands) fn load(args: LoadArgs) -> Result<(), Failure> {
-    let plan = plan(&args)?;
+    args.plan.check()?;
     let workdir = workdir().map_err(Failure::run)?;
     let ways = way(&args, workdir.path())?;
-    let descriptions = described(&args.outlet).then(|| workdir.path().join("jobs"));
-    allow_descriptors(u64::from(plan.clients) + OTHERS);
+    // A command makes it.
+    let descriptions = Some(workdir.path().join("jobs")).filter(|dir| dir.is_dir());
+    allow_descriptors(u64::from(args.plan.clients) + OTHERS);
     let lines = args.out.as_deref().map(|dir| -> anyhow::Result<_> {
         refuse_existing(dir, args.force)?;
         std::fs::create_dir_all(dir).with_context(|| format!("--out {}", dir.display()))?;
         let file = dir.join("requests.csv");
-        let created = File::create(&file).with_context(|| file.display().to_string())?;
-        Ok(Box::new(created) as Box<dyn std::io::Write + Send>)
+        File::create(&file).with_context(|| file.display().to_string())
     });
     let lines = lines.transpose()?;
     // All clients on this thread: most of what they do is to wait.
@@ -52,8 +50,9 @@ pub(in crate::commands) fn load(args: LoadArgs) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(Failure::run)?;
-    let driven = runtime.block_on(drive(plan, ways, descriptions, lines, interrupt::wait()));
-    let mut report = driven.context("requests.csv").map_err(Failure::Run)?;
+    let driven = drive(args.plan, ways, descriptions, lines, interrupt::wait());
+    let driven = runtime.block_on(driven).context("requests.csv");
+    let mut report = driven.map_err(Failure::Run)?;
     report.paper = args.beside_paper.then(Paper::jss);
     if let Some(dir) = &args.out {
         let text = serde_json::to_string_pretty(&Versioned::from(&report)).map_err(Failure::run)?;
@@ -71,47 +70,18 @@ pub(in crate::commands) fn load(args: LoadArgs) -> Result<(), Failure> {
     }
     match report.failures.first() {
         Some(why) if report.whole.accepted == 0 => {
-            let requests = many(report.whole.failed, "request");
+            let (requests, why) = (many(report.whole.failed, "request"), &why.first);
             Err(Failure::Run(anyhow!(
-                "no job was accepted in {requests}: {}",
-                why.first
+                "no job was accepted in {requests}: {why}"
             )))
         }
         _ => Ok(()),
     }
 }
 
-fn plan(args: &LoadArgs) -> anyhow::Result<Plan> {
-    let (each, timeout) = (args.each, args.timeout);
-    let longest = !each.is_zero() && each <= LONGEST;
-    ensure!(
-        longest,
-        "--for {each:?}: expected more than 0s and at most 1d"
-    );
-    ensure!(
-        !timeout.is_zero(),
-        "--timeout {timeout:?}: expected more than 0s"
-    );
-    let last = args.every * (args.clients - 1);
-    ensure!(
-        each > last,
-        "--for {each:?}: the first of {} clients would end before the last begins (expected more \
-         than {last:?}, or a shorter --every)",
-        args.clients
-    );
-    Ok(Plan {
-        clients: args.clients,
-        every: args.every,
-        each,
-        timeout,
-        processors: args.processors,
-        run_time: args.run_time,
-    })
-}
-
 /// How jobs get there. Descriptions are written to `dir`, commands run here.
 fn way(args: &LoadArgs, dir: &Path) -> Result<Arc<dyn Outlet>, Failure> {
-    let patience = args.timeout + SPARE;
+    let patience = args.plan.timeout + SPARE;
     if let OutletText::Json(url) = &args.outlet {
         let client = Client::new(patience).map_err(Failure::run)?;
         return Ok(Arc::new(Native::new(client, url).without_run()));
@@ -128,26 +98,13 @@ fn way(args: &LoadArgs, dir: &Path) -> Result<Arc<dyn Outlet>, Failure> {
     Ok(way.map_err(|why| anyhow!("OUTLET: {why}"))?)
 }
 
-/// Whether descriptions of jobs are written that are of no use once they are handed
-/// over. gwd takes the directory of a template for that of the job.
-fn described(outlet: &OutletText) -> bool {
-    match outlet {
-        OutletText::Command(words) => !words.iter().any(|word| word.contains("{template}")),
-        other => matches!(other, OutletText::Slurm(_)),
-    }
-}
-
 fn text(report: &Report) -> String {
     let mut lines = vec![head(
         "clients | accepted | failed | jobs/min | clients x 60 / response | mean ms | median ms | p99 ms \
          | max ms",
     )];
-    lines.extend(
-        report
-            .levels
-            .iter()
-            .map(|level| line(level.clients.to_string(), level)),
-    );
+    let levels = report.levels.iter();
+    lines.extend(levels.map(|level| line(level.clients.to_string(), level)));
     lines.push(line("all".to_owned(), &report.whole));
     let mut text = table(&lines);
     let mut say = |line: String| {
@@ -164,14 +121,10 @@ fn text(report: &Report) -> String {
         }
     }
     for one in &report.failures {
-        let ms = one
-            .response_s
-            .as_ref()
-            .map_or(0.0, |times| times.mean * 1e3);
-        let (requests, outcome) = (one.requests, one.outcome);
+        let (requests, outcome, first) = (one.requests, one.outcome, &one.first);
+        let ms = one.response_s.mean * 1e3;
         say(format!(
-            "{requests} {outcome}, after {ms:.3} ms on average; the first: {}",
-            one.first
+            "{requests} {outcome}, after {ms:.3} ms on average; the first: {first}"
         ));
     }
     if report.broken_off > 0 {
@@ -179,22 +132,16 @@ fn text(report: &Report) -> String {
     }
     if let Some(own) = report.processor_s {
         let share = own / report.whole.seconds;
-        let slow = if share > BUSY {
-            "; response times include waiting for it"
-        } else {
-            ""
-        };
-        let share = share * 100.0;
+        let percent = share * 100.0;
         say(format!(
-            "the load tester itself: {own:.2} s of processor time, {share:.0} % of one{slow}"
+            "the load tester itself: {own:.2} s of processor time, {percent:.0} % of one"
         ));
+        if share > BUSY {
+            say("response times include waiting for it".to_owned());
+        }
     }
     if let Some(paper) = &report.paper {
-        let mut lines = vec![head("paper | clients | jobs/min | response s")];
-        lines.extend(paper.rows.iter().map(|row| {
-            let clients = row.clients.to_string();
-            cells([&row.service, &clients, &row.jobs_per_min, &row.response_s])
-        }));
+        let lines = [std::slice::from_ref(&paper.columns), &paper.rows[..]].concat();
         say(format!("\n{}\n{}", paper.source, paper.measured_on));
         text.push_str(&aligned(&lines, "  ", &[0]));
     }
@@ -203,18 +150,18 @@ fn text(report: &Report) -> String {
 
 fn line(name: String, level: &Level) -> Vec<String> {
     let tenths = |number: f64| format!("{number:.1}");
+    let none = || "-".to_owned();
     let ms = |of: fn(&Times) -> f64| {
         let times = level.response_s.as_ref();
-        times.map_or_else(|| "-".to_owned(), |times| format!("{:.3}", of(times) * 1e3))
+        times.map_or_else(none, |times| format!("{:.3}", of(times) * 1e3))
     };
+    let expected = level.expected_jobs_per_min.map_or_else(none, tenths);
     cells([
         name,
         level.accepted.to_string(),
         level.failed.to_string(),
         tenths(level.jobs_per_min),
-        level
-            .expected_jobs_per_min
-            .map_or_else(|| "-".to_owned(), tenths),
+        expected,
         ms(|times| times.mean),
         ms(|times| times.p50),
         ms(|times| times.p99),
