@@ -7,7 +7,7 @@ use crate::interrupt;
 use crate::load::{Level, Paper, Report, Times, drive};
 use crate::realtime::{outlet, workdir};
 use crate::versioned::Versioned;
-use crate::words::many;
+use crate::words::{list, many};
 use anyhow::{Context as _, anyhow};
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
@@ -110,15 +110,16 @@ fn text(report: &Report) -> String {
     let mut say = |line: String| {
         let _ = writeln!(text, "{line}");
     };
-    for level in &report.levels {
-        let (rate, clients) = (level.jobs_per_min, many(level.clients.into(), "client"));
-        let expected = level.expected_jobs_per_min.unwrap_or(rate);
-        if (rate - expected).abs() > TOLERANCE * expected {
-            say(format!(
-                "{clients}: {rate:.1} jobs/min, but clients x 60 / response is {expected:.1}: requests \
-                 are long for this level, or something else takes the time"
-            ));
-        }
+    let differs = report.levels.iter().filter(|level| {
+        let (rate, expected) = (level.jobs_per_min, level.expected_jobs_per_min);
+        expected.is_some_and(|expected| (rate - expected).abs() > TOLERANCE * expected)
+    });
+    let differs = list(differs.map(|level| level.clients));
+    if !differs.is_empty() {
+        say(format!(
+            "jobs/min differ by more than a tenth from clients x 60 / response with {differs} \
+             clients: requests are long for these levels, or something else takes the time"
+        ));
     }
     for one in &report.failures {
         let (requests, outcome, first) = (one.requests, one.outcome, &one.first);
