@@ -12,7 +12,7 @@ use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::tag::Tags;
 use gridrig_replayer::describe::Form;
-use gridrig_replayer::outlet::{Outlet, SubmitRequest};
+use gridrig_replayer::outlet::{Outlet, SubmitRequest, shown};
 use gridrig_service::incarnation;
 use parking_lot::Mutex;
 use std::fs::File;
@@ -72,7 +72,13 @@ pub async fn drive(
     for client in 0..shared.plan.clients {
         clients.spawn(Arc::clone(&shared).client(client));
     }
-    let all = async { while clients.join_next().await.is_some() {} };
+    let all = async {
+        while let Some(ended) = clients.join_next().await {
+            if !ended.expect("a client does not panic") {
+                return;
+            }
+        }
+    };
     let interrupted = tokio::select! {
         () = all => false,
         () = stop => true,
@@ -84,7 +90,8 @@ pub async fn drive(
 }
 
 impl Loop {
-    async fn client(self: Arc<Self>, client: u32) {
+    /// Submits for its time; whether the others are to go on.
+    async fn client(self: Arc<Self>, client: u32) -> bool {
         let starts = self.began + self.plan.every * client;
         tokio::time::sleep_until(starts).await;
         // One request at least, even if it begins late.
@@ -94,13 +101,11 @@ impl Loop {
             let submitted = self.outlet.submit(&request);
             let answer = tokio::time::timeout(self.plan.timeout, submitted).await;
             let response = begins.elapsed();
+            let late = || format!("no answer within {:?}", self.plan.timeout);
             let outcome = match answer {
                 Ok(Ok(())) => Ok(()),
-                Ok(Err(error)) => Err((name(&error), error.to_string())),
-                Err(_late) => Err((
-                    "timed-out",
-                    format!("no answer within {:?}", self.plan.timeout),
-                )),
+                Ok(Err(error)) => Err((name(&error), shown(&error.to_string()))),
+                Err(_) => Err(("timed-out", late())),
             };
             let failed = outcome.is_err();
             let taken = match failed {
@@ -120,7 +125,7 @@ impl Loop {
                 tokio::time::sleep(taken - response).await;
             }
             if !goes_on || Instant::now() >= starts + self.plan.each {
-                return;
+                return goes_on;
             }
         }
     }

@@ -86,9 +86,9 @@ impl Plan {
     /// What does not, and what was expected.
     pub fn check(&self) -> anyhow::Result<()> {
         let (each, timeout) = (self.each, self.timeout);
-        let longest = !each.is_zero() && each <= LONGEST;
+        let possible = !each.is_zero() && each <= LONGEST;
         ensure!(
-            longest,
+            possible,
             "--for {each:?}: expected more than 0s and at most 1d"
         );
         ensure!(

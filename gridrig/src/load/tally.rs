@@ -273,10 +273,8 @@ impl Tally {
         // Who waits for a quarter of an hour sees how it goes.
         if level.seconds >= 1.0 {
             let (rate, failed) = (level.jobs_per_min, level.failed);
-            eprintln!(
-                "{}: {rate:.1} jobs/min, {failed} failed",
-                many(level.clients.into(), "client")
-            );
+            let clients = many(level.clients.into(), "client");
+            eprintln!("{clients}: {rate:.1} jobs/min, {failed} failed");
         }
         self.levels.push(level);
         self.clients += 1;

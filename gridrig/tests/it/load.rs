@@ -401,6 +401,33 @@ fn what_is_there_is_told_when_it_is_ended_early() {
 }
 
 #[test]
+fn requests_that_cannot_be_written_down_end_it_at_once() {
+    let server = Server::start(&[Answer::Accept], 1);
+    let dir = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/dev/full", dir.path().join("requests.csv")).unwrap();
+    let out = dir.path().display().to_string();
+    // The second client has an hour to go until it begins.
+    let words = [
+        "--clients",
+        "2",
+        "--every",
+        "1h",
+        "--for",
+        "2h",
+        "--force",
+        "--out",
+        &out,
+    ];
+    let output = server.load(&words);
+    expect_code(&output, 1);
+    let said = stderr(&output);
+    assert!(
+        said.contains("error: requests.csv: No space left"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_command_gets_a_description_of_each_job_which_is_then_removed() {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().display();
