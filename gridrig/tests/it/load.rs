@@ -455,25 +455,24 @@ fn a_command_gets_a_description_of_each_job_which_is_then_removed() {
 fn what_makes_no_sense_is_refused_in_one_message() {
     let dir = tempfile::tempdir().unwrap();
     let there = dir.path().display().to_string();
-    let cases: [(&[&str], &str); 9] = [
-        (&["ftp:x"], "expected json:URL"),
-        (&["http://x", "--clients", "0"], "--clients"),
-        (&["http://x", "--clients", "10001"], "--clients"),
+    let is_there = format!("http://x --out {there}");
+    let cases = [
+        ("ftp:x", "expected json:URL"),
+        ("http://x --clients 0", "--clients"),
+        ("http://x --clients 10001", "--clients"),
+        ("http://x --for 7min", "--for 420s: the first of 15 clients"),
+        ("http://x --for 25h", "--for 90000s: expected"),
         (
-            &["http://x", "--for", "7min"],
-            "--for 420s: the first of 15 clients",
-        ),
-        (&["http://x", "--for", "25h"], "--for 90000s: expected"),
-        (
-            &["http://x", "--timeout", "0s"],
+            "http://x --timeout 0s",
             "--timeout 0ns: expected more than 0s",
         ),
-        (&["http://x", "--run-time", "1"], "--run-time"),
-        (&["http://x", "--out", &there], "exists already"),
-        (&["command:sbatch {sript}"], "sript"),
+        ("http://x --run-time 1", "--run-time"),
+        (is_there.as_str(), "exists already"),
+        ("command:{sript}", "sript"),
     ];
     for (words, expected) in cases {
-        let output = run(&[&["load"], words].concat());
+        let words: Vec<&str> = words.split(' ').collect();
+        let output = run(&[&["load"], &words[..]].concat());
         expect_code(&output, 2);
         let said = stderr(&output);
         assert!(said.contains(expected), "{words:?}: {said}");
