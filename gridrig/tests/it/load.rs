@@ -59,9 +59,15 @@ impl Server {
         self.seen.lock().unwrap().keys.len()
     }
 
-    fn load(&self, words: &[&str]) -> Output {
-        run(&[&["load", &format!("json:{}", self.url), "--json"], words].concat())
+    fn load(&self, words: &str) -> Output {
+        load(&format!("json:{} --json {words}", self.url))
     }
+}
+
+/// `gridrig load` with these words.
+fn load(words: &str) -> Output {
+    let words = words.split(' ');
+    run(&std::iter::once("load").chain(words).collect::<Vec<_>>())
 }
 
 fn serve(
@@ -190,16 +196,8 @@ fn each_job_that_is_counted_is_one_of_the_service_whatever_it_speaks() {
     for (number, (way, counts, event)) in ways.into_iter().enumerate() {
         let before = count(counts, event);
         let out = dir.path().join(number.to_string()).display().to_string();
-        let ramp = [
-            "--clients",
-            "3",
-            "--every",
-            "200ms",
-            "--for",
-            "1s",
-            "--json",
-        ];
-        let output = run(&[&["load", &way, "--out", &out], &ramp[..]].concat());
+        let ramp = "--clients 3 --every 200ms --for 1s --json";
+        let output = load(&format!("{way} --out {out} {ramp}"));
         expect_code(&output, 0);
         let document = json(&output);
         let accepted = figure(&document, "/whole/accepted");
@@ -225,17 +223,7 @@ fn no_client_has_two_requests_under_way_and_all_clients_have_one() {
     let server = Server::start(&[Answer::Accept], CLIENTS);
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out").display().to_string();
-    let clients = CLIENTS.to_string();
-    let words = [
-        "--clients",
-        &clients,
-        "--every",
-        "0s",
-        "--for",
-        "500ms",
-        "--out",
-        &out,
-    ];
+    let words = format!("--clients {CLIENTS} --every 0s --for 500ms --out {out}");
     let output = server.load(&words);
     expect_code(&output, 0);
     let document = json(&output);
@@ -271,16 +259,7 @@ fn what_is_turned_away_is_counted_apart_and_is_no_throughput() {
     let server = Server::start(ANSWERS, 1);
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out").display().to_string();
-    let words = [
-        "--clients",
-        "5",
-        "--every",
-        "0s",
-        "--for",
-        "1s",
-        "--out",
-        &out,
-    ];
+    let words = format!("--clients 5 --every 0s --for 1s --out {out}");
     let output = server.load(&words);
     expect_code(&output, 0);
     let document = json(&output);
@@ -313,17 +292,7 @@ fn what_is_turned_away_is_counted_apart_and_is_no_throughput() {
 #[test]
 fn a_server_that_hangs_or_is_not_there_is_a_failure_with_its_reason() {
     let server = Server::start(&[Answer::Hang], 1);
-    let words = [
-        "--clients",
-        "3",
-        "--every",
-        "0s",
-        "--for",
-        "200ms",
-        "--timeout",
-        "300ms",
-    ];
-    let output = server.load(&words);
+    let output = server.load("--clients 3 --every 0s --for 200ms --timeout 300ms");
     expect_code(&output, 1);
     assert!(
         stderr(&output).contains("no answer within 300ms"),
@@ -407,17 +376,7 @@ fn requests_that_cannot_be_written_down_end_it_at_once() {
     std::os::unix::fs::symlink("/dev/full", dir.path().join("requests.csv")).unwrap();
     let out = dir.path().display().to_string();
     // The second client has an hour to go until it begins.
-    let words = [
-        "--clients",
-        "2",
-        "--every",
-        "1h",
-        "--for",
-        "2h",
-        "--force",
-        "--out",
-        &out,
-    ];
+    let words = format!("--clients 2 --every 1h --for 2h --force --out {out}");
     let output = server.load(&words);
     expect_code(&output, 1);
     let said = stderr(&output);
@@ -434,16 +393,8 @@ fn a_command_gets_a_description_of_each_job_which_is_then_removed() {
     // It fails where more than one for each client is left there.
     let script = format!("test $(ls $(dirname $0) | wc -l) -le 2 && cp $0 {place}/$1");
     let way = format!("command:sh -c '{script}' {{jsdl}} {{tag}}");
-    let words = [
-        "--clients",
-        "2",
-        "--every",
-        "0s",
-        "--for",
-        "300ms",
-        "--json",
-    ];
-    let output = run(&[&["load", &way], &words[..]].concat());
+    let words = "--clients 2 --every 0s --for 300ms --json".split(' ');
+    let output = run(&["load", &way].into_iter().chain(words).collect::<Vec<_>>());
     expect_code(&output, 0);
     let copies = std::fs::read_dir(dir.path()).unwrap().count();
     let document = json(&output);
@@ -471,8 +422,7 @@ fn what_makes_no_sense_is_refused_in_one_message() {
         ("command:{sript}", "sript"),
     ];
     for (words, expected) in cases {
-        let words: Vec<&str> = words.split(' ').collect();
-        let output = run(&[&["load"], &words[..]].concat());
+        let output = load(words);
         expect_code(&output, 2);
         let said = stderr(&output);
         assert!(said.contains(expected), "{words:?}: {said}");
@@ -484,8 +434,8 @@ fn what_makes_no_sense_is_refused_in_one_message() {
 #[test]
 fn the_figures_of_the_paper_stand_beside_if_wanted() {
     let server = Server::start(&[Answer::Accept], 1);
-    let words = ["--clients", "2", "--every", "100ms", "--for", "300ms"];
-    let output = run(&[&["load", &server.url, "--beside-paper"], &words[..]].concat());
+    let words = "--clients 2 --every 100ms --for 300ms --beside-paper";
+    let output = load(&format!("{} {words}", server.url));
     expect_code(&output, 0);
     let text = stdout(&output);
     let row = |name: &str| {
@@ -500,7 +450,7 @@ fn the_figures_of_the_paper_stand_beside_if_wanted() {
         text.contains("ARC, with reservations                  15"),
         "{text}"
     );
-    let output = server.load(&[&words[..], &["--beside-paper"]].concat());
+    let output = server.load(words);
     let document = json(&output);
     assert_eq!(document["paper"]["rows"].as_array().unwrap().len(), 19);
     let Some(python) = need::jsonschema("the_figures_of_the_paper_stand_beside_if_wanted") else {
