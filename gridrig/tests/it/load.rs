@@ -319,6 +319,11 @@ fn a_server_that_hangs_or_is_not_there_is_a_failure_with_its_reason() {
     let document = json(&output);
     let all = figure(&document, "/whole/failed");
     assert_eq!(failed(&document, "not-reached"), all);
+    let said = stderr(&output);
+    assert!(
+        said.contains("was not reached: Connection refused"),
+        "{said}"
+    );
     assert!((1..=4).contains(&all), "a pause follows each: {document}");
 }
 
