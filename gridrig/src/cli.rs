@@ -1,8 +1,10 @@
 //! What the commands take on their lines.
 
+mod load;
 mod services;
 pub mod values;
 
+pub use load::{LoadArgs, Plan};
 pub use services::{
     BrokerArgs, BrokerCommand, EmulatorArgs, MonitoringArgs, ReplayArgs, RoleArgs, ServiceArgs,
     SessionArgs,
@@ -400,6 +402,8 @@ pub enum SchemaFormat {
     Run,
     /// What `compare --json` prints, as JSON Schema.
     Compare,
+    /// What `load --json` prints, as JSON Schema.
+    Load,
     /// The lines to and from the program of a policy, as JSON Schema.
     Policy,
     /// Resource descriptions, as XSD.

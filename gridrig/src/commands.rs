@@ -85,6 +85,7 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Emulator(args) => services::emulator(&args),
         Command::Broker(args) => services::broker(&args),
         Command::Replay(args) => services::replay(&args),
+        Command::Load(args) => services::load(args),
         Command::Gridway(args) => gridway::gridway(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Metrics(args) => metrics::metrics(&args),

@@ -7,7 +7,8 @@ use super::sweep::SweepArgs;
 use super::trace::TraceArgs;
 use crate::cli::{
     AuditArgs, BrokerArgs, CheckArgs, CompareArgs, DashboardArgs, EmulatorArgs, ExplainArgs,
-    InitArgs, LogFormat, MetricsArgs, ReplayArgs, ReportArgs, ResourcesArgs, RunArgs, SchemaArgs,
+    InitArgs, LoadArgs, LogFormat, MetricsArgs, ReplayArgs, ReportArgs, ResourcesArgs, RunArgs,
+    SchemaArgs,
 };
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::fmt::Write as _;
@@ -51,7 +52,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Work with traces", &["trace"]),
     (
         "Serve the parts one by one, for a broker or client under test",
-        &["emulator", "broker", "replay", "gridway", "metrics"],
+        &["emulator", "broker", "replay", "load", "gridway", "metrics"],
     ),
     (
         "Formats, studies, the shell",
@@ -131,6 +132,8 @@ pub enum Command {
     Broker(Box<BrokerArgs>),
     /// Submit a trace, on time, to a running broker or cluster
     Replay(ReplayArgs),
+    /// Load a broker or cluster with clients that submit and wait, and time it
+    Load(LoadArgs),
     /// Serve the GridWay meta-scheduler as a driver (MAD) of emulated clusters
     Gridway(GridwayArgs),
     /// Repeat a study against real programs that it starts itself

@@ -99,6 +99,7 @@ pages_that_run! {
     gwf: "docs/gwf.md",
     import: "docs/import.md",
     la_grid_study: "docs/la-grid-study.md",
+    load: "docs/load.md",
     matchmaking: "docs/matchmaking.md",
     monitoring: "docs/monitoring.md",
     own_policy: "docs/own-policy.md",

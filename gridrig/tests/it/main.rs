@@ -44,6 +44,7 @@ mod la_grid;
 mod lagrid_outlet;
 mod lending;
 mod link_protocols;
+mod load;
 mod lsap;
 mod metrics_command;
 mod monitoring;
