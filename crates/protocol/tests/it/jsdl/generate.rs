@@ -79,15 +79,17 @@ fn resources() -> impl Strategy<Value = Resources> {
         architecture,
         quantities,
         of(select(vec!["gpu:a100:2", "gpu:1,nic:3"])),
+        of(name()),
     )
         .prop_map(
-            |(hosts, exclusive, system, architecture, quantities, generic)| Resources {
+            |(hosts, exclusive, system, architecture, quantities, generic, queue)| Resources {
                 candidate_hosts: hosts,
                 exclusive,
                 operating_system: system,
                 architecture: architecture.map(str::to_owned),
                 quantities,
                 generic: generic.map(|text| text.parse().unwrap()),
+                queue,
             },
         )
 }
