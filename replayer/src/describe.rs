@@ -8,7 +8,7 @@
 use gridrig_core::job::{Component, JobSpec, SeveralComponents};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::adl::RUN_TIME_VARIABLE;
-use gridrig_protocol::description::{self, Language};
+use gridrig_protocol::description::{self, DescriptionError, Language};
 use gridrig_protocol::jsdl::{FileName, JobDefinition, Program, Variable};
 use gridrig_protocol::tag::TAG_VARIABLE;
 use std::fmt::Write as _;
@@ -48,7 +48,7 @@ impl Form {
     ///
     /// # Errors
     /// For a job of several components.
-    pub fn describe(self, job: &JobSpec, tag: &str) -> Result<String, SeveralComponents> {
+    pub fn describe(self, job: &JobSpec, tag: &str) -> Result<String, DescriptionError> {
         let only = job.only_component()?;
         let language = match self {
             Form::Script => return Ok(script(job, only, tag)),
@@ -64,8 +64,7 @@ impl Form {
             // Elements of the standard alone: others may read it strictly.
             document.resources.generic = None;
         }
-        // It has processors and nothing that could contradict them.
-        Ok(description::text(language, &document.into()).unwrap_or_default())
+        description::text(language, &document.into())
     }
 }
 

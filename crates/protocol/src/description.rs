@@ -29,6 +29,7 @@ pub use syntax::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_JOBS};
 
 use crate::jsdl::{JobDefinition, JsdlError, Limit, ProgramKind};
 use crate::xml::{Element, is_xml};
+use gridrig_core::job::SeveralComponents;
 use gridrig_core::time::SimDuration;
 use meaning::Means;
 use syntax::{Read, Relation, Request};
@@ -110,6 +111,12 @@ pub struct DescriptionError(String);
 impl DescriptionError {
     fn at(line: usize, text: impl AsRef<str>) -> Self {
         DescriptionError(format!("{line}: {}", text.as_ref()))
+    }
+}
+
+impl From<SeveralComponents> for DescriptionError {
+    fn from(error: SeveralComponents) -> Self {
+        DescriptionError(error.to_string())
     }
 }
 

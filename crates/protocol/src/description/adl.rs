@@ -64,7 +64,13 @@ fn grouped(node: &Element, path: &str, parts: [&str; 2], request: &mut Request) 
         match parts.iter().position(|known| *known == part.name) {
             // A name of a file may begin with the session directory.
             Some(0) if path.starts_with("DataStaging") => {
-                texts.insert(0, part.text().trim().trim_start_matches('/').to_owned());
+                texts.insert(0, {
+                    let of_session = |c: char| c == '/' || c.is_whitespace();
+                    part.text()
+                        .trim_start_matches(of_session)
+                        .trim_end()
+                        .to_owned()
+                });
             }
             Some(0) => texts.insert(0, part.text().trim().to_owned()),
             Some(_) => {

@@ -88,15 +88,14 @@ fn value(at: &mut Cursor<'_>) -> Read<(Value, bool)> {
 
 fn expression(at: &mut Cursor<'_>) -> Read<Value> {
     at.space()?;
-    let (text, mut open) = (at.rest, Vec::new());
+    let (text, mut open) = (at.rest, Vec::<char>::new());
+    let (mut end, mut is_said) = (0, false);
     loop {
-        at.space()?;
         let next = at.rest.chars().next();
         match (next, open.last()) {
             (None | Some(';' | ',' | '}' | ']'), None) => break,
-            (None | Some(')' | ']' | '}'), _) if next != open.last().copied() => {
-                let wanted: Option<&char> = open.last();
-                return Err(at.wrong(&wanted.map_or_else(|| ";".to_owned(), char::to_string)));
+            (None | Some(')' | ']' | '}'), wanted) if next.as_ref() != wanted => {
+                return Err(at.wrong(&wanted.unwrap_or(&';').to_string()));
             }
             (Some(')' | ']' | '}'), _) => drop(open.pop()),
             (Some('('), _) => open.push(')'),
@@ -107,15 +106,29 @@ fn expression(at: &mut Cursor<'_>) -> Read<Value> {
         if at.depth + open.len() > MAX_DEPTH {
             return Err(at.wrong(&format!("at most {MAX_DEPTH} levels of brackets")));
         }
-        match next {
-            Some('"') => drop(quoted(at)?),
-            next => drop(at.skip(next.map_or(0, char::len_utf8))),
+        let is_operator = at.rest.starts_with("is ") || at.rest.starts_with("isnt ");
+        if is_said
+            && !is_operator
+            && next.is_some_and(|c| c == '"' || c == '_' || c.is_alphanumeric())
+        {
+            return Err(at.wrong("; or , or an operator"));
         }
+        let word = match next {
+            Some('"') => quoted(at)?,
+            _ => at
+                .until(|c| !c.is_alphanumeric() && !"_.".contains(c))
+                .to_owned(),
+        };
+        is_said = !is_operator && (next.is_some_and(|c| "\")]}".contains(c)) || !word.is_empty());
+        if word.is_empty() && next != Some('"') {
+            at.skip(next.map_or(0, char::len_utf8));
+        }
+        end = text.len() - at.rest.len();
+        at.space()?;
     }
-    let text = text[..text.len() - at.rest.len()].trim_end();
-    match text.is_empty() {
-        true => Err(at.wrong("a value")),
-        false => Ok(literal(text).map_or_else(|| Value::list([text]), Value::Text)),
+    match end {
+        0 => Err(at.wrong("a value")),
+        end => Ok(literal(&text[..end]).map_or_else(|| Value::list([&text[..end]]), Value::Text)),
     }
 }
 
@@ -226,9 +239,7 @@ fn comparison(text: &str) -> Option<(String, &'static str, String)> {
         let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         (is_name && other.eq_ignore_ascii_case("other")).then(|| format!("other.{name}"))
     };
-    let mut found = SIGNS
-        .iter()
-        .filter_map(|sign| Some((sign, split(text, sign.0))));
+    let mut found = SIGNS.iter().map(|sign| (sign, split(text, sign.0)));
     let ((_, op, flipped), sides) = found.find(|(_, sides)| sides.len() > 1)?;
     let [left, right] = sides[..] else {
         return None;

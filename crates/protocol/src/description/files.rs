@@ -19,7 +19,8 @@ pub(super) fn stage(
     let mut lost = None;
     for value in &relation.values {
         let parts = match value {
-            Value::Text(path) => vec![path.as_str()],
+            Value::Text(path) if form == "path" => vec![path.as_str()],
+            Value::Text(_) => Vec::new(),
             Value::List(list) => texts(list).unwrap_or_default(),
         };
         let (name, place, more) = match (form, &parts[..]) {

@@ -19,8 +19,7 @@ pub(super) fn read(text: &str) -> Read<Descriptions> {
             first: Clone::clone(component),
             more: Box::default(),
         };
-        let job = JobDefinition::of(&part, submission.tag.clone());
-        job.map_err(|error| DescriptionError::at(1, error.to_string()))
+        Ok(JobDefinition::of(&part, submission.tag.clone())?)
     };
     let parts = spec.components.iter().map(part).collect::<Read<Vec<_>>>()?;
     Ok(Descriptions {

@@ -40,10 +40,12 @@ impl Value {
 
 /// The texts of a list that has nothing else.
 pub(super) fn texts(values: &[Value]) -> Option<Vec<&str>> {
-    let text = |value| match value {
-        &Value::Text(ref text) => Some(text.as_str()),
-        Value::List(_) => None,
-    };
+    fn text(value: &Value) -> Option<&str> {
+        match value {
+            Value::Text(text) => Some(text),
+            Value::List(_) => None,
+        }
+    }
     values.iter().map(text).collect()
 }
 
