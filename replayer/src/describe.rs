@@ -196,9 +196,25 @@ mod tests {
             "(count=\"3\")",
             "(jobname=\"t\")",
             "(walltime=\"121 seconds\")",
+            "(memory=\"2\")",
+            "(opsys=\"a<b\")",
+            "(environment=(\"GRIDRIG_RUN_TIME\" \"90.5s\") (\"GRIDRIG_TAG\" \"t\"))",
         ] {
             assert!(xrsl.contains(part), "{xrsl}");
         }
+        let jdl = Form::Jdl.describe(&job, "t").unwrap();
+        for part in [
+            "Arguments = \"90.5\";",
+            "CpuNumber = 3;",
+            "MaxWallClockTime >= 3",
+        ] {
+            assert!(jdl.contains(part), "{jdl}");
+        }
+        let rsl = Form::Rsl.describe(&job, "t").unwrap();
+        assert!(
+            rsl.contains("(maxWallTime=\"3\")") && rsl.contains("(count=\"3\")"),
+            "{rsl}"
+        );
         let script = Form::Script.describe(&job, "t").unwrap();
         for part in ["--ntasks=3", "--time=2:01", "--job-name=t", "sleep 90.5"] {
             assert!(script.contains(part), "{script}");

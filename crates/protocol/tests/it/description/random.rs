@@ -114,7 +114,9 @@ proptest! {
                 continue;
             };
             let read = gridrig_protocol::description::read("t", &first, Some(language)).unwrap();
-            let (second, lost) = write(language, &read).unwrap();
+            let (second, mut lost) = write(language, &read).unwrap();
+            // Numbers are exact up to 2^53.
+            lost.retain(|lost| !lost.value.parse().is_ok_and(|value: u64| value > 1 << 53));
             prop_assert_eq!(&lost, &[], "{}", first);
             prop_assert_eq!(text(language, &read).unwrap(), second);
         }
