@@ -1,13 +1,16 @@
 //! Descriptions in the languages of others.
 
-mod examples;
 mod random;
 
-use examples::{JDL, RSL, XRSL};
 use gridrig_protocol::description::{
     Descriptions, Language, MAX_ATTRIBUTES, MAX_DEPTH, MAX_JOBS, TABLE, read, write,
 };
 use gridrig_protocol::jsdl::{JobDefinition, Limit, ProgramKind, Quantity, RangeValue};
+
+// As the manuals have them, with their quirks; the fuzz target begins with them.
+const XRSL: &str = include_str!("../../../../fuzz/seeds/description/job.xrsl");
+const RSL: &str = include_str!("../../../../fuzz/seeds/description/job.rsl");
+const JDL: &str = include_str!("../../../../fuzz/seeds/description/job.jdl");
 
 fn one(text: &str) -> Descriptions {
     read("t", text, None).unwrap()
