@@ -31,9 +31,8 @@ use crate::jsdl::{JobDefinition, JsdlError, Limit, ProgramKind};
 use crate::xml::{Element, is_xml};
 use gridrig_core::job::SeveralComponents;
 use gridrig_core::time::SimDuration;
-use meaning::Means;
 use syntax::{Read, Relation, Request};
-use tables::Attribute;
+use tables::{Attribute, Means};
 
 /// The table of attributes in `docs/descriptions.md`.
 pub const TABLE: &str = include_str!("description/table.md");
@@ -109,8 +108,8 @@ pub struct Descriptions {
 pub struct DescriptionError(String);
 
 impl DescriptionError {
-    fn at(line: usize, text: impl AsRef<str>) -> Self {
-        DescriptionError(format!("{line}: {}", text.as_ref()))
+    fn at(line: usize, text: &str) -> Self {
+        DescriptionError(format!("{line}: {text}"))
     }
 }
 
@@ -135,7 +134,7 @@ pub fn read(file: &str, text: &str, from: Option<Language>) -> Read<Descriptions
     let text = text.trim_start_matches('\u{feff}');
     if text.len() > MAX_BYTES {
         let size = format!("{} bytes: expected at most {MAX_BYTES}", text.len());
-        return Err(at(DescriptionError::at(1, size)));
+        return Err(at(DescriptionError::at(1, &size)));
     }
     if let Some(place) = text.find(|c| !is_xml(c)) {
         let line = 1 + text[..place].matches('\n').count();
@@ -145,16 +144,15 @@ pub fn read(file: &str, text: &str, from: Option<Language>) -> Read<Descriptions
     let language = from.unwrap_or_else(|| known_by(text));
     let xml = || {
         let root = Element::parse(text.as_bytes());
-        root.map_err(|error| at(DescriptionError::at(error.line, error.problem)))
+        root.map_err(|error| at(DescriptionError::at(error.line, &error.problem)))
     };
     let requests = match language {
         Language::Jsdl => {
             let read = JobDefinition::read_lenient(file, &xml()?)?;
             let ignored = read.ignored.iter();
             let lost = ignored.map(|path| Lost::of(0, path, "", "JSDL 1.0 has no such thing"));
-            let lost = lost.collect();
             let mut all = Descriptions::from(read.job);
-            all.jobs[0].lost = lost;
+            all.jobs[0].lost.extend(lost);
             return Ok(all);
         }
         Language::Json => return json::read(text).map_err(at),
@@ -176,26 +174,25 @@ pub fn read(file: &str, text: &str, from: Option<Language>) -> Read<Descriptions
 
 /// The language of a document, as far as its content tells.
 fn known_by(text: &str) -> Language {
-    if text.trim_start().starts_with('<') {
-        return match Element::parse(text.as_bytes()) {
-            Ok(root) if root.name.starts_with("ActivityDescription") => Language::Adl,
-            _ => Language::Jsdl,
-        };
-    }
-    if !text.trim_start().starts_with(['&', '|', '+', '(']) {
-        let is_json = text.trim_start().starts_with('{');
-        return if is_json {
-            Language::Json
-        } else {
-            Language::Jdl
-        };
+    match text.trim_start().chars().next() {
+        Some('&' | '|' | '+' | '(') => {}
+        Some('{') => return Language::Json,
+        Some('<') => {
+            let root = Element::parse(text.as_bytes()).unwrap_or_default();
+            let is_adl = root.name.starts_with("ActivityDescription");
+            return if is_adl {
+                Language::Adl
+            } else {
+                Language::Jsdl
+            };
+        }
+        _ => return Language::Jdl,
     }
     let requests = rsl::read(text).unwrap_or_default();
     let known = |language| {
         let names = requests.iter().flat_map(|request| &request.relations);
-        names
-            .filter(|it| tables::named(language, &it.name).is_some())
-            .count()
+        let known = names.filter(|it| tables::named(language, &it.name).is_some());
+        known.count()
     };
     match known(Language::Rsl) > known(Language::Xrsl) {
         true => Language::Rsl,
@@ -257,13 +254,8 @@ fn limits_of_mpi(job: &mut JobDefinition, lost: &mut Vec<Lost>) {
         match SimDuration::parse(&format!("{value}s")) {
             Ok(estimate) if limit == Limit::WallTime => job.requested_time = Some(estimate),
             _ => {
-                let value = value.to_string();
-                lost.push(Lost::of(
-                    0,
-                    limit.into(),
-                    &value,
-                    "a job of MPI has no limits",
-                ));
+                let (value, why) = (value.to_string(), "a job of MPI has no limits");
+                lost.push(Lost::of(0, limit.into(), &value, why));
             }
         }
     }
@@ -330,20 +322,13 @@ fn relations(language: Language, job: &JobDefinition) -> Read<Vec<Relation>> {
         let Some(means) = attribute.means else {
             continue;
         };
+        let values = attribute.get(means, &mut job)?;
         // Of those that mean the same the first is written.
         let is_same = |(it, _): &(&Attribute, _)| it.means == attribute.means;
         let is_said = attribute.form != "each" && all.iter().any(is_same);
-        if let Some(values) = attribute.get(means, &mut job)?.filter(|_| !is_said) {
-            let (name, op) = (attribute.name.to_owned(), attribute.op());
-            all.push((
-                attribute,
-                Relation {
-                    line: 0,
-                    name,
-                    op,
-                    values,
-                },
-            ));
+        if !values.is_empty() && !is_said {
+            let name = attribute.name.to_owned();
+            all.push((attribute, Relation::new(0, name, attribute.op(), values)));
         }
     }
     Ok(all.into_iter().map(|(_, relation)| relation).collect())

@@ -10,8 +10,6 @@ use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::{Recorded, RunClock};
 use gridrig_emulator::faces::{FaceKind, Faces};
 use gridrig_emulator::{Config, Handle, spawn};
-use gridrig_protocol::adl;
-use gridrig_protocol::description::{self, Language};
 use gridrig_service::tls::{ServerTls, TlsFiles};
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -490,58 +488,4 @@ async fn arcsub_submits_over_tls_and_its_jobs_are_its_users_alone() {
         .await
         .unwrap();
     assert!(elements(&list, "id").is_empty(), "{list}");
-}
-
-/// ARC's own library makes ADL of xRSL; so do we.
-const TRANSLATE: &str = "import arc, sys
-jobs = arc.JobDescriptionList()
-assert arc.JobDescription.Parse(sys.stdin.read(), jobs)
-print(jobs[0].UnParse('emies:adl')[1])";
-
-#[test]
-fn arcs_library_understands_xrsl_as_we_do() {
-    let python = |input: &str| {
-        let mut python = Command::new("/usr/bin/python3");
-        let python = python.args(["-c", TRANSLATE]).stdin(Stdio::piped());
-        let mut child = python
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .ok()?;
-        child.stdin.take()?.write_all(input.as_bytes()).ok()?;
-        let output = child.wait_with_output().ok()?;
-        output
-            .status
-            .success()
-            .then(|| String::from_utf8(output.stdout).unwrap())
-    };
-    let text = "&(rsl_substitution=(\"D\" \"a b\"))(executable=/bin/sleep)\
-        (arguments=\"30\" 'it''s' \"x\"\"y\" ^%z% $(D)/e \"p\"#\"q\")(count=4)(countpernode=2)\
-        (wall_time=\"1 hour 30 minutes\")(cpuTime=10)(memory=500)(disk=70)(queue=q)(stdin=i)\
-        (stdout=o)(join=yes)(environment=(\"A\" \"b c\"))(jobname=n)(architecture=x86_64)\
-        (inputfiles=(\"a\" \"\") (\"b\" \"http://x:80/y\"))(outputfiles=(\"o\" \"\") (\"r\" \"http://x:80/r\"))";
-    let Some(theirs) = python(text) else {
-        return need::skip(
-            "arcs_library_understands_xrsl_as_we_do",
-            "ARC library for Python",
-        );
-    };
-    let all = description::read("t", text, None).unwrap();
-    let ours = description::text(Language::Adl, &all).unwrap();
-    let [mut theirs, ours] =
-        [theirs, ours].map(|text| adl::read(&text).unwrap().remove(0).unwrap());
-    // It checks what it uploads and adds what it knows; the rest is the same.
-    theirs.ignored.clone_from(&ours.ignored);
-    assert_eq!(theirs, ours);
-    // What we write is xRSL to it.
-    let written = description::text(Language::Xrsl, &all).unwrap();
-    let again = adl::read(&python(&written).unwrap())
-        .unwrap()
-        .remove(0)
-        .unwrap();
-    assert_eq!(again.executable, ours.executable);
-    assert_eq!(
-        (again.wall_time_s, again.slots),
-        (ours.wall_time_s, ours.slots)
-    );
 }

@@ -50,36 +50,6 @@ async fn several_jobs_of_one_document_are_answered_one_by_one() {
 }
 
 #[tokio::test]
-async fn xrsl_is_taken_as_well_and_what_is_lost_is_named() {
-    let ce = Ce::start(100).await;
-    let xrsl = "&(executable=/bin/sleep)(arguments=3)(jobname=x)(count=2)(queue=batch)\n\
-                (walltime=10)(notify=\"e me@host\")(stdout=out)(outputfiles=(\"out\" \"\"))";
-    let id = ce.create(xrsl).await;
-    ce.wait_for(&id, "FINISHED").await;
-    let (_, info) = ce.post("jobs?action=info", &Ce::list(&[&id])).await;
-    assert_eq!(element(&info, "Name"), "x");
-    assert_eq!(element(&info, "RequestedSlots"), "2");
-    assert_eq!(element(&info, "UsedTotalWallTime"), "3");
-    let (_, errors) = ce.get(&format!("jobs/{id}/diagnose/errors")).await;
-    assert!(errors.contains("notify"), "{errors}");
-    let several = format!("+({xrsl})({})", xrsl.replace("queue=batch", "queue=night"));
-    let (_, answer) = ce.post("jobs?action=new", &several).await;
-    assert_eq!(elements(&answer, "status-code"), ["201", "500"]);
-    let wrong = xrsl.replace("walltime=10", "walltime=soon");
-    let (_, answer) = ce.post("jobs?action=new", &wrong).await;
-    assert_eq!(elements(&answer, "status-code"), ["500"]);
-    assert!(
-        answer.contains("xRSL:2: attribute walltime = \"soon\": expected minutes"),
-        "{answer}"
-    );
-    // What has to be uploaded first is waited for.
-    let input = ce
-        .create("&(executable=/bin/sleep)(arguments=1)(inputfiles=(\"in\" \"\"))")
-        .await;
-    assert_eq!(ce.state(&input).await, "PREPARING");
-}
-
-#[tokio::test]
 async fn json_is_spoken_both_ways() {
     let ce = Ce::start(1).await;
     let id = ce.create(&adl("a", 1, 60)).await;

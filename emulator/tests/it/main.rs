@@ -18,6 +18,7 @@ mod need;
 mod nodes;
 mod openapi;
 mod tls;
+mod xrsl;
 
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::resource::Resources;

@@ -5,113 +5,77 @@ use super::syntax::{MAX_JOBS, Read, Relation, Request, Value, texts};
 use crate::adl::NAMESPACE;
 use crate::xml::{Element, Node};
 
+/// What is one value together with what is in it.
+const GROUPS: [&str; 3] = ["Environment", "InputFile", "OutputFile"];
+
 /// Reads one description, or all of an `ActivityDescriptions`.
 pub(super) fn read(root: &Element) -> Read<Vec<Request>> {
-    if root.name != "ActivityDescriptions" {
-        return Ok(vec![request(root)?]);
+    let all: Vec<&Element> = match &*root.name {
+        "ActivityDescriptions" => root.elements().collect(),
+        _ => vec![root],
+    };
+    let is_one = |it: &&Element| it.is(NAMESPACE, "ActivityDescription");
+    if all.is_empty() || all.len() > MAX_JOBS || !all.iter().all(is_one) {
+        let (name, wanted) = (&root.name, "ActivityDescription in namespace");
+        let text = format!("element {name}: expected 1 to {MAX_JOBS} {wanted} {NAMESPACE}");
+        return Err(DescriptionError::at(root.line, &text));
     }
-    let all: Vec<&Element> = root.elements().collect();
-    if all.is_empty() || all.len() > MAX_JOBS {
-        let text = format!("{} activities: expected 1 to {MAX_JOBS}", all.len());
-        return Err(DescriptionError::at(root.line, text));
-    }
-    all.into_iter().map(request).collect()
-}
-
-fn request(root: &Element) -> Read<Request> {
-    if !root.is(NAMESPACE, "ActivityDescription") {
-        let text = format!(
-            "element {}: expected ActivityDescription in namespace {NAMESPACE}",
-            root.name
-        );
-        return Err(DescriptionError::at(root.line, text));
-    }
-    let mut request = Request::default();
-    for section in root.elements() {
-        for node in section.elements() {
-            let path = format!("{}/{}", section.name, node.name);
-            match group(&node.name) {
-                Some(parts) => grouped(node, &path, parts, &mut request),
-                None => leaves(node, path, &mut request),
-            }
+    let request = |root: &Element| {
+        let mut request = Request::default();
+        for section in root.elements() {
+            let nodes = section.elements();
+            nodes.for_each(|node| walk(node, &section.name, None, &mut request.relations));
         }
-    }
-    Ok(request)
-}
-
-/// The parts of an element that are one value together.
-fn group(name: &str) -> Option<[&'static str; 2]> {
-    match name {
-        "Environment" => Some(["Name", "Value"]),
-        "InputFile" => Some(["Name", "Source"]),
-        "OutputFile" => Some(["Name", "Target"]),
-        _ => None,
-    }
-}
-
-fn relation(line: usize, name: String, values: Vec<Value>) -> Relation {
-    Relation {
-        line,
-        name,
-        op: "=",
-        values,
-    }
-}
-
-fn grouped(node: &Element, path: &str, parts: [&str; 2], request: &mut Request) {
-    let mut texts = Vec::new();
-    for part in node.elements() {
-        match parts.iter().position(|known| *known == part.name) {
-            // A name of a file may begin with the session directory.
-            Some(0) if path.starts_with("DataStaging") => {
-                texts.insert(0, {
-                    let of_session = |c: char| c == '/' || c.is_whitespace();
-                    part.text()
-                        .trim_start_matches(of_session)
-                        .trim_end()
-                        .to_owned()
-                });
-            }
-            Some(0) => texts.insert(0, part.text().trim().to_owned()),
-            Some(_) => {
-                let inner = part.child(NAMESPACE, "URI").unwrap_or(part);
-                texts.push(inner.text().trim().to_owned());
-            }
-            None => leaves(part, format!("{path}/{}", part.name), request),
-        }
-    }
-    if texts.len() == 1 && parts[1] == "Value" {
-        texts.push(String::new());
-    }
-    let values = vec![Value::list(texts)];
-    request
-        .relations
-        .push(relation(node.line, path.to_owned(), values));
-}
-
-fn leaves(node: &Element, path: String, request: &mut Request) {
-    let mut is_leaf = true;
-    for inner in node.elements() {
-        is_leaf = false;
-        leaves(inner, format!("{path}/{}", inner.name), request);
-    }
-    let text = node.text().trim().to_owned();
-    // The client writes an empty element for a job without a program.
-    if is_leaf && (!text.is_empty() || node.name == "Argument") {
         request
-            .relations
-            .push(relation(node.line, path, vec![Value::Text(text)]));
+    };
+    Ok(all.into_iter().map(request).collect())
+}
+
+/// Takes what is in an element, or the names, values and URIs of a group.
+fn walk(node: &Element, above: &str, group: Option<&mut Vec<String>>, into: &mut Vec<Relation>) {
+    let (path, mut text) = (
+        format!("{above}/{}", node.name),
+        node.text().trim().to_owned(),
+    );
+    let mut add = |path, value| into.push(Relation::new(node.line, path, "=", vec![value]));
+    if GROUPS.contains(&&*node.name) {
+        let (mut texts, mut more) = (Vec::new(), Vec::new());
+        node.elements()
+            .for_each(|part| walk(part, &path, Some(&mut texts), &mut more));
+        if texts.len() == 1 && node.name == "Environment" {
+            texts.push(String::new());
+        }
+        add(path, Value::list(texts));
+        into.append(&mut more);
+    } else if node.elements().next().is_some() {
+        let mut group = group;
+        node.elements()
+            .for_each(|inner| walk(inner, &path, group.as_deref_mut(), into));
+    } else if let Some(group) = group.filter(|_| ["Name", "Value", "URI"].contains(&&*node.name)) {
+        if above.starts_with("DataStaging") {
+            // The session directory.
+            let begins = |c: char| c == '/' || c.is_whitespace();
+            text = match &*node.name {
+                "Name" => text.trim_start_matches(begins).to_owned(),
+                _ => text,
+            };
+        }
+        group.push(text);
+    } else if !text.is_empty() || node.name == "Argument" {
+        // The client writes an empty element for a job without a program.
+        add(path, Value::Text(text));
     }
 }
 
 /// One description, or several in an `ActivityDescriptions`.
 pub(super) fn write(requests: &[Vec<Relation>]) -> String {
-    let all = requests.iter().map(|relations| element(relations));
-    match requests.len() {
-        1 => all.collect::<Vec<_>>().remove(0).to_document(),
-        _ => Element::new(NAMESPACE, "ActivityDescriptions")
-            .with_all(all)
-            .to_document(),
+    let mut all = requests.iter().map(|relations| element(relations));
+    match (requests.len(), all.next()) {
+        (1, Some(only)) => only.to_document(),
+        (_, first) => {
+            let root = Element::new(NAMESPACE, "ActivityDescriptions");
+            root.with_all(first.into_iter().chain(all)).to_document()
+        }
     }
 }
 
@@ -125,21 +89,25 @@ fn element(relations: &[Relation]) -> Element {
         }
         for value in &relation.values {
             let mut node = Element::new(NAMESPACE, name.to_owned());
-            match (value, group(name)) {
-                (Value::Text(text), _) => node.children.push(Node::Text(text.clone())),
-                (Value::List(list), Some([first, second])) => {
-                    let texts = texts(list).unwrap_or_default();
-                    node = node.fields(first, texts.first());
-                    for text in texts.iter().skip(1) {
-                        match second {
-                            "Value" => node = node.field(second, text),
-                            // The size of what the client has, which ADL does not say.
-                            _ if !text.contains("://") => {}
-                            _ => node.push(Element::new(NAMESPACE, second).field("URI", text)),
-                        }
+            match value {
+                Value::Text(text) => node.children.push(Node::Text(text.clone())),
+                Value::List(list) => match (name, &texts(list).unwrap_or_default()[..]) {
+                    ("Environment", [name, value]) => {
+                        node = node.field("Name", name).field("Value", value);
                     }
-                }
-                (Value::List(_), None) => {}
+                    (_, [name, url]) => {
+                        let end = if relation.name.contains("Input") {
+                            "Source"
+                        } else {
+                            "Target"
+                        };
+                        let place = Element::new(NAMESPACE, end).field("URI", url);
+                        // ADL does not say the size of what the client has.
+                        let place = Some(place).filter(|_| url.contains("://"));
+                        node = node.field("Name", name).with_all(place);
+                    }
+                    _ => {}
+                },
             }
             parent.push(node);
         }

@@ -31,7 +31,7 @@ pub(super) fn read(text: &str) -> Read<Request> {
     at.space()?;
     match at.rest.is_empty() {
         true => Ok(request),
-        false => Err(at.wrong("the end")),
+        false => at.wrong("the end"),
     }
 }
 
@@ -49,15 +49,10 @@ fn entries(at: &mut Cursor<'_>) -> Read<Vec<Relation>> {
             (Value::List(list), true) => list,
             (value, _) => vec![value],
         };
-        all.push(Relation {
-            line,
-            name,
-            op: "=",
-            values,
-        });
+        all.push(Relation::new(line, name, "=", values));
         at.space()?;
         if !(at.rest.is_empty() || at.rest.starts_with([';', ']'])) {
-            return Err(at.wrong(";"));
+            return at.wrong(";");
         }
     }
 }
@@ -71,7 +66,7 @@ fn value(at: &mut Cursor<'_>) -> Read<(Value, bool)> {
         while !at.takes("}")? {
             list.push(value(at)?.0);
             if !at.takes(",")? && !at.rest.starts_with('}') {
-                return Err(at.wrong(", or }"));
+                return at.wrong(", or }");
             }
         }
         Value::List(list)
@@ -95,7 +90,7 @@ fn expression(at: &mut Cursor<'_>) -> Read<Value> {
         match (next, open.last()) {
             (None | Some(';' | ',' | '}' | ']'), None) => break,
             (None | Some(')' | ']' | '}'), wanted) if next.as_ref() != wanted => {
-                return Err(at.wrong(&wanted.unwrap_or(&';').to_string()));
+                return at.wrong(&wanted.unwrap_or(&';').to_string());
             }
             (Some(')' | ']' | '}'), _) => drop(open.pop()),
             (Some('('), _) => open.push(')'),
@@ -104,14 +99,14 @@ fn expression(at: &mut Cursor<'_>) -> Read<Value> {
             _ => {}
         }
         if at.depth + open.len() > MAX_DEPTH {
-            return Err(at.wrong(&format!("at most {MAX_DEPTH} levels of brackets")));
+            return at.wrong(&format!("at most {MAX_DEPTH} levels of brackets"));
         }
         let is_operator = at.rest.starts_with("is ") || at.rest.starts_with("isnt ");
         if is_said
             && !is_operator
             && next.is_some_and(|c| c == '"' || c == '_' || c.is_alphanumeric())
         {
-            return Err(at.wrong("; or , or an operator"));
+            return at.wrong("; or , or an operator");
         }
         let word = match next {
             Some('"') => quoted(at)?,
@@ -127,7 +122,7 @@ fn expression(at: &mut Cursor<'_>) -> Read<Value> {
         at.space()?;
     }
     match end {
-        0 => Err(at.wrong("a value")),
+        0 => at.wrong("a value"),
         end => Ok(literal(&text[..end]).map_or_else(|| Value::list([&text[..end]]), Value::Text)),
     }
 }
@@ -154,7 +149,7 @@ fn quoted(at: &mut Cursor<'_>) -> Read<String> {
     loop {
         text += at.until(|c| c == '"' || c == '\\');
         if at.rest.is_empty() {
-            return Err(wrong);
+            return wrong;
         }
         if at.skip(1) == "\"" {
             return Ok(text);
@@ -165,7 +160,7 @@ fn quoted(at: &mut Cursor<'_>) -> Read<String> {
             Some('r') => '\r',
             Some('t') => '\t',
             Some(c) if !c.is_ascii_alphanumeric() => c,
-            _ => return Err(at.wrong("\", \\, n, r or t after \\")),
+            _ => return at.wrong("\", \\, n, r or t after \\"),
         });
         at.skip(next.map_or(0, char::len_utf8));
     }
@@ -183,13 +178,9 @@ fn requirements(text: &str, line: usize, request: &mut Request) {
         let parts = split(text, "&&").into_iter();
         parts.for_each(|part| requirements(part, line, request));
     } else if let Some((name, op, value)) = comparison(text) {
-        let values = vec![Value::Text(value)];
-        request.relations.push(Relation {
-            line,
-            name,
-            op,
-            values,
-        });
+        request
+            .relations
+            .push(Relation::new(line, name, op, vec![Value::Text(value)]));
     } else {
         let why = "not a comparison of an attribute of the cluster with a value";
         request.lost.push(Lost::of(line, "Requirements", text, why));

@@ -9,42 +9,29 @@ use gridrig_core::job::{Components, JobSpec, MOST_COMPONENTS};
 
 pub(super) fn read(text: &str) -> Read<Descriptions> {
     let submission = serde_json::from_str::<JobSubmission>(text);
-    let wrong = |error: serde_json::Error| DescriptionError::at(error.line(), error.to_string());
+    let wrong = |error: serde_json::Error| DescriptionError::at(error.line(), &error.to_string());
     let submission = submission.map_err(wrong)?;
     let spec = submission.spec();
-    let spec = spec.map_err(|problem| DescriptionError::at(1, problem.to_string()))?;
-    let part = |component: &_| {
+    let spec = spec.map_err(|problem| DescriptionError::at(1, &problem.to_string()))?;
+    let mut all = Descriptions::from(JobDefinition::default());
+    (all.language, all.together) = (Language::Json, !spec.components.more.is_empty());
+    all.jobs.clear();
+    for component in spec.components.iter().cloned() {
         let mut part = spec.clone();
-        part.components = Components {
-            first: Clone::clone(component),
-            more: Box::default(),
-        };
-        Ok(JobDefinition::of(&part, submission.tag.clone())?)
-    };
-    let parts = spec.components.iter().map(part).collect::<Read<Vec<_>>>()?;
-    Ok(Descriptions {
-        language: Language::Json,
-        together: parts.len() > 1,
-        jobs: parts
-            .into_iter()
-            .flat_map(|job| Descriptions::from(job).jobs)
-            .collect(),
-    })
+        part.components = Components::one(component.processors, component.requirements);
+        let job = JobDefinition::of(&part, submission.tag.clone())?;
+        all.jobs.extend(Descriptions::from(job).jobs);
+    }
+    Ok(all)
 }
 
 pub(super) fn write<'a>(
     jobs: impl ExactSizeIterator<Item = &'a JobDefinition> + Clone,
     together: bool,
 ) -> Read<String> {
-    let many = match together {
-        true => MOST_COMPONENTS,
-        false => 1,
-    };
-    if jobs.len() > many {
-        let text = format!(
-            "{} jobs: expected at most {many} in a submission",
-            jobs.len()
-        );
+    let (many, most) = (jobs.len(), if together { MOST_COMPONENTS } else { 1 });
+    if many > most {
+        let text = format!("{many} jobs: expected at most {most} in a submission");
         return Err(DescriptionError(text));
     }
     let mut all: Option<JobSpec> = None;
@@ -72,6 +59,6 @@ pub(super) fn write<'a>(
     let mut arrival = Arrival::of(all.ok_or_else(missing)?);
     arrival.tag = jobs.clone().find_map(|job| Some(job.tag()?.into()));
     let text = serde_json::to_string_pretty(&JobSubmission::of(&arrival));
-    text.map(|text| text + "\n")
-        .map_err(|error| DescriptionError(error.to_string()))
+    let text = text.map_err(|error| DescriptionError(error.to_string()))?;
+    Ok(text + "\n")
 }

@@ -35,68 +35,60 @@ pub(super) fn between(of: &JobDefinition, again: &JobDefinition, prefix: &str) -
         found.entry(path).or_default().push(value);
     }
     // What is found again first, so that the rest has become something else.
-    let missing: Vec<_> = leaves(of)
-        .into_iter()
-        .filter(|(path, value)| {
-            let same = found.get_mut(path);
-            let at = same
-                .as_ref()
-                .and_then(|same| same.iter().position(|it| it == value));
-            at.zip(same).map(|(at, same)| same.remove(at)).is_none()
-        })
-        .collect();
+    let mut missing = leaves(of);
+    missing.retain(|(path, value)| {
+        let values = found.entry(path.clone()).or_default();
+        let at = values.iter().position(|it| it == value);
+        at.map(|at| values.remove(at)).is_none()
+    });
     let missing = missing.into_iter().map(|(path, value)| {
         let other = found.get_mut(&path).and_then(Vec::pop);
         let why = other.map_or_else(|| "no counterpart".to_owned(), |it| format!("becomes {it}"));
-        Lost::of(0, &format!("{prefix}{path}"), &value, &why)
+        Lost::of(0, &format!("{prefix}{}", &path[1..]), &value, &why)
     });
     missing.collect()
 }
 
 /// Every text of a document with its path.
 fn leaves(job: &JobDefinition) -> Vec<(String, String)> {
-    let mut all = Vec::new();
-    for description in job.element().elements() {
-        for part in description.elements() {
-            walk(part, "", &mut all);
-        }
-    }
-    let id = job.id.iter().map(|id| ("id".to_owned(), id.clone()));
-    all.extend(id);
+    let mut all: Vec<_> = job
+        .id
+        .iter()
+        .map(|id| ("/id".to_owned(), id.clone()))
+        .collect();
+    let root = job.element();
+    let parts = root.elements().flat_map(Element::elements);
+    parts.for_each(|part| walk(part, "", &mut all));
     all
 }
 
 fn walk(element: &Element, above: &str, all: &mut Vec<(String, String)>) {
-    let mut path = match above {
-        "" => element.name.to_string(),
-        above => format!("{above}/{}", element.name),
-    };
-    // Three forms of a program have the same elements.
-    if let Some(form) = element
-        .name
-        .strip_suffix("Application")
-        .filter(|form| !form.is_empty())
-    {
-        path = above.to_owned();
-        if form == "SPMD" {
-            all.push((path.clone() + "/SPMDApplication", String::new()));
+    let (name, text) = (&*element.name, element.text());
+    let mut path = format!("{above}/{name}");
+    match name {
+        // Three forms of a program have the same elements.
+        "SPMDApplication" => {
+            all.push((path, String::new()));
+            path = above.to_owned();
         }
+        "POSIXApplication" | "HPCProfileApplication" => path = above.to_owned(),
+        "DataStaging" => {
+            let file = element.elements().find(|inner| inner.name == "FileName");
+            path += &format!("[{}]", file.map(Element::text).unwrap_or_default());
+        }
+        // A job of MPI has no limit but this.
+        "RequestedTime" => {
+            let seconds = text.trim_end_matches('s').to_owned();
+            return all.push(("/Application/WallTimeLimit".to_owned(), seconds));
+        }
+        "FileName" => return,
+        "CreationFlag" if text == "overwrite" => return,
+        _ => {}
     }
     for attribute in &element.attributes {
         path += &format!("[{}={}]", attribute.name, attribute.value);
     }
-    let (name, mut text) = (&*element.name, element.text());
-    if name == "DataStaging" {
-        let file = element.elements().find(|inner| inner.name == "FileName");
-        path += &format!("[{}]", file.map(Element::text).unwrap_or_default());
-    }
-    if name == "RequestedTime" {
-        // A job of MPI has no limit but this.
-        path = "Application/WallTimeLimit".to_owned();
-        text = text.trim_end_matches('s').to_owned();
-    }
-    let says_nothing = name == "FileName" || text == "overwrite" || name.ends_with("Application");
-    if element.elements().next().is_none() && !says_nothing {
+    if element.elements().next().is_none() && !name.ends_with("Application") {
         all.push((path.clone(), text));
     }
     element.elements().for_each(|inner| walk(inner, &path, all));

@@ -2,23 +2,13 @@
 
 use super::files::{command_line, place, stage, staged, words};
 use super::syntax::{Relation, Value, texts};
-use super::tables::Attribute;
+use super::tables::{Attribute, Means};
 use super::unit::{self, is_count, narrow, said};
 use crate::jsdl::{
     FileName, JobDefinition, JsdlError, Limit, Processes, Program, ProgramKind, Quantity, Spmd,
     Variable,
 };
 use crate::xml::too_long;
-use strum::VariantArray as _;
-
-/// What an attribute means.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Means {
-    Number(Quantity),
-    Limit(Limit),
-    /// An element of another kind, by its name.
-    Element(&'static str),
-}
 
 /// What stands in a document for one text.
 enum Slot<'a> {
@@ -54,53 +44,20 @@ fn slot<'a>(job: &'a mut JobDefinition, name: &str) -> Option<Slot<'a>> {
     })
 }
 
-impl Means {
-    /// What the first column of the table says; `None` where JSDL has no word.
-    pub(super) fn named(cell: &'static str) -> Option<Self> {
-        let name = cell.strip_prefix('`')?;
-        let name = name.strip_suffix('`').unwrap_or(name);
-        let limit = |it: &&Limit| {
-            name == format!("{}Limit", <&str>::from(**it)) || name == <&str>::from(**it)
-        };
-        let limit = Limit::VARIANTS
-            .iter()
-            .find(limit)
-            .copied()
-            .map(Means::Limit);
-        let mut quantities = Quantity::VARIANTS.iter();
-        let quantity = quantities.find(|it| it.name() == name).copied();
-        Some(
-            limit
-                .or(quantity.map(Means::Number))
-                .unwrap_or(Means::Element(name)),
-        )
-    }
-
-    /// Whether it may be said several times.
-    pub(super) fn repeats(self) -> bool {
-        let all = ["Argument", "Environment", "JobProject", "CandidateHosts"];
-        matches!(self, Means::Element(name) if all.contains(&name) || name.contains('/'))
-    }
-}
-
 impl Attribute {
     /// Takes what the attribute says; answers what of it is lost.
     ///
     /// # Errors
     /// What was expected.
     pub(super) fn put(&self, means: Means, relation: &Relation, job: &mut JobDefinition) -> Put {
-        match means {
+        let name = match means {
+            Means::Element(name) if relation.op == "=" => name,
             Means::Number(_) | Means::Limit(_) if relation.op != "!=" => {
                 return self.put_number(means, relation, job);
             }
-            _ if relation.op != "=" => return Ok(Some("only = has a counterpart".to_owned())),
-            _ => {}
-        }
-        let Means::Element(name) = means else {
-            return Ok(None);
+            _ => return Ok(Some("only = has a counterpart".to_owned())),
         };
-        let all = texts(&relation.values);
-        let many = || all.clone().ok_or_else(|| "texts".to_owned());
+        let many = || texts(&relation.values).ok_or_else(|| "texts".to_owned());
         let text = || match relation.values.as_slice() {
             [Value::Text(text)] => Ok(text.as_str()),
             _ => Err("one value".to_owned()),
@@ -120,9 +77,10 @@ impl Attribute {
             ("Argument", "line") => {
                 program(job).arguments = words(text()?)?.into_iter().map(FileName::of).collect();
             }
-            ("Argument", _) => program(job)
-                .arguments
-                .extend(many()?.into_iter().map(FileName::of)),
+            ("Argument", _) => {
+                let arguments = many()?.into_iter().map(FileName::of);
+                program(job).arguments.extend(arguments);
+            }
             ("Environment", _) => return environment(&relation.values, job),
             ("JobProject", _) => job.identification.projects.push(text()?.to_owned()),
             ("CandidateHosts", _) => {
@@ -173,11 +131,8 @@ impl Attribute {
                 if value == 0 && is_count(quantity) {
                     return Err("a whole number from 1".to_owned());
                 }
-                narrow(
-                    job.resources.quantities.entry(quantity).or_default(),
-                    op,
-                    value,
-                );
+                let range = job.resources.quantities.entry(quantity).or_default();
+                narrow(range, op, value);
             }
             Means::Limit(limit) => {
                 let is_least = [">", ">="].contains(&relation.op) && self.op() == ">=";
@@ -199,61 +154,53 @@ impl Attribute {
         &self,
         means: Means,
         job: &mut JobDefinition,
-    ) -> Result<Option<Vec<Value>>, JsdlError> {
-        let some = |text: Option<String>| text.map(|text| vec![Value::Text(text)]);
+    ) -> Result<Vec<Value>, JsdlError> {
+        let times = |number: Option<u64>| number.map(|it| unit::write(it, self.form));
+        let only = |texts: &[String]| texts.first().filter(|_| texts.len() == 1).cloned();
         let name = match means {
-            Means::Number(quantity) => {
-                return Ok(some(
-                    said(job, quantity)?.map(|it| unit::write(it, self.form)),
-                ));
-            }
-            Means::Limit(limit) => {
+            Means::Element(name) => name,
+            Means::Number(_) | Means::Limit(_) => "",
+        };
+        let slot = slot(job, name).map(|slot| match slot {
+            Slot::Text(text) => text.clone(),
+            Slot::File(file) => file.as_ref().map(|file| file.value.clone()),
+        });
+        let default = Program::default();
+        let program = job.program().unwrap_or(&default);
+        let arguments = || program.arguments.iter().map(|it| it.value.as_str());
+        let pair = |it: &Variable| match self.form {
+            "list" => Value::Text(format!("{}={}", it.name, it.value.value)),
+            _ => Value::list([&it.name, &it.value.value]),
+        };
+        let text = match (means, name) {
+            _ if slot.is_some() => slot.flatten(),
+            (Means::Number(quantity), _) => times(said(job, quantity)?),
+            (Means::Limit(limit), _) => {
                 let estimate = job.requested_time.filter(|_| limit == Limit::WallTime);
                 let estimate = estimate.map(|time| time.as_nanos().div_ceil(1_000_000_000));
-                let limit = program(job).limits.get(&limit).copied().or(estimate);
-                return Ok(some(limit.map(|it| unit::write(it, self.form))));
+                times(program.limits.get(&limit).copied().or(estimate))
             }
-            Means::Element(name) => name,
+            (_, "Argument") if self.form == "line" => Some(command_line(arguments())),
+            (_, "JobProject") => only(&job.identification.projects),
+            (_, "CandidateHosts") => only(&job.resources.candidate_hosts),
+            (_, "ExclusiveExecution") => job.resources.exclusive.map(|it| it.to_string()),
+            (_, "gridrig:GenericResources") => {
+                job.resources.generic.as_ref().map(|it| it.to_string())
+            }
+            (_, "SPMDApplication") => {
+                let is_mpi = program.kind == ProgramKind::Spmd;
+                is_mpi.then(|| self.form.to_owned())
+            }
+            (_, "Argument") => {
+                return Ok(arguments().map(|it| Value::Text(it.to_owned())).collect());
+            }
+            (_, "Environment") => return Ok(program.environment.iter().map(pair).collect()),
+            (_, "DataStaging/Source") => return Ok(staged(job, self.form, true)),
+            (_, "DataStaging/Target") => return Ok(staged(job, self.form, false)),
+            _ => None,
         };
-        if let Some(slot) = slot(job, name) {
-            return Ok(some(match slot {
-                Slot::Text(text) => text.clone(),
-                Slot::File(file) => file.as_ref().map(|file| file.value.clone()),
-            }));
-        }
-        let only = |texts: &[String]| some(texts.first().filter(|_| texts.len() == 1).cloned());
-        let program = &*program(job);
-        let arguments = || program.arguments.iter().map(|it| it.value.as_str());
-
-        let all = match (name, self.form) {
-            ("Argument", "line") if program.arguments.is_empty() => return Ok(None),
-            ("Argument", "line") => return Ok(some(Some(command_line(arguments())))),
-            ("Argument", _) => arguments().map(|it| Value::Text(it.to_owned())).collect(),
-            ("Environment", form) => {
-                let one = |it: &Variable| match form {
-                    "list" => Value::Text(format!("{}={}", it.name, it.value.value)),
-                    _ => Value::list([&it.name, &it.value.value]),
-                };
-                program.environment.iter().map(one).collect()
-            }
-            ("JobProject", _) => return Ok(only(&job.identification.projects)),
-            ("CandidateHosts", _) => return Ok(only(&job.resources.candidate_hosts)),
-            ("ExclusiveExecution", _) => {
-                return Ok(some(job.resources.exclusive.map(|it| it.to_string())));
-            }
-            ("SPMDApplication", word) if program.kind == ProgramKind::Spmd => {
-                return Ok(some(Some(word.to_owned())));
-            }
-            ("gridrig:GenericResources", _) => {
-                return Ok(some(
-                    job.resources.generic.as_ref().map(ToString::to_string),
-                ));
-            }
-            ("DataStaging/Source", form) => staged(job, form, true),
-            ("DataStaging/Target", form) => staged(job, form, false),
-            _ => Vec::new(),
-        };
-        Ok(Some(all).filter(|all| !all.is_empty()))
+        let text = text.filter(|text| !text.is_empty() || name != "Argument");
+        Ok(text.map(Value::Text).into_iter().collect())
     }
 }
 
@@ -301,9 +248,7 @@ fn parallel(kinds: &[&str], job: &mut JobDefinition) -> Put {
             }
             "normal" | "multiple" => {}
             "single" | "condor" | "interactive" | "checkpointable" => {
-                lost = Some(format!(
-                    "{kind}: only MPI and the usual kind have a counterpart"
-                ));
+                lost = Some(format!("{kind}: only MPI has a counterpart"));
             }
             _ => return Err("a kind of one job, such as MPI or the usual one".to_owned()),
         }

@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Read<Vec<Request>> {
             reader.at.expect(")")?;
             reader.at.space()?;
             if all.len() > MAX_JOBS {
-                return Err(reader.at.wrong(&format!("at most {MAX_JOBS} requests")));
+                return reader.at.wrong(&format!("at most {MAX_JOBS} requests"));
             }
         }
     } else {
@@ -28,7 +28,7 @@ pub(super) fn read(text: &str) -> Read<Vec<Request>> {
     }
     match reader.at.rest.is_empty() {
         true => Ok(all),
-        false => Err(reader.at.wrong("the end")),
+        false => reader.at.wrong("the end"),
     }
 }
 
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
     fn boolean(&mut self, into: &mut Vec<Relation>) -> Read<()> {
         let is_choice = self.at.takes("|")?;
         if !is_choice && !self.at.takes("&")? {
-            return Err(self.at.wrong("& or | (a + stands at the beginning only)"));
+            return self.at.wrong("& or | (a + stands at the beginning only)");
         }
         self.at.deeper()?;
         let (scope, mut is_first) = (self.variables.len(), true);
@@ -68,12 +68,8 @@ impl<'a> Reader<'a> {
             }
             if is_choice && !is_first {
                 let value = &text[..text.len() - self.at.rest.len()];
-                self.lost.push(Lost::of(
-                    line,
-                    "|",
-                    value,
-                    "of alternatives the first is taken",
-                ));
+                let why = "of alternatives the first is taken";
+                self.lost.push(Lost::of(line, "|", value, why));
             } else {
                 into.append(&mut part);
             }
@@ -88,26 +84,18 @@ impl<'a> Reader<'a> {
     fn relation(&mut self, into: &mut Vec<Relation>) -> Read<()> {
         let (line, name) = (self.at.line, self.at.name()?);
         self.at.space()?;
-        let op = OPERATORS
-            .into_iter()
-            .find(|op| self.at.rest.starts_with(op));
-        let op = op.ok_or_else(|| self.at.wrong("=, !=, <, <=, > or >="))?;
-        self.at.skip(op.len());
-        let is_variables = name.to_ascii_lowercase().replace('_', "") == "rslsubstitution";
-        let mut relation = Relation {
-            line,
-            name,
-            op,
-            values: Vec::new(),
+        let mut operators = OPERATORS.into_iter();
+        let Some(op) = operators.find(|op| self.at.rest.starts_with(op)) else {
+            return self.at.wrong("=, !=, <, <=, > or >=");
         };
-        if !is_variables {
-            relation.values = self.values()?;
-            into.push(relation);
+        self.at.skip(op.len());
+        if folded(&name) != "rslsubstitution" {
+            into.push(Relation::new(line, name, op, self.values()?));
             return Ok(());
         }
         // Each may have those before it in its value.
         while self.at.takes("(")? {
-            relation.values = self.values()?;
+            let relation = Relation::new(line, name.clone(), op, self.values()?);
             let [name, value] = texts(&relation.values).unwrap_or_default()[..] else {
                 return Err(relation.wrong("pairs of a name and a value"));
             };
@@ -144,9 +132,9 @@ impl<'a> Reader<'a> {
         }
         self.bytes += text.len();
         match self.bytes > MAX_BYTES {
-            true => Err(self
+            true => self
                 .at
-                .wrong(&format!("values of at most {MAX_BYTES} bytes"))),
+                .wrong(&format!("values of at most {MAX_BYTES} bytes")),
             false => Ok(text),
         }
     }
@@ -174,7 +162,7 @@ impl<'a> Reader<'a> {
         self.at.skip(mark.len());
         loop {
             let Some(end) = self.at.rest.find(&mark) else {
-                return Err(wrong);
+                return wrong;
             };
             text += self.at.skip(end);
             self.at.skip(mark.len());
@@ -211,10 +199,15 @@ impl<'a> Reader<'a> {
 
     fn bare(&mut self) -> Read<&'a str> {
         match self.at.until(|c| c.is_whitespace() || SPECIAL.contains(c)) {
-            "" => Err(self.at.wrong("a word or a text in quotation marks")),
+            "" => self.at.wrong("a word or a text in quotation marks"),
             word => Ok(word),
         }
     }
+}
+
+/// A name of an attribute: neither the case of letters nor `_` counts.
+pub(super) fn folded(name: &str) -> String {
+    name.to_ascii_lowercase().replace('_', "")
 }
 
 /// One or several requests.

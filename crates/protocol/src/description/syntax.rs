@@ -30,6 +30,14 @@ impl Value {
         )
     }
 
+    /// The text that it is.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            Value::List(_) => None,
+        }
+    }
+
     pub(super) fn shown(&self) -> String {
         match self {
             Value::Text(text) => text.clone(),
@@ -40,13 +48,7 @@ impl Value {
 
 /// The texts of a list that has nothing else.
 pub(super) fn texts(values: &[Value]) -> Option<Vec<&str>> {
-    fn text(value: &Value) -> Option<&str> {
-        match value {
-            Value::Text(text) => Some(text),
-            Value::List(_) => None,
-        }
-    }
-    values.iter().map(text).collect()
+    values.iter().map(Value::text).collect()
 }
 
 fn shown(values: &[Value]) -> String {
@@ -71,6 +73,15 @@ pub(super) struct Relation {
 pub(super) const OPERATORS: [&str; 6] = ["!=", "<=", ">=", "=", "<", ">"];
 
 impl Relation {
+    pub(super) fn new(line: usize, name: String, op: &'static str, values: Vec<Value>) -> Self {
+        Relation {
+            line,
+            name,
+            op,
+            values,
+        }
+    }
+
     /// What is lost of it, and why.
     pub(super) fn lost(&self, why: &str) -> Lost {
         let sign = self.op.strip_prefix('=').unwrap_or(self.op);
@@ -89,7 +100,7 @@ impl Relation {
             "attribute {name} {} {value:?}: expected {expected}",
             self.op
         );
-        DescriptionError::at(self.line, text)
+        DescriptionError::at(self.line, &text)
     }
 }
 
@@ -122,9 +133,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub(super) fn wrong(&self, expected: &str) -> DescriptionError {
+    pub(super) fn wrong<T>(&self, expected: &str) -> Read<T> {
         let found: String = self.rest.chars().take(20).collect();
-        DescriptionError::at(self.line, format!("at {found:?}: expected {expected}"))
+        let text = format!("at {found:?}: expected {expected}");
+        Err(DescriptionError::at(self.line, &text))
     }
 
     /// Goes on by so many bytes.
@@ -153,7 +165,7 @@ impl<'a> Cursor<'a> {
             match length {
                 Some(length) => self.skip(begin.len() + length + end.len()),
                 None if *end == "\n" => self.skip(self.rest.len()),
-                None => return Err(self.wrong(&format!("a comment that ends with {end}"))),
+                None => return self.wrong(&format!("a comment that ends with {end}")),
             };
         }
     }
@@ -162,23 +174,21 @@ impl<'a> Cursor<'a> {
     pub(super) fn takes(&mut self, wanted: &str) -> Read<bool> {
         self.space()?;
         let is_there = self.rest.starts_with(wanted);
-        if is_there {
-            self.skip(wanted.len());
-        }
+        self.skip(if is_there { wanted.len() } else { 0 });
         Ok(is_there)
     }
 
     pub(super) fn expect(&mut self, wanted: &str) -> Read<()> {
         match self.takes(wanted)? {
             true => Ok(()),
-            false => Err(self.wrong(wanted)),
+            false => self.wrong(wanted),
         }
     }
 
     pub(super) fn deeper(&mut self) -> Read<()> {
         self.depth += 1;
         match self.depth > MAX_DEPTH {
-            true => Err(self.wrong(&format!("at most {MAX_DEPTH} levels of brackets"))),
+            true => self.wrong(&format!("at most {MAX_DEPTH} levels of brackets")),
             false => Ok(()),
         }
     }
@@ -188,11 +198,11 @@ impl<'a> Cursor<'a> {
         self.space()?;
         self.attributes += 1;
         if self.attributes > MAX_ATTRIBUTES {
-            return Err(self.wrong(&format!("at most {MAX_ATTRIBUTES} attributes")));
+            return self.wrong(&format!("at most {MAX_ATTRIBUTES} attributes"));
         }
         let name = self.until(|c| !c.is_alphanumeric() && c != '_');
         match name.is_empty() {
-            true => Err(self.wrong("the name of an attribute")),
+            true => self.wrong("the name of an attribute"),
             false => Ok(name.to_owned()),
         }
     }

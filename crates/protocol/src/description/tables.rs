@@ -1,9 +1,38 @@
 //! The attributes of each language and what they mean in the words of JSDL: `table.md`,
 //! which is a part of `docs/descriptions.md`.
 
-use super::Language;
-use super::meaning::Means;
+use super::{Language, rsl};
+use crate::jsdl::{Limit, Quantity};
 use std::sync::LazyLock;
+use strum::VariantArray as _;
+
+/// What an attribute means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Means {
+    Number(Quantity),
+    Limit(Limit),
+    /// An element of another kind, by its name.
+    Element(&'static str),
+}
+
+impl Means {
+    /// What the first column of the table says; `None` where JSDL has no word.
+    fn named(cell: &'static str) -> Option<Self> {
+        let name = cell.strip_prefix('`')?;
+        let name = name.strip_suffix('`').unwrap_or(name);
+        let limit = Limit::VARIANTS.iter().find(|it| <&str>::from(**it) == name);
+        let quantity = Quantity::VARIANTS.iter().find(|it| it.name() == name);
+        let number = limit.map(|it| Means::Limit(*it));
+        let number = number.or(quantity.map(|it| Means::Number(*it)));
+        Some(number.unwrap_or(Means::Element(name)))
+    }
+
+    /// Whether it may be said several times.
+    pub(super) fn repeats(self) -> bool {
+        let all = ["Argument", "Environment", "JobProject", "CandidateHosts"];
+        matches!(self, Means::Element(name) if all.contains(&name) || name.contains('/'))
+    }
+}
 
 /// What an attribute is.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +91,7 @@ pub(super) fn all(language: Language) -> &'static [Attribute] {
 /// The attribute of this name.
 pub(super) fn named(language: Language, name: &str) -> Option<&'static Attribute> {
     let folded = |name: &str| match language {
-        Language::Xrsl | Language::Rsl => name.to_ascii_lowercase().replace('_', ""),
+        Language::Xrsl | Language::Rsl => rsl::folded(name),
         Language::Jdl => name.to_ascii_lowercase(),
         _ => name.to_owned(),
     };

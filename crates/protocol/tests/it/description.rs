@@ -416,7 +416,7 @@ fn what_is_wrong_is_told_with_its_line() {
         ),
         (
             "<ActivityDescription/>".to_owned(),
-            "expected ActivityDescription in namespace",
+            "expected 1 to 1000 ActivityDescription in namespace",
         ),
         ("<a/>".to_owned(), "expected the element JobDefinition"),
         (
