@@ -102,21 +102,15 @@ fn expression(at: &mut Cursor<'_>) -> Read<Value> {
             return at.wrong(&format!("at most {MAX_DEPTH} levels of brackets"));
         }
         let is_operator = at.rest.starts_with("is ") || at.rest.starts_with("isnt ");
-        if is_said
-            && !is_operator
-            && next.is_some_and(|c| c == '"' || c == '_' || c.is_alphanumeric())
-        {
+        let is_value = next.is_some_and(|c| c == '"' || c == '_' || c.is_alphanumeric());
+        if is_said && is_value && !is_operator {
             return at.wrong("; or , or an operator");
         }
-        let word = match next {
-            Some('"') => quoted(at)?,
-            _ => at
-                .until(|c| !c.is_alphanumeric() && !"_.".contains(c))
-                .to_owned(),
-        };
-        is_said = !is_operator && (next.is_some_and(|c| "\")]}".contains(c)) || !word.is_empty());
-        if word.is_empty() && next != Some('"') {
-            at.skip(next.map_or(0, char::len_utf8));
+        is_said = !is_operator && (is_value || next.is_some_and(|c| ".)]}".contains(c)));
+        match next {
+            Some('"') => drop(quoted(at)?),
+            Some(c) if !is_value && c != '.' => drop(at.skip(c.len_utf8())),
+            _ => drop(at.until(|c| !c.is_alphanumeric() && !"_.".contains(c))),
         }
         end = text.len() - at.rest.len();
         at.space()?;
@@ -136,9 +130,7 @@ fn literal(text: &str) -> Option<String> {
     }
     let is_number = text.starts_with(|c: char| c.is_ascii_digit());
     let is_word = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
-    let is_truth = ["true", "false"]
-        .iter()
-        .any(|it| it.eq_ignore_ascii_case(text));
+    let is_truth = ["true", "false"].contains(&&*text.to_ascii_lowercase());
     (is_word && (is_number || is_truth)).then(|| text.to_owned())
 }
 
@@ -170,7 +162,8 @@ fn quoted(at: &mut Cursor<'_>) -> Read<String> {
 fn requirements(text: &str, line: usize, request: &mut Request) {
     let text = text.trim();
     // A conjunction binds tighter than a choice, so that no part of it has to hold.
-    let is_choice = ["||", " ? "].iter().any(|it| split(text, it).len() > 1);
+    let plain = text.replace("=?=", "==");
+    let is_choice = ["||", "?"].iter().any(|it| split(&plain, it).len() > 1);
     let inner = text.strip_prefix('(').and_then(|it| it.strip_suffix(')'));
     if let Some(inner) = inner.filter(|_| split(text, "").len() == 1) {
         requirements(inner, line, request);
@@ -178,9 +171,8 @@ fn requirements(text: &str, line: usize, request: &mut Request) {
         let parts = split(text, "&&").into_iter();
         parts.for_each(|part| requirements(part, line, request));
     } else if let Some((name, op, value)) = comparison(text) {
-        request
-            .relations
-            .push(Relation::new(line, name, op, vec![Value::Text(value)]));
+        let relation = Relation::new(line, name, op, vec![Value::Text(value)]);
+        request.relations.push(relation);
     } else {
         let why = "not a comparison of an attribute of the cluster with a value";
         request.lost.push(Lost::of(line, "Requirements", text, why));

@@ -74,11 +74,8 @@ pub(super) fn staged(job: &JobDefinition, form: &str, is_input: bool) -> Vec<Val
             _ => return None,
         })
     };
-    job.staging
-        .iter()
-        .filter(|_| is_said)
-        .filter_map(one)
-        .collect()
+    let files = job.staging.iter().filter(|_| is_said);
+    files.filter_map(one).collect()
 }
 
 /// Puts the files of a sandbox below a URL, or each at its own; answers what is lost.
@@ -88,26 +85,20 @@ pub(super) fn place(
     form: &str,
     is_input: bool,
 ) -> Option<String> {
-    let mut files = job
-        .staging
-        .iter_mut()
-        .filter(|file| file.source.is_some() == is_input);
     let mut urls = urls.iter();
     let base = urls.clone().next().filter(|_| form == "base");
-    for file in &mut files {
-        let place = if is_input {
-            &mut file.source
-        } else {
-            &mut file.target
+    let files = job.staging.iter_mut();
+    for file in files.filter(|file| file.source.is_some() == is_input) {
+        let place = match is_input {
+            true => &mut file.source,
+            false => &mut file.target,
         };
-        let path = match place.as_ref().and_then(Option::as_ref) {
-            Some(path) if path.contains("://") || path.starts_with('/') => continue,
-            Some(path) => path,
-            None => &file.file,
-        };
-        let below = |base: &&str| format!("{}/{path}", base.trim_end_matches('/'));
+        let path = place.iter().flatten().next().unwrap_or(&file.file);
+        if path.contains("://") || path.starts_with('/') {
+            continue;
+        }
         let own = match base {
-            Some(base) => Some(below(base)),
+            Some(base) => Some(format!("{}/{path}", base.trim_end_matches('/'))),
             None => urls.next().map(|url| (*url).to_owned()),
         };
         *place = Some(own.filter(|url| !url.starts_with(FETCHED)));

@@ -2,13 +2,14 @@
 
 use super::syntax::{Cursor, MAX_JOBS, OPERATORS, Read, Relation, Request, Value, texts};
 use super::{Lost, MAX_BYTES};
+use std::collections::BTreeMap;
 
 /// Reads a request, or the requests of a multi-request, which stand behind a `+`.
 pub(super) fn read(text: &str) -> Read<Vec<Request>> {
     let mut reader = Reader {
         at: Cursor::new(text, &[("(*", "*)")]),
         bytes: 0,
-        variables: Vec::new(),
+        variables: BTreeMap::new(),
         lost: Vec::new(),
     };
     let mut all = Vec::new();
@@ -36,7 +37,7 @@ struct Reader<'a> {
     at: Cursor<'a>,
     /// Of all values: variables within variables grow fast.
     bytes: usize,
-    variables: Vec<(String, String)>,
+    variables: BTreeMap<String, String>,
     lost: Vec<Lost>,
 }
 
@@ -46,6 +47,7 @@ const SPECIAL: &str = "+&|()=<>!\"'^#$";
 impl<'a> Reader<'a> {
     fn request(&mut self) -> Read<Request> {
         let mut relations = Vec::new();
+        self.variables.clear();
         self.boolean(&mut relations)?;
         let lost = std::mem::take(&mut self.lost);
         Ok(Request { relations, lost })
@@ -58,7 +60,7 @@ impl<'a> Reader<'a> {
             return self.at.wrong("& or | (a + stands at the beginning only)");
         }
         self.at.deeper()?;
-        let (scope, mut is_first) = (self.variables.len(), true);
+        let mut is_first = true;
         while self.at.takes("(")? {
             self.at.space()?;
             let (line, text, mut part) = (self.at.line, self.at.rest, Vec::new());
@@ -76,7 +78,6 @@ impl<'a> Reader<'a> {
             self.at.expect(")")?;
             is_first = false;
         }
-        self.variables.truncate(scope);
         self.at.depth -= 1;
         Ok(())
     }
@@ -99,7 +100,7 @@ impl<'a> Reader<'a> {
             let [name, value] = texts(&relation.values).unwrap_or_default()[..] else {
                 return Err(relation.wrong("pairs of a name and a value"));
             };
-            self.variables.push((name.to_owned(), value.to_owned()));
+            self.variables.insert(name.to_owned(), value.to_owned());
             self.at.expect(")")?;
         }
         Ok(())
@@ -131,12 +132,11 @@ impl<'a> Reader<'a> {
             text += &self.part()?;
         }
         self.bytes += text.len();
-        match self.bytes > MAX_BYTES {
-            true => self
-                .at
-                .wrong(&format!("values of at most {MAX_BYTES} bytes")),
-            false => Ok(text),
+        if self.bytes > MAX_BYTES {
+            let most = format!("values of at most {MAX_BYTES} bytes");
+            return self.at.wrong(&most);
         }
+        Ok(text)
     }
 
     fn part(&mut self) -> Read<String> {
@@ -155,10 +155,8 @@ impl<'a> Reader<'a> {
     /// Between two marks of any kind; within, the mark itself is written twice.
     fn quoted(&mut self) -> Read<String> {
         let mark: String = self.at.rest.chars().take(1).collect();
-        let (mut text, wrong) = (
-            String::new(),
-            self.at.wrong(&format!("a text that ends with {mark}")),
-        );
+        let wrong = self.at.wrong(&format!("a text that ends with {mark}"));
+        let mut text = String::new();
         self.at.skip(mark.len());
         loop {
             let Some(end) = self.at.rest.find(&mark) else {
@@ -187,8 +185,7 @@ impl<'a> Reader<'a> {
         };
         self.at.expect(")")?;
         self.at.depth -= 1;
-        let known = self.variables.iter().rev().find(|(known, _)| known == name);
-        let value = known.map(|(_, value)| value.clone()).or(default);
+        let value = self.variables.get(name).cloned().or(default);
         Ok(value.unwrap_or_else(|| {
             let value = format!("$({name})");
             let why = "a variable of the system that runs the job: kept as it stands";

@@ -193,6 +193,14 @@ fn jdl_is_read_with_comparisons_of_its_requirements() {
     );
     let comment = one("CpuNumber = 3 /* of 4 */; Rank = a[1].b is undefined ? -1 : f({1, 2});");
     assert_eq!(lost(&comment, 0), [(1, "Rank")]);
+    let choice = one("Requirements = x ?other.GlueCEName : y && other.GlueCEName == \"a\";");
+    assert_eq!(
+        (
+            lost(&choice, 0).len(),
+            choice.jobs[0].job.resources.queue.as_deref()
+        ),
+        (1, None)
+    );
     // Without brackets, too, and a text is a number.
     let bare = one("Executable = \"a\";\nCpuNumber = \"3\"");
     assert_eq!(
@@ -282,156 +290,127 @@ fn times_of_xrsl_are_minutes_words_or_iso() {
     }
 }
 
+/// Documents and what is said of them.
+const WRONG: &[(&str, &str)] = &[
+    (
+        "&(executable=a)\n(count=four)",
+        "t:2: attribute count = \"four\": expected a whole number",
+    ),
+    (
+        "&(count=0)",
+        "t:1: attribute count = \"0\": expected a whole number from 1",
+    ),
+    (
+        "&(count=1)(count=2)",
+        "attribute count = \"2\": expected it once",
+    ),
+    ("&(walltime=soon)", "expected minutes, or a time such as"),
+    (
+        "&(memory=1.5)",
+        "attribute memory = \"1.5\": expected a whole number of MB",
+    ),
+    ("&(memory=99999999999999)", "expected a whole number of MB"),
+    (
+        "&(executable=a b)",
+        "attribute executable = \"a b\": expected one value",
+    ),
+    (
+        "&(environment=(a))",
+        "attribute environment = \"(a)\": expected names, each with its value",
+    ),
+    (
+        "&(inputfiles=a)",
+        "expected pairs of the name of a file and a URL",
+    ),
+    ("&(join=maybe)", "expected yes, true, no or false"),
+    (
+        "&(join=yes)",
+        "attribute join = \"yes\": expected stdout as well",
+    ),
+    (
+        "&(executable='a)",
+        "t:1: at \"'a)\": expected a text that ends with '",
+    ),
+    ("&(executable a)", "expected =, !=, <, <=, > or >="),
+    ("&(executable=a", "t:1: at \"\": expected )"),
+    ("&(executable=a))", "at \")\": expected the end"),
+    ("&(a=(*b)", "expected a comment that ends with *)"),
+    ("+", "expected ("),
+    ("&(+(a=b))", "expected & or |"),
+    ("&(jobtype=dance)(maxtime=1)", "expected a kind of one job"),
+    ("Executable \"a\";", "t:1: at \"\\\"a\\\";\": expected ="),
+    ("[ Executable = \"a\"; ", "expected ]"),
+    (
+        "[ A = {\"a\" \"b\"}; ]",
+        "at \"\\\"b\\\"}; ]\": expected ; or , or an operator",
+    ),
+    ("A = (1 + 2;", "expected )"),
+    ("A = ;", "expected a value"),
+    ("A = \"a", "expected a text that ends with \""),
+    ("A = \"\\q\";", "expected \", \\, n, r or t after \\"),
+    (
+        "Type = \"DAG\";",
+        "attribute Type = \"DAG\": expected \"Job\"",
+    ),
+    ("JobType = \"Parametric\";", "expected a kind of one job"),
+    ("CpuNumber = -1;", "attribute CpuNumber"),
+    (
+        "Arguments = \"'a\";",
+        "expected a command line whose ' is closed",
+    ),
+    (
+        "Environment = {\"A\"};",
+        "expected names, each with its value",
+    ),
+    ("OutputSandbox = {\"\"};", "expected names of files"),
+    ("\nExecutable = \"a\u{1}\";", "t:2: a control character"),
+    ("{\"processors\": 1}", "t:1: missing field `run_time`"),
+    (
+        "<ActivityDescription/>",
+        "expected 1 to 1000 ActivityDescription in namespace",
+    ),
+    ("<a/>", "expected the element JobDefinition"),
+];
+
+fn refused(text: &str, expected: &str) {
+    let error = read("t", text, None).expect_err(expected).to_string();
+    let is_told = error.starts_with("t:") && error.len() < 400 && error.contains(expected);
+    assert!(is_told, "{error}\nnot {expected}");
+}
+
 #[test]
 fn what_is_wrong_is_told_with_its_line() {
-    let deep = "(".repeat(MAX_DEPTH + 1);
-    let many = "(a=b)".repeat(MAX_ATTRIBUTES + 1);
-    let jobs = "(&(executable=a))".repeat(MAX_JOBS + 1);
-    let bomb = "(rslsubstitution=(a $(a x)$(a x)))".repeat(40);
-    let cases = [
-        (
-            "&(executable=a)\n(count=four)".to_owned(),
-            "t:2: attribute count = \"four\": expected a whole number",
-        ),
-        (
-            "&(count=0)".to_owned(),
-            "t:1: attribute count = \"0\": expected a whole number from 1",
-        ),
-        (
-            "&(count=1)(count=2)".to_owned(),
-            "attribute count = \"2\": expected it once",
-        ),
-        (
-            "&(walltime=soon)".to_owned(),
-            "expected minutes, or a time such as",
-        ),
-        (
-            "&(memory=1.5)".to_owned(),
-            "attribute memory = \"1.5\": expected a whole number of MB",
-        ),
-        (
-            "&(memory=99999999999999)".to_owned(),
-            "expected a whole number of MB",
-        ),
-        (
-            "&(executable=a b)".to_owned(),
-            "attribute executable = \"a b\": expected one value",
-        ),
-        (
-            "&(environment=(a))".to_owned(),
-            "attribute environment = \"(a)\": expected names, each with its value",
-        ),
-        (
-            "&(inputfiles=a)".to_owned(),
-            "expected pairs of the name of a file and a URL",
-        ),
-        (
-            "&(join=maybe)".to_owned(),
-            "expected yes, true, no or false",
-        ),
-        (
-            "&(join=yes)".to_owned(),
-            "attribute join = \"yes\": expected stdout as well",
-        ),
-        (
-            "&(executable='a)".to_owned(),
-            "t:1: at \"'a)\": expected a text that ends with '",
-        ),
-        (
-            "&(executable a)".to_owned(),
-            "expected =, !=, <, <=, > or >=",
-        ),
-        ("&(executable=a".to_owned(), "t:1: at \"\": expected )"),
-        ("&(executable=a))".to_owned(), "at \")\": expected the end"),
-        (
-            "&(a=(*b)".to_owned(),
-            "expected a comment that ends with *)",
-        ),
-        ("+".to_owned(), "expected ("),
-        ("&(+(a=b))".to_owned(), "expected & or |"),
-        (
-            format!("&(a={deep}"),
-            "expected at most 32 levels of brackets",
-        ),
-        (format!("&{many}"), "expected at most 10000 attributes"),
-        (format!("+{jobs}"), "expected at most 1000 requests"),
-        (
-            format!("&{bomb}(executable=a)")
-                .replace("(a x)", "(a)")
-                .replacen("(a $(a)$(a))", "(a xxxxxxxx)", 1),
-            "expected values of at most 1048576 bytes",
-        ),
-        (
-            "&(jobtype=dance)(maxtime=1)".to_owned(),
-            "expected a kind of one job",
-        ),
-        (
-            "&(architecture=".to_owned() + &"x".repeat(201) + ")",
-            "expected at most 200 characters, not 201",
-        ),
-        (
-            "Executable \"a\";".to_owned(),
-            "t:1: at \"\\\"a\\\";\": expected =",
-        ),
-        ("[ Executable = \"a\"; ".to_owned(), "expected ]"),
-        (
-            "[ A = {\"a\" \"b\"}; ]".to_owned(),
-            "at \"\\\"b\\\"}; ]\": expected ; or , or an operator",
-        ),
-        ("A = (1 + 2;".to_owned(), "expected )"),
-        ("A = ;".to_owned(), "expected a value"),
-        ("A = \"a".to_owned(), "expected a text that ends with \""),
-        (
-            "A = \"\\q\";".to_owned(),
-            "expected \", \\, n, r or t after \\",
-        ),
-        (
-            "Type = \"DAG\";".to_owned(),
-            "attribute Type = \"DAG\": expected \"Job\"",
-        ),
-        (
-            "JobType = \"Parametric\";".to_owned(),
-            "expected a kind of one job",
-        ),
-        ("CpuNumber = -1;".to_owned(), "attribute CpuNumber"),
-        (
-            "Arguments = \"'a\";".to_owned(),
-            "expected a command line whose ' is closed",
-        ),
-        (
-            "Environment = {\"A\"};".to_owned(),
-            "expected names, each with its value",
-        ),
-        (
-            "OutputSandbox = {\"\"};".to_owned(),
-            "expected names of files",
-        ),
-        (
-            "\nExecutable = \"a\u{1}\";".to_owned(),
-            "t:2: a control character",
-        ),
-        (
-            "{\"processors\": 1}".to_owned(),
-            "t:1: missing field `run_time`",
-        ),
-        (
-            "<ActivityDescription/>".to_owned(),
-            "expected 1 to 1000 ActivityDescription in namespace",
-        ),
-        ("<a/>".to_owned(), "expected the element JobDefinition"),
-        (
-            "x".repeat(1 << 21),
-            "2097152 bytes: expected at most 1048576",
-        ),
-    ];
-    for (text, expected) in cases {
-        let error = read("t", &text, None).expect_err(expected).to_string();
-        let begins = error.starts_with("t:") && error.len() < 400;
-        assert!(
-            begins && error.contains(expected),
-            "{error}\nnot {expected}"
-        );
+    for (text, expected) in WRONG {
+        refused(text, expected);
     }
+}
+
+#[test]
+fn what_is_too_much_is_refused() {
+    let deep = "(".repeat(MAX_DEPTH + 1);
+    refused(
+        &format!("&(a={deep}"),
+        "expected at most 32 levels of brackets",
+    );
+    refused(
+        &format!("A = {deep}"),
+        "expected at most 32 levels of brackets",
+    );
+    let many = "(a=b)".repeat(MAX_ATTRIBUTES + 1);
+    refused(&format!("&{many}"), "expected at most 10000 attributes");
+    let many = "A = 1;".repeat(MAX_ATTRIBUTES + 1);
+    refused(&many, "expected at most 10000 attributes");
+    let jobs = "(&(executable=a))".repeat(MAX_JOBS + 1);
+    refused(&format!("+{jobs}"), "expected at most 1000 requests");
+    let twice = "(rslsubstitution=(a $(a)$(a)))".repeat(40);
+    let bomb = format!("&(rslsubstitution=(a x)){twice}(executable=a)");
+    refused(&bomb, "expected values of at most 1048576 bytes");
+    let long = format!("&(architecture={})", "x".repeat(201));
+    refused(&long, "expected at most 200 characters, not 201");
+    refused(
+        &"x".repeat(1 << 21),
+        "2097152 bytes: expected at most 1048576",
+    );
 }
 
 #[test]
