@@ -244,7 +244,8 @@ pub fn definition() -> impl Strategy<Value = JobDefinition> {
         of(name()),
         identification,
         of(application),
-        resources(),
+        // Its values are large on the stack of a test.
+        resources().boxed(),
         vec(staging(), 0..3),
         times,
     )
