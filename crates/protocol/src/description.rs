@@ -104,24 +104,21 @@ pub struct Descriptions {
 
 /// Why a document was not read, or a job not written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct DescriptionError(String);
+pub enum DescriptionError {
+    /// A document is wrong, or a language has no words for so much.
+    #[error("{0}")]
+    Wrong(String),
+    /// A document of JSDL is wrong, or a job contradicts itself.
+    #[error(transparent)]
+    Jsdl(#[from] JsdlError),
+    /// A job has several components.
+    #[error(transparent)]
+    Several(#[from] SeveralComponents),
+}
 
 impl DescriptionError {
     fn at(line: usize, text: &str) -> Self {
-        DescriptionError(format!("{line}: {text}"))
-    }
-}
-
-impl From<SeveralComponents> for DescriptionError {
-    fn from(error: SeveralComponents) -> Self {
-        DescriptionError(error.to_string())
-    }
-}
-
-impl From<JsdlError> for DescriptionError {
-    fn from(error: JsdlError) -> Self {
-        DescriptionError(error.to_string())
+        DescriptionError::Wrong(format!("{line}: {text}"))
     }
 }
 
@@ -130,7 +127,7 @@ impl From<JsdlError> for DescriptionError {
 /// # Errors
 /// Where it is none of its language; file, line, attribute, value and what was expected.
 pub fn read(file: &str, text: &str, from: Option<Language>) -> Read<Descriptions> {
-    let at = |DescriptionError(text)| DescriptionError(format!("{file}:{text}"));
+    let at = |error: DescriptionError| DescriptionError::Wrong(format!("{file}:{error}"));
     let text = text.trim_start_matches('\u{feff}');
     if text.len() > MAX_BYTES {
         let size = format!("{} bytes: expected at most {MAX_BYTES}", text.len());
@@ -280,7 +277,7 @@ pub fn text(language: Language, all: &Descriptions) -> Read<String> {
         (_, several) => {
             let count = several.len();
             let text = format!("{count} jobs: expected one, as a document of {language} has one");
-            Err(DescriptionError(text))
+            Err(DescriptionError::Wrong(text))
         }
     }
 }

@@ -12,9 +12,8 @@ use gridrig_emulator::faces::{FaceKind, Faces};
 use gridrig_emulator::{Config, Handle, spawn};
 use gridrig_service::tls::{ServerTls, TlsFiles};
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 /// Clusters as (name, processors, speed): the wider, the slower.

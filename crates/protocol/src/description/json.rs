@@ -32,13 +32,13 @@ pub(super) fn write<'a>(
     let (many, most) = (jobs.len(), if together { MOST_COMPONENTS } else { 1 });
     if many > most {
         let text = format!("{many} jobs: expected at most {most} in a submission");
-        return Err(DescriptionError(text));
+        return Err(DescriptionError::Wrong(text));
     }
     let mut all: Option<JobSpec> = None;
     for job in jobs.clone() {
         let length = job.virtual_length()?.or(job.requested_time);
         let missing = "no run time: expected one, such as a limit of wall time (docs/jsdl.md)";
-        let length = length.ok_or_else(|| DescriptionError(missing.to_owned()))?;
+        let length = length.ok_or_else(|| DescriptionError::Wrong(missing.to_owned()))?;
         let hosts = job.resources.candidate_hosts.iter().map(String::as_str);
         let part = job.to_job(length, &hosts.collect::<Vec<_>>())?;
         all = Some(match all {
@@ -55,10 +55,10 @@ pub(super) fn write<'a>(
             }
         });
     }
-    let missing = || DescriptionError("no job: expected one".to_owned());
+    let missing = || DescriptionError::Wrong("no job: expected one".to_owned());
     let mut arrival = Arrival::of(all.ok_or_else(missing)?);
     arrival.tag = jobs.clone().find_map(|job| Some(job.tag()?.into()));
     let text = serde_json::to_string_pretty(&JobSubmission::of(&arrival));
-    let text = text.map_err(|error| DescriptionError(error.to_string()))?;
+    let text = text.map_err(|error| DescriptionError::Wrong(error.to_string()))?;
     Ok(text + "\n")
 }
