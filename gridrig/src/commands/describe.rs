@@ -5,7 +5,7 @@ use super::resources::bytes;
 use crate::cli::DescribeArgs;
 use crate::exit::Failure;
 use gridrig_protocol::description::{Lost, read, write};
-use gridrig_results::text::{cells, table};
+use gridrig_results::text::{aligned, cells};
 
 /// Prints the description, and on stderr what is lost.
 pub(super) fn describe(args: &DescribeArgs) -> Result<(), Failure> {
@@ -24,7 +24,7 @@ pub(super) fn describe(args: &DescribeArgs) -> Result<(), Failure> {
         };
         let head = cells(["line", "lost", "value", "why"]);
         let lines: Vec<_> = std::iter::once(head).chain(lost.iter().map(line)).collect();
-        eprint!("{}", table(&lines));
+        eprint!("{}", aligned(&lines, "  ", &[1, 2, 3]));
     }
     print(&text)
 }
