@@ -119,7 +119,8 @@ impl Attribute {
             return Err("one value".to_owned());
         };
         let value = unit::read(text, self.form, relation.op == ">")?;
-        let is_own = relation.op == self.op();
+        // What has to be more is the next number.
+        let is_own = relation.op == self.op() || (relation.op, self.op()) == (">", ">=");
         match means {
             Means::Number(quantity) => {
                 let op = match quantity {
@@ -135,8 +136,7 @@ impl Attribute {
                 narrow(range, op, value);
             }
             Means::Limit(limit) => {
-                let is_least = [">", ">="].contains(&relation.op) && self.op() == ">=";
-                if !is_least && !["=", "<="].contains(&relation.op) {
+                if !is_own && !["=", "<="].contains(&relation.op) {
                     return Ok(Some("a limit has a value".to_owned()));
                 }
                 program(job).limits.insert(limit, value);

@@ -96,7 +96,6 @@ pub(super) fn named(language: Language, name: &str) -> Option<&'static Attribute
         _ => name.to_owned(),
     };
     let name = folded(name);
-    all(language)
-        .iter()
-        .find(|attribute| folded(attribute.name) == name)
+    let mut all = all(language).iter();
+    all.find(|attribute| folded(attribute.name) == name)
 }

@@ -23,9 +23,8 @@ pub(super) fn read(text: &str, unit: &str, more: bool) -> Result<u64, String> {
     let text = text.trim();
     let number = text.parse::<u64>().ok().filter(|_| !text.starts_with('+'));
     let number = match number {
-        Some(number) => number
-            .saturating_add(u64::from(more))
-            .checked_mul(factor(unit)),
+        Some(number) if more => number.saturating_add(1).checked_mul(factor(unit)),
+        Some(number) => number.checked_mul(factor(unit)),
         None if unit == "time" => period(text),
         None => None,
     };
@@ -65,9 +64,8 @@ fn period(text: &str) -> Option<u64> {
         while !rest.is_empty() {
             let (number, unit) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit())?);
             let unit = unit.trim_start();
-            let end = unit
-                .find(|c: char| !c.is_ascii_alphabetic())
-                .unwrap_or(unit.len());
+            let end = unit.find(|c: char| !c.is_ascii_alphabetic());
+            let end = end.unwrap_or(unit.len());
             let mut known = PERIODS[least..].iter();
             let (_, seconds) = known.find(|(name, _)| end > 0 && name.starts_with(&unit[..end]))?;
             let part = number.parse::<u64>().ok()?.checked_mul(*seconds);

@@ -193,6 +193,9 @@ fn jdl_is_read_with_comparisons_of_its_requirements() {
     );
     let comment = one("CpuNumber = 3 /* of 4 */; Rank = a[1].b is undefined ? -1 : f({1, 2});");
     assert_eq!(lost(&comment, 0), [(1, "Rank")]);
+    let cpu = one("Requirements = other.GlueCEPolicyMaxCPUTime > 59;");
+    let cpu = &cpu.jobs[0].job.resources.quantities[&Quantity::TotalCpuTime];
+    assert!(cpu.upper.is_some_and(|it| it.value == 3600.0), "{cpu:?}");
     let choice = one("Requirements = x ?other.GlueCEName : y && other.GlueCEName == \"a\";");
     assert_eq!(
         (
