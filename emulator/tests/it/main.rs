@@ -19,6 +19,7 @@ mod nodes;
 mod openapi;
 mod reservations;
 mod tls;
+mod xrsl;
 
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::resource::Resources;

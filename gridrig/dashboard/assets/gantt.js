@@ -312,7 +312,7 @@ function tables(chart) {
         button.textContent = `job ${job.job}`;
         button.addEventListener("click", () => openJob(job.job, chart.run));
         const where = job.clusters > 1 ? `${job.cluster} and ${job.clusters - 1} more` : job.cluster;
-        return [button, where, job.forwarded ? `${job.origin} (${part.elsewhere})` : job.origin, whole.format(job.processors), `${number.format(job.start_s)}${job.reserved ? " (reserved)" : ""}`, number.format(job.end_s), number.format(job.wait_s)];
+        return [button, where, job.forwarded ? `${job.origin} (${part.elsewhere})` : job.origin, whole.format(job.processors), `${number.format(job.start_s)}${job.start_reserved ? " (reserved)" : ""}`, number.format(job.end_s), number.format(job.wait_s)];
       }),
     ));
   }

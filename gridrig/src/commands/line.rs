@@ -6,9 +6,9 @@ use super::reproduce::ReproduceArgs;
 use super::sweep::SweepArgs;
 use super::trace::TraceArgs;
 use crate::cli::{
-    AuditArgs, BrokerArgs, CheckArgs, CompareArgs, DashboardArgs, EmulatorArgs, ExplainArgs,
-    InitArgs, LoadArgs, LogFormat, MetricsArgs, ReplayArgs, ReportArgs, ResourcesArgs, RunArgs,
-    SchemaArgs,
+    AuditArgs, BrokerArgs, CheckArgs, CompareArgs, DashboardArgs, DescribeArgs, EmulatorArgs,
+    ExplainArgs, InitArgs, LoadArgs, LogFormat, MetricsArgs, ReplayArgs, ReportArgs, ResourcesArgs,
+    RunArgs, SchemaArgs,
 };
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::fmt::Write as _;
@@ -59,6 +59,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         &[
             "schema",
             "resources",
+            "describe",
             "reproduce",
             "completions",
             "man",
@@ -142,6 +143,8 @@ pub enum Command {
     Metrics(MetricsArgs),
     /// Show what clusters offer, in the forms that brokers tell each other
     Resources(ResourcesArgs),
+    /// Translate the description of a job into another language
+    Describe(DescribeArgs),
     /// Print the schema of a file format
     Schema(SchemaArgs),
     /// Print a completion script for a shell

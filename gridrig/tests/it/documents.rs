@@ -88,6 +88,7 @@ pages_that_run! {
     reservations: "docs/reservations.md",
     compare: "docs/compare.md",
     dashboard: "docs/dashboard.md",
+    descriptions: "docs/descriptions.md",
     disciplines: "docs/disciplines.md",
     dmm_study: "docs/dmm-study.md",
     duckdb: "docs/duckdb.md",

@@ -22,6 +22,7 @@ mod command;
 mod compare_command;
 mod components;
 mod dashboard;
+mod describe_command;
 mod documents;
 mod doors;
 mod explain;

@@ -290,7 +290,7 @@ fn boxes_tell_of_jobs_whose_start_was_reserved_and_of_those_on_several_clusters(
             let told = jobs.find(|told| told["job"] == one[0]).unwrap();
             let expected = [
                 told["forwarded"].as_bool().unwrap(),
-                told["reserved"].as_bool().unwrap(),
+                told["start_reserved"].as_bool().unwrap(),
                 told["clusters"].as_u64().unwrap() > 1,
             ];
             for (bit, expected) in expected.into_iter().enumerate() {

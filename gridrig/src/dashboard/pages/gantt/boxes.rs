@@ -89,7 +89,7 @@ fn lines(timeline: &Timeline, found: &Found) -> Vec<Value> {
             "cluster": timeline.ran.cluster.name(row).unwrap_or_default(),
             "origin": timeline.ran.origin.name(row).unwrap_or_default(),
             "forwarded": timeline.ran.away[row],
-            "reserved": timeline.is_reserved(row),
+            "start_reserved": timeline.is_reserved(row),
             "clusters": timeline.clusters_of(row),
             "processors": timeline.ran.processors[row],
             "start_s": seconds(start),
