@@ -1,8 +1,10 @@
 //! What the commands take on their lines.
 
+mod load;
 mod services;
 pub mod values;
 
+pub use load::{LoadArgs, Plan};
 pub use services::{
     BrokerArgs, BrokerCommand, EmulatorArgs, MonitoringArgs, ReplayArgs, RoleArgs, ServiceArgs,
     SessionArgs,
@@ -12,6 +14,7 @@ use crate::init::OwnLog;
 use crate::runner::CellNumber;
 use clap::{Args, Subcommand, ValueEnum};
 use gridrig_core::inventory::Form;
+use gridrig_protocol::description::Language;
 use gridrig_results::threshold::{Figure, Threshold};
 use std::path::PathBuf;
 
@@ -382,6 +385,24 @@ pub struct ImportResourcesArgs {
     pub os: String,
 }
 
+/// `gridrig describe`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  gridrig describe job.xrsl --to jsdl > job.jsdl
+  gridrig describe job.jdl --to json | curl -d @- http://127.0.0.1:8201/v1/jobs
+
+What the other language has no words for is listed on stderr.")]
+pub struct DescribeArgs {
+    /// The description of one job, or of several
+    pub file: PathBuf,
+    /// In which language to write it: jsdl, adl, xrsl, rsl, jdl, or json for REST
+    #[arg(long, value_parser = values::one_of(Language::ALL, Language::name))]
+    pub to: Language,
+    /// In which language it is [default: known by its content]
+    #[arg(long, value_parser = values::one_of(Language::ALL, Language::name))]
+    pub from: Option<Language>,
+}
+
 /// `gridrig schema`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  gridrig schema scenario")]
@@ -400,6 +421,8 @@ pub enum SchemaFormat {
     Run,
     /// What `compare --json` prints, as JSON Schema.
     Compare,
+    /// What `load --json` prints, as JSON Schema.
+    Load,
     /// The lines to and from the program of a policy, as JSON Schema.
     Policy,
     /// Resource descriptions, as XSD.

@@ -4,6 +4,7 @@ mod audit;
 mod check;
 mod compare;
 mod dashboard;
+mod describe;
 mod explain;
 pub(crate) mod export;
 pub(crate) mod gridway;
@@ -85,10 +86,12 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Emulator(args) => services::emulator(&args),
         Command::Broker(args) => services::broker(&args),
         Command::Replay(args) => services::replay(&args),
+        Command::Load(args) => services::load(args),
         Command::Gridway(args) => gridway::gridway(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args),
         Command::Metrics(args) => metrics::metrics(&args),
         Command::Resources(args) => resources::resources(&args),
+        Command::Describe(args) => describe::describe(&args),
         Command::Schema(args) => schema::schema(args.format),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -1,5 +1,6 @@
 //! JSON documents that say by which schema they are.
 
+use crate::load::Report;
 use gridrig_results::RunSummary;
 use gridrig_results::compare::Comparison;
 use schemars::JsonSchema;
@@ -35,7 +36,16 @@ impl<'a> From<&'a Comparison> for Versioned<&'a Comparison> {
     }
 }
 
+impl<'a> From<&'a Report> for Versioned<&'a Report> {
+    fn from(document: &'a Report) -> Self {
+        let schema = LOAD;
+        Versioned { schema, document }
+    }
+}
+
 /// What the document of `run` is called.
 pub const RUN: &str = "gridrig.run.1";
 /// What that of `compare` is called.
 pub const COMPARE: &str = "gridrig.compare.1";
+/// What that of `load` is called.
+pub const LOAD: &str = "gridrig.load.1";

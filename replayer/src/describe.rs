@@ -7,7 +7,8 @@
 
 use gridrig_core::job::{Component, JobSpec, SeveralComponents};
 use gridrig_core::time::SimDuration;
-use gridrig_protocol::adl::{NAMESPACE as ADL, RUN_TIME_VARIABLE};
+use gridrig_protocol::adl::RUN_TIME_VARIABLE;
+use gridrig_protocol::description::{self, DescriptionError, Language};
 use gridrig_protocol::jsdl::{FileName, JobDefinition, Program, Variable};
 use gridrig_protocol::tag::TAG_VARIABLE;
 use std::fmt::Write as _;
@@ -24,6 +25,10 @@ pub enum Form {
     Xrsl,
     /// ADL of EMI-ES, as ARC REST takes it.
     Adl,
+    /// RSL of the Globus Toolkit.
+    Rsl,
+    /// gLite's JDL.
+    Jdl,
     /// A batch script of Slurm.
     Script,
     /// A job template of GridWay 5.
@@ -43,15 +48,23 @@ impl Form {
     ///
     /// # Errors
     /// For a job of several components.
-    pub fn describe(self, job: &JobSpec, tag: &str) -> Result<String, SeveralComponents> {
+    pub fn describe(self, job: &JobSpec, tag: &str) -> Result<String, DescriptionError> {
         let only = job.only_component()?;
-        match self {
-            Form::Jsdl => jsdl(job, tag),
-            Form::Xrsl => Ok(xrsl(job, only, tag)),
-            Form::Adl => Ok(adl(job, only, tag)),
-            Form::Script => Ok(script(job, only, tag)),
-            Form::Template => Ok(template(job, only, tag)),
+        let language = match self {
+            Form::Script => return Ok(script(job, only, tag)),
+            Form::Template => return Ok(template(job, only, tag)),
+            Form::Jsdl => Language::Jsdl,
+            Form::Adl => Language::Adl,
+            Form::Xrsl => Language::Xrsl,
+            Form::Rsl => Language::Rsl,
+            Form::Jdl => Language::Jdl,
+        };
+        let mut document = document(job, tag)?;
+        if self == Form::Jsdl {
+            // Elements of the standard alone: others may read it strictly.
+            document.resources.generic = None;
         }
+        description::text(language, &document.into())
     }
 }
 
@@ -63,12 +76,10 @@ pub fn whole_seconds(length: SimDuration) -> u64 {
 const NANOS: u64 = 1_000_000_000;
 const KIB: u64 = 1024;
 
-fn jsdl(job: &JobSpec, tag: &str) -> Result<String, SeveralComponents> {
+fn document(job: &JobSpec, tag: &str) -> Result<JobDefinition, SeveralComponents> {
     let mut document = JobDefinition::of(job, Some(tag.to_owned()))?;
-    // Elements of the standard alone: others may read it strictly.
     document.run_time = None;
     document.requested_time = None;
-    document.resources.generic = None;
     // There is no such file where they look for it.
     document.staging.clear();
     let application = document.application.get_or_insert_default();
@@ -83,80 +94,7 @@ fn jsdl(job: &JobSpec, tag: &str) -> Result<String, SeveralComponents> {
         variable(RUN_TIME_VARIABLE, job.run_time.to_string()),
         variable(TAG_VARIABLE, tag.to_owned()),
     ];
-    Ok(document.write())
-}
-
-fn xrsl(job: &JobSpec, only: &Component, tag: &str) -> String {
-    let (sleep, length) = (job.run_time.seconds(), job.run_time);
-    let mut text = format!(
-        "&(executable=\"/bin/sleep\")\n (arguments=\"{sleep}\")\n (jobname=\"{tag}\")\n \
-         (count=\"{}\")\n (environment=(\"{RUN_TIME_VARIABLE}\" \"{length}\") \
-         (\"{TAG_VARIABLE}\" \"{tag}\"))\n",
-        only.processors
-    );
-    let mut add = |name: &str, value: String| {
-        // A quotation mark within a text is written twice.
-        let _ = writeln!(text, " ({name}=\"{}\")", value.replace('"', "\"\""));
-    };
-    if let Some(limit) = job.requested_time {
-        add("walltime", format!("{} seconds", whole_seconds(limit)));
-    }
-    let wanted = &only.requirements;
-    if wanted.memory_kib > 0 {
-        add("memory", wanted.memory_kib.div_ceil(KIB).to_string());
-    }
-    if wanted.disk_mib > 0 {
-        add("disk", wanted.disk_mib.to_string());
-    }
-    if let Some(architecture) = &wanted.architecture {
-        add("architecture", architecture.to_string());
-    }
-    if let Some(os) = &wanted.os {
-        add("opsys", os.to_string());
-    }
-    text
-}
-
-fn adl(job: &JobSpec, only: &Component, tag: &str) -> String {
-    let variable = |name: &str, value: &str| {
-        format!("<Environment><Name>{name}</Name><Value>{value}</Value></Environment>")
-    };
-    let mut resources = String::new();
-    let mut add = |name: &str, value: String| {
-        let _ = write!(resources, "<{name}>{value}</{name}>");
-    };
-    let wanted = &only.requirements;
-    if let Some(os) = &wanted.os {
-        add("OperatingSystem", format!("<Name>{}</Name>", escaped(os)));
-    }
-    if let Some(architecture) = &wanted.architecture {
-        add("Platform", escaped(architecture));
-    }
-    if wanted.memory_kib > 0 {
-        let bytes = wanted.memory_kib.saturating_mul(KIB);
-        add("IndividualPhysicalMemory", bytes.to_string());
-    }
-    if wanted.disk_mib > 0 {
-        let bytes = wanted.disk_mib.saturating_mul(KIB * KIB);
-        add("DiskSpaceRequirement", bytes.to_string());
-    }
-    if !wanted.generic.is_empty() {
-        add("Coprocessor", wanted.generic.to_string());
-    }
-    let slots = format!("<NumberOfSlots>{}</NumberOfSlots>", only.processors);
-    add("SlotRequirement", slots);
-    if let Some(limit) = job.requested_time {
-        add("WallTime", whole_seconds(limit).to_string());
-    }
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ActivityDescription xmlns=\"{ADL}\">\
-         <ActivityIdentification><Name>{tag}</Name></ActivityIdentification>\
-         <Application><Executable><Path>/bin/sleep</Path><Argument>{}</Argument></Executable>\
-         {}{}</Application><Resources>{resources}</Resources></ActivityDescription>\n",
-        job.run_time.seconds(),
-        variable(RUN_TIME_VARIABLE, &job.run_time.to_string()),
-        variable(TAG_VARIABLE, tag),
-    )
+    Ok(document)
 }
 
 fn script(job: &JobSpec, only: &Component, tag: &str) -> String {
@@ -192,12 +130,6 @@ fn template(job: &JobSpec, only: &Component, tag: &str) -> String {
         let _ = writeln!(text, "TYPE = mpi\nNP = {}", only.processors);
     }
     text
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }
 
 #[cfg(test)]
@@ -264,9 +196,25 @@ mod tests {
             "(count=\"3\")",
             "(jobname=\"t\")",
             "(walltime=\"121 seconds\")",
+            "(memory=\"2\")",
+            "(opsys=\"a<b\")",
+            "(environment=(\"GRIDRIG_RUN_TIME\" \"90.5s\") (\"GRIDRIG_TAG\" \"t\"))",
         ] {
             assert!(xrsl.contains(part), "{xrsl}");
         }
+        let jdl = Form::Jdl.describe(&job, "t").unwrap();
+        for part in [
+            "Arguments = \"90.5\";",
+            "CpuNumber = 3;",
+            "MaxWallClockTime >= 3",
+        ] {
+            assert!(jdl.contains(part), "{jdl}");
+        }
+        let rsl = Form::Rsl.describe(&job, "t").unwrap();
+        assert!(
+            rsl.contains("(maxWallTime=\"3\")") && rsl.contains("(count=\"3\")"),
+            "{rsl}"
+        );
         let script = Form::Script.describe(&job, "t").unwrap();
         for part in ["--ntasks=3", "--time=2:01", "--job-name=t", "sleep 90.5"] {
             assert!(script.contains(part), "{script}");

@@ -83,7 +83,7 @@ pub trait Outlet: Debug + Send + Sync {
 }
 
 /// The first part of a text from elsewhere, on one line, for messages.
-pub(crate) fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     const MOST: usize = 300;
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().nth(MOST) {

@@ -1,7 +1,7 @@
 //! What may become of a message on its way to another service.
 
 use crate::agent::Undelivered;
-use crate::job::{Reason, SeveralComponents};
+use crate::job::Reason;
 
 /// Why a message was not delivered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,7 +63,7 @@ impl TransportError {
     }
 
     /// A job that cannot be told to `to`, where it would run nowhere.
-    pub fn unsaid(to: &str, why: SeveralComponents) -> Self {
+    pub fn unsaid(to: &str, why: impl std::fmt::Display) -> Self {
         TransportError::Answered {
             to: to.to_owned(),
             status: 422,

@@ -64,10 +64,10 @@ impl From<ClientError> for TransportError {
     fn from(error: ClientError) -> Self {
         match error {
             ClientError::NotReached(url, source) => {
-                TransportError::not_reached(url, source.to_string())
+                TransportError::not_reached(url, cause(&source))
             }
             ClientError::NoAnswer(to, source) => {
-                let why = source.to_string();
+                let why = cause(&*source);
                 TransportError::NoAnswer { to, why }
             }
             ClientError::Busy(url) => TransportError::Busy { to: url },
@@ -82,6 +82,15 @@ impl From<ClientError> for TransportError {
             }
         }
     }
+}
+
+/// What was the matter in the first place: reqwest says no more than that it could not
+/// send a request.
+fn cause(mut error: &(dyn Error + 'static)) -> String {
+    while let Some(below) = error.source() {
+        error = below;
+    }
+    error.to_string()
 }
 
 /// A client. Cheap to clone; clones share their connections.

@@ -7,6 +7,7 @@ pub mod bes;
 pub mod calendar;
 pub mod certificate;
 pub mod client;
+pub mod description;
 pub mod glue2;
 pub mod inventory;
 pub mod jsdl;

@@ -103,7 +103,7 @@ pub fn place(cluster: &str, access: Access) -> String {
 pub const OF_A_JOB: [&str; 5] = ["tag", "job", "processors", "run_time_s", "requested_time_s"];
 
 /// Places that stand for a file with a description of a job.
-pub const DESCRIPTIONS: [&str; 5] = ["jsdl", "xrsl", "adl", "script", "template"];
+pub const DESCRIPTIONS: [&str; 7] = ["jsdl", "xrsl", "adl", "rsl", "jdl", "script", "template"];
 
 /// All places that stand for something of a job.
 pub fn places_of_a_job() -> BTreeSet<String> {

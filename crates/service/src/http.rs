@@ -15,7 +15,7 @@ mod serve;
 mod thread;
 
 pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
-pub use door::{Door, Peer};
+pub use door::{Door, Peer, allow_descriptors};
 pub use exchanges::{Capture, Exchange, Exchanges, capture};
 pub use extract::{Body, Path, Query, bytes, json_bytes, media_type};
 pub use guard::{guarded, is_loopback, is_of_another_origin, name_and_port};

@@ -241,7 +241,7 @@ async fn what_is_no_description_gets_arcs_own_fault() {
         ("<adl", 201, "not an ADL document"),
         ("<!DOCTYPE a><a/>", 201, "entities are refused"),
         ("<jobs/>", 201, "expected ActivityDescription"),
-        ("&(executable=a)", 500, "Payload is not recognized"),
+        ("[ Executable = \"a\" ]", 500, "Payload is not recognized"),
         ("", 500, "Missing payload"),
     ];
     for (body, expected, text) in cases {

@@ -20,6 +20,7 @@ mod openapi;
 mod reservations;
 mod tls;
 mod ws_agreement;
+mod xrsl;
 
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::resource::Resources;

@@ -162,13 +162,19 @@ function draw(chart) {
 
 function boxes(context, chart, x, y, colour, away) {
   chart.hits = [];
-  for (const [job, from, to, first, count, forwarded] of chart.part.picture.boxes) {
+  for (const [job, from, to, first, count, marks] of chart.part.picture.boxes) {
     // What is large enough shows where it ends.
     const shorter = (size) => Math.max(size > 4 ? size - 0.8 : size, 1);
     const left = x(from);
     const box = [left, y(first), shorter(x(to) - left), shorter(y(first + count) - y(first))];
-    context.fillStyle = forwarded ? away : colour.here;
+    context.fillStyle = marks & 1 ? away : colour.here;
     context.fillRect(...box);
+    if (marks & 6 && box[2] > 3 && box[3] > 3) {
+      context.strokeStyle = colour.ink;
+      context.setLineDash(marks & 4 ? [3, 2] : []);
+      context.strokeRect(box[0] + 0.5, box[1] + 0.5, box[2] - 1, box[3] - 1);
+      context.setLineDash([]);
+    }
     chart.hits.push([box, job]);
   }
 }
@@ -305,7 +311,8 @@ function tables(chart) {
         button.type = "button";
         button.textContent = `job ${job.job}`;
         button.addEventListener("click", () => openJob(job.job, chart.run));
-        return [button, job.cluster, job.forwarded ? `${job.origin} (${part.elsewhere})` : job.origin, whole.format(job.processors), number.format(job.start_s), number.format(job.end_s), number.format(job.wait_s)];
+        const where = job.clusters > 1 ? `${job.cluster} and ${job.clusters - 1} more` : job.cluster;
+        return [button, where, job.forwarded ? `${job.origin} (${part.elsewhere})` : job.origin, whole.format(job.processors), `${number.format(job.start_s)}${job.start_reserved ? " (reserved)" : ""}`, number.format(job.end_s), number.format(job.wait_s)];
       }),
     ));
   }

@@ -356,7 +356,7 @@ pub struct ReplayArgs {
     /// Submit the jobs of a domain or cluster by another interface than gridrig's:
     /// bes:URL, arc:URL, lagrid:URL#INITIATOR (SOAP 1.1), lagrid-soap12: or
     /// lagrid-json: (a session as a consumer), slurm:DIR, or command:WORDS with
-    /// {xrsl}, {jsdl}, {adl}, {script} or {template} for the job's description (no
+    /// {xrsl}, {jsdl}, {adl}, {rsl}, {jdl}, {script} or {template} for the job's description (no
     /// shell; ' and " quote words). The jobs' tags are then searched for in the
     /// LRMSs given to --collect
     #[arg(long = "outlet", value_name = "NAME=OUTLET")]

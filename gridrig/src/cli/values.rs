@@ -4,6 +4,7 @@ use crate::words::list;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use gridrig_core::session::{Roles, Threshold};
 use gridrig_core::time::SimDuration;
+use gridrig_scenario::external::OutletText;
 use gridrig_scenario::value::{AboveZero, Text};
 use std::time::Duration;
 
@@ -42,6 +43,11 @@ pub fn url(text: &str) -> Result<String, String> {
         true => Ok(text.trim_end_matches('/').to_owned()),
         false => Err("expected an address such as http://127.0.0.1:8201".to_owned()),
     }
+}
+
+/// A way for jobs to leave.
+pub fn outlet(text: &str) -> Result<OutletText, String> {
+    OutletText::read(text).map_err(|why| format!("expected {why}"))
 }
 
 /// `NAME=URL`.

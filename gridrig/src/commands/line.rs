@@ -6,8 +6,9 @@ use super::reproduce::ReproduceArgs;
 use super::sweep::SweepArgs;
 use super::trace::TraceArgs;
 use crate::cli::{
-    AuditArgs, BrokerArgs, CheckArgs, CompareArgs, DashboardArgs, EmulatorArgs, ExplainArgs,
-    InitArgs, LogFormat, MetricsArgs, ReplayArgs, ReportArgs, ResourcesArgs, RunArgs, SchemaArgs,
+    AuditArgs, BrokerArgs, CheckArgs, CompareArgs, DashboardArgs, DescribeArgs, EmulatorArgs,
+    ExplainArgs, InitArgs, LoadArgs, LogFormat, MetricsArgs, ReplayArgs, ReportArgs, ResourcesArgs,
+    RunArgs, SchemaArgs,
 };
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::fmt::Write as _;
@@ -51,13 +52,14 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Work with traces", &["trace"]),
     (
         "Serve the parts one by one, for a broker or client under test",
-        &["emulator", "broker", "replay", "gridway", "metrics"],
+        &["emulator", "broker", "replay", "load", "gridway", "metrics"],
     ),
     (
         "Formats, studies, the shell",
         &[
             "schema",
             "resources",
+            "describe",
             "reproduce",
             "completions",
             "man",
@@ -131,6 +133,8 @@ pub enum Command {
     Broker(Box<BrokerArgs>),
     /// Submit a trace, on time, to a running broker or cluster
     Replay(ReplayArgs),
+    /// Load a broker or cluster with clients that submit and wait, and time it
+    Load(LoadArgs),
     /// Serve the GridWay meta-scheduler as a driver (MAD) of emulated clusters
     Gridway(GridwayArgs),
     /// Repeat a study against real programs that it starts itself
@@ -139,6 +143,8 @@ pub enum Command {
     Metrics(MetricsArgs),
     /// Show what clusters offer, in the forms that brokers tell each other
     Resources(ResourcesArgs),
+    /// Translate the description of a job into another language
+    Describe(DescribeArgs),
     /// Print the schema of a file format
     Schema(SchemaArgs),
     /// Print a completion script for a shell

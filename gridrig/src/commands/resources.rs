@@ -104,7 +104,7 @@ pub(super) fn schema_file(path: &Path) -> anyhow::Result<Schema> {
     read_schema(&bytes(path)?).with_context(|| path.display().to_string())
 }
 
-fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+pub(super) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     let file = path.display();
     let mut all = Vec::new();
     // One byte more than is allowed tells a file that is too large.

@@ -3,9 +3,10 @@
 use super::{print, print_json};
 use crate::cli::SchemaFormat;
 use crate::exit::Failure;
+use crate::load::Report;
 use crate::own_policy::Messages;
 use crate::scenario;
-use crate::versioned::{COMPARE, RUN, Runs};
+use crate::versioned::{COMPARE, LOAD, RUN, Runs};
 use gridrig_results::compare::Comparison;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -38,6 +39,7 @@ pub(super) fn schema(format: SchemaFormat) -> Result<(), Failure> {
         SchemaFormat::Scenario => print_json(&scenario::json_schema()),
         SchemaFormat::Run => print_json(&versioned::<Runs<'_>>(RUN)),
         SchemaFormat::Compare => print_json(&versioned::<Comparison>(COMPARE)),
+        SchemaFormat::Load => print_json(&versioned::<Report>(LOAD)),
         SchemaFormat::Policy => print_json(&written::<Messages>()),
         SchemaFormat::Resources => print(include_str!(
             "../../../resources/xsd/emulated-resources.xsd"

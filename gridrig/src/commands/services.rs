@@ -1,11 +1,13 @@
-//! The services, one by one: `gridrig emulator`, `broker` and `replay`.
+//! The services, one by one: `gridrig emulator`, `broker`, `replay` and `load`.
 
 mod broker;
 mod emulator;
+mod load;
 mod replay;
 
 pub(super) use broker::broker;
 pub(super) use emulator::emulator;
+pub(super) use load::load;
 pub(super) use replay::replay;
 
 use crate::cli::ServiceArgs;

@@ -4,7 +4,6 @@
 //! and publishes to the [`Hub`], which tells the pages what is new.
 
 mod document;
-mod estimate;
 mod exchange;
 mod finished;
 mod hub;

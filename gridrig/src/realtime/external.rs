@@ -29,8 +29,6 @@ use tempfile::TempDir;
 const LOGS: &str = "logs";
 /// The file with the address of each cluster, a line `NAME=URL` each.
 const CLUSTERS: &str = "clusters";
-/// How long a request of an outlet may take.
-const REQUEST: Duration = Duration::from_secs(30);
 /// Between two tries of `ready`.
 const READY_EVERY: Duration = Duration::from_millis(300);
 /// How long a program has to end when it is asked to.
@@ -314,6 +312,7 @@ impl Running {
         let limits = Limits {
             timeout: wall(self.spec.timeout),
             at_once: self.spec.at_once,
+            ..Limits::default()
         };
         let said = |error: anyhow::Error| format!("{error:#}");
         match &self.spec.submit {
@@ -361,7 +360,7 @@ pub fn outlet(
     limits: Limits,
     log: &Arc<CommandLog>,
 ) -> Result<Arc<dyn Outlet>, String> {
-    let client = || Client::new(REQUEST).map_err(|error| error.to_string());
+    let client = || Client::new(limits.request).map_err(|error| error.to_string());
     let command = |words: &[String], expect: Option<&str>| {
         let words = Command::read(words, &Default::default()).map_err(|error| error.to_string())?;
         let (expect, log) = (expect.map(str::to_owned), Arc::clone(log));
@@ -374,7 +373,7 @@ pub fn outlet(
         OutletText::Bes(url) => Arc::new(Bes::new(client()?, url)),
         OutletText::Arc(url) => Arc::new(ArcRest::new(client()?, url)),
         OutletText::LaGrid(LaGridText { codec, url, name }) => {
-            let client = peer_client(None, REQUEST).map_err(|error| error.to_string())?;
+            let client = peer_client(None, limits.request).map_err(|error| error.to_string())?;
             Arc::new(LaGrid::new(client, *codec, (url, name), incarnation()))
         }
         OutletText::Slurm(bin) => {

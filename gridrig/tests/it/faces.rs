@@ -53,7 +53,7 @@ fn serve(words: &[&str]) -> Serving {
 }
 
 /// Status and body of a GET.
-fn get(url: &str, path: &str) -> (u16, String) {
+pub fn get(url: &str, path: &str) -> (u16, String) {
     ask(url, "GET", path, "")
 }
 

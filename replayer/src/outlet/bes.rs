@@ -2,10 +2,10 @@
 
 use super::{Answer, Outlet, SubmitRequest, shown};
 use crate::describe::Form;
-use gridrig_core::job::SeveralComponents;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::bes::FACTORY;
 use gridrig_protocol::client::Client;
+use gridrig_protocol::description::DescriptionError;
 use gridrig_protocol::soap::{Envelope, Version};
 use gridrig_protocol::xml::{ADDRESSING, Element, SOAP_1_1};
 
@@ -48,7 +48,7 @@ impl Bes {
 
 /// A message that is sent again under its name creates no second activity
 /// where the service knows WS-Addressing.
-fn message(request: &SubmitRequest) -> Result<String, SeveralComponents> {
+fn message(request: &SubmitRequest) -> Result<String, DescriptionError> {
     let document = Form::Jsdl.describe(&request.job, &request.tag)?;
     let definition = document
         .split_once("?>")

@@ -14,10 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bounds of commands.
+/// Bounds of requests and commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long one may take, in wall time.
+    /// How long a request may take, in wall time.
+    pub request: Duration,
+    /// The same of a command.
     pub timeout: Duration,
     /// How many run at a time.
     pub at_once: usize,
@@ -26,6 +28,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
+            request: Duration::from_secs(30),
             timeout: Duration::from_secs(60),
             at_once: 4,
         }

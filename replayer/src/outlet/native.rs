@@ -15,13 +15,27 @@ use std::time::Duration;
 pub struct Native {
     client: Client,
     url: String,
+    in_run: bool,
 }
 
 impl Native {
     /// The service at this base URL.
     pub fn new(client: Client, url: &str) -> Self {
-        let url = url.trim_end_matches('/').to_owned();
-        Native { client, url }
+        Native {
+            client,
+            url: url.trim_end_matches('/').to_owned(),
+            in_run: true,
+        }
+    }
+
+    /// The same for jobs of no run: the service numbers them, whichever it has
+    /// had before, and they are meant to arrive when they do.
+    #[must_use]
+    pub fn without_run(self) -> Self {
+        Native {
+            in_run: false,
+            ..self
+        }
     }
 
     /// The ends that the service publishes from a position on; it may hold the
@@ -47,8 +61,8 @@ impl Outlet for Native {
     fn submit<'a>(&'a self, request: &'a SubmitRequest) -> Answer<'a> {
         let job = JobSubmission::of(&Arrival {
             key: Some(request.key.clone()),
-            id: Some(request.job.id),
-            meant: Some(request.due),
+            id: self.in_run.then_some(request.job.id),
+            meant: self.in_run.then_some(request.due),
             tag: Some(request.tag.as_str().into()),
             ..Arrival::of(request.job.clone())
         });

@@ -130,6 +130,13 @@ impl JobDefinition {
             let why = "processors are exclusive, nodes are shared";
             return refuse("ExclusiveExecution", why);
         }
+        if resources
+            .queue
+            .as_deref()
+            .is_some_and(|queue| queue != QUEUE)
+        {
+            return refuse("Queue", "the one queue is called batch");
+        }
         let version = resources.operating_system.as_ref();
         if version.is_some_and(|system| system.version.is_some()) {
             let why = "nodes have an operating system without a version";
@@ -155,7 +162,7 @@ impl JobDefinition {
 
     /// SPMD's processes times threads, else `TotalCPUCount`, else
     /// `IndividualCPUCount` times `TotalResourceCount`, else 1.
-    fn processors(&self) -> Result<u32, JsdlError> {
+    pub(crate) fn processors(&self) -> Result<u32, JsdlError> {
         let total = self.resources.quantities.get(&Quantity::TotalCpuCount);
         let path = format!("{RESOURCES}/TotalCPUCount");
         let number = match (self.spmd_processors(), total) {
@@ -175,7 +182,7 @@ impl JobDefinition {
             .map_err(|_| JsdlError::value(&path, &number.to_string(), "at most 4294967295"))
     }
 
-    fn spmd_processors(&self) -> Option<u64> {
+    pub(crate) fn spmd_processors(&self) -> Option<u64> {
         let program = self
             .program()
             .filter(|program| program.kind == ProgramKind::Spmd)?;
@@ -224,6 +231,9 @@ const KIB: f64 = 1024.0;
 const MIB: f64 = 1_048_576.0;
 /// A millionth of speed 1.0, which counts as 1 GHz.
 const KILOHERTZ: f64 = 1000.0;
+
+/// The queue of every cluster.
+const QUEUE: &str = "batch";
 
 /// What a job of ours has no word for.
 const UNSUPPORTED: [Quantity; 6] = [

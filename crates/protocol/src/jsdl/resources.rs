@@ -24,6 +24,8 @@ structs! { Jsdl in JSDL:
         pub quantities: BTreeMap<Quantity, RangeValue> = "",
         /// What is taken of each host besides (`gridrig:GenericResources`).
         pub generic: Option<Generics> = OWN "GenericResources",
+        /// The queue of the cluster (`gridrig:Queue`); JSDL 1.0 has no word for it.
+        pub queue: Option<String> = OWN "Queue",
     }
 
     /// `OperatingSystem`.

@@ -56,13 +56,9 @@ impl Door {
 /// Descriptors that a process may need besides those of connections.
 const OTHERS: u64 = 256;
 
-/// Lets the process have the descriptors that the connections of one more door may
-/// take, and says once if that is more than it may have. No more than that: some
-/// programs that it starts look at every number up to the limit.
-fn raise_descriptors(connections: u64) {
-    static WANTED: AtomicU64 = AtomicU64::new(OTHERS);
-    static TOLD: AtomicBool = AtomicBool::new(false);
-    let wanted = WANTED.fetch_add(connections, Ordering::Relaxed) + connections;
+/// Lets the process have so many descriptors, or as many as it may; answers how many
+/// that are.
+pub fn allow_descriptors(wanted: u64) -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(u64::MAX);
     if limit
@@ -76,6 +72,17 @@ fn raise_descriptors(connections: u64) {
         // Where it may not, the warning of the listener comes in time.
         let _ = setrlimit(Resource::Nofile, raised);
     }
+    most
+}
+
+/// Lets the process have the descriptors that the connections of one more door may
+/// take, and says once if that is more than it may have. No more than that: some
+/// programs that it starts look at every number up to the limit.
+fn raise_descriptors(connections: u64) {
+    static WANTED: AtomicU64 = AtomicU64::new(OTHERS);
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    let wanted = WANTED.fetch_add(connections, Ordering::Relaxed) + connections;
+    let most = allow_descriptors(wanted);
     if wanted > most && !TOLD.swap(true, Ordering::Relaxed) {
         tracing::warn!(
             most,

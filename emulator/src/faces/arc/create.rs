@@ -10,7 +10,8 @@ use gridrig_core::event::MessageKind;
 use gridrig_core::job::{Components, JobSpec, Requirements};
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::{CallError, Driven};
-use gridrig_protocol::adl::{self, Activity, AdlError};
+use gridrig_protocol::adl::{self, Activity};
+use gridrig_protocol::description::{self, Described, Language};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -25,17 +26,41 @@ pub(super) async fn create(
     viewer: Option<Arc<str>>,
     text: &str,
 ) -> Result<Vec<Created>, Fault> {
-    match text.trim_start().chars().next() {
+    let described = match text.trim_start().chars().next() {
         None => return Err(Fault::new(500, "Missing payload")),
-        Some('<') => {}
+        Some('<') => {
+            let described = adl::read(text).unwrap_or_else(|error| vec![Err(error)]);
+            let described = described.into_iter();
+            described
+                .map(|one| one.map_err(|error| error.to_string()))
+                .collect()
+        }
+        Some('&' | '|' | '+' | '(') => xrsl(text).unwrap_or_else(|error| vec![Err(error)]),
         Some(_) => return Err(Fault::new(500, "Payload is not recognized")),
-    }
-    let described = adl::read(text).unwrap_or_else(|error| vec![Err(error)]);
+    };
     let bytes = text.len();
     make_room(face, described.len(), bytes).await?;
     let task = enter_all(Arc::clone(face), viewer, described, bytes);
     let done = tokio::spawn(task).await;
     done.map_err(|_| Fault::new(503, "the service is stopping"))
+}
+
+/// What ARC's client makes of xRSL before it submits it; what ADL has no words for is
+/// named.
+fn xrsl(text: &str) -> Result<Vec<Result<Activity, String>>, String> {
+    let all = description::read("xRSL", text, Some(Language::Xrsl));
+    let all = all.map_err(|error| error.to_string())?;
+    let one = |described: Described| {
+        let lost = described.lost.into_iter();
+        let written = description::write(Language::Adl, &described.job.into());
+        let (adl, more) = written.map_err(|error| error.to_string())?;
+        let mut read = adl::read(&adl).map_err(|error| error.to_string())?;
+        let mut activity = read.remove(0).map_err(|error| error.to_string())?;
+        let lost = lost.chain(more).map(|lost| lost.attribute);
+        activity.ignored.extend(lost);
+        Ok(activity)
+    };
+    Ok(all.jobs.into_iter().map(one).collect())
 }
 
 /// Forgets the oldest jobs that have ended where so many new ones would pass
@@ -71,7 +96,7 @@ async fn make_room(face: &Face, wanted: usize, bytes: usize) -> Result<(), Fault
 async fn enter_all(
     face: Arc<Face>,
     viewer: Option<Arc<str>>,
-    described: Vec<Result<Activity, AdlError>>,
+    described: Vec<Result<Activity, String>>,
     bytes: usize,
 ) -> Vec<Created> {
     let mut entered = Vec::with_capacity(described.len());
@@ -81,7 +106,7 @@ async fn enter_all(
     for activity in described {
         let number = match activity {
             Ok(activity) => enter(&face, viewer.as_ref(), activity, bytes),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error),
         };
         ready.extend(number.as_ref().ok().copied());
         entered.push(number);

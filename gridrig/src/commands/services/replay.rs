@@ -117,6 +117,7 @@ fn outlets(
     let limits = Limits {
         timeout: args.outlet_timeout,
         at_once: args.outlet_at_once,
+        ..Limits::default()
     };
     let log = Arc::new(CommandLog::none(clock));
     let here = std::env::current_dir().map_err(Failure::run)?;

@@ -6,8 +6,8 @@
 mod leases;
 mod tables;
 
-use super::estimate::Histogram;
 use super::series::Series;
+use crate::estimate::Histogram;
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};

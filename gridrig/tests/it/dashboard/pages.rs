@@ -268,6 +268,47 @@ fn few_jobs_are_boxes_and_many_are_cells_as_full_as_the_clusters() {
 }
 
 #[test]
+fn boxes_tell_of_jobs_whose_start_was_reserved_and_of_those_on_several_clusters() {
+    let seen = |policy: &str, draw: &str| {
+        let scenario = format!(
+            "[workload]\ntrace = \"t.swf\"\ndomain = \"a\"\n{draw}\n[[domain]]\nname = \"a\"\n\
+             clusters = [\n{{ name = \"a1\", processors = 4, reservations = {{}} }},\n\
+             {{ name = \"a2\", processors = 4, reservations = {{}} }},\n]\n\
+             [run]\npolicies = [\"{policy}\"]\n"
+        );
+        let bench = Bench::new(
+            &scenario,
+            &[(0, 30, 6), (1, 20, 2), (50, 20, 3), (51, 9, 1)],
+        );
+        expect_code(&bench.run(&[]), 0);
+        let rig = Dashboard::start_over(bench.dir, &[], &[]);
+        let run = format!("/api/gantt?run=s-1/{policy}/r000");
+        let picture = rig.get(&run).expect(200).json()["picture"].clone();
+        let mut seen = [0; 3];
+        for one in picture["boxes"].as_array().unwrap() {
+            let mut jobs = picture["jobs"].as_array().unwrap().iter();
+            let told = jobs.find(|told| told["job"] == one[0]).unwrap();
+            let expected = [
+                told["forwarded"].as_bool().unwrap(),
+                told["start_reserved"].as_bool().unwrap(),
+                told["clusters"].as_u64().unwrap() > 1,
+            ];
+            for (bit, expected) in expected.into_iter().enumerate() {
+                let marked = one[5].as_u64().unwrap() >> bit & 1 == 1;
+                assert_eq!(marked, expected, "{one} {told}");
+                seen[bit] += u64::from(expected);
+            }
+        }
+        seen
+    };
+    // Two parts of one job.
+    assert_eq!(seen("flexible-cluster-minimization", ""), [0, 0, 2]);
+    let draw = "[workload.draw]\nstart_window = { share = 1, notice = \"1min\", length = \"1h\" }";
+    let [_, reserved, together] = seen("round-robin", draw);
+    assert!(reserved >= 2 && together == 0, "{reserved}");
+}
+
+#[test]
 fn a_folder_without_runs_has_pages_too() {
     let rig = Dashboard::start(&[], &[]);
     for target in ["/runs", "/compare", "/gantt"] {

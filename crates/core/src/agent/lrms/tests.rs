@@ -1,11 +1,17 @@
 use super::*;
 use crate::agent::tests::Tested;
-use crate::agent::{Arrival, Cancel, Due, Fate, SAY_AGAIN, Undelivered, digest};
+use crate::agent::{
+    Arrival, Cancel, Due, Fate, LrmsInput, Record, Replay, SAY_AGAIN, Undelivered, digest,
+};
+use crate::cluster::{Overrun, Reserving};
 use crate::discipline::DisciplineKind;
+use crate::event::NoEvents;
 use crate::ids::ClusterId;
-use crate::job::Reason;
+use crate::job::{Reason, Requirements, StartWindow};
 use crate::message::{EndState, Route};
+use crate::reservation::{AdvanceReservation, ReservationOrder, ReservationStep, ReservationUse};
 use crate::resource::Resources;
+use crate::time::Decimal;
 
 fn lrms(home: bool) -> Tested<LrmsAgent> {
     let cluster = ClusterConfig::new(
@@ -285,4 +291,106 @@ fn refusals_of_two_visits_of_one_job_that_did_not_arrive_are_both_told_again() {
         again.len() == 2 && first.iter().all(|one| again.contains(one)),
         "{again:?}"
     );
+}
+
+/// One that reserves, with a broker.
+fn reserving() -> LrmsAgent {
+    let mut cluster = ClusterConfig::new(
+        ClusterId(0),
+        Resources::homogeneous(4),
+        DisciplineKind::EasyBackfill,
+    );
+    cluster.reserving = Some(Reserving {
+        overrun: Overrun::Kill,
+        most_share: Decimal::ONE,
+        longest: None,
+        most_ahead: None,
+    });
+    let home = Some(Home {
+        domain: DomainId(0),
+        latency: SimDuration::ZERO,
+        exchange: SimDuration::ZERO,
+    });
+    LrmsAgent::new(LrmsSetup {
+        names_apart: false,
+        cluster,
+        home,
+        incarnation: 1,
+        keep_ended: 100,
+    })
+}
+
+/// Two processors for 100 s from 10 s on.
+fn for_ada() -> ReservationOrder {
+    let at = SimTime::from_secs(10);
+    let wanted = AdvanceReservation {
+        name: "night".into(),
+        processors: 2,
+        requirements: Requirements::default(),
+        duration: SimDuration::from_secs(100),
+        window: StartWindow {
+            earliest: at,
+            latest: at,
+            flexible: false,
+        },
+        users: vec!["ada".into()],
+        confirm_within: None,
+    };
+    ReservationOrder {
+        by: Some("ada".into()),
+        step: ReservationStep::Make(Box::new(wanted)),
+    }
+}
+
+/// A client's job in a reservation of an LRMS with a broker: its end goes to the client, one that
+/// has waited in vain fails, and an LRMS that handles the same inputs again stands the same.
+#[test]
+fn an_lrms_that_handles_its_inputs_again_has_the_same_reservations() {
+    let order = for_ada();
+    let place = ReservationUse {
+        name: "night".into(),
+        user: Some("ada".into()),
+    };
+    let inside = |id, processors| Arrival {
+        place: Some(Box::new(place.clone())),
+        ..arrival(id, processors, 60, Party::Client)
+    };
+    let inputs: [LrmsInput; 3] = [order.into(), inside(0, 2).into(), inside(1, 2).into()];
+    let mut machine = Tested::new(reserving());
+    let mut replay = Replay::new(reserving(), NoEvents);
+    let mut record = |at, input: LrmsInput| {
+        let wall = WallTime::ZERO;
+        replay.take(Record::Input { at, wall, input }).unwrap();
+    };
+    for input in inputs {
+        record(SimTime::ZERO, input.clone());
+        match input {
+            LrmsInput::Reservation(order) => drop(machine.handle(SimTime::ZERO, order).unwrap()),
+            LrmsInput::Job(job) => {
+                assert!(machine.handle(SimTime::ZERO, job).unwrap().taken.is_ok())
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    while let Some(due) = machine
+        .agent
+        .next_due()
+        .filter(|due| *due <= SimTime::from_secs(75))
+    {
+        record(due, Due::Model { loads: Vec::new() }.into());
+        machine.step(due);
+    }
+    let views = |agent: &LrmsAgent| agent.cluster().reservations("").collect::<Vec<_>>();
+    let [view] = &views(&machine.agent)[..] else {
+        panic!("one reservation");
+    };
+    assert!(view.begun && view.waiting == [JobId(1)] && view.running.is_empty());
+    let resumed = replay.finish().unwrap().agent;
+    assert_eq!(views(&resumed), views(&machine.agent));
+    machine.advance(SimTime::from_secs(200));
+    let (_, ends) = machine.agent.ends(0, 10);
+    let ends: Vec<_> = ends.iter().map(|end| (end.job.0, end.state)).collect();
+    let vain = EndState::Failed(Reason::NotReserved);
+    assert_eq!(ends, [(0, EndState::Completed), (1, vain)]);
+    assert!(views(&machine.agent).is_empty());
 }

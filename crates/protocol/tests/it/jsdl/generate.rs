@@ -79,15 +79,17 @@ fn resources() -> impl Strategy<Value = Resources> {
         architecture,
         quantities,
         of(select(vec!["gpu:a100:2", "gpu:1,nic:3"])),
+        of(name()),
     )
         .prop_map(
-            |(hosts, exclusive, system, architecture, quantities, generic)| Resources {
+            |(hosts, exclusive, system, architecture, quantities, generic, queue)| Resources {
                 candidate_hosts: hosts,
                 exclusive,
                 operating_system: system,
                 architecture: architecture.map(str::to_owned),
                 quantities,
                 generic: generic.map(|text| text.parse().unwrap()),
+                queue,
             },
         )
 }
@@ -242,7 +244,8 @@ pub fn definition() -> impl Strategy<Value = JobDefinition> {
         of(name()),
         identification,
         of(application),
-        resources(),
+        // Its values are large on the stack of a test.
+        resources().boxed(),
         vec(staging(), 0..3),
         times,
     )

@@ -14,8 +14,8 @@ fn seconds(nanos: i64) -> f64 {
 }
 
 /// The boxes of these jobs, each a list of job, start and end in seconds, first
-/// processor, processors, and 1 if it was forwarded; and the first of them as
-/// lines of a table. `None` if there are too many.
+/// processor, processors, and the sum of 1 if it was forwarded, 2 if its start was
+/// reserved, and 4 if it ran on several clusters; and the first of them as lines of a table. `None` if there are too many.
 ///
 /// A placement says how many processors of a node a job has; which ones is
 /// decided here, the lowest that are free among the jobs that are shown.
@@ -32,10 +32,12 @@ pub(super) fn draw(timeline: &Timeline, found: &Found, (from, to): (i64, i64)) -
         let row = span.row as usize;
         let (start, end) = (timeline.ran.start[row], timeline.ran.end[row]);
         let times = (seconds(start.max(from)), seconds(end.min(to)));
-        let away = u8::from(timeline.ran.away[row]);
+        let marks = u8::from(timeline.ran.away[row])
+            | u8::from(timeline.is_reserved(row)) << 1
+            | u8::from(timeline.clusters_of(row) > 1) << 2;
         let job = timeline.job[row];
         let mut push = |first, processors| {
-            boxes.push((job, times.0, times.1, first, processors, away));
+            boxes.push((job, times.0, times.1, first, processors, marks));
         };
         if span.taken == span.per_node {
             push(span.first, span.height());
@@ -87,6 +89,8 @@ fn lines(timeline: &Timeline, found: &Found) -> Vec<Value> {
             "cluster": timeline.ran.cluster.name(row).unwrap_or_default(),
             "origin": timeline.ran.origin.name(row).unwrap_or_default(),
             "forwarded": timeline.ran.away[row],
+            "start_reserved": timeline.is_reserved(row),
+            "clusters": timeline.clusters_of(row),
             "processors": timeline.ran.processors[row],
             "start_s": seconds(start),
             "end_s": seconds(timeline.ran.end[row]),

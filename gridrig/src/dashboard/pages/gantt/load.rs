@@ -41,6 +41,10 @@ pub(in crate::dashboard::pages) struct Timeline {
     end: i64,
     pub(super) job: Vec<u32>,
     pub(super) submit: Vec<i64>,
+    /// By row, where some job has one: the first instant at which it was to start.
+    window: Option<Vec<i64>>,
+    /// By row, where some job ran on several: on how many clusters.
+    clusters_of: Option<Vec<u32>>,
     pub(super) ran: Ran,
     /// By row.
     spans: Vec<Span>,
@@ -103,12 +107,32 @@ impl Timeline {
             Ok(Timeline {
                 job: table.u32s("job_id")?,
                 submit: table.i64s("submit_ns")?,
+                window: match table.has("earliest_start_ns") {
+                    true => Some(table.i64s("earliest_start_ns")?),
+                    false => None,
+                },
+                clusters_of: match table.has("clusters") {
+                    true => Some(table.u32s("clusters")?),
+                    false => None,
+                },
                 spans: spans(&groups, &ran, &placements),
                 clusters,
                 end,
                 ran,
             })
         })
+    }
+
+    /// Whether a job had its start reserved in advance.
+    pub(super) fn is_reserved(&self, row: usize) -> bool {
+        let window = self.window.as_ref();
+        window.is_some_and(|window| window[row] != Ran::NEVER)
+    }
+
+    /// On how many clusters a job ran.
+    pub(super) fn clusters_of(&self, row: usize) -> u32 {
+        let counts = self.clusters_of.as_ref();
+        counts.map_or(1, |counts| counts[row].max(1))
     }
 
     pub(super) fn jobs(&self) -> usize {

@@ -1,4 +1,4 @@
-//! Live estimates of distributions: figures while a run goes, never results.
+//! Distributions of values as they come, in bounded memory.
 
 /// Significant digits that a quantile has.
 const DIGITS: u8 = 3;
