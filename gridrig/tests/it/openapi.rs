@@ -59,8 +59,8 @@ fn an_emulator_does_what_its_document_says() {
     let Some(python) = need::schemathesis("an_emulator_does_what_its_document_says") else {
         return;
     };
-    let emulator = start(&["emulator", "--processors", "64"]);
-    examine(&python, &emulator, 12);
+    let reserving = ["emulator", "--processors", "64", "--reservations", "kill"];
+    examine(&python, &start(&reserving), 17);
 }
 
 #[test]

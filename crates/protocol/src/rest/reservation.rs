@@ -5,7 +5,8 @@ use super::job::{JobStartWindow, checked, length};
 use super::problem::Problem;
 use gridrig_core::job::Reason;
 use gridrig_core::reservation::{AdvanceReservation, ReservationRefusal, ReservationView};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 /// Most users of a reservation.
@@ -23,7 +24,11 @@ pub struct ReservationRequest {
     #[schema(minimum = 1)]
     pub processors: u32,
     /// What their nodes must offer; jobs in the reservation ask for the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "by_name"
+    )]
     pub requirements: Option<JobRequirements>,
     /// For how long, whatever their speed.
     #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
@@ -39,6 +44,13 @@ pub struct ReservationRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^([0-9]+\\.?[0-9]*|\\.[0-9]+)(ns|us|ms|s|m|min|h|d|w)$")]
     pub confirm_within: Option<String>,
+}
+
+/// Fields by their names: a list of their values would do for a struct.
+fn by_name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<JobRequirements>, D::Error> {
+    let fields = Option::<serde_json::Map<_, _>>::deserialize(from)?;
+    let read = fields.map(|fields| serde_json::from_value(fields.into()));
+    read.transpose().map_err(D::Error::custom)
 }
 
 impl ReservationRequest {

@@ -117,12 +117,15 @@ fn the_further_figures_are_what_was_worked_out_by_hand() {
 fn every_figure_that_can_be_a_threshold_is_in_the_summary() {
     let summary = RunSummary::compute(&table(), &measure(), SimDuration::ZERO, known());
     let summary = serde_json::to_value(&summary).unwrap();
-    // No job ran on several clusters, or asked for a reservation.
+    // No job ran on several clusters, or asked for a reservation, and no broker predicted.
     let absent = [
         "clusters_mean",
         "placement_s_mean",
         "startup_s_mean",
         "reservations_granted_share",
+        "prediction_error_s_mean",
+        "prediction_error_s_abs_mean",
+        "prediction_kept_share",
     ];
     for name in FIGURES.iter().chain(&FURTHER) {
         assert_eq!(summary[name].is_number(), !absent.contains(name), "{name}");
