@@ -1,4 +1,4 @@
-//! Advance reservations that are made without a job (JSS 3.1.2 and 4.2): what is asked for, and
+//! Advance reservations that are made without a job (JSS 2.3 and 3.3.2): what is asked for, and
 //! how it stands.
 
 use crate::calendar::Shares;

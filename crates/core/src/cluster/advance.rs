@@ -1,5 +1,5 @@
 //! Advance reservations that are made without a job: processors for a time, for the jobs of
-//! some users that name them (JSS 3.1.2 and 4.2: create, modify, cancel, confirm, claim).
+//! some users that name them (JSS 2.3 and 3.3.2: create, modify, cancel, confirm, claim).
 //!
 //! Such a reservation is kept like that of a job, under a number that no job has. Once it has
 //! begun, jobs that name it start in it, in the order in which they came as far as they fit:

@@ -1,4 +1,4 @@
-//! Predictions: where a job is predicted to start, or to be done, first (JSS 4.1: total time to
+//! Predictions: where a job is predicted to start, or to be done, first (JSS 3.1: total time to
 //! start, total time to delivery).
 //!
 //! Time to start = stage-in + wait in the queue; time to completion = that + run time. Each has a
