@@ -70,9 +70,9 @@ async fn submit(
         job.notify = None;
     }
     let mut arrival = submission::arrival(job, app.config.notify)?;
-    if let Some(place) = &mut arrival.place {
-        let said = place.user.take();
-        place.user = user(caller, said.as_deref().map(str::to_owned));
+    if let Some(own) = &mut arrival.reservation {
+        let said = own.user.take();
+        own.user = user(caller, said.as_deref().map(str::to_owned));
     }
     submission::submit(&app, arrival, MessageKind::Dispatch).await
 }

@@ -80,9 +80,9 @@ async fn submit(
     Body(job): Body<JobSubmission>,
 ) -> Result<Response, ProblemResponse> {
     let arrival = submission::arrival(job, app.config.notify)?;
-    if let Some(place) = &arrival.place {
+    if let Some(own) = &arrival.reservation {
         let expected = "an LRMS, which keeps reservations: a broker has none";
-        return Err(Problem::field("reservation", &place.name, expected).into());
+        return Err(Problem::field("reservation", &own.name, expected).into());
     }
     expect_peer(&app, arrival.from())?;
     submission::submit(&app, arrival, MessageKind::Forward).await

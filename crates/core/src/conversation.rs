@@ -76,7 +76,7 @@ pub struct Arrival {
         feature = "serde",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
-    pub place: Option<Box<ReservationUse>>,
+    pub reservation: Option<Box<ReservationUse>>,
     /// Its sender looks for it: it is taken only if it is here under its key, or
     /// is found further on by a broker that was restarted.
     pub sought: bool,
@@ -94,7 +94,7 @@ impl Arrival {
             notify: None,
             tag: None,
             identity: None,
-            place: None,
+            reservation: None,
             sought: false,
         }
     }

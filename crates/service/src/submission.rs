@@ -37,7 +37,7 @@ pub fn arrival(job: JobSubmission, hosts: NotifyHosts) -> Result<Arrival, Proble
         key: job.key,
         tag: job.tag.map(Into::into),
         identity: None,
-        place: job.reservation.map(JobReservation::place).transpose()?,
+        reservation: job.reservation.map(JobReservation::checked).transpose()?,
         sought: job.sought,
     })
 }

@@ -353,16 +353,9 @@ fn nodes_are_taken_down_as_debians_slurm_does() {
         "sinfo -R",
         "scontrol update NodeName=n2 State=RESUME",
     ] {
-        let words: Vec<String> = words
-            .split(' ')
-            .map(|word| word.replace('~', " "))
-            .collect();
+        let words = spaced(words);
         let said = |command: &mut Command| -> Said {
-            let output = command
-                .args(&words[1..])
-                .current_dir(ours.dir.path())
-                .output();
-            let mut said = masked(output.unwrap().into());
+            let mut said = say(command, &words, &ours);
             if words.contains(&"node".to_owned()) {
                 // The rest is of the host.
                 let of_state =
@@ -380,7 +373,23 @@ fn nodes_are_taken_down_as_debians_slurm_does() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// Where a cluster does not say which of its alike nodes are reserved, that is left out.
+/// The words of a command line, in which `~` is a blank.
+fn spaced(line: &str) -> Vec<String> {
+    let words = line.split(' ').map(|word| word.replace('~', " "));
+    words.collect()
+}
+
+/// What a command says to these words but its name, with times masked.
+fn say(command: &mut Command, words: &[String], ours: &Emulated) -> Said {
+    let output = command
+        .args(&words[1..])
+        .current_dir(ours.dir.path())
+        .output();
+    masked(output.unwrap().into())
+}
+
+/// Which nodes are reserved a cluster of alike nodes does not say; Slurm marks a reservation of
+/// all of them by flags, and leaves its partition out. All that is not compared.
 fn without_nodes(text: &str) -> String {
     let word = |word: &str| {
         let nodes = ["Nodes=", "Flags=", "PartitionName="];
@@ -461,16 +470,9 @@ fn reservations_are_made_and_used_as_with_debians_slurm() {
         "scontrol delete reservationname=now1",
         "sbatch --reservation=nosuch --wrap true",
     ] {
-        let words: Vec<String> = words
-            .split(' ')
-            .map(|word| word.replace('~', " "))
-            .collect();
+        let words = spaced(words);
         let said = |command: &mut Command| -> Said {
-            let output = command
-                .args(&words[1..])
-                .current_dir(ours.dir.path())
-                .output();
-            let mut said = masked(output.unwrap().into());
+            let mut said = say(command, &words, &ours);
             if words.contains(&"show".to_owned()) || words[0] == "sinfo" {
                 said.stdout = without_nodes(&said.stdout);
             }

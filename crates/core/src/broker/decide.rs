@@ -217,8 +217,8 @@ impl Broker {
         self.survey.turn_to(&request, held.route);
         if self.survey.predicts {
             let known = self.known.iter().map(|known| {
-                let data = known.target.peer();
-                let data = data.map(|peer| self.transfer_to(peer, held.spec.data_kib));
+                let peer = known.target.peer();
+                let data = peer.map(|peer| self.transfer_to(peer, held.spec.data_kib));
                 self.config.latency(known.target) + data.unwrap_or_default()
             });
             self.survey.view.stage_in = known.collect();

@@ -236,15 +236,15 @@ impl Cluster {
         &mut self,
         now: SimTime,
         job: &JobSpec,
-        place: &ReservationUse,
+        inside: &ReservationUse,
         events: &mut impl EventSink,
     ) -> Result<(), Reason> {
         let known_here = self.known_here(job);
         let job = known_here.as_ref().unwrap_or(job);
         let now = self.not_before_the_latest(now);
         let Known { class, processors } = self.class_of(job)?;
-        let user = place.user.as_ref();
-        let id = self.reserved.blocks.of(&place.name, user);
+        let user = inside.user.as_ref();
+        let id = self.reserved.blocks.of(&inside.name, user);
         let id = id.map_err(|_| Reason::NotReserved)?;
         let block = &self.reserved.blocks.by_id[&id];
         let kept = self.kept_of(id).ok_or(Reason::NotReserved)?;

@@ -8,7 +8,7 @@ use crate::time::SimTime;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// One of them.
+/// An advance reservation without a job, and the jobs that wait in it.
 pub(super) struct Block {
     pub wanted: AdvanceReservation,
     pub confirmed: bool,
@@ -17,7 +17,7 @@ pub(super) struct Block {
     pub waiting: Vec<JobId>,
 }
 
-/// All of them.
+/// All those of a cluster, by names and by the numbers that stand for them among jobs.
 #[derive(Default)]
 pub(super) struct Blocks {
     pub named: BTreeMap<Arc<str>, JobId>,

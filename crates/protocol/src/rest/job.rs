@@ -163,7 +163,7 @@ impl JobReservation {
     ///
     /// # Errors
     /// A problem document that names the field.
-    pub fn place(self) -> Result<Box<ReservationUse>, Problem> {
+    pub fn checked(self) -> Result<Box<ReservationUse>, Problem> {
         let user = self.user.map(|user| checked("reservation.user", user));
         Ok(Box::new(ReservationUse {
             name: checked("reservation.name", self.name)?,
@@ -204,9 +204,9 @@ impl JobSubmission {
             account: spec.account,
             executable: spec.executable,
             start_window: spec.start_window.as_deref().map(Into::into),
-            reservation: job.place.as_ref().map(|place| JobReservation {
-                name: place.name.to_string(),
-                user: owned(&place.user),
+            reservation: job.reservation.as_ref().map(|own| JobReservation {
+                name: own.name.to_string(),
+                user: owned(&own.user),
             }),
             meant_ns: job.meant.map(SimTime::as_nanos),
             until_ns: job

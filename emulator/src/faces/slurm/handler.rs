@@ -339,7 +339,7 @@ impl Handler {
         let Some(name) = job.machine else { return true };
         let spec = self.store.spec(&job.batch, job.plan);
         let tag = length::tag_of(&job.batch);
-        let place = job.batch.reservation.as_deref().map(|name| {
+        let reservation = job.batch.reservation.as_deref().map(|name| {
             Box::new(ReservationUse {
                 name: name.into(),
                 user: Some(Arc::clone(&job.batch.user)),
@@ -347,7 +347,7 @@ impl Handler {
         });
         let arrival = Arrival {
             id: Some(name),
-            place,
+            reservation,
             tag: Some(tag.into()),
             ..Arrival::of(spec)
         };

@@ -35,11 +35,17 @@ impl Handle<Arrival> for LrmsAgent {
             return Err(SubmitError::IdTaken(job));
         }
         let route = arrival.route;
-        let place = arrival.place.clone();
+        let reservation = arrival.reservation.clone();
         let spec = self.notes.store.enter(arrival, job, at);
         let brought = Brought { spec: &spec, route };
-        let place = place.as_deref();
-        let taken = self.inside(cx, Inside { brought, place });
+        let reservation = reservation.as_deref();
+        let taken = self.inside(
+            cx,
+            Inside {
+                brought,
+                reservation,
+            },
+        );
         if taken.is_ok() {
             self.notes.tell(|| JobNews::Queued { spec, at });
         }

@@ -214,36 +214,46 @@ impl Handle<Brought<'_>> for Lrms {
     type Answer = Result<(), Reason>;
 
     fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, brought: Brought<'_>) -> Self::Answer {
-        let place = None;
-        self.handle(cx, Inside { brought, place })
+        let reservation = None;
+        self.handle(
+            cx,
+            Inside {
+                brought,
+                reservation,
+            },
+        )
     }
 }
 
-/// A job is brought, for an advance reservation if `place` says so.
+/// A job is brought, to run in an advance reservation if it names one.
 #[derive(Clone, Copy, Debug)]
 pub struct Inside<'a> {
     /// The job.
     pub brought: Brought<'a>,
-    /// Which.
-    pub place: Option<&'a ReservationUse>,
+    /// The reservation, and whose job it is.
+    pub reservation: Option<&'a ReservationUse>,
 }
 
 impl Handle<Inside<'_>> for Lrms {
     type Answer = Result<(), Reason>;
 
     fn handle(&mut self, cx: &mut impl Cx<LrmsSends>, inside: Inside<'_>) -> Self::Answer {
-        let Inside { brought, place } = inside;
+        let Inside {
+            brought,
+            reservation,
+        } = inside;
         let job = brought.spec.id;
         let from = brought.route.and_then(|route| route.from);
         let from = from.map_or(Party::Client, Party::Broker);
         let until = brought.route.and_then(|route| route.until);
         let taken = match until.is_some_and(|until| until <= cx.now()) {
             true => Err(Reason::LeaseExpired),
-            false => match place {
+            false => match reservation {
                 None => self.cluster.submit(cx.now(), brought.spec, cx),
-                Some(place) => self
-                    .cluster
-                    .submit_inside(cx.now(), brought.spec, place, cx),
+                Some(reservation) => {
+                    self.cluster
+                        .submit_inside(cx.now(), brought.spec, reservation, cx)
+                }
             },
         };
         if let (Ok(()), Some(until)) = (taken, until) {

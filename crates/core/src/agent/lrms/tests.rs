@@ -347,12 +347,12 @@ fn for_ada() -> ReservationOrder {
 #[test]
 fn an_lrms_that_handles_its_inputs_again_has_the_same_reservations() {
     let order = for_ada();
-    let place = ReservationUse {
+    let of_ada = ReservationUse {
         name: "night".into(),
         user: Some("ada".into()),
     };
     let inside = |id, processors| Arrival {
-        place: Some(Box::new(place.clone())),
+        reservation: Some(Box::new(of_ada.clone())),
         ..arrival(id, processors, 60, Party::Client)
     };
     let inputs: [LrmsInput; 3] = [order.into(), inside(0, 2).into(), inside(1, 2).into()];

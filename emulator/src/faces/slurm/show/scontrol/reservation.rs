@@ -40,11 +40,15 @@ fn is(key: &str, name: &str, least: usize) -> bool {
 }
 
 fn fail<T>(what: &str, done: Reserving) -> Result<T, Answer> {
+    refuse(no_reservation(what, done))
+}
+
+fn no_reservation(what: &str, done: Reserving) -> String {
     let done = match done {
         Reserving::Update => "updated",
         _ => "created",
     };
-    refuse(format!("scontrol: error: {what}  No reservation {done}.\n"))
+    format!("scontrol: error: {what}  No reservation {done}.\n")
 }
 
 fn read(
@@ -66,11 +70,8 @@ fn read(
             Some(moment) => Ok(Some(moment)),
             None => {
                 let read = value.bytes().take_while(u8::is_ascii_digit).count();
-                let Err(failed) = fail::<()>(&format!("Invalid {what} time {word}."), done) else {
-                    return Ok(None);
-                };
                 let bad = format!("Invalid time specification (pos={read}): {value}\n");
-                refuse(bad + &failed.stderr)
+                refuse(bad + &no_reservation(&format!("Invalid {what} time {word}."), done))
             }
         };
         let number = |text: &str| match text.parse() {
@@ -204,11 +205,13 @@ pub(super) fn create(
         users,
         confirm_within: None,
     };
-    Ok(order(done, caller, ReservationStep::Make(Box::new(wanted))))
+    let users = wanted.users.clone();
+    let step = ReservationStep::Make(Box::new(wanted));
+    Ok(order(done, &users, caller, step))
 }
 
 fn window(site: &Site, start: u64, now: SimTime, done: Reserving) -> Result<StartWindow, Answer> {
-    if start < site.unix(now) || SimDuration::from_secs(start).is_zero() {
+    if start < site.unix(now) {
         return refuse(said(done, "", "Invalid time specified"));
     }
     let earliest = site.instant(start);
@@ -223,12 +226,10 @@ fn window(site: &Site, start: u64, now: SimTime, done: Reserving) -> Result<Star
     })
 }
 
-fn order(done: Reserving, caller: &Caller, step: ReservationStep) -> Outcome {
-    // Who runs the cluster is its operator, whoever may use a reservation.
-    let by = match &step {
-        ReservationStep::Make(wanted) => wanted.users.first().cloned(),
-        _ => Some(Arc::clone(&caller.user)),
-    };
+/// Who runs the cluster is its operator: it says what the users of a reservation may say.
+fn order(done: Reserving, users: &[Arc<str>], caller: &Caller, step: ReservationStep) -> Outcome {
+    let by = users.first().unwrap_or(&caller.user);
+    let by = Some(Arc::clone(by));
     Outcome::Reserve(done, Box::new(ReservationOrder { by, step }))
 }
 
@@ -268,14 +269,9 @@ pub(super) fn update(
         (None, None) => wanted.duration,
     };
     wanted.processors = asked.processors.unwrap_or(wanted.processors);
-    let by = wanted.users.first().cloned();
     wanted.users = asked.users.unwrap_or(wanted.users);
-    let Outcome::Reserve(done, order) = order(done, caller, ReservationStep::Make(wanted.into()))
-    else {
-        return refuse("");
-    };
-    let order = Box::new(ReservationOrder { by, ..*order });
-    Ok(Outcome::Reserve(done, order))
+    let step = ReservationStep::Make(Box::new(wanted));
+    Ok(order(done, &view.wanted.users, caller, step))
 }
 
 pub(super) fn delete(store: &JobStore, words: &[&str], caller: &Caller) -> Result<Outcome, Answer> {
@@ -297,14 +293,8 @@ pub(super) fn delete(store: &JobStore, words: &[&str], caller: &Caller) -> Resul
         );
         return refuse(said);
     };
-    let by = view.wanted.users.first().cloned();
-    let by = by.or_else(|| Some(Arc::clone(&caller.user)));
     let step = ReservationStep::Cancel(name.into());
-    let done = Reserving::Delete;
-    Ok(Outcome::Reserve(
-        done,
-        Box::new(ReservationOrder { by, step }),
-    ))
+    Ok(order(Reserving::Delete, &view.wanted.users, caller, step))
 }
 
 /// What Slurm says of something that its controller refuses.
@@ -350,7 +340,7 @@ pub(in crate::faces::slurm) fn answer(
 }
 
 pub(super) fn show(store: &JobStore, wanted: Option<&str>, one_line: bool) -> Answer {
-    let mut chosen = store.reservations.iter().filter(|view| {
+    let chosen = store.reservations.iter().filter(|view| {
         let name = &*view.wanted.name;
         wanted.is_none_or(|wanted| wanted == name)
     });
@@ -358,7 +348,7 @@ pub(super) fn show(store: &JobStore, wanted: Option<&str>, one_line: bool) -> An
         let text = layout(&lines(&store.site, view), one_line);
         format!("{text}{}", if one_line { "\n" } else { "\n\n" })
     };
-    let shown: String = chosen.by_ref().map(text).collect();
+    let shown: String = chosen.map(text).collect();
     match (shown.is_empty(), wanted) {
         (false, _) => Answer::said(shown),
         (true, None) => Answer::said("No reservations in the system\n".to_owned()),
@@ -369,7 +359,7 @@ pub(super) fn show(store: &JobStore, wanted: Option<&str>, one_line: bool) -> An
     }
 }
 
-/// `ACTIVE` and its name, start, end, length in seconds.
+/// Its state, `ACTIVE` or `INACTIVE`, start, end, and length in seconds.
 pub(in crate::faces::slurm) fn times_of(
     site: &Site,
     view: &ReservationView,
