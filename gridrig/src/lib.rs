@@ -12,7 +12,7 @@ mod load;
 mod logging;
 mod memory;
 mod monitor;
-mod own_policy;
+pub mod own_policy;
 mod progress;
 pub mod realtime;
 pub mod reproduce;

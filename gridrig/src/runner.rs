@@ -231,11 +231,11 @@ pub fn refuse(
     if options.processes && !keeps_journals(scenario, options) {
         bail!(
             "--processes: expected --clock real and services that keep journals: no external \
-             broker, no real LRMS, no interfaces of other systems, no policy with exec"
+             broker, no real LRMS, no interfaces of other systems, no policy or discipline of one's own"
         );
     }
-    if options.check_determinism && scenario.own_policies.is_empty() {
-        bail!("--check-determinism: expected a policy with exec among run.policies");
+    if options.check_determinism && !scenario.asks_programs() {
+        bail!("--check-determinism: expected a policy or a discipline with exec or lua");
     }
     for text in &options.kill {
         real::kill(&scenario.grid, text)?;

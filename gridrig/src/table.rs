@@ -123,7 +123,7 @@ fn clusters(grid: &Grid, ids: &[gridrig_core::ids::ClusterId]) -> String {
         let every = (!config.interval.is_zero()).then_some(config.interval);
         let pass = every.map_or(String::new(), |every| format!(" every {every}"));
         let processors = config.resources.processors();
-        let (name, discipline) = (&cluster.name, config.discipline.name());
+        let (name, discipline) = (&cluster.name, config.discipline_name());
         let known = match config.run_times.0.len() {
             0 => String::new(),
             1 => ", run times of 1 program".to_owned(),

@@ -205,6 +205,13 @@ impl Calendar {
         late.map(|(_, job)| *job)
     }
 
+    /// Jobs that run, with when they should end by their estimates, in the order of that,
+    /// and their processors.
+    pub fn running(&self) -> impl Iterator<Item = ((SimTime, JobId), u32)> {
+        let running = self.running.iter();
+        running.map(|(key, hold)| (*key, hold.held.shares.iter().map(|it| it.processors).sum()))
+    }
+
     /// Whether a job runs that should have ended by now.
     pub fn overrun(&self, now: SimTime) -> bool {
         let first = self.running.first_key_value();

@@ -19,7 +19,7 @@ pub use run_times::RunTimes;
 pub use work::run_time_on;
 
 use crate::calendar::Demand;
-use crate::discipline::{DisciplineKind, SlurmBackfillSettings};
+use crate::discipline::{DisciplineKind, OwnDiscipline, SlurmBackfillSettings};
 use crate::event::{Event, EventKind, EventSink, Party};
 use crate::ids::{ClusterId, JobId};
 use crate::job::{JobSpec, Reason};
@@ -51,6 +51,8 @@ pub struct ClusterConfig {
     pub resources: Resources,
     /// Its scheduling discipline.
     pub discipline: DisciplineKind,
+    /// The user's own, in the place of that.
+    pub own_discipline: Option<OwnDiscipline>,
     /// What `slurm-backfill` goes by.
     pub slurm: SlurmBackfillSettings,
     /// Zero: a pass follows every change at once. Else passes happen at
@@ -80,6 +82,7 @@ impl ClusterConfig {
             id,
             resources,
             discipline,
+            own_discipline: None,
             slurm: SlurmBackfillSettings::default(),
             interval,
             queue_limit: None,
@@ -89,6 +92,12 @@ impl ClusterConfig {
             run_times: Arc::default(),
             reserving: None,
         }
+    }
+
+    /// The name of its discipline.
+    pub fn discipline_name(&self) -> &str {
+        let own = self.own_discipline.as_ref();
+        own.map_or(self.discipline.name(), |own| &own.name)
     }
 }
 
@@ -308,7 +317,9 @@ impl Cluster {
             reserved: None,
         });
         let nodes = &mut self.nodes;
-        let arrival = self.scheduler.arrive(&job.into(), class, slot, nodes);
+        let arrival = self
+            .scheduler
+            .arrive(now, &job.into(), (class, slot), nodes);
         self.jobs.get_mut(slot).arrival = arrival;
         self.work.queue(processors, job.run_time);
         Ok(now)

@@ -15,6 +15,7 @@ pub use promises::Promises;
 pub use slurm_backfill::SlurmBackfillSettings;
 
 use crate::calendar::{Calendar, Free, Shares};
+use crate::door::Door;
 use crate::placement::Nodes;
 use crate::plan::{Backlog, Waiting};
 use crate::queue::{First, Queue};
@@ -36,7 +37,7 @@ pub struct Outlook<'a> {
 impl Outlook<'_> {
     /// What the job gets if it starts at this instant, by the plan (`None`: what
     /// the calendar has free) and by the nodes; `None` if it has to wait.
-    fn fit_now(&mut self, plan: Option<&mut Free>, job: &Waiting) -> Option<PlannedStart> {
+    pub fn fit_now(&mut self, plan: Option<&mut Free>, job: &Waiting) -> Option<PlannedStart> {
         let Calendar { layout, free, .. } = &mut *self.calendar;
         let shares = plan.unwrap_or(free).fit(layout, &job.demand, self.now)?;
         let is_free = self.nodes.offers(job.demand.class, &shares);
@@ -86,6 +87,15 @@ pub trait Planner: Send {
     fn wakeup(&self, _outlook: &Outlook<'_>) -> Option<SimTime> {
         None
     }
+}
+
+/// A discipline that is in no table: the user's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnDiscipline {
+    /// Its name.
+    pub name: String,
+    /// Where it is had, for clusters of a run.
+    pub door: Option<Door<dyn Planner>>,
 }
 
 /// A discipline, of either sort.

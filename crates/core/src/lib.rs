@@ -44,6 +44,7 @@ mod conversation;
 mod decimal;
 pub mod decision;
 pub mod discipline;
+pub mod door;
 mod envelope;
 pub mod event;
 pub mod faults;

@@ -113,6 +113,11 @@ impl Nodes {
         self.busy
     }
 
+    /// Free processors, on nodes that are up.
+    pub fn free_processors(&self) -> u32 {
+        self.groups.iter().map(|group| group.free_total).sum()
+    }
+
     /// Free memory, disk and generic resources.
     pub fn space(&self) -> Arc<FreeSpace> {
         let found = self.space.get_or_init(|| {

@@ -6,6 +6,7 @@
 //! the job may use, since the plan is made before the placement.
 
 use crate::calendar::{Demand, Hold};
+use crate::ids::JobId;
 use crate::queue::Slot;
 use crate::time::{SimDuration, SimTime};
 use std::collections::BTreeMap;
@@ -15,8 +16,12 @@ use std::collections::BTreeMap;
 pub struct Waiting {
     /// Place in the order of arrival.
     pub arrival: u64,
-    /// The job.
+    /// Where the cluster has the job.
     pub slot: Slot,
+    /// The job.
+    pub job: JobId,
+    /// Since when it waits.
+    pub since: SimTime,
     /// What it wants, for as long as it is expected to take wherever it runs.
     pub demand: Demand,
     /// The estimate at speed 1.0.
@@ -85,16 +90,10 @@ impl Backlog {
         self.node_changes
     }
 
-    /// A job waits that takes so long at speed 1.0; answers its arrival.
-    pub(crate) fn arrive(&mut self, slot: Slot, demand: Demand, at_full_speed: SimDuration) -> u64 {
+    /// A job waits, behind all others; answers its arrival.
+    pub(crate) fn arrive(&mut self, job: Waiting) -> u64 {
         let arrival = self.next_arrival;
-        let job = Waiting {
-            arrival,
-            slot,
-            demand,
-            at_full_speed,
-        };
-        self.waiting.insert(arrival, job);
+        self.waiting.insert(arrival, Waiting { arrival, ..job });
         self.next_arrival += 1;
         self.version += 1;
         arrival

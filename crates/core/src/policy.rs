@@ -4,7 +4,6 @@
 mod best_broker_rank;
 mod co_allocation;
 mod domains;
-mod door;
 mod free_node;
 mod full_information;
 mod inter;
@@ -22,7 +21,6 @@ mod view;
 
 pub(crate) use co_allocation::Placing;
 pub use domains::{Aggregate, Kinds, Machine, Offer, Site, Wanted};
-pub use door::Door;
 pub use own::Queued;
 pub use registry::{BrokerSettings, InformationNeed, Parameter, PolicyEntry, PolicySpec, Values};
 pub use settings::{

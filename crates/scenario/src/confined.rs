@@ -148,7 +148,7 @@ fn look<'t, 'a>(table: &'t DeTable<'a>, at: &str, found: &mut Vec<(String, &'t V
     }
 }
 
-/// What is harmless otherwise may name a program: a policy of somebody's own.
+/// What is harmless otherwise may name a program: a policy or discipline of somebody's own.
 fn look_for_programs<'t, 'a>(
     path: &str,
     value: &'t Value<'a>,
@@ -159,8 +159,10 @@ fn look_for_programs<'t, 'a>(
             .iter()
             .for_each(|it| look_for_programs(path, it, found)),
         DeValue::Table(table) => {
-            let program = table.get("exec");
-            found.extend(program.map(|program| (format!("{path}.exec"), program)));
+            for key in ["exec", "lua"] {
+                let program = table.get(key);
+                found.extend(program.map(|program| (format!("{path}.{key}"), program)));
+            }
         }
         _ => {}
     }

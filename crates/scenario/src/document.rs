@@ -12,7 +12,7 @@ pub use faults::{
     Between, Distribution, Failures, Faults, LinkFaults, MemoryName, Outage, Restart,
 };
 pub use grid::{Cluster, Domain, Link, Lrms, LrmsName, Mesh, NodeOutage, Roles, Slurm};
-pub use policy::{OwnPolicy, PolicyText};
+pub use policy::{DisciplineText, Own, PolicyText};
 
 use crate::provides::TimeOfDay;
 use crate::threshold::{Figure, Threshold};
@@ -416,12 +416,15 @@ impl Document {
         }
         for cluster in self.clusters_mut() {
             cluster.files().for_each(|path| visit(&mut path.0.0));
+            if let Some(DisciplineText::Own(own)) = &mut cluster.discipline {
+                own.files().for_each(&mut visit);
+            }
         }
         let run = self.run.as_mut().map(At::get_mut);
         let policies = run.and_then(|run| run.policies.as_mut());
         for policy in policies.into_iter().flat_map(At::get_mut) {
             if let PolicyText::Own(own) = policy.get_mut() {
-                own.exec.0.iter_mut().for_each(&mut visit);
+                own.files().for_each(&mut visit);
             }
         }
     }

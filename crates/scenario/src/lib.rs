@@ -39,7 +39,7 @@ pub use reduced::REDUCTION_KEY;
 pub use replicate::{Over, Replicate, Replication};
 pub use schema::json_schema;
 
-use document::{Broker, Cluster, Document, OwnPolicy};
+use document::{Broker, Cluster, DisciplineText, Document, Own};
 use external::External;
 use faults::Faults;
 use gridrig_core::decision::About;
@@ -77,7 +77,7 @@ pub struct Scenario {
     /// without brokers.
     pub policies: Vec<Option<PolicySpec>>,
     /// The programs of those that are the user's own, by their names.
-    pub own_policies: BTreeMap<String, OwnPolicy>,
+    pub own_policies: BTreeMap<String, Own>,
     /// Brokers that are somebody else's programs, and their policies; then
     /// `policies` is a single `None`.
     pub external: External,
@@ -281,6 +281,20 @@ impl Scenario {
     /// What the document says of each cluster, in the order of their ids.
     pub fn clusters(&self) -> impl Iterator<Item = &Cluster> {
         self.document.clusters()
+    }
+
+    /// The clusters whose discipline is the user's own.
+    pub fn own_disciplines(&self) -> impl Iterator<Item = (ClusterId, &Own)> {
+        let clusters = (0..).map(ClusterId).zip(self.clusters());
+        clusters.filter_map(|(id, cluster)| match &cluster.discipline {
+            Some(DisciplineText::Own(own)) => Some((id, own)),
+            _ => None,
+        })
+    }
+
+    /// Whether a program of the user's decides anything, whatever the policy.
+    pub fn asks_programs(&self) -> bool {
+        !self.own_policies.is_empty() || self.own_disciplines().next().is_some()
     }
 
     /// The document of this scenario: what a replication varies is as it is in

@@ -38,7 +38,10 @@ impl Scenario {
         let groups = nodes.flat_map(|cluster| cluster.config.resources.groups().iter().cloned());
         let processors = self.clusters().map(|cluster| cluster.processors);
         let processors: Option<Vec<Count>> = processors.collect();
-        let mut written = Cluster::default();
+        let mut written = Cluster {
+            discipline: self.clusters().next()?.discipline.clone(),
+            ..Cluster::default()
+        };
         let resources = match processors {
             Some(processors) => {
                 let all = processors.iter().map(|own| own.as_u32());
@@ -53,6 +56,7 @@ impl Scenario {
         };
         let config = ClusterConfig {
             interval: first.config.interval,
+            own_discipline: first.config.own_discipline.clone(),
             ..ClusterConfig::new(ClusterId(0), resources, first.config.discipline)
         };
         let mut scenario = Scenario {

@@ -113,7 +113,7 @@ pub(super) fn resolve(
         decisions: decisions(&run, clock, is_external),
         lag_tolerance: fill(&mut run.lag_tolerance, LAG_TOLERANCE),
         measure,
-        regret: regret && !are_reserved,
+        regret: regret && !are_reserved && by_known_rules(&grid),
         warnings,
         document,
         grid,
@@ -121,6 +121,12 @@ pub(super) fn resolve(
     context
         .refuse_repeats(scenario, &run)
         .map(|scenario| scenario.completed(run))
+}
+
+/// Whether it is known by which rules jobs start.
+fn by_known_rules(grid: &Grid) -> bool {
+    let mut clusters = grid.clusters.iter();
+    clusters.all(|cluster| cluster.config.own_discipline.is_none())
 }
 
 /// Of which jobs it is recorded how brokers decided: those of others do not tell.

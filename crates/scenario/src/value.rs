@@ -3,7 +3,9 @@
 
 mod texts;
 
-pub use texts::{AboveZero, Duration, Identifier, KeepText, PartyText, PathText, UntilText};
+pub use texts::{
+    AboveZero, DecisionTime, Duration, Identifier, KeepText, PartyText, PathText, UntilText,
+};
 
 use crate::nearest::hint;
 use crate::workload::ZeroRunTime;

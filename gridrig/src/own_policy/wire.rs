@@ -1,18 +1,23 @@
 //! What is said to the program of a policy and what it answers: a line of JSON each.
 
 use gridrig_core::grid::{Grid, GridCluster};
-use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::ids::DomainId;
 use gridrig_core::job::Component;
 use gridrig_core::load::Fraction;
 use gridrig_core::message::JobEnd;
+use gridrig_core::plan::Waiting;
 use gridrig_core::policy::{Candidate, Queued};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Name and version of the protocol.
-pub const PROTOCOL: &str = "gridrig.policy.1";
+/// Name and version of the protocol of policies.
+pub const POLICY: &str = "gridrig.policy.1";
+/// The same of disciplines.
+pub const DISCIPLINE: &str = "gridrig.discipline.1";
+/// The columns of a pass.
+pub const LISTS: [&str; 2] = ["waiting", "running"];
 
 /// All messages, for their schema.
 #[derive(Serialize, JsonSchema)]
@@ -25,6 +30,12 @@ pub struct Messages {
     cycle: Cycle,
     /// The answer to it.
     cycle_answer: CycleAnswer,
+    /// The first line to the program of a discipline.
+    discipline_hello: DisciplineHello,
+    /// Each further line to it.
+    pass: Pass,
+    /// The answer to it.
+    pass_answer: PassAnswer,
 }
 
 /// The first line to a program.
@@ -70,8 +81,9 @@ struct Nodes {
 }
 
 impl Known {
-    fn cluster(grid: &Grid, id: ClusterId) -> Self {
-        let GridCluster { name, config, .. } = &grid.clusters[id.index()];
+    /// A cluster.
+    pub fn cluster(cluster: &GridCluster) -> Self {
+        let GridCluster { name, config, .. } = cluster;
         let groups = config.resources.groups().iter();
         Known {
             name: name.clone(),
@@ -92,7 +104,7 @@ impl Known {
     pub fn all(grid: &Grid, domain: DomainId) -> Vec<Known> {
         let clusters = |domain: DomainId| {
             let ids = grid.domains[domain.index()].clusters.iter();
-            ids.map(|id| Known::cluster(grid, *id))
+            ids.map(|id| Known::cluster(&grid.clusters[id.index()]))
         };
         let peers = grid.providers_of(domain).map(|link| {
             let clusters: Vec<Known> = clusters(link.provider).collect();
@@ -112,7 +124,7 @@ impl Known {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HelloAnswer {
-    /// `gridrig.policy.1`.
+    /// The protocol of the first line.
     pub protocol: String,
     /// The columns that are wanted. Default: all.
     pub columns: Option<Vec<String>>,
@@ -287,4 +299,81 @@ pub enum Answer {
         /// Why, in words.
         reject: String,
     },
+}
+
+/// The first line to the program of a discipline.
+#[derive(Serialize, JsonSchema)]
+pub struct DisciplineHello {
+    /// `gridrig.discipline.1`.
+    pub protocol: &'static str,
+    /// The name of the discipline.
+    pub discipline: String,
+    /// The seed of the run. Take random numbers from it and the cluster alone.
+    pub seed: u64,
+    /// The cluster.
+    pub cluster: Known,
+    /// The lists that may be wanted.
+    pub columns: Vec<&'static str>,
+}
+
+/// A scheduling pass of a cluster in which jobs wait.
+#[derive(Serialize, JsonSchema)]
+pub struct Pass {
+    /// Which pass this is, from 1.
+    pub pass: u64,
+    /// The time of the run.
+    pub now_s: f64,
+    /// Free processors, on nodes that are up.
+    pub free: u32,
+    /// The jobs that wait, in the order of arrival.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Vec<Waits>>,
+    /// The jobs that run, in the order of their expected ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub running: Option<Vec<Runs>>,
+}
+
+/// A job that waits in a cluster.
+#[derive(Serialize, JsonSchema)]
+pub struct Waits {
+    /// Its number in the run.
+    pub job: u32,
+    /// Processors of all components.
+    pub processors: u32,
+    /// How long it runs, as its user would say, on the slowest nodes that it may have.
+    pub estimate_s: f64,
+    /// Since when it waits.
+    pub since_s: f64,
+}
+
+/// A job that runs.
+#[derive(Serialize, JsonSchema)]
+pub struct Runs {
+    /// Its number in the run.
+    pub job: u32,
+    /// Processors that it has.
+    pub processors: u32,
+    /// When it should end by its estimate.
+    pub expected_end_s: f64,
+}
+
+impl From<&Waiting> for Waits {
+    fn from(waiting: &Waiting) -> Self {
+        Waits {
+            job: waiting.job.0,
+            processors: waiting.demand.processors,
+            estimate_s: waiting.demand.length.as_secs_f64(),
+            since_s: waiting.since.as_secs_f64(),
+        }
+    }
+}
+
+/// The answer to a pass.
+#[derive(PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PassAnswer {
+    /// Jobs that are to start, in this order; one that does not fit goes on waiting.
+    pub start: Vec<u32>,
+    /// When there is to be a pass though nothing has changed.
+    pub wakeup_s: Option<f64>,
 }

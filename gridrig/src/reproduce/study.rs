@@ -195,7 +195,7 @@ impl Study<'_> {
 fn run(cell: &Cell, load: &Load) -> anyhow::Result<(String, Value)> {
     let scenario = &cell.replication.scenario;
     let policy = cell.contender.ours.as_ref();
-    own_policy::refuse(policy, "a study")?;
+    own_policy::refuse(policy, Some(&scenario.grid), "a study")?;
     let grid = scenario.grid_for(policy);
     let jobs = &load.submissions;
     let mut log = EventLog::default();

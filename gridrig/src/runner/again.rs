@@ -58,8 +58,12 @@ fn decide_again(dir: &Path, manifest: &Manifest, job: JobId) -> Result<Vec<Decis
     }
     let mut policies = scenario.policies.iter().flatten();
     let policy = policies.find(|it| manifest.policy.as_ref() == Some(&it.to_string()));
-    own_policy::refuse(policy, "a run that is played again for its decisions")
-        .context("expected a run with run.decisions = 1")?;
+    own_policy::refuse(
+        policy,
+        Some(&scenario.grid),
+        "a run that is played again for its decisions",
+    )
+    .context("expected a run with run.decisions = 1")?;
     let mut grid = scenario.grid_for(policy);
     scenario.fail_nodes(&mut grid, run.submissions.iter());
     let load = Load {

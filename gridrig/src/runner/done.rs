@@ -24,7 +24,9 @@ pub(super) fn read(
     let replication = &cell.replication;
     let there = directory(cell, options).filter(|dir| is_of(replication, dir));
     // What a program of the user's would answer now, nobody knows.
-    let is_ours = !cell.contender.ours.as_ref().is_some_and(PolicySpec::is_own);
+    let policy = cell.contender.ours.as_ref();
+    let is_ours = !policy.is_some_and(PolicySpec::is_own)
+        && replication.scenario.own_disciplines().next().is_none();
     let reads = replication.scenario.clock == Clock::Virtual && !options.scratch && is_ours;
     let Some(dir) = there.filter(|_| reads && !options.force && !options.csv) else {
         return Ok(None);

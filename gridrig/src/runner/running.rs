@@ -140,7 +140,7 @@ fn find(dir: &Path, depth: usize, found: &mut Vec<Running>) -> anyhow::Result<()
 /// know of a run is in no journal.
 pub(super) fn keeps_journals(scenario: &Scenario, options: &RunOptions) -> bool {
     let is_ours = scenario.external.brokers.is_empty()
-        && scenario.own_policies.is_empty()
+        && !scenario.asks_programs()
         && !scenario
             .grid
             .clusters

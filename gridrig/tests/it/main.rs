@@ -54,6 +54,7 @@ mod open_results;
 mod openapi;
 mod overheard;
 mod overrides;
+mod own_discipline;
 mod own_policy;
 mod patience;
 mod peer_protocol;

@@ -317,7 +317,7 @@ fn answers_that_differ_when_asked_twice_end_the_run_if_that_is_looked_at() {
         "--check-determinism",
     ]);
     expect_code(&output, 2);
-    assert!(stderr(&output).contains("expected a policy with exec"));
+    assert!(stderr(&output).contains("expected a policy or a discipline with exec or lua"));
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn a_program_is_asked_in_real_time_too_and_its_failure_ends_the_run() {
     assert_eq!(clusters.collect::<Vec<_>>(), [0, 0, 0, 0, 0, 1]);
     let refused = bench.run(&["--processes"]);
     expect_code(&refused, 2);
-    assert!(stderr(&refused).contains("no policy with exec"));
+    assert!(stderr(&refused).contains("no policy or discipline of one's own"));
     let dying = program.replace(
         "    requests = ",
         "    if cycle['cycle'] == 2: sys.exit(3)\n    requests = ",

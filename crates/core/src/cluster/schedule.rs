@@ -36,7 +36,12 @@ impl Scheduler {
             return Scheduler::Outside;
         }
         let reserves = config.reserving.is_some();
-        match config.discipline.build(config.slurm, reserves) {
+        let own = config.own_discipline.as_ref();
+        let built = match own.and_then(|own| own.door.as_ref()) {
+            Some(door) => Built::Planning(door.open()),
+            None => config.discipline.build(config.slurm, reserves),
+        };
+        match built {
             Built::Instant(discipline) => Scheduler::Instant {
                 discipline,
                 queue: Box::default(),
@@ -74,9 +79,9 @@ impl Scheduler {
     /// A job waits; answers its place in the order of arrival.
     pub fn arrive(
         &mut self,
+        now: SimTime,
         job: &JobRequest<'_>,
-        class: ClassId,
-        slot: Slot,
+        (class, slot): (ClassId, Slot),
         nodes: &mut Nodes,
     ) -> u64 {
         match self {
@@ -95,7 +100,14 @@ impl Scheduler {
                     processors: job.processors,
                     length: calendar.layout.longest(class, job.estimate),
                 };
-                backlog.arrive(slot, demand, job.estimate)
+                backlog.arrive(Waiting {
+                    arrival: 0,
+                    slot,
+                    job: job.id,
+                    since: now,
+                    demand,
+                    at_full_speed: job.estimate,
+                })
             }
             Scheduler::Outside => 0,
         }
@@ -115,6 +127,8 @@ impl Scheduler {
             } => backlog.put_back(Waiting {
                 arrival: job.arrival,
                 slot,
+                job: job.id,
+                since: job.queued,
                 demand: Demand {
                     length: calendar.layout.longest(class, job.estimate),
                     ..job.demand

@@ -2,9 +2,10 @@
 //! settings of the broker that it is built for.
 
 use super::{
-    Blocking, CoAllocation, Commit, Door, LocalInfo, MatchmakingKind, OWN, OwnDispatch, POLICIES,
+    Blocking, CoAllocation, Commit, LocalInfo, MatchmakingKind, OWN, OwnDispatch, POLICIES,
     Placement, Policy, Tie,
 };
+use crate::door::Door;
 use crate::load::Window;
 use crate::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
@@ -340,7 +341,7 @@ pub struct BrokerSettings {
     /// The forwarding policy.
     pub policy: PolicySpec,
     /// Where the policy is had if it is the user's own.
-    pub door: Option<Door>,
+    pub door: Option<Door<dyn Policy>>,
     /// Window of the queue-length policy.
     pub queue_window: Window,
     /// Window of the utilization policy.

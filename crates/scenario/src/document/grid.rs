@@ -1,7 +1,7 @@
 //! The grid as it is written: clusters, domains with their brokers, links; and
 //! what of it is settings of the core, both ways.
 
-use super::{Broker, Failures, List};
+use super::{Broker, DisciplineText, Failures, List};
 use crate::failure_table::FailureTable;
 use crate::interface::{FaceKind, LinkProtocol, SLEEP, SlurmAccess};
 use crate::provides::DayHours;
@@ -10,7 +10,7 @@ use crate::value::{
     Str, Whole, Written, fill, named, or,
 };
 use gridrig_core::cluster::{ClusterConfig, OnNodeFailure, Overrun, Reserving, RunTimes};
-use gridrig_core::discipline::{DisciplineKind, SlurmBackfillSettings};
+use gridrig_core::discipline::{DisciplineKind, OwnDiscipline, SlurmBackfillSettings};
 use gridrig_core::grid::GridCluster;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::resource::Resources;
@@ -34,8 +34,9 @@ pub struct Cluster {
     pub processors: Option<Count>,
     /// A cluster file (XML), found like a trace. Either this or processors.
     pub resources: Option<Str<PathText>>,
-    /// Which waiting job is started next. Default "first-in-first-fit".
-    pub discipline: Option<Str<Name<DisciplineKind>>>,
+    /// Which waiting job is started next: one of ours, or the user's own. Default
+    /// "first-in-first-fit".
+    pub discipline: Option<DisciplineText>,
     /// Time between scheduling passes. Default "0s": a pass follows every
     /// change at once.
     pub interval: Option<Duration>,
@@ -304,9 +305,11 @@ impl Cluster {
     pub(crate) fn of(cluster: &GridCluster, written: Cluster) -> Self {
         let config = &cluster.config;
         let plans = config.discipline == DisciplineKind::SlurmBackfill;
+        let own = written.discipline.filter(|it| it.own().is_some());
+        let ours = || DisciplineText::Named(Written::of(config.discipline));
         Cluster {
             name: Some(Str(Identifier(cluster.name.clone()))),
-            discipline: Some(Written::of(config.discipline)),
+            discipline: own.or_else(|| Some(ours())),
             interval: Some(Str(config.interval)),
             slurm: plans.then(|| Slurm::of(&config.slurm)),
             run_times: run_times(&config.run_times),
@@ -319,8 +322,17 @@ impl Cluster {
 
     /// How the cluster with these nodes is set up.
     pub(crate) fn config(&self, id: ClusterId, resources: Resources) -> ClusterConfig {
-        let discipline = or(&self.discipline, DisciplineKind::FirstInFirstFit);
+        let written = self.discipline.as_ref();
+        let discipline = match written {
+            Some(DisciplineText::Named(ours)) => ours.value(),
+            _ => DisciplineKind::FirstInFirstFit,
+        };
+        let own = written.and_then(DisciplineText::own);
         ClusterConfig {
+            own_discipline: own.map(|name| OwnDiscipline {
+                name: name.to_owned(),
+                door: None,
+            }),
             interval: or(&self.interval, SimDuration::ZERO),
             slurm: self
                 .slurm

@@ -188,6 +188,7 @@ impl Context<'_> {
         let resources = self.resources(cluster, &span)?;
         let id = ClusterId(u16::try_from(grid.clusters.len()).unwrap_or(u16::MAX));
         self.lrms(cluster, &span)?;
+        self.own_discipline(cluster, &key("discipline"))?;
         let config = cluster.config(id, resources);
         let has_slurm = config.discipline == DisciplineKind::SlurmBackfill;
         let expected = "no slurm settings, or discipline = \"slurm-backfill\"";

@@ -248,6 +248,31 @@ impl Text for UntilText {
     }
 }
 
+/// How long a decision takes in the model; `None`: as long as it took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DecisionTime(pub Option<SimDuration>);
+
+impl Text for DecisionTime {
+    const EXPECTED: &'static str = "a duration such as \"20ms\", or \"measured\"";
+
+    fn read(text: &str) -> Result<Self, String> {
+        if text == "measured" {
+            return Ok(DecisionTime(None));
+        }
+        let time = SimDuration::parse(text).map(|time| DecisionTime(Some(time)));
+        time.map_err(|why| format!("{} ({why})", Self::EXPECTED))
+    }
+
+    fn write(&self) -> String {
+        let time = self.0.map(|time| time.to_string());
+        time.unwrap_or_else(|| "measured".to_owned())
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "anyOf": [{ "const": "measured" }, { "type": "string", "pattern": DURATION }] })
+    }
+}
+
 /// The name of a run, a domain or a cluster. It is part of file names and of
 /// override paths, so that points and slashes cannot be in it.
 #[derive(Clone, Debug, PartialEq, Eq)]

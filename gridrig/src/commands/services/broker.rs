@@ -52,7 +52,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
             let scenario = Scenario::load(path, &args.set).map_err(Failure::input)?;
             monitoring.labels = monitor::of_scenario(&scenario, None).and(&monitoring.labels);
             let policy = policy.or(scenario.policies.first().cloned().flatten());
-            own_policy::refuse(policy.as_ref(), "a broker by itself")?;
+            own_policy::refuse(policy.as_ref(), None, "a broker by itself")?;
             let grid = scenario.grid_for(policy.as_ref());
             protocols = scenario.protocols;
             let domain = find_domain(&grid, &args.name)?;
