@@ -157,13 +157,17 @@ fn time(
 ) -> (f64, (u64, f64)) {
     let mut grid = scenario.grid_for(policy);
     let own = own_policy::start(scenario, policy, &mut grid, false).expect("programs");
+    // Programs have begun by now, and been greeted.
+    let asked = || own.as_ref().map_or((0, 0.0), |own| own.asked());
+    let (greeted, waited) = asked();
     let begin = Instant::now();
     let mut log = EventLog::default();
     let go_on = |_, _| ControlFlow::Continue(());
     let outcome = run(&grid, jobs, &Options::default(), &mut log, go_on);
     let seconds = begin.elapsed().as_secs_f64();
     assert_eq!(outcome.ended, jobs.len());
-    (seconds, own.map_or((0, 0.0), |own| own.asked()))
+    let (lines, whole) = asked();
+    (seconds, (lines - greeted, whole - waited))
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

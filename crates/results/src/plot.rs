@@ -1,7 +1,7 @@
 //! Pictures as SVG, and the offline pages that hold them.
 //!
 //! Built once for trace sheets and run reports. A [`Figure`] ([`Chart`],
-//! [`Rows`], [`Strips`], [`Matrix`], [`Gantt`]) draws itself as part of a
+//! [`Rows`], [`Strips`], [`Matrix`], [`Parallel`], [`Gantt`]) draws itself as part of a
 //! [`Page`], which is one HTML file without script, network or font of its own.
 //!
 //! What holds for every picture:
@@ -33,6 +33,7 @@ mod lines;
 mod marks;
 mod matrix;
 mod page;
+mod parallel;
 mod rows;
 mod sample;
 mod series;
@@ -51,6 +52,7 @@ pub use format::{integer, number, percent, seconds};
 pub use gantt::Gantt;
 pub use matrix::Matrix;
 pub use page::{Page, Verdict};
+pub use parallel::Parallel;
 pub use rows::Rows;
 pub use series::Series;
 pub use strips::Strips;

@@ -3,7 +3,7 @@
 use super::{answer, print};
 use crate::exit::Failure;
 use crate::runner::CellNumber;
-use crate::sweep::{self, Engine, Plan, State};
+use crate::sweep::{self, Engine, Found, Plan, State};
 use crate::words::many;
 use anyhow::{Context as _, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
@@ -78,6 +78,24 @@ it is all.")]
         /// The folder of the plan
         dir: PathBuf,
     },
+    /// Write a page about what a sweep has found: one HTML file
+    #[command(after_help = "Examples:
+  gridrig sweep report sweep --out sweep.html
+  gridrig sweep report sweep --out sweep.html --figure bounded_slowdown.p95 --figure utilization
+
+The page shows the axes that differ, how each figure responds to each of them, all of them as \
+parallel coordinates, and the Pareto front of the first two figures.")]
+    Report {
+        /// The folder of the plan
+        dir: PathBuf,
+        /// The page
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+        /// A figure, such as delay_s.mean; several are shown beside each other [default:
+        /// delay_s.mean and forwards_per_job]
+        #[arg(long, value_name = "FIGURE")]
+        figure: Vec<String>,
+    },
     /// Print a script that runs a sweep on an engine
     #[command(after_help = "Examples:
   gridrig sweep script slurm sweep -j 4 > sweep.sh; sbatch sweep.sh
@@ -133,6 +151,14 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
             let (out, runs, files) = sweep::merge(&Plan::open(dir)?)?;
             let files = many(files as u64, "file");
             eprintln!("merged: {}: {runs} runs in {files}", out.display());
+            Ok(())
+        }
+        SweepCommand::Report { dir, out, figure } => {
+            let plan = Plan::open(dir)?;
+            let title = format!("Sweep {}", plan.title());
+            let page = Found::read(&plan, figure)?.page(&title).to_html();
+            std::fs::write(out, page).with_context(|| out.display().to_string())?;
+            eprintln!("written: {}", out.display());
             Ok(())
         }
         SweepCommand::Script {

@@ -1,4 +1,4 @@
-//! The pages over finished runs: Runs, Compare and Gantt.
+//! The pages over finished runs: Runs, Compare, Gantt and Sweep.
 //!
 //! All of them go by the catalogue of the folder of runs, which is brought up
 //! to date at every request: a page shows what is on the disk. What a browser
@@ -8,6 +8,7 @@ mod compare;
 mod gantt;
 mod query;
 mod runs;
+mod sweep;
 
 use super::layout::{self, Tab};
 use super::{Dashboard, Shared};
@@ -58,12 +59,13 @@ impl Default for Pages {
     }
 }
 
-/// The routes of all three pages.
+/// The routes of these pages.
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
         .merge(runs::routes())
         .merge(compare::routes())
         .merge(gantt::routes())
+        .merge(sweep::routes())
 }
 
 /// A mistake in the address or the form.

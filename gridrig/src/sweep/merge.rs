@@ -100,7 +100,7 @@ fn column(path: &[&str]) -> String {
 }
 
 /// The name of an axis: the end of its key if nothing else has that name, else all of it.
-fn name(key: &str, keys: &[String]) -> String {
+pub(super) fn name(key: &str, keys: &[String]) -> String {
     let end = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     let own = end(key);
     let is_taken = keys.iter().filter(|key| end(key) == own).count() > 1
@@ -111,7 +111,7 @@ fn name(key: &str, keys: &[String]) -> String {
 }
 
 /// A value as text.
-fn text(point: &Point, key: &str) -> Option<String> {
+pub(super) fn text(point: &Point, key: &str) -> Option<String> {
     match point.set.get(key)? {
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),

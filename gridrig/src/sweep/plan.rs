@@ -62,6 +62,21 @@ pub struct Point {
     pub predicted_s: f64,
 }
 
+impl Plan {
+    /// Whether this folder is that of a plan.
+    pub fn is_in(dir: &Path) -> bool {
+        dir.join(HEADER).is_file() && dir.join(POINTS).is_file()
+    }
+
+    /// What it is called: its folder and its scenario.
+    pub fn title(&self) -> String {
+        let name = |path: &Path| path.file_stem().map(|it| it.to_string_lossy().into_owned());
+        let names = [name(&self.dir), name(&self.header.scenario)];
+        let [dir, scenario] = names.map(Option::unwrap_or_default);
+        format!("{dir}, of {scenario}")
+    }
+}
+
 impl Point {
     /// What is set, as on a command line.
     pub fn sets(&self) -> Vec<String> {

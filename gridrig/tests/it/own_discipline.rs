@@ -249,7 +249,10 @@ fn decisions_take_as_long_as_is_said() {
     let table = JobTable::build(&read.log, &read.submissions, &read.grid, &[]);
     let first = table.rows()[0].start.unwrap().as_nanos();
     // The job is there at 1 ms.
-    assert!(first > 1_000_000 && !first.is_multiple_of(1_000_000), "{first}");
+    assert!(
+        first > 1_000_000 && !first.is_multiple_of(1_000_000),
+        "{first}"
+    );
 }
 
 #[test]

@@ -85,8 +85,12 @@ pub(super) fn span_y(axis: &Axis, series: &Series) -> Option<(f64, f64)> {
         let zero = std::iter::once(0.0);
         span(axis, values.iter().copied().chain(zero))
     };
+    let intervals = series.intervals.iter();
+    let intervals = intervals.flat_map(|(_, low, high)| [*low, *high]);
     match &series.data {
-        Data::Line(points) | Data::Scatter(points) => span(axis, points.iter().map(|p| p.1)),
+        Data::Line(points) | Data::Scatter(points) => {
+            span(axis, points.iter().map(|p| p.1).chain(intervals))
+        }
         Data::Step { points, filled, .. } => {
             let zero = (*filled && !points.is_empty()).then_some(0.0);
             span(axis, points.iter().map(|p| p.1).chain(zero))

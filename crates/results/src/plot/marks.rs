@@ -74,8 +74,27 @@ pub(super) fn draw(
             notes.extend(distribution(canvas, frame, cdf, &class, name));
         }
     }
+    intervals(canvas, frame, series);
     notes.extend(left_out.note(name));
     notes
+}
+
+/// Upright lines with a short one at each end.
+fn intervals(canvas: &mut Canvas, frame: &Frame, series: &Series) {
+    let mut path = Path::default();
+    for (x, low, high) in &series.intervals {
+        let ends = [*low, *high].map(|y| frame.y.at(y));
+        let (Some(x), [Some(low), Some(high)]) = (frame.x.at(*x), ends) else {
+            continue;
+        };
+        path.start(x, low);
+        path.to(x, high);
+        for end in [low, high] {
+            path.start(x - 3.0, end);
+            path.to(x + 3.0, end);
+        }
+    }
+    canvas.path("l", &path);
 }
 
 /// Draws a series' sample for the legend, 20 pixels wide, its middle here.

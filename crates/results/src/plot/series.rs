@@ -13,6 +13,8 @@ pub struct Series {
     pub(super) color: Option<Color>,
     pub(super) dash: Option<usize>,
     pub(super) data: Data,
+    /// Upright intervals: x, low, high.
+    pub(super) intervals: Vec<(f64, f64, f64)>,
 }
 
 /// Values by the way they are drawn.
@@ -142,6 +144,12 @@ impl Series {
         Series::of(name, Data::Cdf(Cdf::of_counts(counted)))
     }
 
+    /// Draws intervals too: x, low and high of each.
+    pub fn intervals(mut self, intervals: impl Into<Vec<(f64, f64, f64)>>) -> Self {
+        self.intervals = intervals.into();
+        self
+    }
+
     /// Draws in this colour instead of the next of the palette.
     pub fn color(mut self, color: Color) -> Self {
         self.color = Some(color);
@@ -183,6 +191,7 @@ impl Series {
             color: None,
             dash: None,
             data,
+            intervals: Vec::new(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::markup::{self, picture};
 use gridrig_results::plot::{
-    Axis, Chart, Color, Figure, Gantt, Mark, Matrix, Page, Rows, Series, Strips, Unit,
+    Axis, Chart, Color, Figure, Gantt, Mark, Matrix, Page, Parallel, Rows, Series, Strips, Unit,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -61,7 +61,11 @@ fn series() -> impl Strategy<Value = Series> {
                 5 => Series::bins(name, a, b),
                 6 => Series::cdf(name, a),
                 7 => Series::cdf_counts(name, a.into_iter().zip(0..)),
-                _ => Series::line(name, points).color(Color::Muted).dash(2),
+                _ => {
+                    let intervals = a.iter().zip(&b).map(|(x, low)| (*x, *low, until));
+                    let line = Series::line(name, points).color(Color::Muted).dash(2);
+                    line.intervals(intervals.collect::<Vec<_>>())
+                }
             }
         },
     )
@@ -131,6 +135,18 @@ proptest! {
         let matrix = Matrix::new("m", rows, columns, values).axes("from", "to");
         markup::svg(&picture(&matrix));
         markup::svg(&picture(&matrix.half()));
+    }
+
+    #[test]
+    fn parallel_coordinates_of_any_numbers_are_sound(
+        labels in vec(any::<String>(), 0..9), cases in vec(vec(number(), 0..10), 0..20),
+    ) {
+        let mut picture = Parallel::new("p").names("n", vec!["one".into(), "two".into()]);
+        for label in labels {
+            picture = picture.axis(label, Unit::Seconds);
+        }
+        let picture = picture.group("a", cases.clone()).group("b", cases);
+        markup::svg(&self::picture(&picture));
     }
 
     #[test]

@@ -142,6 +142,8 @@ struct RunsPage {
     heads: Vec<Head>,
     rows: Vec<Shown>,
     more: usize,
+    /// Address and name of each.
+    sweeps: Vec<(String, String)>,
 }
 
 async fn table(State(own): State<Shared>, pairs: Pairs) -> Result<Response, NoPage> {
@@ -154,6 +156,7 @@ async fn table(State(own): State<Shared>, pairs: Pairs) -> Result<Response, NoPa
         (status, error) = (StatusCode::BAD_REQUEST, why.to_string());
     }
     let mut table = read(&own, &read_as).await?;
+    let sweeps = work(&own, |own| Ok(super::sweep::links(own))).await?;
     let all = std::mem::take(&mut table.rows);
     let answer = RunsPage {
         layout: Layout::new(Tab::Runs),
@@ -166,6 +169,7 @@ async fn table(State(own): State<Shared>, pairs: Pairs) -> Result<Response, NoPa
         more: all.len().saturating_sub(MOST_ROWS),
         rows: all.into_iter().take(MOST_ROWS).map(shown).collect(),
         table,
+        sweeps,
     };
     Ok(layout::page_with(status, &answer))
 }
