@@ -14,7 +14,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -123,11 +125,9 @@ def _hang_up(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> No
     selector.unregister(key.fileobj)
     connection = key.fileobj
     assert isinstance(connection, socket.socket)
-    try:
+    with suppress(OSError):
         # Processes that were forked off may have copies.
         connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass
     connection.close()
 
 
@@ -155,7 +155,7 @@ def _lines(
             broker, lines = key.data
             text = lines.readline()
             if text:
-                yield Line(broker, json.loads(text), lambda it, to=key.fileobj: _say(to, it))
+                yield Line(broker, json.loads(text), partial(_say, key.fileobj))
             else:
                 lines.close()
                 _hang_up(selector, key)
@@ -172,6 +172,8 @@ def _greet(
     names = [it["name"] for it in hello["candidates"]]
     broker = Broker(hello["domain"], len(brokers), names)
     if any(it.domain == broker.domain for it in brokers):
+        lines.close()
+        connection.close()
         raise ValueError(f"domain {broker.domain} begins again (expected one replication)")
     brokers.append(broker)
     _say(connection, {"protocol": PROTOCOL, "columns": columns})

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
 
 from ._program import GridrigError, end, program
 
@@ -21,8 +20,6 @@ class Emulator:
 
     url: str
     """Where it listens."""
-    said: dict[str, Any]
-    """Its first line: with faces, their addresses."""
     pid: int
 
 
@@ -64,9 +61,9 @@ def emulator(
                 process.wait()
                 stderr.seek(0)
                 raise GridrigError(process.returncode, stderr.read())
-            said = json.loads(line)
+            url = json.loads(line)["listening"]
             direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-            direct.open(f"{said['listening']}/v1/info", timeout=30).close()
-            yield Emulator(said["listening"], said, process.pid)
+            direct.open(f"{url}/v1/info", timeout=30).close()
+            yield Emulator(url, process.pid)
         finally:
             end(process)

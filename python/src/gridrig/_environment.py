@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -15,8 +15,10 @@ from ._decisions import Broker, Decision, Outcome, decisions
 from ._run import words_of
 
 Observation = dict[str, Any]
-# An agent decides, and keeps the runs of an episode apart by its seed alone.
+# An episode is one run, and none that fails because of what the agent has decided.
 NEEDS = {"run.bounds": False, "run.require": []}
+# What no column comes near.
+MOST = 1e18
 
 
 def minus_wait(ended: Sequence[Outcome]) -> float:
@@ -24,7 +26,7 @@ def minus_wait(ended: Sequence[Outcome]) -> float:
     return -sum(it.wait_s for it in ended)
 
 
-class Environment(gymnasium.Env[Observation, int]):
+class Environment(gymnasium.Env[Observation, np.int64]):
     """A run of a scenario in which each step is a decision about one job.
 
     An action is the position of a candidate, as in docs/own-policy.md. An observation has
@@ -37,8 +39,6 @@ class Environment(gymnasium.Env[Observation, int]):
     `reward` makes a number of the jobs whose end has become known since the step before; in the
     last step these are all that are left. `info` has `job`, `now_s`, `ended` and `action_mask`.
     """
-
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(
         self,
@@ -55,6 +55,7 @@ class Environment(gymnasium.Env[Observation, int]):
         self._overrides = NEEDS | dict(set or {})
         self._timeout = timeout
         self._end: Callable[[], object] | None = None
+        self._at: Decision | None = None
         # Which candidates there are only a run can tell.
         self._begin(None)
         self.close()
@@ -67,8 +68,8 @@ class Environment(gymnasium.Env[Observation, int]):
         self._last = np.zeros(shape, np.float32)
         self.action_space = spaces.Discrete(count)
         self.observation_space = spaces.Dict(
-            candidates=spaces.Box(-np.inf, np.inf, shape, np.float32),
-            request=spaces.Box(0, np.inf, (2,), np.float32),
+            candidates=spaces.Box(-MOST, MOST, shape, np.float32),
+            request=spaces.Box(0, MOST, (2,), np.float32),
             possible=spaces.MultiBinary(count),
             domain=spaces.Discrete(len(self.domains)),
         )
@@ -83,7 +84,7 @@ class Environment(gymnasium.Env[Observation, int]):
         self._begin(int(self.np_random.integers(1 << 31)) if seed is None else seed)
         return self._observation(), self._info([])
 
-    def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: int | np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Sends the job to a candidate and goes on to the next decision."""
         if self._at is None:
             raise RuntimeError("Environment.step: no run goes on (expected reset() before)")
@@ -105,8 +106,11 @@ class Environment(gymnasium.Env[Observation, int]):
         self._at = self._end = None
 
     def _begin(self, seed: int | None) -> None:
+        # The run knows nothing of this object, which could not be forgotten otherwise.
+        scenario, overrides = self._scenario, self._overrides
+
         def words(policy: dict[str, Any]) -> list[str]:
-            return words_of(self._scenario, self._overrides, [policy], seed)
+            return words_of(scenario, overrides, [policy], seed)
 
         self._brokers: list[Broker] = []
         self._heard: list[Outcome] = []
@@ -116,7 +120,7 @@ class Environment(gymnasium.Env[Observation, int]):
         # Also when this is forgotten, or Python ends.
         self._end = weakref.finalize(self, self._run.close)
         # There may be nothing to decide: no job, or one candidate for each.
-        self._at: Decision | None = next(self._run, None)
+        self._at = next(self._run, None)
 
     def _observation(self) -> Observation:
         request, domain = np.zeros(2, np.float32), 0

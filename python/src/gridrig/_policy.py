@@ -85,7 +85,7 @@ T = TypeVar("T")
 
 def _of(kind: type[T], document: dict[str, Any]) -> T:
     """Later versions of the protocol may say more."""
-    return kind(**{name: document[name] for name in kind.__match_args__ if name in document})
+    return kind(**{name: document[name] for name in kind.__annotations__ if name in document})
 
 
 class Policy:

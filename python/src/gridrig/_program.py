@@ -19,13 +19,17 @@ TO_END_S = 10
 class GridrigError(RuntimeError):
     """gridrig has ended with an error, which is the text of this one.
 
-    `exit_code` is 2 for a mistake in what was asked, 1 for a run that failed, `stderr` all that
-    was said, and `result` what such a run has written nevertheless.
+    `exit_code` is 2 for a mistake in what was asked, 1 for a run that failed and 99 for one that
+    misses what `run.require` says, `stderr` all that was said, and `result` what such runs have
+    written nevertheless.
     """
 
     def __init__(self, exit_code: int, stderr: str, result: Result | None = None) -> None:
         said, found, message = f"\n{stderr}".rpartition("\nerror: ")
-        super().__init__((message if found else stderr).strip() or f"exit code {exit_code}")
+        if not found:
+            missed = [line for line in stderr.splitlines() if line.startswith("require ")]
+            message = "\n".join(missed) or stderr
+        super().__init__(message.strip() or f"gridrig ended with exit code {exit_code}")
         self.exit_code = exit_code
         self.stderr = stderr
         self.result = result

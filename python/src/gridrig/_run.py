@@ -29,7 +29,9 @@ def resource(path: str) -> Path:
     """A file that comes with this package, such as `traces/ctc-like.swf.gz`."""
     file = Path(__file__).parent / "data" / path
     if not file.is_file():
-        raise FileNotFoundError(f"{path} does not come with gridrig (expected a file in {file.parent})")
+        raise FileNotFoundError(
+            f"{path} does not come with gridrig (expected a file in {file.parent})"
+        )
     return file
 
 
