@@ -89,5 +89,6 @@ mod trace_convert;
 mod trace_import;
 mod trace_info;
 mod validate_command;
+mod wheel;
 #[path = "../../../crates/protocol/tests/it/lagrid/xsd.rs"]
 mod xsd;

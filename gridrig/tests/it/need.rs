@@ -44,6 +44,21 @@ pub fn evalys(test: &str) -> Option<PathBuf> {
     python(test, &modules)
 }
 
+/// A Python interpreter that makes the wheel, with what the tests of the wheel use.
+pub fn wheel(test: &str) -> Option<PathBuf> {
+    let modules = [
+        "gymnasium",
+        "maturin",
+        "pandas",
+        "pip",
+        "polars",
+        "psutil",
+        "pyarrow",
+        "pytest",
+    ];
+    python(test, &modules)
+}
+
 /// A Python interpreter with the types that Grafana generates from its schemas.
 pub fn grafana_types(test: &str) -> Option<PathBuf> {
     python(test, &["grafana_foundation_sdk"])

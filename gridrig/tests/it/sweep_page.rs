@@ -4,7 +4,7 @@ use crate::command::{Bench, JOBS, PAIR, expect_code, run, stderr};
 use crate::dashboard::Dashboard;
 use std::fs;
 
-/// Two exchanges, two disciplines and five windows of jobs that are drawn anew.
+/// Two exchanges, two disciplines and five repeats whose arrivals are shaken.
 const STUDY: &str = r#"
 [grid]
 "domain.*.broker.exchange" = ["5s", "5m"]
