@@ -86,6 +86,7 @@ mod topologies;
 mod trace_convert;
 mod trace_import;
 mod trace_info;
+mod twin;
 mod validate_command;
 #[path = "../../../crates/protocol/tests/it/lagrid/xsd.rs"]
 mod xsd;
