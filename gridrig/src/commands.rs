@@ -18,6 +18,8 @@ mod schema;
 mod services;
 mod sweep;
 pub(crate) mod trace;
+mod twin;
+mod whatif;
 
 use crate::cli::{MonitoringArgs, ScenarioArgs};
 use crate::exit::Failure;
@@ -57,7 +59,8 @@ fn execute(cli: Cli) -> Result<(), Failure> {
     | Command::Export(_)
     | Command::Audit(_)
     | Command::Explain(_)
-    | Command::Trace(_) = cli.command
+    | Command::Trace(_)
+    | Command::Twin(_) = cli.command
     {
         interrupt::ends_at_once();
     }
@@ -83,6 +86,8 @@ fn execute(cli: Cli) -> Result<(), Failure> {
         Command::Audit(args) => audit::audit(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Trace(args) => trace::trace(&args),
+        Command::Twin(args) => twin::twin(&args),
+        Command::Whatif(args) => whatif::whatif(&args),
         Command::Emulator(args) => services::emulator(&args),
         Command::Broker(args) => services::broker(&args),
         Command::Replay(args) => services::replay(&args),

@@ -1,7 +1,9 @@
 //! A scenario to start from: one that shows the keys, or one of one's own logs.
 
 use anyhow::{Context as _, bail};
+use gridrig_core::discipline::DisciplineKind;
 use gridrig_tracelab::format;
+use gridrig_tracelab::spec::TraceWindow;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -84,56 +86,109 @@ impl OwnLog {
     }
 }
 
+/// A domain with one cluster.
+#[derive(Clone, Debug)]
+pub struct Site<'a> {
+    /// Its name.
+    pub name: String,
+    /// Processors of its cluster.
+    pub processors: u32,
+    /// The discipline of its cluster.
+    pub discipline: &'static str,
+    /// Where its jobs come from; `None` is a site where none enter.
+    pub log: Option<&'a OwnLog>,
+    /// The part of the log; `None` is all of it.
+    pub window: Option<TraceWindow>,
+}
+
+/// A domain for each of these logs.
+///
+/// # Errors
+/// When a log cannot be read, has no jobs, or nobody says how many processors it is of.
+pub fn sites(logs: &[OwnLog]) -> anyhow::Result<Vec<Site<'_>>> {
+    let mut sites: Vec<Site<'_>> = Vec::new();
+    for log in logs {
+        let (name, mut unique) = (log.name(), log.name());
+        let mut count = 2;
+        while sites.iter().any(|other| other.name == unique) {
+            unique = format!("{name}-{count}");
+            count += 1;
+        }
+        sites.push(Site {
+            name: unique,
+            processors: log.look()?,
+            discipline: DisciplineKind::EasyBackfill.name(),
+            log: Some(log),
+            window: None,
+        });
+    }
+    Ok(sites)
+}
+
 /// Domains with a cluster each, all linked, whose jobs are those of these logs. A single
 /// log gets a peer of the same size where no jobs enter.
 ///
 /// # Errors
-/// When a log cannot be read, has no jobs, or nobody says how many processors it is of.
+/// As [`sites`].
 pub fn of_logs(logs: &[OwnLog]) -> anyhow::Result<String> {
-    let mut sites: Vec<(String, u32, Option<&OwnLog>)> = Vec::new();
-    for log in logs {
-        let (name, mut unique) = (log.name(), log.name());
-        let mut count = 2;
-        while sites.iter().any(|(other, ..)| *other == unique) {
-            unique = format!("{name}-{count}");
-            count += 1;
-        }
-        sites.push((unique, log.look()?, Some(log)));
+    let mut sites = sites(logs)?;
+    if let [site] = sites.as_slice() {
+        let peer = if site.name == "peer" {
+            "peer-2"
+        } else {
+            "peer"
+        };
+        sites.push(Site {
+            name: peer.to_owned(),
+            log: None,
+            ..site.clone()
+        });
     }
-    if let [(name, processors, _)] = sites.as_slice() {
-        let peer = if name == "peer" { "peer-2" } else { "peer" };
-        sites.push((peer.to_owned(), *processors, None));
-    }
-    let mut text = HEAD.to_owned();
-    for (name, processors, log) in &sites {
-        if let Some(log) = log {
+    Ok(format!("{HEAD}{}{RUN}", grid(&sites)?))
+}
+
+/// Workloads, domains and links of a scenario.
+///
+/// # Errors
+/// When the path of a log is none.
+pub fn grid(sites: &[Site<'_>]) -> anyhow::Result<String> {
+    let mut text = String::new();
+    for site in sites {
+        if let Some(log) = site.log {
             let path = std::path::absolute(&log.path)?;
             let path = toml::Value::from(path.display().to_string());
+            let (name, processors) = (&site.name, site.processors);
             let _ = write!(
                 text,
                 "[[workload]]\ntrace = {path}\ndomain = \"{name}\"\nmax_processors = {processors}   \
-                 # wider jobs are left out, and counted\n\n"
+                 # wider jobs are left out, and counted\n"
             );
+            if let Some(TraceWindow { start, length }) = site.window {
+                let window = format!("{{ start = \"{start}\", length = \"{length}\" }}");
+                let _ = writeln!(text, "window = {window}");
+            }
+            text.push('\n');
         }
     }
-    for (name, processors, log) in &sites {
-        if log.is_none() {
+    for site in sites {
+        if site.log.is_none() {
             text.push_str("# A site where no jobs enter.\n");
         }
+        let (name, processors, discipline) = (&site.name, site.processors, site.discipline);
         let _ = write!(
             text,
             "[[domain]]\nname = \"{name}\"\nclusters = [ {{ name = \"{name}-1\", processors = \
-             {processors}, discipline = \"easy-backfill\" }} ]\n\n"
+             {processors}, discipline = \"{discipline}\" }} ]\n\n"
         );
     }
-    for (index, (one, ..)) in sites.iter().enumerate() {
-        for (other, ..) in &sites[index + 1..] {
+    for (index, one) in sites.iter().enumerate() {
+        for other in &sites[index + 1..] {
+            let (one, other) = (&one.name, &other.name);
             let between = format!("[[link]]\nbetween = [\"{one}\", \"{other}\"]\n");
             text.push_str(&between);
             text.push_str("latency = \"50ms\"\n\n");
         }
     }
-    text.push_str(RUN);
     Ok(text)
 }
 

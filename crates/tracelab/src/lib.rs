@@ -22,6 +22,7 @@ pub mod sanitize;
 
 pub mod split;
 pub mod synth;
+pub mod twin;
 pub mod validate;
 
 pub use error::TraceError;

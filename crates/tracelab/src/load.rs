@@ -48,6 +48,10 @@ pub struct TraceJob {
     pub below_zero: u32,
     /// Status 0, 4 or 5: failed or cancelled after it ran.
     pub failed: bool,
+    /// Fields 5 and 8 are both known and differ.
+    pub resized: bool,
+    /// Field 17 names a job that this one waits for.
+    pub depends: bool,
 }
 
 impl TraceJob {
@@ -288,6 +292,12 @@ impl<'a> Sieve<'a> {
             status,
             below_zero: record.below_zero(),
             failed: matches!(status, Some(0 | 4 | 5)),
+            resized: allocated
+                .zip(requested)
+                .is_some_and(|(had, asked)| had != asked),
+            depends: record
+                .count(field::PRECEDING_JOB)
+                .is_some_and(|job| job > 0),
         });
         Ok(())
     }

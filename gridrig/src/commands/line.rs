@@ -5,6 +5,8 @@ use super::gridway::GridwayArgs;
 use super::reproduce::ReproduceArgs;
 use super::sweep::SweepArgs;
 use super::trace::TraceArgs;
+use super::twin::TwinArgs;
+use super::whatif::WhatifArgs;
 use crate::cli::{
     AuditArgs, BrokerArgs, CheckArgs, CompareArgs, DashboardArgs, DescribeArgs, EmulatorArgs,
     ExplainArgs, InitArgs, LoadArgs, LogFormat, MetricsArgs, ReplayArgs, ReportArgs, ResourcesArgs,
@@ -49,7 +51,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "export",
         ],
     ),
-    ("Work with traces", &["trace"]),
+    ("Work with traces", &["trace", "twin", "whatif"]),
     (
         "Serve the parts one by one, for a broker or client under test",
         &["emulator", "broker", "replay", "load", "gridway", "metrics"],
@@ -127,6 +129,10 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Read, reduce, validate and generate workload traces
     Trace(TraceArgs),
+    /// Run a log on a model of its site and say how well its waits are reproduced
+    Twin(TwinArgs),
+    /// Say what a broker between sites would change, from their logs
+    Whatif(WhatifArgs),
     /// Serve one emulated cluster
     Emulator(Box<EmulatorArgs>),
     /// Serve one meta-broker

@@ -148,7 +148,10 @@ pub(super) fn say_where(replications: &[ReplicationRuns]) {
 }
 
 /// What went wrong, the worst first.
-fn verdict(scenario: &Scenario, replications: &[ReplicationRuns]) -> Result<(), Failure> {
+pub(super) fn verdict(
+    scenario: &Scenario,
+    replications: &[ReplicationRuns],
+) -> Result<(), Failure> {
     for run in runs(replications) {
         for violation in &run.violations {
             eprintln!("audit: {}: {violation}", run.name());

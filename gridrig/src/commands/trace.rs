@@ -8,7 +8,7 @@ mod info;
 mod reduce;
 mod synthesize;
 mod validate;
-mod values;
+pub(super) mod values;
 
 use crate::exit::Failure;
 use clap::{Args, Subcommand};

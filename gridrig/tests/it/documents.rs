@@ -113,6 +113,7 @@ pages_that_run! {
     sweeps: "docs/sweeps.md",
     synthesize: "docs/synthesize.md",
     trace_info: "docs/trace-info.md",
+    twin: "docs/twin.md",
     validate: "docs/validate.md",
     your_broker: "docs/your-broker.md",
     traces: "traces/README.md",

@@ -88,6 +88,7 @@ mod topologies;
 mod trace_convert;
 mod trace_import;
 mod trace_info;
+mod twin;
 mod validate_command;
 mod wheel;
 #[path = "../../../crates/protocol/tests/it/lagrid/xsd.rs"]

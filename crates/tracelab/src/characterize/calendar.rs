@@ -124,7 +124,7 @@ impl Clock {
     }
 
     /// Seconds since Monday 0:00.
-    pub(crate) fn second_of_week(&self, submit: SimDuration) -> u64 {
+    pub fn second_of_week(&self, submit: SimDuration) -> u64 {
         (submit.as_nanos() / NANOS_PER_SEC + self.shift) % WEEK.unsigned_abs()
     }
 

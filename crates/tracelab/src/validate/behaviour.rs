@@ -86,25 +86,43 @@ impl Site {
         let by = stretch / selection.scale_arrival.as_f64();
         let scaled = |time: SimDuration, by: f64| (time.as_nanos() as f64 * by) as u64;
         let run_by = 1.0 / selection.scale_run_time.as_f64();
-        let submission = |(id, job): (u32, &&TraceJob)| {
-            let run_time = SimDuration::from_nanos(scaled(job.run_time, run_by));
-            let components = Components::one(job.processors, Requirements::default());
-            let asked = job.requested_time.map(|asked| scaled(asked, run_by));
-            Submission {
-                spec: JobSpec {
-                    id: JobId(id),
-                    requested_time: asked.map(SimDuration::from_nanos),
-                    ..JobSpec::of(components, run_time)
-                },
-                at: SimTime::from_nanos(scaled(job.submit - first, by)),
-                entry: self.entry,
-                label: JobLabel::default(),
-            }
+        let scaled_job = |job: &TraceJob| TraceJob {
+            submit: SimDuration::from_nanos(scaled(job.submit - first, by)),
+            run_time: SimDuration::from_nanos(scaled(job.run_time, run_by)),
+            requested_time: job
+                .requested_time
+                .map(|asked| SimDuration::from_nanos(scaled(asked, run_by))),
+            ..*job
+        };
+        let mut delays = self.run(jobs.iter().map(|job| scaled_job(job))).delays;
+        delays.sort_unstable_by(f64::total_cmp);
+        delays
+    }
+
+    /// How long each of these jobs waits, to the nanosecond. All of them have to fit.
+    pub(crate) fn waits(&self, jobs: &[&TraceJob]) -> Vec<SimDuration> {
+        let seen = self.run(jobs.iter().map(|job| **job)).jobs.into_iter();
+        seen.map(|[submit, start, _]| start.since(submit)).collect()
+    }
+
+    fn run(&self, jobs: impl Iterator<Item = TraceJob>) -> Seen {
+        let submission = |(id, job): (u32, TraceJob)| Submission {
+            spec: JobSpec {
+                id: JobId(id),
+                requested_time: job.requested_time,
+                ..JobSpec::of(
+                    Components::one(job.processors, Requirements::default()),
+                    job.run_time,
+                )
+            },
+            at: SimTime::ZERO + job.submit,
+            entry: self.entry,
+            label: JobLabel::default(),
         };
         let submissions: Vec<Submission> = (0..).zip(jobs).map(submission).collect();
         let mut seen = Seen {
             jobs: submissions.iter().map(|job| [job.at; 3]).collect(),
-            delays: Vec::with_capacity(jobs.len()),
+            delays: Vec::with_capacity(submissions.len()),
         };
         let options = virtual_time::Options {
             seed: self.seed,
@@ -112,8 +130,7 @@ impl Site {
         };
         let go_on = |_, _| ControlFlow::Continue(());
         virtual_time::run(&self.grid, &submissions, &options, &mut seen, go_on);
-        seen.delays.sort_unstable_by(f64::total_cmp);
-        seen.delays
+        seen
     }
 }
 

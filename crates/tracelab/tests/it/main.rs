@@ -32,6 +32,7 @@ mod sanitizing;
 mod shipped;
 mod survival;
 mod synthesis;
+mod twin;
 mod validation;
 mod windows;
 

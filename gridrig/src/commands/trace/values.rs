@@ -7,7 +7,7 @@ use gridrig_tracelab::spec::{SizeFrom, TraceWindow};
 use std::path::Path;
 
 /// `87.08d,7d`
-pub(super) fn window(text: &str) -> Result<TraceWindow, String> {
+pub(in crate::commands) fn window(text: &str) -> Result<TraceWindow, String> {
     let expected = "expected START,LENGTH such as 87.08d,7d";
     let (start, length) = text.split_once(',').ok_or(expected)?;
     let part =
