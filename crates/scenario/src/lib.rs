@@ -40,6 +40,7 @@ pub use replicate::{Over, Replicate, Replication};
 pub use schema::json_schema;
 
 use document::{Broker, Cluster, Document, OwnPolicy};
+use error::Result;
 use external::External;
 use faults::Faults;
 use gridrig_core::decision::About;
@@ -208,7 +209,7 @@ impl Scenario {
     /// # Errors
     /// When a file cannot be read or something in it is not a scenario; see
     /// [`ScenarioError`]. All of them are mistakes of input.
-    pub fn load(path: &Path, sets: &[String]) -> Result<Self, ScenarioError> {
+    pub fn load(path: &Path, sets: &[String]) -> Result<Self> {
         let text = text_of(path).map_err(|source| ScenarioError::Read {
             file: path.display().to_string(),
             source,
@@ -226,7 +227,7 @@ impl Scenario {
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub fn parse(text: &ScenarioText<'_>) -> Result<Self, ScenarioError> {
+    pub fn parse(text: &ScenarioText<'_>) -> Result<Self> {
         Self::parse_confined(text, None)
     }
 
@@ -238,7 +239,7 @@ impl Scenario {
     pub fn parse_confined(
         text: &ScenarioText<'_>,
         may_read: Option<&dyn Fn(&str) -> bool>,
-    ) -> Result<Self, ScenarioError> {
+    ) -> Result<Self> {
         let file = text.file.display().to_string();
         let source = Source::new(&file, text.text, text.sets);
         let tables = source.parse()?;

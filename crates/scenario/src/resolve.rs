@@ -15,7 +15,9 @@ use super::document::{Cluster, Document, PolicyText, Run};
 use super::external::{External, THE_ONLY_POLICY};
 use super::source::Tables;
 use super::value::{At, Identifier, Str, UntilText, Written, fill};
-use super::{Clock, ClockName, Measure, Scenario, ScenarioError, ScenarioText, Stop, Warning};
+use super::{
+    Clock, ClockName, Measure, Result, Scenario, ScenarioError, ScenarioText, Stop, Warning,
+};
 use crate::reduced;
 use crate::threshold::{Figure, Threshold};
 use crate::workload::WorkloadSpec;
@@ -49,7 +51,7 @@ pub(super) fn resolve(
     tables: &Tables<'_>,
     text: &ScenarioText<'_>,
     mut document: Document,
-) -> Result<Scenario, ScenarioError> {
+) -> Result<Scenario> {
     let context = Context { tables, text };
     let mut run = document.run.take().map(At::into_inner).unwrap_or_default();
     let clock = fill(&mut run.clock, ClockName::Virtual);
@@ -198,11 +200,7 @@ fn add_bounds(policies: &mut Vec<Option<PolicySpec>>, services: bool) {
 
 impl Context<'_> {
     /// The times of failures are those of the trace: they have one scale.
-    fn failures_scale(
-        &self,
-        raw: &Document,
-        workloads: &[WorkloadSpec],
-    ) -> Result<(), ScenarioError> {
+    fn failures_scale(&self, raw: &Document, workloads: &[WorkloadSpec]) -> Result<()> {
         let mut scales = workloads.iter().map(|workload| workload.scale_arrival);
         let first = scales.next();
         let alike = scales.all(|other| Some(other) == first);
@@ -218,12 +216,7 @@ impl Context<'_> {
     }
 
     /// Refuses a value unless it is as expected.
-    fn check(
-        &self,
-        holds: bool,
-        span: &Range<usize>,
-        expected: impl Into<String>,
-    ) -> Result<(), ScenarioError> {
+    fn check(&self, holds: bool, span: &Range<usize>, expected: impl Into<String>) -> Result<()> {
         match holds {
             true => Ok(()),
             false => Err(self.refuse(span, expected)),
@@ -237,7 +230,7 @@ impl Context<'_> {
         span: &Range<usize>,
         key: &str,
         expected: &str,
-    ) -> Result<&'v T, ScenarioError> {
+    ) -> Result<&'v T> {
         let value = value.as_ref();
         value.ok_or_else(|| self.tables.missing(span, key, expected))
     }
@@ -263,11 +256,7 @@ impl Context<'_> {
         }
     }
 
-    fn policies(
-        &self,
-        raw: &Document,
-        run: &Run,
-    ) -> Result<Vec<Option<PolicySpec>>, ScenarioError> {
+    fn policies(&self, raw: &Document, run: &Run) -> Result<Vec<Option<PolicySpec>>> {
         let Some(list) = &run.policies else {
             let default = raw.domain.as_ref().map(|_| PolicySpec::default());
             return Ok(vec![default]);
@@ -279,12 +268,7 @@ impl Context<'_> {
     }
 
     /// What the scenario says.
-    fn bounds(
-        &self,
-        raw: &Document,
-        run: &Run,
-        is_external: bool,
-    ) -> Result<Option<bool>, ScenarioError> {
+    fn bounds(&self, raw: &Document, run: &Run, is_external: bool) -> Result<Option<bool>> {
         if let Some(bounds) = run.bounds.as_ref().filter(|bounds| *bounds.get()) {
             let expected = "false with brokers that are external, which have no bounds";
             self.check(!is_external, &bounds.span(), expected)?;
@@ -294,7 +278,7 @@ impl Context<'_> {
         Ok(run.bounds.as_ref().map(Written::value))
     }
 
-    fn relevant(&self, run: &Run) -> Result<BTreeMap<Figure, f64>, ScenarioError> {
+    fn relevant(&self, run: &Run) -> Result<BTreeMap<Figure, f64>> {
         let mut relevant = BTreeMap::new();
         if let Some(written) = &run.relevant {
             for (metric, statistics) in written.get() {
@@ -314,7 +298,7 @@ impl Context<'_> {
         raw: &mut Document,
         workloads: &[WorkloadSpec],
         warnings: &mut Vec<Warning>,
-    ) -> Result<(Measure, bool), ScenarioError> {
+    ) -> Result<(Measure, bool)> {
         let measure = raw
             .measure
             .get_or_insert_with(|| At::new(Default::default()));

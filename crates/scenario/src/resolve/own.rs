@@ -5,7 +5,7 @@ use crate::document::{OwnPolicy, PolicyText, Run};
 use crate::external::THE_ONLY_POLICY;
 use crate::faults::Faults;
 use crate::value::{At, Text as _, fill};
-use crate::{POOLED, ScenarioError};
+use crate::{POOLED, Result};
 use gridrig_core::grid::Grid;
 use gridrig_core::policy::{MatchmakingKind, PolicySpec};
 use gridrig_core::time::SimDuration;
@@ -16,7 +16,7 @@ const TIMEOUT: SimDuration = SimDuration::from_secs(10);
 
 impl Context<'_> {
     /// A policy of a list: of ours, or the user's own.
-    pub(super) fn our_policy(&self, written: &At<PolicyText>) -> Result<PolicySpec, ScenarioError> {
+    pub(super) fn our_policy(&self, written: &At<PolicyText>) -> Result<PolicySpec> {
         match written.get() {
             PolicyText::Named(name) => {
                 PolicySpec::read(name).map_err(|expected| self.refuse(&written.span(), expected))
@@ -39,7 +39,7 @@ impl Context<'_> {
         run: &Run,
         grid: &Grid,
         faults: Option<&Faults>,
-    ) -> Result<BTreeMap<String, OwnPolicy>, ScenarioError> {
+    ) -> Result<BTreeMap<String, OwnPolicy>> {
         let mut found = BTreeMap::new();
         for written in run.policies.iter().flat_map(At::get) {
             let PolicyText::Own(own) = written.get() else {
