@@ -1,7 +1,7 @@
 //! The first reading: what has to be known before a line can be written.
 
 use super::Input;
-use crate::error::{ConvertError, TraceError};
+use crate::error::{ConvertError, Result};
 use crate::format::{
     COLUMN_NAMES, COLUMNS, FIELD_NAMES, Format, Header, NAMED, NameTables, PARTITION, Record, SITE,
     TraceFile, TraceReader, canonical_number, field, from_header, open, open_as, place,
@@ -75,7 +75,7 @@ impl Range {
 pub(super) type FileReader = TraceReader<BufReader<TraceFile>>;
 
 /// Opens an input as what it is, or as what it is said to be.
-pub(super) fn open_input(input: &Input) -> Result<FileReader, TraceError> {
+pub(super) fn open_input(input: &Input) -> Result<FileReader> {
     match input.from {
         Some(format) => open_as(&input.path, format),
         None => open(&input.path),

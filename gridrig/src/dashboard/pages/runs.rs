@@ -15,7 +15,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use gridrig_protocol::rest::Problem;
 use gridrig_results::catalogue::{Filter, Order, Row, rows};
-use gridrig_service::http::ProblemResponse;
+use gridrig_service::http::Result;
 use serde::Serialize;
 
 /// Rows on the page; the filter finds the others.
@@ -106,7 +106,7 @@ async fn read(dashboard: &Shared, wanted: &Wanted) -> Result<Table, Problem> {
 }
 
 /// `/api/runs`: the table as a document.
-async fn api(State(own): State<Shared>, pairs: Pairs) -> Result<Json<Table>, ProblemResponse> {
+async fn api(State(own): State<Shared>, pairs: Pairs) -> Result<Json<Table>> {
     Ok(Json(read(&own, &Wanted::read(&pairs)?).await?))
 }
 
