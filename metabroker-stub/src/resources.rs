@@ -46,10 +46,7 @@ async fn resources(
     let form = form.transpose()?;
     let flat = inventory(&app).await?;
     let schema = &app.config.setup.resource_schema;
-    let wanted = match form {
-        Some(form) => flat.in_form(form, schema),
-        None => flat.aggregate(schema),
-    };
+    let wanted = form.map_or_else(|| flat.aggregate(schema), |form| flat.in_form(form, schema));
     let document = InventoryDocument::from(&wanted.map_err(contradiction)?);
     Ok(respond(&document, &headers))
 }

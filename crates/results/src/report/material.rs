@@ -111,10 +111,9 @@ impl Material {
 
     /// The sentence that the page opens with.
     pub(super) fn sentence(&self) -> String {
-        match &self.comparison {
-            Some(comparison) => comparison.sentence(),
-            None => self.without.clone(),
-        }
+        self.comparison
+            .as_ref()
+            .map_or_else(|| self.without.clone(), |comparison| comparison.sentence())
     }
 
     pub(super) fn title(&self) -> String {

@@ -76,10 +76,9 @@ pub(super) type FileReader = TraceReader<BufReader<TraceFile>>;
 
 /// Opens an input as what it is, or as what it is said to be.
 pub(super) fn open_input(input: &Input) -> Result<FileReader> {
-    match input.from {
-        Some(format) => open_as(&input.path, format),
-        None => open(&input.path),
-    }
+    input
+        .from
+        .map_or_else(|| open(&input.path), |format| open_as(&input.path, format))
 }
 
 /// Reads an input to its end. `by` is the field to split by.

@@ -40,10 +40,9 @@ struct Wanted {
 impl Wanted {
     fn read(pairs: &Pairs) -> Result<Self, Problem> {
         let name = pairs.one("sort").unwrap_or("path");
-        let (bare, down) = match name.strip_prefix('-') {
-            Some(bare) => (bare, true),
-            None => (name, false),
-        };
+        let (bare, down) = name
+            .strip_prefix('-')
+            .map_or((name, false), |bare| (bare, true));
         let known = Order::NAMES.iter().find(|order| **order == bare);
         let order = known.ok_or_else(|| {
             bad_request(format!(
