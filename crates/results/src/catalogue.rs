@@ -162,9 +162,8 @@ impl Catalogue {
     /// (it is not overwritten: it may hold somebody's words).
     pub fn label(&mut self, path: &str, tags: &[String], note: &str) -> Result<u64> {
         let wanted = Labels::new(tags, note)?;
-        self.relabel(path, |labels| Labels {
-            baseline: labels.baseline,
-            ..wanted.clone()
+        self.relabel(path, |labels| {
+            (labels.tags, labels.note) = (wanted.tags.clone(), wanted.note.clone())
         })
     }
 
@@ -179,15 +178,9 @@ impl Catalogue {
         let is_chosen = |run: &RunEntry| chosen.iter().any(|other| other.path == run.path);
         let others = self.runs()?.into_iter();
         for other in others.filter(|run| pinned && run.labels.baseline && !is_chosen(run)) {
-            self.relabel(&other.path, |labels| Labels {
-                baseline: false,
-                ..labels.clone()
-            })?;
+            self.relabel(&other.path, |labels| labels.baseline = false)?;
         }
-        self.relabel(path, |labels| Labels {
-            baseline: pinned,
-            ..labels.clone()
-        })
+        self.relabel(path, |labels| labels.baseline = pinned)
     }
 
     /// Deletes the runs at or below a path: the files that a run wrote, and
@@ -205,7 +198,7 @@ impl Catalogue {
         Ok(removed)
     }
 
-    fn relabel(&mut self, path: &str, change: impl Fn(&Labels) -> Labels) -> Result<u64> {
+    fn relabel(&mut self, path: &str, change: impl Fn(&mut Labels)) -> Result<u64> {
         let runs = self.at(path)?;
         let folder = self.folder.clone();
         let write = || -> Result<()> {
@@ -213,7 +206,8 @@ impl Catalogue {
                 let dir = folder.join(&run.path);
                 // Its file and not the table: another program may have changed it.
                 let labels = labels::read(&dir)?;
-                let wanted = change(&labels);
+                let mut wanted = labels.clone();
+                change(&mut wanted);
                 if wanted != labels {
                     labels::write(&dir, &wanted)?;
                 }

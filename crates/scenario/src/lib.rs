@@ -160,6 +160,17 @@ pub struct Warning {
     pub message: String,
 }
 
+/// Each value once, in the order in which they come first.
+pub fn each_once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}
+
 /// The text of a scenario and where it comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct ScenarioText<'a> {
@@ -177,6 +188,20 @@ pub struct ScenarioText<'a> {
     /// Whether a trace that does not exist is taken as it is written, so that
     /// a scenario can be looked at without its data.
     pub traces_may_be_missing: bool,
+}
+
+impl<'a> ScenarioText<'a> {
+    /// This text with overrides; files are looked for from the working directory, and
+    /// traces have to exist.
+    pub fn new(file: &'a Path, text: &'a str, sets: &'a [String]) -> Self {
+        ScenarioText {
+            file,
+            text,
+            sets,
+            directory: Path::new(""),
+            traces_may_be_missing: false,
+        }
+    }
 }
 
 /// The largest scenario file. What is read of one takes fifty times as much.
@@ -214,13 +239,7 @@ impl Scenario {
             file: path.display().to_string(),
             source,
         })?;
-        Self::parse(&ScenarioText {
-            file: path,
-            text: &text,
-            sets,
-            directory: Path::new(""),
-            traces_may_be_missing: false,
-        })
+        Self::parse(&ScenarioText::new(path, &text, sets))
     }
 
     /// Reads the text of a scenario.

@@ -17,6 +17,7 @@ use super::source::Tables;
 use super::value::{At, Identifier, Str, UntilText, Written, fill};
 use super::{
     Clock, ClockName, Measure, Result, Scenario, ScenarioError, ScenarioText, Stop, Warning,
+    each_once,
 };
 use crate::reduced;
 use crate::threshold::{Figure, Threshold};
@@ -164,12 +165,7 @@ fn required(run: &mut Run) -> Vec<Threshold> {
 
 /// Each figure once, in the order given.
 fn primary(run: &Run) -> Vec<Figure> {
-    let mut primary: Vec<Figure> = Vec::new();
-    for figure in run.primary.iter().flatten() {
-        if !primary.contains(&figure.0) {
-            primary.push(figure.0);
-        }
-    }
+    let primary = each_once(run.primary.iter().flatten().map(|figure| figure.0));
     match primary.is_empty() {
         true => vec![Figure::DEFAULT],
         false => primary,

@@ -7,6 +7,7 @@ use super::find::FoundRun;
 use crate::names::unused;
 use crate::rundir::{self, Manifest, POOLED, names};
 use crate::threshold::{Figure, Threshold};
+use gridrig_scenario::each_once;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -197,14 +198,8 @@ impl<'a> Study<'a> {
     /// The bounds that the runs declare and those that were asked for.
     pub(super) fn thresholds(&self, options: &Options) -> Vec<Threshold> {
         let texts = self.all_runs().flat_map(|run| &run.manifest.study.require);
-        let mut thresholds: Vec<Threshold> = Vec::new();
         let declared = texts.filter_map(|text| Threshold::parse(text).ok());
-        for threshold in declared.chain(options.require.iter().cloned()) {
-            if !thresholds.contains(&threshold) {
-                thresholds.push(threshold);
-            }
-        }
-        thresholds
+        each_once(declared.chain(options.require.iter().cloned()))
     }
 }
 

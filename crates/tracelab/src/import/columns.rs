@@ -5,6 +5,7 @@ use super::rows::Log;
 use super::value::{self, ABSENT, Dates};
 use crate::error::{Result, TraceError, excerpt};
 use csv::ByteRecord;
+use gridrig_scenario::each_once;
 use std::borrow::Cow;
 use std::iter;
 
@@ -30,15 +31,9 @@ pub(super) fn wanted(map: &Map) -> Vec<&str> {
     let skips = map.skip.iter().map(|skip| &skip.of);
     let lost = map.lost.iter().map(|lost| &lost.of);
     let sources = fields.chain(status).chain(skips).chain(lost);
-    let mut wanted = Vec::new();
-    for source in sources.flat_map(|sources| &sources.0) {
-        for name in iter::once(&source.column).chain(&source.times_column) {
-            if !wanted.contains(&name.as_str()) {
-                wanted.push(name.as_str());
-            }
-        }
-    }
-    wanted
+    let sources = sources.flat_map(|sources| &sources.0);
+    let names = sources.flat_map(|it| iter::once(&it.column).chain(&it.times_column));
+    each_once(names.map(String::as_str))
 }
 
 /// Finds the columns of some sources; `place` says where in the map they stand.

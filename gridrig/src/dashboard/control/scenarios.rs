@@ -142,13 +142,7 @@ pub(super) fn parse(dashboard: &Dashboard, draft: &Draft) -> Result<Scenario, St
     }
     let set = (!name.is_empty()).then(|| format!("run.name=\"{name}\""));
     let sets = Vec::from_iter(set);
-    let text = ScenarioText {
-        file: Path::new(&draft.file),
-        text: &draft.text,
-        sets: &sets,
-        directory: Path::new(""),
-        traces_may_be_missing: false,
-    };
+    let text = ScenarioText::new(Path::new(&draft.file), &draft.text, &sets);
     if dashboard.control.allow_commands {
         return Scenario::parse(&text).map_err(|error| error.to_string());
     }

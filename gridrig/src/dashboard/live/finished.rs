@@ -232,11 +232,8 @@ fn scenario(dir: &Path) -> Option<Scenario> {
     let file = dir.join(rundir::names::SCENARIO);
     let text = String::from_utf8(rundir::read_file(&file).ok()?).ok()?;
     let parsed = Scenario::parse(&ScenarioText {
-        file: &file,
-        text: &text,
-        sets: &[],
-        directory: Path::new(""),
         traces_may_be_missing: true,
+        ..ScenarioText::new(&file, &text, &[])
     });
     parsed.ok()
 }
@@ -294,13 +291,7 @@ mod tests {
             .chain(sets)
             .map(|set| (*set).to_owned())
             .collect();
-        let scenario = Scenario::parse(&ScenarioText {
-            file: &file,
-            text: &text,
-            sets: &sets,
-            directory: Path::new(""),
-            traces_may_be_missing: false,
-        });
+        let scenario = Scenario::parse(&ScenarioText::new(&file, &text, &sets));
         let options = RunOptions {
             out: Some(dir.path().to_owned()),
             ..RunOptions::default()
