@@ -185,8 +185,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn notify(&self, url: &str, notice: &JobNotice) -> Result<()> {
-        let request = self.http.post(url).json(notice);
-        self.send(request, url, self.timeout).await.map(drop)
+        self.tell(url, notice).await
     }
 
     /// `POST /v1/deals`.
@@ -194,9 +193,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn deal(&self, base: &str, notice: &DealNotice) -> Result<()> {
-        let url = format!("{base}/v1/deals");
-        let request = self.http.post(&url).json(notice);
-        self.send(request, &url, self.timeout).await.map(drop)
+        self.tell(&format!("{base}/v1/deals"), notice).await
     }
 
     /// `POST /v1/claims` of an LRMS.
@@ -204,9 +201,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn order_claim(&self, base: &str, order: &ClaimOrder) -> Result<()> {
-        let url = format!("{base}/v1/claims");
-        let request = self.http.post(&url).json(order);
-        self.send(request, &url, self.timeout).await.map(drop)
+        self.tell(&format!("{base}/v1/claims"), order).await
     }
 
     /// `POST /v1/claims` of a broker.
@@ -214,9 +209,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn tell_claim(&self, base: &str, notice: &ClaimNotice) -> Result<()> {
-        let url = format!("{base}/v1/claims");
-        let request = self.http.post(&url).json(notice);
-        self.send(request, &url, self.timeout).await.map(drop)
+        self.tell(&format!("{base}/v1/claims"), notice).await
     }
 
     /// `POST /v1/info`.
@@ -224,9 +217,7 @@ impl Client {
     /// # Errors
     /// [`ClientError`].
     pub async fn inform(&self, base: &str, info: &InfoReport) -> Result<()> {
-        let url = format!("{base}/v1/info");
-        let request = self.http.post(&url).json(info);
-        self.send(request, &url, self.timeout).await.map(drop)
+        self.tell(&format!("{base}/v1/info"), info).await
     }
 
     /// `GET /v1/info` of an LRMS.
@@ -309,6 +300,12 @@ impl Client {
         let status = response.status().as_u16();
         let body = body_of(response, url, MOST_ANSWER).await?;
         Ok((status, String::from_utf8_lossy(&body).into_owned()))
+    }
+
+    /// Tells a service something, which it takes in or refuses.
+    async fn tell(&self, url: &str, body: &impl Serialize) -> Result<()> {
+        let request = self.http.post(url).json(body);
+        self.send(request, url, self.timeout).await.map(drop)
     }
 
     async fn get<T: DeserializeOwned>(&self, url: String) -> Result<T> {

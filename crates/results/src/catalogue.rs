@@ -224,10 +224,7 @@ impl Catalogue {
     }
 
     /// Asks the table, and once more if it had to be made again.
-    fn attempt<T>(
-        &mut self,
-        mut ask: impl FnMut(&mut Store) -> Result<T, rusqlite::Error>,
-    ) -> Result<T> {
+    fn attempt<T>(&mut self, mut ask: impl FnMut(&mut Store) -> rusqlite::Result<T>) -> Result<T> {
         let path = self.folder.join(CATALOGUE);
         match ask(&mut self.store) {
             Ok(answer) => return Ok(answer),

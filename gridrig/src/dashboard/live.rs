@@ -134,12 +134,8 @@ async fn read<T: Send + 'static>(
     read.unwrap_or_else(|_| Err(panicked()))
 }
 
-async fn finished_life(
-    dashboard: &Shared,
-    run: String,
-    job: JobId,
-) -> Result<Option<Value>, Problem> {
-    read(dashboard, move |own| finished::life(&own.runs, &run, job)).await
+async fn finished_life(dashboard: &Shared, run: String, job: JobId) -> Result<Option<Value>> {
+    Ok(read(dashboard, move |own| finished::life(&own.runs, &run, job)).await?)
 }
 
 async fn finished_snapshot(
@@ -190,11 +186,7 @@ async fn decisions(
     Ok(axum::Json(read.await?))
 }
 
-async fn life(
-    dashboard: &Shared,
-    job: JobId,
-    run: Option<String>,
-) -> Result<Option<Value>, Problem> {
+async fn life(dashboard: &Shared, job: JobId, run: Option<String>) -> Result<Option<Value>> {
     if let Some(run) = run {
         return finished_life(dashboard, run, job).await;
     }
@@ -217,13 +209,13 @@ async fn life(
     };
     match current.state {
         "running" => {}
-        "writing" => return Err(busy()),
-        _ => return Err(not_kept()),
+        "writing" => return Err(busy().into()),
+        _ => return Err(not_kept().into()),
     }
     let asked = dashboard.hub.ask(job).ok_or_else(busy)?;
     match tokio::time::timeout(PATIENCE, asked).await {
         Ok(Ok(life)) => Ok(life),
-        Ok(Err(_)) => Err(not_kept()),
-        Err(_) => Err(busy()),
+        Ok(Err(_)) => Err(not_kept().into()),
+        Err(_) => Err(busy().into()),
     }
 }
