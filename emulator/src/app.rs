@@ -15,7 +15,7 @@ use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::rest::{
     ClaimOrder, ClusterInfo, JobReceipt, JobStatus, JobSubmission, LoadReport, NodeGroup, Problem,
 };
-use gridrig_service::http::{BadBody, Body, Path, ProblemResponse, Unavailable, UnknownJob};
+use gridrig_service::http::{BadBody, Body, Path, Result, Unavailable, UnknownJob};
 use gridrig_service::{routes as common, submission};
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -63,7 +63,7 @@ async fn submit(
     State(app): State<App>,
     caller: Caller,
     Body(mut job): Body<JobSubmission>,
-) -> Result<Response, ProblemResponse> {
+) -> Result<Response> {
     let home = app.config.broker.as_ref().map(|broker| broker.domain.0);
     if home.is_some() && job.from == home {
         // Its own broker hears of its jobs at the address that it was started with.
@@ -87,10 +87,7 @@ async fn submit(
         Unavailable,
     )
 )]
-async fn cancel(
-    State(app): State<App>,
-    Path(id): Path<u32>,
-) -> Result<Json<JobStatus>, ProblemResponse> {
+async fn cancel(State(app): State<App>, Path(id): Path<u32>) -> Result<Json<JobStatus>> {
     common::cancel(&app, id, Cancel(JobId(id))).await.map(Json)
 }
 
@@ -106,10 +103,7 @@ async fn cancel(
         Unavailable,
     )
 )]
-async fn claim(
-    State(app): State<App>,
-    Body(order): Body<ClaimOrder>,
-) -> Result<StatusCode, ProblemResponse> {
+async fn claim(State(app): State<App>, Body(order): Body<ClaimOrder>) -> Result<StatusCode> {
     let (from, id) = (order.from, order.message.map(Into::into));
     let meant = order.meant_ns.map(SimTime::from_nanos);
     let home = app.config.broker.as_ref().map(|broker| broker.domain);
@@ -144,7 +138,7 @@ async fn claim(
         Unavailable,
     )
 )]
-async fn info(State(app): State<App>) -> Result<Json<ClusterInfo>, ProblemResponse> {
+async fn info(State(app): State<App>) -> Result<Json<ClusterInfo>> {
     let sample = app.call(|lrms, now| lrms.sample_at(now)).await?;
     let resources = &app.config.cluster.resources;
     Ok(Json(ClusterInfo {

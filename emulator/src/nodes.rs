@@ -10,7 +10,7 @@ use gridrig_core::resource::Resources;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::rest::{NodeList, NodeState, Problem};
-use gridrig_service::http::{BadBody, Body, Path, ProblemResponse, Unavailable};
+use gridrig_service::http::{BadBody, Body, Path, Result, Unavailable};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -41,7 +41,7 @@ pub(crate) fn named(resources: &Resources, name: &str, up: bool) -> Option<NodeC
         Unavailable,
     )
 )]
-async fn list(State(app): State<App>) -> Result<Json<NodeList>, ProblemResponse> {
+async fn list(State(app): State<App>) -> Result<Json<NodeList>> {
     let down = app.call(|lrms, _| lrms.cluster().nodes_down().collect::<Vec<_>>());
     let resources = &app.config.cluster.resources;
     let down = down.await?.into_iter();
@@ -72,7 +72,7 @@ async fn change(
     State(app): State<App>,
     Path(name): Path<String>,
     Body(state): Body<NodeState>,
-) -> Result<StatusCode, ProblemResponse> {
+) -> Result<StatusCode> {
     let cluster = &app.config.cluster;
     let unknown = || {
         let last = cluster.resources.nodes();

@@ -12,9 +12,7 @@ use gridrig_protocol::rest::{
     Problem, ReservationAfter, ReservationList, ReservationRequest, ReservationStatus,
     ReservationUser,
 };
-use gridrig_service::http::{
-    BadBody, BadQuery, Body, Path, Peer, ProblemResponse, Query, Unavailable,
-};
+use gridrig_service::http::{BadBody, BadQuery, Body, Path, Peer, Query, Result, Unavailable};
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -40,7 +38,7 @@ async fn order(
     app: &App,
     by: Option<Arc<str>>,
     step: ReservationStep,
-) -> Result<Json<ReservationStatus>, ProblemResponse> {
+) -> Result<Json<ReservationStatus>> {
     let order = ReservationOrder { by, step };
     let tell = move |lrms: &mut Driven<LrmsAgent>, now: SimTime| lrms.handle(now, order);
     let view = app.call(tell).await?.map_err(Problem::not_reserved)?;
@@ -62,7 +60,7 @@ const PAGE: usize = 1000;
 async fn list(
     State(app): State<App>,
     Query(page): Query<ReservationAfter>,
-) -> Result<Json<ReservationList>, ProblemResponse> {
+) -> Result<Json<ReservationList>> {
     let after = page.after.unwrap_or_default();
     let look = move |lrms: &mut Driven<LrmsAgent>, _: SimTime| {
         let views = lrms.cluster().reservations(&after).take(PAGE);
@@ -82,10 +80,7 @@ async fn list(
         Unavailable,
     )
 )]
-async fn show(
-    State(app): State<App>,
-    Path(name): Path<String>,
-) -> Result<Json<ReservationStatus>, ProblemResponse> {
+async fn show(State(app): State<App>, Path(name): Path<String>) -> Result<Json<ReservationStatus>> {
     let look =
         move |lrms: &mut Driven<LrmsAgent>, _: SimTime| lrms.cluster().reservation_named(&name);
     let view = app.call(look).await?;
@@ -115,7 +110,7 @@ async fn make(
     Query(said): Query<ReservationUser>,
     caller: Caller,
     Body(request): Body<ReservationRequest>,
-) -> Result<Json<ReservationStatus>, ProblemResponse> {
+) -> Result<Json<ReservationStatus>> {
     let step = ReservationStep::Make(Box::new(request.wanted(name)?));
     order(&app, user(caller, said.user), step).await
 }
@@ -137,7 +132,7 @@ async fn confirm(
     Path(name): Path<String>,
     Query(said): Query<ReservationUser>,
     caller: Caller,
-) -> Result<Json<ReservationStatus>, ProblemResponse> {
+) -> Result<Json<ReservationStatus>> {
     let step = ReservationStep::Confirm(name.into());
     order(&app, user(caller, said.user), step).await
 }
@@ -160,7 +155,7 @@ async fn cancel(
     Path(name): Path<String>,
     Query(said): Query<ReservationUser>,
     caller: Caller,
-) -> Result<StatusCode, ProblemResponse> {
+) -> Result<StatusCode> {
     let step = ReservationStep::Cancel(name.into());
     let _was = order(&app, user(caller, said.user), step).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -34,7 +34,7 @@ use crate::own_policy::{self, OwnRun};
 use crate::progress::{Pace, Progress};
 use crate::realtime::BrokerLogs;
 use crate::scenario::{Clock, Replication, Scenario};
-use anyhow::bail;
+use anyhow::{Result, bail};
 use gridrig_core::policy::InformationNeed;
 use gridrig_core::time::SimDuration;
 use gridrig_drivers::faults::FaultCounts;
@@ -90,7 +90,7 @@ pub struct RunOptions {
 
 impl RunOptions {
     /// Whether this cell is to run.
-    fn wants(&self, number: CellNumber, cell: &Cell) -> anyhow::Result<bool> {
+    fn wants(&self, number: CellNumber, cell: &Cell) -> Result<bool> {
         let is_meant = self.cell.is_none_or(|wanted| wanted == number);
         Ok(is_meant && (!self.resume || Running::of(cell, self)?.is_some()))
     }
@@ -207,10 +207,7 @@ fn by_replication(
 ///
 /// # Errors
 /// Input errors.
-pub fn refuse(
-    scenario: &Scenario,
-    options: &RunOptions,
-) -> anyhow::Result<(Vec<Replication>, RunOptions)> {
+pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<(Vec<Replication>, RunOptions)> {
     refuse_truth_in_real_time(scenario)?;
     if scenario.clock == Clock::Virtual {
         let mut clusters = scenario.grid.clusters.iter();
@@ -332,7 +329,7 @@ fn run_cell(
     Ok(run)
 }
 
-fn refuse_truth_in_real_time(scenario: &Scenario) -> anyhow::Result<()> {
+fn refuse_truth_in_real_time(scenario: &Scenario) -> Result<()> {
     let mut policies = scenario.policies.iter().flatten();
     let truth = policies.find(|policy| policy.entry().need == InformationNeed::Truth);
     if let (Some(policy), Clock::Real { .. }) = (truth, scenario.clock) {

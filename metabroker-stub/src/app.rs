@@ -25,8 +25,7 @@ use gridrig_protocol::rest::{
 };
 use gridrig_protocol::xml::excerpt;
 use gridrig_service::http::{
-    BadBody, BadQuery, Body, CancelQuery, Path, ProblemResponse, Query, Unavailable, UnknownJob,
-    base_of,
+    BadBody, BadQuery, Body, CancelQuery, Path, Query, Result, Unavailable, UnknownJob, base_of,
 };
 use gridrig_service::{routes as common, submission};
 use utoipa::OpenApi;
@@ -75,10 +74,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         Unavailable,
     )
 )]
-async fn submit(
-    State(app): State<App>,
-    Body(job): Body<JobSubmission>,
-) -> Result<Response, ProblemResponse> {
+async fn submit(State(app): State<App>, Body(job): Body<JobSubmission>) -> Result<Response> {
     let arrival = submission::arrival(job, app.config.notify)?;
     if let Some(own) = &arrival.reservation {
         let expected = "an LRMS, which keeps reservations: a broker has none";
@@ -109,7 +105,7 @@ async fn cancel(
     State(app): State<App>,
     Path(id): Path<u32>,
     Query(query): Query<CancelQuery>,
-) -> Result<Response, ProblemResponse> {
+) -> Result<Response> {
     let job = JobId(id);
     let status = match query.from.map(DomainId) {
         None => common::cancel(&app, id, Cancel(job)).await?,
@@ -135,7 +131,7 @@ async fn cancel(
         Unavailable,
     )
 )]
-async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, ProblemResponse> {
+async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>> {
     let look = |broker: &mut Driven<BrokerAgent>, now: SimTime| {
         let core = broker.broker();
         let ages = core.information_age(now);
@@ -178,10 +174,7 @@ async fn info(State(app): State<App>) -> Result<Json<BrokerInfo>, ProblemRespons
         Unavailable,
     )
 )]
-async fn inform(
-    State(app): State<App>,
-    Body(report): Body<InfoReport>,
-) -> Result<StatusCode, ProblemResponse> {
+async fn inform(State(app): State<App>, Body(report): Body<InfoReport>) -> Result<StatusCode> {
     let (load, id) = (Push::from(report.samples()?), report.letter.map(Into::into));
     let info = received(&app, report.from, id, report.meant_ns, load)?;
     let call = app.message(info.meant, move |broker, now| broker.handle(now, info));
@@ -252,10 +245,7 @@ fn received<S>(
         Unavailable,
     )
 )]
-async fn notify(
-    State(app): State<App>,
-    Body(notice): Body<JobNotice>,
-) -> Result<StatusCode, ProblemResponse> {
+async fn notify(State(app): State<App>, Body(notice): Body<JobNotice>) -> Result<StatusCode> {
     let (news, id) = (notice.news()?, notice.letter.map(Into::into));
     let news = received(&app, notice.from, id, notice.meant_ns, news)?;
     take_news(&app, news).await?;
@@ -274,10 +264,7 @@ async fn notify(
         Unavailable,
     )
 )]
-async fn deal(
-    State(app): State<App>,
-    Body(notice): Body<DealNotice>,
-) -> Result<StatusCode, ProblemResponse> {
+async fn deal(State(app): State<App>, Body(notice): Body<DealNotice>) -> Result<StatusCode> {
     let (from, meant) = (notice.from, notice.meant_ns);
     let id = notice.letter.map(Into::into);
     expect_peer(&app, from.into())?;
@@ -306,10 +293,7 @@ async fn deal(
         Unavailable,
     )
 )]
-async fn claim(
-    State(app): State<App>,
-    Body(notice): Body<ClaimNotice>,
-) -> Result<StatusCode, ProblemResponse> {
+async fn claim(State(app): State<App>, Body(notice): Body<ClaimNotice>) -> Result<StatusCode> {
     let own = |id| app.config.lrms.contains_key(id);
     if !matches!(Party::from(notice.from), Party::Lrms(id) if own(&id)) {
         let expected = "an LRMS of this domain";
@@ -333,7 +317,7 @@ async fn claim(
         Unavailable,
     )
 )]
-async fn glue2(State(app): State<App>, headers: HeaderMap) -> Result<Response, ProblemResponse> {
+async fn glue2(State(app): State<App>, headers: HeaderMap) -> Result<Response> {
     let base = base_of(&headers, false);
     let document = glue2::document(&app, &base).await?;
     let media = [(header::CONTENT_TYPE, "application/xml")];
@@ -357,7 +341,7 @@ async fn set_role(
     State(app): State<App>,
     Path(name): Path<String>,
     Body(change): Body<RoleChange>,
-) -> Result<Response, ProblemResponse> {
+) -> Result<Response> {
     let roles = Roles::from_name(&change.role)
         .ok_or_else(|| Problem::field("role", &change.role, "provider, consumer, both or none"))?;
     let link = app.config.links.named(&name).ok_or_else(|| {
@@ -382,7 +366,7 @@ async fn peer_resources(
     State(app): State<App>,
     headers: HeaderMap,
     Path(name): Path<String>,
-) -> Result<Response, ProblemResponse> {
+) -> Result<Response> {
     let link = app.config.links.named(&name);
     let records = link.and_then(|link| link.records()).ok_or_else(|| {
         let name = excerpt(&name);

@@ -11,7 +11,7 @@ use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::lagrid::{Answers, Caller, NotifyDrain, Taken};
 use gridrig_protocol::rest::{DrainChange, Problem};
-use gridrig_service::http::{BadBody, Body, Path, ProblemResponse, Unavailable};
+use gridrig_service::http::{BadBody, Body, Path, Result, Unavailable};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -33,10 +33,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         Unavailable,
     )
 )]
-async fn drain(
-    State(app): State<App>,
-    Body(change): Body<DrainChange>,
-) -> Result<StatusCode, ProblemResponse> {
+async fn drain(State(app): State<App>, Body(change): Body<DrainChange>) -> Result<StatusCode> {
     let set = move |broker: &mut Driven<BrokerAgent>, now: SimTime| {
         broker.handle(now, Drain(change.until(now)));
     };
@@ -60,7 +57,7 @@ async fn peer_drain(
     State(app): State<App>,
     Path(name): Path<String>,
     Body(change): Body<DrainChange>,
-) -> Result<StatusCode, ProblemResponse> {
+) -> Result<StatusCode> {
     let mut peers = app.config.peers.iter();
     let peer = peers.find(|(id, peer)| peer.name == name && app.config.links.get(**id).is_none());
     let unknown = || {

@@ -8,11 +8,11 @@ use gridrig_core::message::Target;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::glue2::instant;
 use gridrig_protocol::glue2::ogf::{Cluster, Domain};
-use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::Result;
 use gridrig_protocol::xml::Element;
 
 /// The document, for a reader who knows the broker by this address.
-pub(crate) async fn document(app: &App, base: &str) -> Result<Element, Problem> {
+pub(crate) async fn document(app: &App, base: &str) -> Result<Element> {
     let look = |broker: &mut Driven<BrokerAgent>, now| {
         let samples = own_samples(broker);
         (broker.broker().queued() as u64, samples, now)

@@ -9,11 +9,11 @@ use gridrig_core::message::{JobEnd, News, Target};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::lagrid::{Answers, Caller, JobNews, JobReport, NotifyJob, Reference, Taken};
-use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::Result;
 
 /// Tells the broker news of a job, and counts them; `false` if their envelope was
 /// here before.
-pub(crate) async fn take_news(app: &App, news: Received<News>) -> Result<bool, Problem> {
+pub(crate) async fn take_news(app: &App, news: Received<News>) -> Result<bool> {
     let (said, meant) = (news.said, news.meant);
     let hear = move |broker: &mut Driven<BrokerAgent>, now| broker.handle(now, news);
     // An end changes no decision, so it need not wait for a cycle; a job that
@@ -28,7 +28,7 @@ pub(crate) async fn take_news(app: &App, news: Received<News>) -> Result<bool, P
 
 /// `notifyJob`: news of a job that was forwarded to the peer.
 impl Answers<NotifyJob> for BrokerHandler {
-    async fn answer(&self, caller: &Caller, request: NotifyJob) -> Result<Taken, Problem> {
+    async fn answer(&self, caller: &Caller, request: NotifyJob) -> Result<Taken> {
         let link = self.admit(caller, &request.connection)?;
         let own = Reference {
             parameters: request.reference,

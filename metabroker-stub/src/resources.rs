@@ -13,9 +13,7 @@ use gridrig_core::load::LoadSample;
 use gridrig_drivers::real_time::Driven;
 use gridrig_protocol::inventory::{InventoryDocument, InventorySize, schema_element};
 use gridrig_protocol::rest::Problem;
-use gridrig_service::http::{
-    BadQuery, ProblemResponse, Query, ResourcesQuery, Unavailable, header_text,
-};
+use gridrig_service::http::{BadQuery, Query, ResourcesQuery, Result, Unavailable, header_text};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -40,7 +38,7 @@ async fn resources(
     State(app): State<App>,
     headers: HeaderMap,
     Query(query): Query<ResourcesQuery>,
-) -> Result<Response, ProblemResponse> {
+) -> Result<Response> {
     let form = query.form.as_deref().map(|name| {
         let expected = "flat, unique, one-to-n or n-to-n";
         Form::from_name(name).ok_or_else(|| Problem::field("form", name, expected))
@@ -48,10 +46,7 @@ async fn resources(
     let form = form.transpose()?;
     let flat = inventory(&app).await?;
     let schema = &app.config.setup.resource_schema;
-    let wanted = match form {
-        Some(form) => flat.in_form(form, schema),
-        None => flat.aggregate(schema),
-    };
+    let wanted = form.map_or_else(|| flat.aggregate(schema), |form| flat.in_form(form, schema));
     let document = InventoryDocument::from(&wanted.map_err(contradiction)?);
     Ok(respond(&document, &headers))
 }
@@ -73,7 +68,7 @@ pub(crate) fn respond(document: &InventoryDocument, headers: &HeaderMap) -> Resp
         Unavailable,
     )
 )]
-async fn sizes(State(app): State<App>) -> Result<Json<Vec<InventorySize>>, ProblemResponse> {
+async fn sizes(State(app): State<App>) -> Result<Json<Vec<InventorySize>>> {
     let flat = inventory(&app).await?;
     let schema = &app.config.setup.resource_schema;
     let size = |form| {

@@ -31,6 +31,9 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 
+/// What comes of telling a service something.
+pub(crate) type Result<T, E = TransportError> = std::result::Result<T, E>;
+
 /// A job that is to be submitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubmitRequest {

@@ -70,10 +70,9 @@ pub struct Taken {
 impl Reservation {
     /// What a component takes.
     fn taken(&self, component: u16) -> &Taken {
-        match usize::from(component).checked_sub(1) {
-            None => &self.first,
-            Some(other) => &self.more[other],
-        }
+        usize::from(component)
+            .checked_sub(1)
+            .map_or_else(|| &self.first, |other| &self.more[other])
     }
 
     /// Whether it says on which nodes.

@@ -2,7 +2,7 @@
 //! in elements of our own. `resources/wsdl/ws-agreement.wsdl` is their schema,
 //! `docs/reservations.md` tells what is served.
 
-use crate::rest::Problem;
+use crate::rest::{Problem, Result};
 use crate::soap::{EndpointReference, Fault, FaultKind};
 use crate::xml::record::{At, Language, Value, Wrong, structs, values};
 pub use crate::xml::{AGREEMENT, AGREEMENT_OWN as OWN, PROPERTIES};
@@ -346,7 +346,7 @@ impl Language for Terse {
         )
     }
 
-    fn surplus(&mut self, at: &At<'_>, what: Wrong<'_>) -> Result<(), Problem> {
+    fn surplus(&mut self, at: &At<'_>, what: Wrong<'_>) -> Result<()> {
         match what {
             Wrong::Attribute("Name" | "ServiceName" | "AgreementId", _) => Ok(()),
             Wrong::Unknown(other, _) if other.is(AGREEMENT, "NoncriticalExtension") => Ok(()),

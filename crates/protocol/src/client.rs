@@ -14,6 +14,9 @@ use serde::de::DeserializeOwned;
 use std::error::Error;
 use std::time::Duration;
 
+/// What a service answers, or why not.
+type Result<T, E = ClientError> = std::result::Result<T, E>;
+
 /// Why a request did not get the wanted answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -111,7 +114,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError::Setup`].
-    pub fn new(timeout: Duration) -> Result<Self, ClientError> {
+    pub fn new(timeout: Duration) -> Result<Self> {
         let http = http_client(timeout).build();
         let http = http.map_err(ClientError::Setup)?;
         Ok(Client { http, timeout })
@@ -126,7 +129,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn submit(&self, base: &str, job: &JobSubmission) -> Result<JobReceipt, ClientError> {
+    pub async fn submit(&self, base: &str, job: &JobSubmission) -> Result<JobReceipt> {
         self.post(format!("{base}/v1/jobs"), job).await
     }
 
@@ -134,7 +137,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn job(&self, base: &str, id: u32) -> Result<JobStatus, ClientError> {
+    pub async fn job(&self, base: &str, id: u32) -> Result<JobStatus> {
         self.get(format!("{base}/v1/jobs/{id}")).await
     }
 
@@ -142,7 +145,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn jobs(&self, base: &str, after: Option<u32>) -> Result<JobList, ClientError> {
+    pub async fn jobs(&self, base: &str, after: Option<u32>) -> Result<JobList> {
         let after = after.map_or(String::new(), |after| format!("?after={after}"));
         self.get(format!("{base}/v1/jobs{after}")).await
     }
@@ -151,12 +154,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn cancel(
-        &self,
-        base: &str,
-        id: u32,
-        from: Option<u16>,
-    ) -> Result<JobStatus, ClientError> {
+    pub async fn cancel(&self, base: &str, id: u32, from: Option<u16>) -> Result<JobStatus> {
         let by = from.map_or_else(String::new, |domain| format!("?from={domain}"));
         let url = format!("{base}/v1/jobs/{id}{by}");
         let request = self.http.request(Method::DELETE, &url);
@@ -168,12 +166,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn ends(
-        &self,
-        base: &str,
-        after: u64,
-        wait: Duration,
-    ) -> Result<EndPage, ClientError> {
+    pub async fn ends(&self, base: &str, after: u64, wait: Duration) -> Result<EndPage> {
         let url = format!("{base}/v1/ends?after={after}&wait_ms={}", wait.as_millis());
         let request = self.http.get(&url);
         read(self.send(request, &url, self.timeout + wait).await?, url).await
@@ -183,7 +176,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn events(&self, base: &str, after: u64) -> Result<EventPage, ClientError> {
+    pub async fn events(&self, base: &str, after: u64) -> Result<EventPage> {
         self.get(format!("{base}/v1/events?after={after}")).await
     }
 
@@ -191,56 +184,47 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn notify(&self, url: &str, notice: &JobNotice) -> Result<(), ClientError> {
-        let request = self.http.post(url).json(notice);
-        self.send(request, url, self.timeout).await.map(drop)
+    pub async fn notify(&self, url: &str, notice: &JobNotice) -> Result<()> {
+        self.tell(url, notice).await
     }
 
     /// `POST /v1/deals`.
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn deal(&self, base: &str, notice: &DealNotice) -> Result<(), ClientError> {
-        let url = format!("{base}/v1/deals");
-        let request = self.http.post(&url).json(notice);
-        self.send(request, &url, self.timeout).await.map(drop)
+    pub async fn deal(&self, base: &str, notice: &DealNotice) -> Result<()> {
+        self.tell(&format!("{base}/v1/deals"), notice).await
     }
 
     /// `POST /v1/claims` of an LRMS.
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn order_claim(&self, base: &str, order: &ClaimOrder) -> Result<(), ClientError> {
-        let url = format!("{base}/v1/claims");
-        let request = self.http.post(&url).json(order);
-        self.send(request, &url, self.timeout).await.map(drop)
+    pub async fn order_claim(&self, base: &str, order: &ClaimOrder) -> Result<()> {
+        self.tell(&format!("{base}/v1/claims"), order).await
     }
 
     /// `POST /v1/claims` of a broker.
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn tell_claim(&self, base: &str, notice: &ClaimNotice) -> Result<(), ClientError> {
-        let url = format!("{base}/v1/claims");
-        let request = self.http.post(&url).json(notice);
-        self.send(request, &url, self.timeout).await.map(drop)
+    pub async fn tell_claim(&self, base: &str, notice: &ClaimNotice) -> Result<()> {
+        self.tell(&format!("{base}/v1/claims"), notice).await
     }
 
     /// `POST /v1/info`.
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn inform(&self, base: &str, info: &InfoReport) -> Result<(), ClientError> {
-        let url = format!("{base}/v1/info");
-        let request = self.http.post(&url).json(info);
-        self.send(request, &url, self.timeout).await.map(drop)
+    pub async fn inform(&self, base: &str, info: &InfoReport) -> Result<()> {
+        self.tell(&format!("{base}/v1/info"), info).await
     }
 
     /// `GET /v1/info` of an LRMS.
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn cluster(&self, base: &str) -> Result<ClusterInfo, ClientError> {
+    pub async fn cluster(&self, base: &str) -> Result<ClusterInfo> {
         self.get(format!("{base}/v1/info")).await
     }
 
@@ -248,7 +232,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn broker(&self, base: &str) -> Result<BrokerInfo, ClientError> {
+    pub async fn broker(&self, base: &str) -> Result<BrokerInfo> {
         self.get(format!("{base}/v1/info")).await
     }
 
@@ -256,12 +240,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn set_role(
-        &self,
-        base: &str,
-        peer: &str,
-        role: &str,
-    ) -> Result<SessionInfo, ClientError> {
+    pub async fn set_role(&self, base: &str, peer: &str, role: &str) -> Result<SessionInfo> {
         let url = format!("{base}/v1/peers/{peer}/role");
         let change = RoleChange {
             role: role.to_owned(),
@@ -274,7 +253,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn peers(&self, base: &str) -> Result<PeerList, ClientError> {
+    pub async fn peers(&self, base: &str) -> Result<PeerList> {
         self.get(format!("{base}/v1/peers")).await
     }
 
@@ -282,7 +261,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn clock(&self, base: &str) -> Result<ClockInfo, ClientError> {
+    pub async fn clock(&self, base: &str) -> Result<ClockInfo> {
         #[derive(serde::Deserialize)]
         struct Clocked {
             clock: ClockInfo,
@@ -295,7 +274,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub async fn healthy(&self, base: &str) -> Result<(), ClientError> {
+    pub async fn healthy(&self, base: &str) -> Result<()> {
         let url = format!("{base}/healthz");
         self.send(self.http.get(&url), &url, self.timeout)
             .await
@@ -312,7 +291,7 @@ impl Client {
         url: &str,
         media_type: &str,
         text: String,
-    ) -> Result<(u16, String), ClientError> {
+    ) -> Result<(u16, String)> {
         let request = self.http.post(url).header("content-type", media_type);
         let request = request.body(text).timeout(self.timeout);
         let url = url.to_owned();
@@ -323,16 +302,18 @@ impl Client {
         Ok((status, String::from_utf8_lossy(&body).into_owned()))
     }
 
-    async fn get<T: DeserializeOwned>(&self, url: String) -> Result<T, ClientError> {
+    /// Tells a service something, which it takes in or refuses.
+    async fn tell(&self, url: &str, body: &impl Serialize) -> Result<()> {
+        let request = self.http.post(url).json(body);
+        self.send(request, url, self.timeout).await.map(drop)
+    }
+
+    async fn get<T: DeserializeOwned>(&self, url: String) -> Result<T> {
         let request = self.http.get(&url);
         read(self.send(request, &url, self.timeout).await?, url).await
     }
 
-    async fn post<T: DeserializeOwned>(
-        &self,
-        url: String,
-        body: &impl Serialize,
-    ) -> Result<T, ClientError> {
+    async fn post<T: DeserializeOwned>(&self, url: String, body: &impl Serialize) -> Result<T> {
         let request = self.http.post(&url).json(body);
         read(self.send(request, &url, self.timeout).await?, url).await
     }
@@ -342,7 +323,7 @@ impl Client {
         request: RequestBuilder,
         url: &str,
         timeout: Duration,
-    ) -> Result<Response, ClientError> {
+    ) -> Result<Response> {
         let url = url.to_owned();
         let sent = request.timeout(timeout).send().await;
         let response = sent.map_err(|source| ClientError::of(&url, source))?;
@@ -361,11 +342,7 @@ impl Client {
 }
 
 /// The body of an answer, which is read no further once it has more than `most` bytes.
-pub(crate) async fn body_of(
-    mut response: Response,
-    url: String,
-    most: usize,
-) -> Result<Vec<u8>, ClientError> {
+pub(crate) async fn body_of(mut response: Response, url: String, most: usize) -> Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
         match response.chunk().await {
@@ -413,7 +390,7 @@ async fn problem_of(response: Response, status: StatusCode) -> Problem {
     serde_json::from_slice(&body).unwrap_or_else(|_| unspoken())
 }
 
-async fn read<T: DeserializeOwned>(response: Response, url: String) -> Result<T, ClientError> {
+async fn read<T: DeserializeOwned>(response: Response, url: String) -> Result<T> {
     let body = body_of(response, url.clone(), MAX_ANSWER).await?;
     if body.len() > MAX_ANSWER {
         let why = format!("its answer has more than {MAX_ANSWER} bytes");

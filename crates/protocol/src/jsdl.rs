@@ -33,6 +33,7 @@ mod resources;
 
 pub use crate::xml::{HPC_PROFILE, JSDL, JSDL_OWN as OWN, POSIX, SPMD};
 pub use error::JsdlError;
+use error::Result;
 pub use language::Lenient;
 pub use length::{annotated, sleep_length};
 pub use range::{Bound, Exact, Range, RangeValue};

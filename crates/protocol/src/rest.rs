@@ -33,7 +33,7 @@ pub use job::{JobList, JobReceipt, JobReservation, JobStatus, JobSubmission};
 pub use node::{NodeList, NodeState};
 pub use notice::{JobNotice, LetterName, NoticeKind};
 pub use place::{Place, PlaceKind, PlacementReport};
-pub use problem::Problem;
+pub use problem::{Problem, Result};
 pub use reservation::{
     ReservationAfter, ReservationList, ReservationRequest, ReservationState, ReservationStatus,
     ReservationUser,

@@ -27,6 +27,9 @@ use store::Store;
 /// Name of the file in the folder of runs.
 pub const CATALOGUE: &str = "catalogue.sqlite";
 
+/// What the catalogue answers, or why not.
+type Result<T, E = CatalogueError> = std::result::Result<T, E>;
+
 /// Why the catalogue could not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
@@ -82,7 +85,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// When the folder is no directory that can be read.
-    pub fn open(folder: &Path) -> Result<Self, CatalogueError> {
+    pub fn open(folder: &Path) -> Result<Self> {
         std::fs::read_dir(folder)
             .map_err(|source| CatalogueError::Folder(folder.to_owned(), source))?;
         let path = folder.join(CATALOGUE);
@@ -114,7 +117,7 @@ impl Catalogue {
     /// # Errors
     /// When the folder cannot be read, or the table cannot be written. A table
     /// that turns out to be damaged is made again.
-    pub fn refresh(&mut self) -> Result<Refresh, CatalogueError> {
+    pub fn refresh(&mut self) -> Result<Refresh> {
         let scan = Scan::of(&self.folder)
             .map_err(|source| CatalogueError::Folder(self.folder.clone(), source))?;
         let folder = self.folder.clone();
@@ -130,7 +133,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn runs(&mut self) -> Result<Vec<RunEntry>, CatalogueError> {
+    pub fn runs(&mut self) -> Result<Vec<RunEntry>> {
         self.attempt(|store| store.runs())
     }
 
@@ -140,7 +143,7 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::Unknown`] if no run is listed there. What is listed
     /// lies in the folder: a path cannot lead out of it.
-    pub fn at(&mut self, path: &str) -> Result<Vec<RunEntry>, CatalogueError> {
+    pub fn at(&mut self, path: &str) -> Result<Vec<RunEntry>> {
         let path = path.trim_end_matches('/');
         let below = format!("{path}/");
         let mut runs = self.runs()?;
@@ -157,16 +160,10 @@ impl Catalogue {
     /// # Errors
     /// An unknown path, labels that cannot be, a `labels.json` that is damaged
     /// (it is not overwritten: it may hold somebody's words).
-    pub fn label(
-        &mut self,
-        path: &str,
-        tags: &[String],
-        note: &str,
-    ) -> Result<u64, CatalogueError> {
+    pub fn label(&mut self, path: &str, tags: &[String], note: &str) -> Result<u64> {
         let wanted = Labels::new(tags, note)?;
-        self.relabel(path, |labels| Labels {
-            baseline: labels.baseline,
-            ..wanted.clone()
+        self.relabel(path, |labels| {
+            (labels.tags, labels.note) = (wanted.tags.clone(), wanted.note.clone())
         })
     }
 
@@ -176,20 +173,14 @@ impl Catalogue {
     ///
     /// # Errors
     /// As [`label`](Self::label).
-    pub fn pin(&mut self, path: &str, pinned: bool) -> Result<u64, CatalogueError> {
+    pub fn pin(&mut self, path: &str, pinned: bool) -> Result<u64> {
         let chosen = self.at(path)?;
         let is_chosen = |run: &RunEntry| chosen.iter().any(|other| other.path == run.path);
         let others = self.runs()?.into_iter();
         for other in others.filter(|run| pinned && run.labels.baseline && !is_chosen(run)) {
-            self.relabel(&other.path, |labels| Labels {
-                baseline: false,
-                ..labels.clone()
-            })?;
+            self.relabel(&other.path, |labels| labels.baseline = false)?;
         }
-        self.relabel(path, |labels| Labels {
-            baseline: pinned,
-            ..labels.clone()
-        })
+        self.relabel(path, |labels| labels.baseline = pinned)
     }
 
     /// Deletes the runs at or below a path: the files that a run wrote, and
@@ -198,7 +189,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// An unknown path, or a file that cannot be deleted.
-    pub fn delete(&mut self, path: &str) -> Result<Removed, CatalogueError> {
+    pub fn delete(&mut self, path: &str) -> Result<Removed> {
         let mut removed = Removed::default();
         for run in self.at(path)? {
             remove::run(&self.folder, &run.path, &mut removed)?;
@@ -207,19 +198,16 @@ impl Catalogue {
         Ok(removed)
     }
 
-    fn relabel(
-        &mut self,
-        path: &str,
-        change: impl Fn(&Labels) -> Labels,
-    ) -> Result<u64, CatalogueError> {
+    fn relabel(&mut self, path: &str, change: impl Fn(&mut Labels)) -> Result<u64> {
         let runs = self.at(path)?;
         let folder = self.folder.clone();
-        let write = || -> Result<(), CatalogueError> {
+        let write = || -> Result<()> {
             for run in &runs {
                 let dir = folder.join(&run.path);
                 // Its file and not the table: another program may have changed it.
                 let labels = labels::read(&dir)?;
-                let wanted = change(&labels);
+                let mut wanted = labels.clone();
+                change(&mut wanted);
                 if wanted != labels {
                     labels::write(&dir, &wanted)?;
                 }
@@ -236,10 +224,7 @@ impl Catalogue {
     }
 
     /// Asks the table, and once more if it had to be made again.
-    fn attempt<T>(
-        &mut self,
-        mut ask: impl FnMut(&mut Store) -> Result<T, rusqlite::Error>,
-    ) -> Result<T, CatalogueError> {
+    fn attempt<T>(&mut self, mut ask: impl FnMut(&mut Store) -> rusqlite::Result<T>) -> Result<T> {
         let path = self.folder.join(CATALOGUE);
         match ask(&mut self.store) {
             Ok(answer) => return Ok(answer),

@@ -41,6 +41,7 @@ pub use present::{Report, Table, report};
 pub use find::{find_runs, said};
 
 use crate::threshold::{Figure, Threshold};
+use error::Result;
 use std::path::PathBuf;
 
 /// What to compare, and by what.
@@ -83,7 +84,7 @@ impl Default for Options {
 /// All are mistakes of input: a directory without runs, a run that is foreign,
 /// damaged or half written, fewer than two policies, no replication that all
 /// of them have, an unknown baseline, runs that are not comparable.
-pub fn compare(paths: &[PathBuf], options: &Options) -> Result<Comparison, CompareError> {
+pub fn compare(paths: &[PathBuf], options: &Options) -> Result<Comparison> {
     document(paths, options, false, None)
 }
 
@@ -96,7 +97,7 @@ pub fn compare(paths: &[PathBuf], options: &Options) -> Result<Comparison, Compa
 pub(crate) fn compare_with_delays(
     paths: &[PathBuf],
     options: &Options,
-) -> Result<(Comparison, Vec<Vec<f64>>), CompareError> {
+) -> Result<(Comparison, Vec<Vec<f64>>)> {
     let mut delays = Vec::new();
     let document = document(paths, options, false, Some(&mut delays))?;
     Ok((document, delays))
@@ -107,7 +108,7 @@ pub(crate) fn compare_with_delays(
 ///
 /// # Errors
 /// As [`compare`], but for having one policy.
-pub fn alone(paths: &[PathBuf], options: &Options) -> Result<Comparison, CompareError> {
+pub fn alone(paths: &[PathBuf], options: &Options) -> Result<Comparison> {
     document(paths, options, true, None)
 }
 
@@ -116,7 +117,7 @@ fn document(
     options: &Options,
     alone: bool,
     delays: Option<&mut figures::Delays>,
-) -> Result<Comparison, CompareError> {
+) -> Result<Comparison> {
     let found = find::find(paths, options.skip_damaged)?;
     let study = group::Study::of(&found.runs, options, alone)?;
     let guard = guard::guard(&study);

@@ -30,6 +30,7 @@ use crate::compare::{self, ThresholdDoc, Verdict};
 use crate::plot::Page;
 use choose::Chosen;
 use data::Replications;
+use error::Result;
 use material::Material;
 use std::path::PathBuf;
 use std::thread;
@@ -70,7 +71,7 @@ pub struct Report {
 /// # Errors
 /// All are mistakes of input: no runs, a damaged, foreign or half-written one,
 /// an unknown baseline or replication.
-pub fn report(paths: &[PathBuf], options: &Options) -> Result<Report, ReportError> {
+pub fn report(paths: &[PathBuf], options: &Options) -> Result<Report> {
     let (material, chosen, page) = made(paths, options, true)?;
     let comparison = material.comparison.as_ref();
     Ok(Report {
@@ -102,7 +103,7 @@ pub struct Fragment {
 ///
 /// # Errors
 /// As [`report`].
-pub fn fragment(paths: &[PathBuf], options: &Options) -> Result<Fragment, ReportError> {
+pub fn fragment(paths: &[PathBuf], options: &Options) -> Result<Fragment> {
     let (material, _, page) = made(paths, options, false)?;
     Ok(Fragment {
         title: material.title(),
@@ -117,7 +118,7 @@ fn made(
     paths: &[PathBuf],
     options: &Options,
     with_gantt: bool,
-) -> Result<(Material, Chosen, Page), ReportError> {
+) -> Result<(Material, Chosen, Page)> {
     let mut material = Material::gather(paths, &options.compare)?;
     let chosen = choose::choose(&material, options.replication.as_deref())?;
     let replications = Replications::read(&mut material, chosen.index)?;
@@ -131,7 +132,7 @@ fn page(
     replications: &Replications,
     options: &Options,
     with_gantt: bool,
-) -> Result<Page, ReportError> {
+) -> Result<Page> {
     // Nearly all of the work of a large page, on two threads.
     let (over_time, gantt) = thread::scope(|scope| {
         let over_time = scope.spawn(|| over_time::draw(material, chosen, replications));

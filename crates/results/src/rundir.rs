@@ -88,6 +88,9 @@ pub mod names {
     ];
 }
 
+/// What a run directory gives, or why not.
+pub type Result<T, E = RunDirError> = std::result::Result<T, E>;
+
 /// Why a run directory could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RunDirError {
@@ -204,7 +207,7 @@ pub struct RunFiles<'a> {
 /// [`RunDirError::Exists`] for a directory that is there and not empty,
 /// unless `force`: then the files of the run before are replaced. Errors of
 /// the file system otherwise; what was written stays, without a manifest.
-pub fn write(dir: &Path, force: bool, run: &RunFiles<'_>) -> Result<(), RunDirError> {
+pub fn write(dir: &Path, force: bool, run: &RunFiles<'_>) -> Result<()> {
     let files = write_tables(dir, force, run, None)?;
     write_manifest(dir, run, files)
 }
@@ -219,7 +222,7 @@ pub fn write_tables(
     force: bool,
     run: &RunFiles<'_>,
     events: Option<EventsWriter>,
-) -> Result<BTreeMap<String, FileDoc>, RunDirError> {
+) -> Result<BTreeMap<String, FileDoc>> {
     prepare(dir, force)?;
     let series = run.table.series();
     let scenario = file::write_bytes(dir, names::SCENARIO, run.scenario.as_bytes())?;
@@ -254,7 +257,7 @@ pub fn write_manifest(
     dir: &Path,
     run: &RunFiles<'_>,
     files: BTreeMap<String, FileDoc>,
-) -> Result<(), RunDirError> {
+) -> Result<()> {
     file::write_bytes(dir, names::MANIFEST, &manifest(dir, run, files)?)?;
     file::sync_dir(dir)
 }
@@ -264,7 +267,7 @@ pub fn write_manifest(
 ///
 /// # Errors
 /// Errors of the file system.
-pub fn is_vacant(dir: &Path) -> Result<bool, RunDirError> {
+pub fn is_vacant(dir: &Path) -> Result<bool> {
     if !dir.exists() {
         return Ok(true);
     }
@@ -280,7 +283,7 @@ pub fn is_vacant(dir: &Path) -> Result<bool, RunDirError> {
 ///
 /// # Errors
 /// Errors of the file system.
-pub fn write_scratch(dir: &Path, run: &RunFiles<'_>) -> Result<(), RunDirError> {
+pub fn write_scratch(dir: &Path, run: &RunFiles<'_>) -> Result<()> {
     prepare(dir, false)?;
     job_columns::write_compared(dir, run)?;
     let path = dir.join(names::MANIFEST);
@@ -288,11 +291,7 @@ pub fn write_scratch(dir: &Path, run: &RunFiles<'_>) -> Result<(), RunDirError> 
     fs::write(&path, text).map_err(RunDirError::io("write", &path))
 }
 
-fn manifest(
-    dir: &Path,
-    run: &RunFiles<'_>,
-    files: BTreeMap<String, FileDoc>,
-) -> Result<Vec<u8>, RunDirError> {
+fn manifest(dir: &Path, run: &RunFiles<'_>, files: BTreeMap<String, FileDoc>) -> Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(&Manifest::new(run, files))
         .map_err(|source| RunDirError::Manifest(dir.join(names::MANIFEST), source))?;
     text.push(b'\n');
@@ -309,7 +308,7 @@ pub fn write_batsim_csv(
     table: &JobTable,
     submissions: &[Submission],
     grid: &Grid,
-) -> Result<(), RunDirError> {
+) -> Result<()> {
     let mut text = Vec::new();
     crate::batsim::jobs_csv(log, table, submissions, grid, &mut text)
         .map_err(RunDirError::io("write", &dir.join(names::BATSIM)))?;
@@ -322,7 +321,7 @@ pub fn write_batsim_csv(
 ///
 /// # Errors
 /// Errors of the file system.
-pub fn write_file(dir: &Path, name: &str, text: &[u8]) -> Result<(), RunDirError> {
+pub fn write_file(dir: &Path, name: &str, text: &[u8]) -> Result<()> {
     file::write_bytes(dir, name, text)?;
     file::sync_dir(dir)
 }
@@ -331,7 +330,7 @@ pub fn write_file(dir: &Path, name: &str, text: &[u8]) -> Result<(), RunDirError
 ///
 /// # Errors
 /// Errors of the file system.
-pub fn remove_file(dir: &Path, name: &str) -> Result<(), RunDirError> {
+pub fn remove_file(dir: &Path, name: &str) -> Result<()> {
     let path = dir.join(name);
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -345,7 +344,7 @@ pub fn remove_file(dir: &Path, name: &str) -> Result<(), RunDirError> {
 ///
 /// # Errors
 /// As [`write()`].
-pub fn prepare(dir: &Path, force: bool) -> Result<(), RunDirError> {
+pub fn prepare(dir: &Path, force: bool) -> Result<()> {
     file::make_dir(dir)?;
     if is_vacant(dir)? {
         return Ok(());

@@ -4,7 +4,7 @@
 //! What may be set is listed. A key that is new is refused until somebody has
 //! decided whether it leads to a program, a file or another system.
 
-use super::error::ScenarioError;
+use super::error::Result;
 use super::source::Tables;
 use ::toml::Spanned;
 use ::toml::de::{DeTable, DeValue};
@@ -98,10 +98,7 @@ const FILES: [&str; 4] = [
 
 /// Refuses the first value that leads to a program, to another system, or to a
 /// file that is not among those that may be read.
-pub(super) fn check(
-    tables: &Tables<'_>,
-    may_read: &dyn Fn(&str) -> bool,
-) -> Result<(), ScenarioError> {
+pub(super) fn check(tables: &Tables<'_>, may_read: &dyn Fn(&str) -> bool) -> Result<()> {
     let option = "unless the dashboard is started with --allow-commands";
     for (key, value) in beyond(tables.root.get_ref()) {
         let expected = match value.get_ref() {

@@ -20,6 +20,9 @@ pub enum Place {
     Set(String),
 }
 
+/// What reads a scenario gives, or why it cannot.
+pub(crate) type Result<T, E = ScenarioError> = std::result::Result<T, E>;
+
 /// Why there is no scenario. Each is a mistake of input: the command ends
 /// with exit code 2.
 #[derive(Debug, thiserror::Error)]

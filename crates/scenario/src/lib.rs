@@ -40,6 +40,7 @@ pub use replicate::{Over, Replicate, Replication};
 pub use schema::json_schema;
 
 use document::{Broker, Cluster, DisciplineText, Document, Own};
+use error::Result;
 use external::External;
 use faults::Faults;
 use gridrig_core::decision::About;
@@ -159,6 +160,17 @@ pub struct Warning {
     pub message: String,
 }
 
+/// Each value once, in the order in which they come first.
+pub fn each_once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}
+
 /// The text of a scenario and where it comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct ScenarioText<'a> {
@@ -176,6 +188,20 @@ pub struct ScenarioText<'a> {
     /// Whether a trace that does not exist is taken as it is written, so that
     /// a scenario can be looked at without its data.
     pub traces_may_be_missing: bool,
+}
+
+impl<'a> ScenarioText<'a> {
+    /// This text with overrides; files are looked for from the working directory, and
+    /// traces have to exist.
+    pub fn new(file: &'a Path, text: &'a str, sets: &'a [String]) -> Self {
+        ScenarioText {
+            file,
+            text,
+            sets,
+            directory: Path::new(""),
+            traces_may_be_missing: false,
+        }
+    }
 }
 
 /// The largest scenario file. What is read of one takes fifty times as much.
@@ -208,25 +234,19 @@ impl Scenario {
     /// # Errors
     /// When a file cannot be read or something in it is not a scenario; see
     /// [`ScenarioError`]. All of them are mistakes of input.
-    pub fn load(path: &Path, sets: &[String]) -> Result<Self, ScenarioError> {
+    pub fn load(path: &Path, sets: &[String]) -> Result<Self> {
         let text = text_of(path).map_err(|source| ScenarioError::Read {
             file: path.display().to_string(),
             source,
         })?;
-        Self::parse(&ScenarioText {
-            file: path,
-            text: &text,
-            sets,
-            directory: Path::new(""),
-            traces_may_be_missing: false,
-        })
+        Self::parse(&ScenarioText::new(path, &text, sets))
     }
 
     /// Reads the text of a scenario.
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub fn parse(text: &ScenarioText<'_>) -> Result<Self, ScenarioError> {
+    pub fn parse(text: &ScenarioText<'_>) -> Result<Self> {
         Self::parse_confined(text, None)
     }
 
@@ -238,7 +258,7 @@ impl Scenario {
     pub fn parse_confined(
         text: &ScenarioText<'_>,
         may_read: Option<&dyn Fn(&str) -> bool>,
-    ) -> Result<Self, ScenarioError> {
+    ) -> Result<Self> {
         let file = text.file.display().to_string();
         let source = Source::new(&file, text.text, text.sets);
         let tables = source.parse()?;

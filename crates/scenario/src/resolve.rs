@@ -15,7 +15,10 @@ use super::document::{Cluster, Document, PolicyText, Run};
 use super::external::{External, THE_ONLY_POLICY};
 use super::source::Tables;
 use super::value::{At, Identifier, Str, UntilText, Written, fill};
-use super::{Clock, ClockName, Measure, Scenario, ScenarioError, ScenarioText, Stop, Warning};
+use super::{
+    Clock, ClockName, Measure, Result, Scenario, ScenarioError, ScenarioText, Stop, Warning,
+    each_once,
+};
 use crate::reduced;
 use crate::threshold::{Figure, Threshold};
 use crate::workload::WorkloadSpec;
@@ -49,7 +52,7 @@ pub(super) fn resolve(
     tables: &Tables<'_>,
     text: &ScenarioText<'_>,
     mut document: Document,
-) -> Result<Scenario, ScenarioError> {
+) -> Result<Scenario> {
     let context = Context { tables, text };
     let mut run = document.run.take().map(At::into_inner).unwrap_or_default();
     let clock = fill(&mut run.clock, ClockName::Virtual);
@@ -168,12 +171,7 @@ fn required(run: &mut Run) -> Vec<Threshold> {
 
 /// Each figure once, in the order given.
 fn primary(run: &Run) -> Vec<Figure> {
-    let mut primary: Vec<Figure> = Vec::new();
-    for figure in run.primary.iter().flatten() {
-        if !primary.contains(&figure.0) {
-            primary.push(figure.0);
-        }
-    }
+    let primary = each_once(run.primary.iter().flatten().map(|figure| figure.0));
     match primary.is_empty() {
         true => vec![Figure::DEFAULT],
         false => primary,
@@ -204,11 +202,7 @@ fn add_bounds(policies: &mut Vec<Option<PolicySpec>>, services: bool) {
 
 impl Context<'_> {
     /// The times of failures are those of the trace: they have one scale.
-    fn failures_scale(
-        &self,
-        raw: &Document,
-        workloads: &[WorkloadSpec],
-    ) -> Result<(), ScenarioError> {
+    fn failures_scale(&self, raw: &Document, workloads: &[WorkloadSpec]) -> Result<()> {
         let mut scales = workloads.iter().map(|workload| workload.scale_arrival);
         let first = scales.next();
         let alike = scales.all(|other| Some(other) == first);
@@ -224,12 +218,7 @@ impl Context<'_> {
     }
 
     /// Refuses a value unless it is as expected.
-    fn check(
-        &self,
-        holds: bool,
-        span: &Range<usize>,
-        expected: impl Into<String>,
-    ) -> Result<(), ScenarioError> {
+    fn check(&self, holds: bool, span: &Range<usize>, expected: impl Into<String>) -> Result<()> {
         match holds {
             true => Ok(()),
             false => Err(self.refuse(span, expected)),
@@ -243,7 +232,7 @@ impl Context<'_> {
         span: &Range<usize>,
         key: &str,
         expected: &str,
-    ) -> Result<&'v T, ScenarioError> {
+    ) -> Result<&'v T> {
         let value = value.as_ref();
         value.ok_or_else(|| self.tables.missing(span, key, expected))
     }
@@ -269,11 +258,7 @@ impl Context<'_> {
         }
     }
 
-    fn policies(
-        &self,
-        raw: &Document,
-        run: &Run,
-    ) -> Result<Vec<Option<PolicySpec>>, ScenarioError> {
+    fn policies(&self, raw: &Document, run: &Run) -> Result<Vec<Option<PolicySpec>>> {
         let Some(list) = &run.policies else {
             let default = raw.domain.as_ref().map(|_| PolicySpec::default());
             return Ok(vec![default]);
@@ -285,12 +270,7 @@ impl Context<'_> {
     }
 
     /// What the scenario says.
-    fn bounds(
-        &self,
-        raw: &Document,
-        run: &Run,
-        is_external: bool,
-    ) -> Result<Option<bool>, ScenarioError> {
+    fn bounds(&self, raw: &Document, run: &Run, is_external: bool) -> Result<Option<bool>> {
         if let Some(bounds) = run.bounds.as_ref().filter(|bounds| *bounds.get()) {
             let expected = "false with brokers that are external, which have no bounds";
             self.check(!is_external, &bounds.span(), expected)?;
@@ -300,7 +280,7 @@ impl Context<'_> {
         Ok(run.bounds.as_ref().map(Written::value))
     }
 
-    fn relevant(&self, run: &Run) -> Result<BTreeMap<Figure, f64>, ScenarioError> {
+    fn relevant(&self, run: &Run) -> Result<BTreeMap<Figure, f64>> {
         let mut relevant = BTreeMap::new();
         if let Some(written) = &run.relevant {
             for (metric, statistics) in written.get() {
@@ -320,7 +300,7 @@ impl Context<'_> {
         raw: &mut Document,
         workloads: &[WorkloadSpec],
         warnings: &mut Vec<Warning>,
-    ) -> Result<(Measure, bool), ScenarioError> {
+    ) -> Result<(Measure, bool)> {
         let measure = raw
             .measure
             .get_or_insert_with(|| At::new(Default::default()));

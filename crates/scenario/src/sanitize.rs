@@ -7,6 +7,7 @@
 
 mod filter;
 
+use crate::each_once;
 pub use filter::{Filter, Quality};
 
 /// Fields of time, as bits of [`Fields::below_zero`].
@@ -148,13 +149,7 @@ impl Rules {
     /// These rules in their order; what is said twice is asked once.
     pub fn new(mut rules: Vec<Rule>) -> Self {
         rules.sort_by_key(|rule| RuleDiscriminants::from(rule));
-        let mut kept: Vec<Rule> = Vec::with_capacity(rules.len());
-        for rule in rules {
-            if !kept.contains(&rule) {
-                kept.push(rule);
-            }
-        }
-        Rules(kept)
+        Rules(each_once(rules))
     }
 
     /// The rules in their order.

@@ -3,7 +3,7 @@
 //! The overrides stand behind the file in one buffer, so that one span says
 //! of any value, wherever it came from, where to look.
 
-use super::error::{Place, ScenarioError};
+use super::error::{Place, Result, ScenarioError};
 use super::nearest::hint;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -48,7 +48,7 @@ impl Source {
     }
 
     /// Reads the file and applies the overrides in order.
-    pub(crate) fn parse(&self) -> Result<Tables<'_>, ScenarioError> {
+    pub(crate) fn parse(&self) -> Result<Tables<'_>> {
         let text = &self.buffer[..self.file_end];
         let root = DeTable::parse(text).map_err(|error| ScenarioError::Syntax {
             at: self.place(&error.span().unwrap_or(0..0)),
@@ -168,7 +168,7 @@ impl<'a> Tables<'a> {
     }
 
     /// Applies the override that stands at `range` of the buffer.
-    fn set(&mut self, range: Range<usize>) -> Result<(), ScenarioError> {
+    fn set(&mut self, range: Range<usize>) -> Result<()> {
         let set = &self.source.buffer[range.clone()];
         let refuse = |problem: String| ScenarioError::Set {
             set: set.to_owned(),

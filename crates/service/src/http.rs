@@ -49,6 +49,9 @@ const AUDIT: &str = "gridrig::audit";
 /// The longest that a request may wait for news.
 pub const MAX_WAIT: Duration = Duration::from_secs(30);
 
+/// What is answered to a request, else a problem document.
+pub type Result<T, E = ProblemResponse> = std::result::Result<T, E>;
+
 /// A request that is answered with a problem document.
 #[derive(Debug)]
 pub struct ProblemResponse(pub Problem);

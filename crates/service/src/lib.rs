@@ -31,7 +31,7 @@ use gridrig_core::faults::Restart;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Actor, CallError, Driven, Recorder, RunClock, Transport};
 use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::{ClockInfo, Problem};
+use gridrig_protocol::rest::{ClockInfo, Problem, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::future::Future;
@@ -195,7 +195,7 @@ impl<S: Service> App<S> {
     pub async fn call<R: Send + 'static>(
         &self,
         call: impl FnOnce(&mut Driven<S::Machine>, SimTime) -> R + Send + 'static,
-    ) -> Result<R, Problem> {
+    ) -> Result<R> {
         self.actor.call(call).await.map_err(gone)
     }
 
@@ -208,7 +208,7 @@ impl<S: Service> App<S> {
         &self,
         meant: Option<SimTime>,
         call: impl FnOnce(&mut Driven<S::Machine>, SimTime) -> R + Send + 'static,
-    ) -> Result<R, Problem> {
+    ) -> Result<R> {
         self.actor.message(meant, call).await.map_err(gone)
     }
 

@@ -3,8 +3,8 @@
 
 use crate::http::metrics::table;
 use crate::http::{
-    self, BadQuery, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, Path, ProblemResponse, Query,
-    Samples, Unavailable, UnknownJob,
+    self, BadQuery, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, Path, Query, Result, Samples,
+    Unavailable, UnknownJob,
 };
 use crate::{App, Service, clock_samples, count_samples};
 use axum::Json;
@@ -32,7 +32,7 @@ use std::time::Duration;
 pub async fn list<S: Service>(
     State(app): State<App<S>>,
     Query(query): Query<ListQuery>,
-) -> Result<Json<JobList>, ProblemResponse> {
+) -> Result<Json<JobList>> {
     let limit = query.limit()?;
     let after = query.after.map(JobId);
     let views = app
@@ -60,7 +60,7 @@ pub async fn list<S: Service>(
 pub async fn show<S: Service>(
     State(app): State<App<S>>,
     Path(id): Path<u32>,
-) -> Result<Json<JobStatus>, ProblemResponse> {
+) -> Result<Json<JobStatus>> {
     let view = app.call(move |machine, _| machine.view(JobId(id))).await?;
     let view = view.ok_or_else(|| Problem::unknown_job(id))?;
     Ok(Json(JobStatus::from(&view)))
@@ -75,7 +75,7 @@ pub async fn cancel<S: Service, I: Clone + Send + 'static>(
     app: &App<S>,
     id: u32,
     request: I,
-) -> Result<JobStatus, ProblemResponse>
+) -> Result<JobStatus>
 where
     S::Machine: Handle<I> + Journaled<Input: From<I>>,
 {
@@ -105,7 +105,7 @@ where
 pub async fn ends<S: Service>(
     State(app): State<App<S>>,
     Query(query): Query<EndsQuery>,
-) -> Result<Json<EndPage>, ProblemResponse> {
+) -> Result<Json<EndPage>> {
     let (after, wait) = (query.after, query.wait()?);
     let mut published = app.actor.published();
     let news = published.wait_for(|ends| *ends > after);
@@ -136,7 +136,7 @@ pub async fn ends<S: Service>(
 pub async fn events<S: Service>(
     State(app): State<App<S>>,
     Query(query): Query<EventsQuery>,
-) -> Result<Json<EventPage>, ProblemResponse> {
+) -> Result<Json<EventPage>> {
     let limit = query.limit()?;
     let page = app.recorder.page(query.after, limit);
     let next = page.first.saturating_add(page.events.len() as u64);
@@ -159,9 +159,7 @@ pub async fn events<S: Service>(
         Unavailable,
     )
 )]
-pub async fn healthz<S: Service>(
-    State(app): State<App<S>>,
-) -> Result<&'static str, ProblemResponse> {
+pub async fn healthz<S: Service>(State(app): State<App<S>>) -> Result<&'static str> {
     let asked = tokio::time::timeout(HEALTH, app.call(|_, _| ()));
     asked.await.map_err(|_late| Problem::late())??;
     Ok("ok")
@@ -178,7 +176,7 @@ const HEALTH: Duration = Duration::from_secs(5);
         Unavailable,
     )
 )]
-pub async fn metrics<S: Service>(State(app): State<App<S>>) -> Result<Response, ProblemResponse> {
+pub async fn metrics<S: Service>(State(app): State<App<S>>) -> Result<Response> {
     let config = Arc::clone(&app.config);
     let look = move |machine: &mut Driven<S::Machine>, now| {
         let mut samples = Samples::default();

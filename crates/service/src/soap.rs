@@ -1,7 +1,7 @@
 //! SOAP over HTTP: requests as an axum handler takes them, answers as it gives
 //! them.
 
-use crate::http::{self, ProblemResponse};
+use crate::http::{self, Result};
 use axum::extract::{FromRequest, Request as HttpRequest};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
@@ -137,7 +137,7 @@ pub fn answer(
 ///
 /// # Errors
 /// To whoever asks for anything else.
-pub fn describe(uri: &Uri, document: impl FnOnce() -> String) -> Result<Response, ProblemResponse> {
+pub fn describe(uri: &Uri, document: impl FnOnce() -> String) -> Result<Response> {
     let asks = |query: &str| query.split('&').any(|q| q.eq_ignore_ascii_case("wsdl"));
     if !uri.query().is_some_and(asks) {
         let detail = format!("{} takes SOAP by POST; its WSDL is at ?wsdl", uri.path());

@@ -1,6 +1,6 @@
 //! Jobs as they come in.
 
-use crate::http::{NotifyHosts, ProblemResponse};
+use crate::http::{NotifyHosts, Result};
 use crate::{App, Service};
 use axum::Json;
 use axum::http::{StatusCode, header};
@@ -61,7 +61,7 @@ pub async fn submit<S: Service>(
     app: &App<S>,
     arrival: Arrival,
     from_broker: MessageKind,
-) -> Result<Response, ProblemResponse> {
+) -> Result<Response> {
     let (meant, from) = (arrival.meant, arrival.from());
     let call = |machine: &mut Driven<S::Machine>, now| machine.handle(now, arrival);
     let receipt = app.message(meant, call).await?.map_err(conflict)?;
@@ -73,7 +73,7 @@ pub async fn submit<S: Service>(
     answer(&receipt, from)
 }
 
-fn answer(receipt: &Receipt, from: Party) -> Result<Response, ProblemResponse> {
+fn answer(receipt: &Receipt, from: Party) -> Result<Response> {
     let reason = receipt.taken.err();
     let status = match (from, reason) {
         (Party::Broker(_), _) => StatusCode::ACCEPTED,

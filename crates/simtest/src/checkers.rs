@@ -14,80 +14,73 @@ use gridrig_core::time::{SimDuration, SimTime};
 use std::collections::{BTreeMap, BTreeSet};
 use together::is_together;
 
-/// A rule that a run must keep.
-#[derive(Clone, Copy)]
-pub struct Checker {
-    /// The rule as a sentence.
-    pub rule: &'static str,
-    /// What breaks it, if anything does.
-    pub check: fn(&Grid, &[Submission], &Trails) -> Result<(), String>,
-}
+/// What breaks a rule, if anything does.
+type Checked = Result<(), String>;
+
+/// A rule that a run must keep, as a sentence, and what looks whether it does.
+pub type Checker = (&'static str, fn(&Grid, &[Submission], &Trails) -> Checked);
 
 /// Every rule.
 pub const ALL: [Checker; 12] = [
-    Checker {
-        rule: "a job ends exactly once, and is seen to end after that",
-        check: one_end_per_job,
-    },
-    Checker {
-        rule: "a job is in one LRMS only, and starts once, and once more after each requeue",
-        check: one_run_per_job,
-    },
-    Checker {
-        rule: "the steps of a job never go back in time",
-        check: steps_in_time_order,
-    },
-    Checker {
-        rule: "no node gives more processors, memory or generic resources than it has",
-        check: nodes_within_capacity,
-    },
-    Checker {
-        rule: "a job gets the processors it asked for, on nodes of its kind",
-        check: placement_as_asked,
-    },
-    Checker {
-        rule: "a finished job ran for its run time on its slowest node",
-        check: run_time_as_given,
-    },
-    Checker {
-        rule: "no job runs on a node that is down",
-        check: nodes_up,
-    },
-    Checker {
-        rule: "with exact estimates and a pass at each change, no promised start is missed",
-        check: promises_kept,
-    },
-    Checker {
-        rule: "a job starts within its window, unless nodes fail or a job in the way may run on",
-        check: windows::kept,
-    },
-    Checker {
-        rule: "a job comes by a broker that forwards it, and not more often than it may",
-        check: forwards_allowed,
-    },
-    Checker {
-        rule: "a job starts on own processors, or on those that are delegated for it",
-        check: processors_held,
-    },
-    Checker {
-        rule: "a job of several clusters has all its processors from its start to its end",
-        check: together::all_or_none,
-    },
+    (
+        "a job ends exactly once, and is seen to end after that",
+        one_end_per_job,
+    ),
+    (
+        "a job is in one LRMS only, and starts once, and once more after each requeue",
+        one_run_per_job,
+    ),
+    (
+        "the steps of a job never go back in time",
+        steps_in_time_order,
+    ),
+    (
+        "no node gives more processors, memory or generic resources than it has",
+        nodes_within_capacity,
+    ),
+    (
+        "a job gets the processors it asked for, on nodes of its kind",
+        placement_as_asked,
+    ),
+    (
+        "a finished job ran for its run time on its slowest node",
+        run_time_as_given,
+    ),
+    ("no job runs on a node that is down", nodes_up),
+    (
+        "with exact estimates and a pass at each change, no promised start is missed",
+        promises_kept,
+    ),
+    (
+        "a job starts within its window, unless nodes fail or a job in the way may run on",
+        windows::kept,
+    ),
+    (
+        "a job comes by a broker that forwards it, and not more often than it may",
+        forwards_allowed,
+    ),
+    (
+        "a job starts on own processors, or on those that are delegated for it",
+        processors_held,
+    ),
+    (
+        "a job of several clusters has all its processors from its start to its end",
+        together::all_or_none,
+    ),
 ];
 
 /// Applies every rule.
 ///
 /// # Errors
 /// The first rule that is broken, and by what.
-pub fn check_all(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Result<(), String> {
-    for checker in ALL {
-        (checker.check)(grid, submissions, trails)
-            .map_err(|what| format!("rule \"{}\" is broken: {what}", checker.rule))?;
-    }
-    Ok(())
+pub fn check_all(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Checked {
+    ALL.iter().try_for_each(|(rule, check)| {
+        check(grid, submissions, trails)
+            .map_err(|what| format!("rule \"{rule}\" is broken: {what}"))
+    })
 }
 
-fn one_end_per_job(_: &Grid, submissions: &[Submission], trails: &Trails) -> Result<(), String> {
+fn one_end_per_job(_: &Grid, submissions: &[Submission], trails: &Trails) -> Checked {
     for job in 0..submissions.len() {
         let steps = trails.jobs.get(job).map_or(&[][..], Vec::as_slice);
         let is_end = |step: &Step| {
@@ -114,7 +107,7 @@ fn one_end_per_job(_: &Grid, submissions: &[Submission], trails: &Trails) -> Res
     Ok(())
 }
 
-fn one_run_per_job(_: &Grid, _: &[Submission], trails: &Trails) -> Result<(), String> {
+fn one_run_per_job(_: &Grid, _: &[Submission], trails: &Trails) -> Checked {
     for (job, steps) in trails.jobs.iter().enumerate() {
         let times = |which: fn(&Step) -> bool| steps.iter().filter(|(_, step)| which(step)).count();
         let queued = times(|step| matches!(step, Step::Queued(_)));
@@ -135,7 +128,7 @@ fn one_run_per_job(_: &Grid, _: &[Submission], trails: &Trails) -> Result<(), St
     Ok(())
 }
 
-fn steps_in_time_order(_: &Grid, _: &[Submission], trails: &Trails) -> Result<(), String> {
+fn steps_in_time_order(_: &Grid, _: &[Submission], trails: &Trails) -> Checked {
     for (job, steps) in trails.jobs.iter().enumerate() {
         if !steps.is_sorted_by_key(|(at, _)| *at) {
             return Err(format!("job {job}: {steps:?}"));
@@ -148,11 +141,7 @@ fn steps_in_time_order(_: &Grid, _: &[Submission], trails: &Trails) -> Result<()
 /// back (-) on one node.
 type Change = (SimTime, bool, i64, i64, BTreeMap<String, i64>);
 
-fn nodes_within_capacity(
-    grid: &Grid,
-    submissions: &[Submission],
-    trails: &Trails,
-) -> Result<(), String> {
+fn nodes_within_capacity(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Checked {
     let mut nodes: BTreeMap<(ClusterId, u16, u32), Vec<Change>> = BTreeMap::new();
     for (steps, submission) in trails.jobs.iter().zip(submissions) {
         let mut held: BTreeMap<ClusterId, &Vec<Share>> = BTreeMap::new();
@@ -216,7 +205,7 @@ fn within(
     grid: &Grid,
     (cluster, resource, node): (ClusterId, u16, u32),
     mut changes: Vec<Change>,
-) -> Result<(), String> {
+) -> Checked {
     changes.sort_unstable();
     let groups = grid.clusters[cluster.index()].config.resources.groups();
     let Some(group) = groups.get(usize::from(resource)) else {
@@ -263,11 +252,7 @@ fn by_component<'a>(
     })
 }
 
-fn placement_as_asked(
-    grid: &Grid,
-    submissions: &[Submission],
-    trails: &Trails,
-) -> Result<(), String> {
+fn placement_as_asked(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Checked {
     let jobs = trails.jobs.iter().zip(submissions);
     for (steps, submission) in jobs.filter(|(steps, _)| !is_together(steps)) {
         let spec = &submission.spec;
@@ -298,11 +283,7 @@ fn placement_as_asked(
     Ok(())
 }
 
-fn run_time_as_given(
-    grid: &Grid,
-    submissions: &[Submission],
-    trails: &Trails,
-) -> Result<(), String> {
+fn run_time_as_given(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Checked {
     let jobs = trails.jobs.iter().zip(submissions);
     for (steps, submission) in jobs.filter(|(steps, _)| !is_together(steps)) {
         let (mut started, mut done) = (None, 0);
@@ -336,7 +317,7 @@ fn run_time_as_given(
     Ok(())
 }
 
-fn nodes_up(_: &Grid, _: &[Submission], trails: &Trails) -> Result<(), String> {
+fn nodes_up(_: &Grid, _: &[Submission], trails: &Trails) -> Checked {
     let mut down: BTreeMap<(ClusterId, u16, u32), Vec<(SimTime, SimTime)>> = BTreeMap::new();
     for (at, cluster, shares, up) in &trails.nodes {
         for share in shares {
@@ -375,7 +356,7 @@ fn nodes_up(_: &Grid, _: &[Submission], trails: &Trails) -> Result<(), String> {
 /// Who was to start and is cancelled only after that has missed it, too. Nodes
 /// that fail or are repaired make what was promised before void. How long a part of a job is
 /// held is known nowhere beforehand: the others may be on slower nodes.
-fn promises_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Result<(), String> {
+fn promises_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Checked {
     let records: Vec<JobRecord> = submissions
         .iter()
         .map(|s| trails.record(s.spec.id))
@@ -424,7 +405,7 @@ fn promises_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Re
     Ok(())
 }
 
-fn forwards_allowed(grid: &Grid, _: &[Submission], trails: &Trails) -> Result<(), String> {
+fn forwards_allowed(grid: &Grid, _: &[Submission], trails: &Trails) -> Checked {
     for (job, steps) in trails.jobs.iter().enumerate() {
         for (index, (_, step)) in steps.iter().enumerate() {
             let Step::Arrived(broker, hop @ 1..) = step else {
@@ -444,7 +425,7 @@ fn forwards_allowed(grid: &Grid, _: &[Submission], trails: &Trails) -> Result<()
     Ok(())
 }
 
-fn processors_held(grid: &Grid, _: &[Submission], trails: &Trails) -> Result<(), String> {
+fn processors_held(grid: &Grid, _: &[Submission], trails: &Trails) -> Checked {
     for (job, steps) in trails.jobs.iter().enumerate() {
         let mut sent_by = None;
         for (index, (_, step)) in steps.iter().enumerate() {

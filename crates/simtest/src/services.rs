@@ -120,9 +120,9 @@ pub fn check(scenario: &Scenario, plan: &FaultPlan, ran: &Ran) {
     }
     // The first rule wants the news of the end to come last, and it may be
     // repeated after it has arrived.
-    for checker in &checkers::ALL[1..] {
-        if let Err(what) = (checker.check)(&scenario.grid, &scenario.submissions, trails) {
-            panic!("seed {seed} under {plan:?}: {}: {what}", checker.rule);
+    for (rule, check) in &checkers::ALL[1..] {
+        if let Err(what) = check(&scenario.grid, &scenario.submissions, trails) {
+            panic!("seed {seed} under {plan:?}: {rule}: {what}");
         }
     }
     if let Err(what) = same_answers(plan, &ran.meetings) {

@@ -28,6 +28,9 @@ use std::fs;
 use std::path::PathBuf;
 use survey::{Survey, survey};
 
+/// A part of a conversion, or why it cannot be done.
+type Result<T, E = ConvertError> = std::result::Result<T, E>;
+
 /// What is to be done.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -115,7 +118,7 @@ pub struct OutputReport {
 /// # Errors
 /// Any [`ConvertError`]; no output is then there under its name, except for
 /// streams that were complete before one could not be written.
-pub fn convert(request: &Request) -> Result<Report, ConvertError> {
+pub fn convert(request: &Request) -> Result<Report> {
     check_names(request)?;
     let format = output_format(request)?;
     let mut sanitizer = Sanitizer::new(&request.rules);
@@ -152,7 +155,7 @@ pub fn convert(request: &Request) -> Result<Report, ConvertError> {
     ))
 }
 
-fn output_format(request: &Request) -> Result<Format, ConvertError> {
+fn output_format(request: &Request) -> Result<Format> {
     if let Some(format) = request.to.or_else(|| Format::of_name(&request.output)) {
         return Ok(format);
     }
@@ -178,7 +181,7 @@ fn output_format(request: &Request) -> Result<Format, ConvertError> {
 }
 
 /// Refuses what would be read only once, or written over what is read.
-fn check_names(request: &Request) -> Result<(), ConvertError> {
+fn check_names(request: &Request) -> Result<()> {
     for input in &request.inputs {
         // What cannot be looked at cannot be opened either, which is then said.
         if fs::metadata(&input.path).is_ok_and(|found| !found.is_file()) {
@@ -205,7 +208,7 @@ pub(crate) struct Offsets {
     unix_start: Option<u64>,
 }
 
-fn offsets(request: &Request, surveys: &[Survey]) -> Result<Offsets, ConvertError> {
+fn offsets(request: &Request, surveys: &[Survey]) -> Result<Offsets> {
     let own = request.inputs.iter().map(|input| input.offset);
     if !request.calendar {
         return Ok(Offsets {
@@ -236,7 +239,7 @@ fn stream_plan(
     request: &Request,
     surveys: &[Survey],
     plans: &[ids::InputIds],
-) -> Result<StreamPlan, ConvertError> {
+) -> Result<StreamPlan> {
     match &request.split {
         None => Ok(StreamPlan::One),
         Some(Split::Points(points)) => Ok(StreamPlan::Dealt(Points::clone(points))),

@@ -3,6 +3,9 @@
 use std::error::Error;
 use std::io;
 
+/// What a trace gives, or why not.
+pub(crate) type Result<T, E = TraceError> = std::result::Result<T, E>;
+
 /// Why a trace cannot be used. Records that are merely unusable are no errors:
 /// they are skipped and counted.
 #[derive(Debug, thiserror::Error)]

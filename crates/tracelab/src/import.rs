@@ -21,7 +21,7 @@ mod write;
 pub use map::{Map, SHIPPED};
 pub use names::Hidden;
 
-use crate::error::{ConvertError, TraceError};
+use crate::error::{ConvertError, Result, TraceError};
 use crate::format::{Format, field};
 use csv::ByteRecord;
 use jiff::fmt::temporal::DateTimeParser;
@@ -196,7 +196,7 @@ fn has_dates(map: &Map) -> bool {
     submit.is_some_and(|sources| sources.0.iter().any(|s| s.unit == Some(Unit::Date)))
 }
 
-fn dates(map: &Map) -> Result<Dates, TraceError> {
+fn dates(map: &Map) -> Result<Dates> {
     let zone = map.zone.as_deref().unwrap_or("UTC");
     let found = DateTimeParser::new().parse_time_zone(zone);
     let zone = found.map_err(|_| {

@@ -25,6 +25,9 @@ use std::cmp::Ordering;
 /// fit 128 bits. In milliseconds it is 8,900 years.
 pub const MAX_SPAN: u64 = 1 << 48;
 
+/// What linkage gives, or why not.
+pub(crate) type Result<T, E = LinkageError> = std::result::Result<T, E>;
+
 /// Why points cannot be clustered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkageError {
@@ -86,7 +89,7 @@ impl Cut {
 ///
 /// # Errors
 /// Any [`LinkageError`]: no points, too many, too far apart.
-pub fn average_linkage(points: &[u64]) -> Result<Dendrogram, LinkageError> {
+pub fn average_linkage(points: &[u64]) -> Result<Dendrogram> {
     if u32::try_from(points.len()).is_err() {
         return Err(LinkageError::TooMany(points.len()));
     }

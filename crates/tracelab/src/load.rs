@@ -2,7 +2,7 @@
 
 mod names;
 
-use crate::error::{TraceError, field_name};
+use crate::error::{Result, TraceError, field_name};
 use crate::format::{
     Format, Header, Ids, NameTables, Number, Progress, Record, TraceReader, USER, field,
     from_header, open_watched,
@@ -107,7 +107,7 @@ impl Loaded {
 ///
 /// # Errors
 /// Any [`TraceError`] about the file.
-pub fn load(path: &Path, size: SizeFrom) -> Result<Loaded, TraceError> {
+pub fn load(path: &Path, size: SizeFrom) -> Result<Loaded> {
     let (mut reader, progress) = open_watched(path)?;
     let mut loaded = read(&mut reader, size, Some(progress))?;
     let line = reader.line();
@@ -124,10 +124,7 @@ pub fn load(path: &Path, size: SizeFrom) -> Result<Loaded, TraceError> {
 ///
 /// # Errors
 /// Any [`TraceError`] about the file.
-pub fn load_from<R: BufRead>(
-    reader: &mut TraceReader<R>,
-    size: SizeFrom,
-) -> Result<Loaded, TraceError> {
+pub fn load_from<R: BufRead>(reader: &mut TraceReader<R>, size: SizeFrom) -> Result<Loaded> {
     read(reader, size, None)
 }
 
@@ -136,7 +133,7 @@ pub(crate) fn load_made(
     file: &str,
     size: SizeFrom,
     records: impl Iterator<Item = Record>,
-) -> Result<Loaded, TraceError> {
+) -> Result<Loaded> {
     let mut sieve = Sieve::new(file, size, Format::Swf);
     for (line, mut record) in (1..).zip(records) {
         record.line = line;
@@ -149,7 +146,7 @@ fn read<R: BufRead>(
     reader: &mut TraceReader<R>,
     size: SizeFrom,
     progress: Option<Progress>,
-) -> Result<Loaded, TraceError> {
+) -> Result<Loaded> {
     let (file, format) = (reader.file().to_owned(), reader.format());
     let mut sieve = Sieve::new(&file, size, format);
     sieve.progress = progress;
@@ -237,7 +234,7 @@ impl<'a> Sieve<'a> {
         }
     }
 
-    fn take(&mut self, record: &Record, names: Option<Ids>) -> Result<(), TraceError> {
+    fn take(&mut self, record: &Record, names: Option<Ids>) -> Result<()> {
         let status = record.count(field::STATUS);
         if status.is_some_and(|s| PARTIAL_STATUS.contains(&s)) {
             self.partial.push((record.clone(), names));
@@ -247,7 +244,7 @@ impl<'a> Sieve<'a> {
     }
 
     /// Keeps a line as a job or counts the reason why not.
-    fn sift(&mut self, record: &Record, names: Option<Ids>) -> Result<(), TraceError> {
+    fn sift(&mut self, record: &Record, names: Option<Ids>) -> Result<()> {
         let above_zero = |field| record.count(field).filter(|p| *p > 0);
         let (allocated, requested) = (above_zero(field::ALLOCATED), above_zero(field::REQUESTED));
         let (size, from) = match self.size {
@@ -316,14 +313,14 @@ impl<'a> Sieve<'a> {
         }
     }
 
-    fn skip(&mut self, record: &Record, reason: &'static str) -> Result<(), TraceError> {
+    fn skip(&mut self, record: &Record, reason: &'static str) -> Result<()> {
         *self.skipped.entry(reason).or_default() += 1;
         self.skipped_ids.extend(record.count(field::JOB));
         Ok(())
     }
 
     /// The ids that are numbers of SWF, fields 12 to 16; it has no site.
-    fn small_ids(&self, record: &Record) -> Result<Ids, TraceError> {
+    fn small_ids(&self, record: &Record) -> Result<Ids> {
         let mut ids = Ids::default();
         for ((field, id), value) in (field::USER..).zip(&mut ids).zip(record.ids()) {
             *id = value
@@ -333,7 +330,7 @@ impl<'a> Sieve<'a> {
         Ok(ids)
     }
 
-    fn small(&self, line: u64, field: usize, value: u64) -> Result<u32, TraceError> {
+    fn small(&self, line: u64, field: usize, value: u64) -> Result<u32> {
         u32::try_from(value).map_err(|_| {
             let field = field_name(field + 1, self.format.column_names());
             let problem = format!("field {field} = \"{value}\": expected at most 4294967295");
@@ -344,7 +341,7 @@ impl<'a> Sieve<'a> {
     /// Partial executions give way to the line that sums them up. Without
     /// such a line the status is a raw exit code, or the log has nothing but
     /// the parts: they are jobs like any other.
-    fn settle_partial(&mut self) -> Result<u64, TraceError> {
+    fn settle_partial(&mut self) -> Result<u64> {
         let partial = std::mem::take(&mut self.partial);
         let numbers: BTreeSet<u64> = partial
             .iter()
@@ -368,7 +365,7 @@ impl<'a> Sieve<'a> {
         Ok(kept)
     }
 
-    fn finish(mut self) -> Result<Loaded, TraceError> {
+    fn finish(mut self) -> Result<Loaded> {
         let file = self.file;
         let mut warnings = Vec::new();
         let mut warn = |count: u64, what: &str| {

@@ -1,6 +1,6 @@
 //! From a trace, reduced as [`crate::reduce`] says, to the jobs of a run.
 
-use crate::error::TraceError;
+use crate::error::{Result, TraceError};
 use crate::format::{ACCOUNT, EXECUTABLE, QUEUE, USER};
 use crate::load::{Loaded, TraceJob, load};
 use crate::reduce::{self, Reduced};
@@ -31,7 +31,7 @@ pub struct Prepared {
 ///
 /// # Errors
 /// Any [`TraceError`]: the file, or a step that makes no sense.
-pub fn prepare(spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
+pub fn prepare(spec: &WorkloadSpec, index: u16) -> Result<Prepared> {
     let file = spec.trace.display().to_string();
     reduce::check(spec, &file)?;
     let loaded = match spec.is_model {
@@ -57,7 +57,7 @@ fn seed_of(seed: u64, index: u16) -> u64 {
 ///
 /// # Errors
 /// [`TraceError::File`] when 32 bits cannot number them.
-pub fn merge(workloads: Vec<Prepared>) -> Result<Vec<Submission>, TraceError> {
+pub fn merge(workloads: Vec<Prepared>) -> Result<Vec<Submission>> {
     let total: usize = workloads.iter().map(|w| w.jobs.len()).sum();
     if u32::try_from(total).is_err() {
         return Err(TraceError::too_many_jobs("all workloads together"));
@@ -91,7 +91,7 @@ impl Loaded {
     /// # Errors
     /// [`TraceError::File`] for a step that makes no sense, or a time that does
     /// not fit after scaling.
-    pub fn into_prepared(self, spec: &WorkloadSpec, index: u16) -> Result<Prepared, TraceError> {
+    pub fn into_prepared(self, spec: &WorkloadSpec, index: u16) -> Result<Prepared> {
         self.into_reduced(spec)?.into_prepared(spec, index)
     }
 }
@@ -101,11 +101,7 @@ impl Reduced {
     ///
     /// # Errors
     /// [`TraceError::File`] for a time that does not fit.
-    pub fn into_prepared(
-        mut self,
-        spec: &WorkloadSpec,
-        index: u16,
-    ) -> Result<Prepared, TraceError> {
+    pub fn into_prepared(mut self, spec: &WorkloadSpec, index: u16) -> Result<Prepared> {
         let trace = &mut self.trace;
         let jobs = std::mem::take(&mut trace.jobs).into_iter();
         let jobs = jobs.map(|job| run_job(&job, spec, index, &trace.file));
@@ -142,12 +138,7 @@ fn scatter(jobs: &mut [Submission], spread: Spread, seed: u64, workload: u16) {
 }
 
 /// Shifts by the offset and turns a trace job into a job of the run.
-fn run_job(
-    job: &TraceJob,
-    spec: &WorkloadSpec,
-    index: u16,
-    file: &str,
-) -> Result<Submission, TraceError> {
+fn run_job(job: &TraceJob, spec: &WorkloadSpec, index: u16, file: &str) -> Result<Submission> {
     let at = SimTime::ZERO + job.submit + spec.offset;
     let end = at + job.run_time;
     for (what, nanos) in [("submit time", at.as_nanos()), ("end", end.as_nanos())] {

@@ -45,6 +45,7 @@ use crate::format::{gzip_writer, hex};
 use crate::load::{Loaded, load_made};
 use crate::spec::SizeFrom;
 use burst::Week;
+use error::Result;
 use flate2::Compression;
 use gridrig_core::time::Decimal;
 use sha2::{Digest as _, Sha256};
@@ -80,7 +81,7 @@ impl Shipped {
     ///
     /// # Errors
     /// None in practice: a test makes every one of them.
-    pub fn text(&self) -> Result<String, SynthError> {
+    pub fn text(&self) -> Result<String> {
         let model = Model::Burst(Box::new(self.week.model()));
         let command = format!("gridrig trace synthesize model traces/{}", self.model);
         let (bytes, _) = output::write(&model, &command, Vec::new())?;

@@ -22,7 +22,7 @@ use gridrig_protocol::agreement::{
 use gridrig_protocol::rest::Problem;
 use gridrig_protocol::soap::Fault;
 use gridrig_protocol::xml::Element;
-use gridrig_service::http::{ProblemResponse, base_of};
+use gridrig_service::http::{Result, base_of};
 use gridrig_service::soap::{self, FAULT_ACTION, Request};
 use std::sync::Arc;
 
@@ -45,11 +45,7 @@ fn factory(app: &App, headers: &HeaderMap) -> String {
     base_of(headers, app.config.tls.is_some()) + PATH
 }
 
-async fn describe(
-    State(app): State<App>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ProblemResponse> {
+async fn describe(State(app): State<App>, uri: Uri, headers: HeaderMap) -> Result<Response> {
     let placeholder = "http://localhost/services/ws-agreement";
     let document = || TEMPLATE.replace(placeholder, &factory(&app, &headers));
     soap::describe(&uri, document)

@@ -22,7 +22,7 @@ use documents::Documents;
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::bes::Operation;
 use gridrig_protocol::soap::Fault;
-use gridrig_service::http::{Peer, ProblemResponse, base_of};
+use gridrig_service::http::{Peer, Result, base_of};
 use gridrig_service::soap::{self, FAULT_ACTION, Request};
 use gridrig_service::{App, incarnation};
 use parking_lot::Mutex;
@@ -111,11 +111,7 @@ async fn serve(
     soap::answer(&request, (&actions.0, &actions.1), result)
 }
 
-async fn describe(
-    State(face): State<Arc<Face>>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Result<Response, ProblemResponse> {
+async fn describe(State(face): State<Arc<Face>>, uri: Uri, headers: HeaderMap) -> Result<Response> {
     let address = face.address(&headers, &uri);
     soap::describe(&uri, || wsdl::document(&address))
 }

@@ -146,10 +146,9 @@ fn page(args: &PageArgs, name: &str) -> Result<(), Failure> {
     if let Some(file) = &args.figures {
         write("--figures", file, &pictures(&text)?)?;
     }
-    match &args.out {
-        None => print(&text),
-        Some(out) => write("--out", out, &text),
-    }
+    args.out
+        .as_ref()
+        .map_or_else(|| print(&text), |out| write("--out", out, &text))
 }
 
 const REPORT: &str = "report.md";

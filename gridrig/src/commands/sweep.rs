@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::runner::CellNumber;
 use crate::sweep::{self, Engine, Found, Plan, State};
 use crate::words::many;
-use anyhow::{Context as _, anyhow, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
 use gridrig_results::plot;
 use serde_json::json;
@@ -174,11 +174,8 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
 }
 
 /// The slice of this task of an array, by the variables that engines set.
-fn of_task(
-    slices: Option<usize>,
-    variable: impl Fn(&str) -> Option<String>,
-) -> anyhow::Result<CellNumber> {
-    let number = |name: &str| -> anyhow::Result<Option<usize>> {
+fn of_task(slices: Option<usize>, variable: impl Fn(&str) -> Option<String>) -> Result<CellNumber> {
+    let number = |name: &str| -> Result<Option<usize>> {
         let number = variable(name).map(|text| text.parse());
         let number = number.transpose();
         number.with_context(|| format!("{name}: expected a number"))

@@ -17,7 +17,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use gridrig_protocol::rest::Problem;
-use gridrig_service::http::ProblemResponse;
+use gridrig_service::http::Result;
 use parking_lot::{Condvar, Mutex};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -281,10 +281,7 @@ fn mistake(file: &str, message: String) -> Response {
 }
 
 /// What `gridrig check` says of a draft.
-async fn check(
-    State(dashboard): State<Shared>,
-    body: Body<Draft>,
-) -> Result<Response, ProblemResponse> {
+async fn check(State(dashboard): State<Shared>, body: Body<Draft>) -> Result<Response> {
     let draft = read(body)?;
     let file = draft.file.clone();
     // Traces are read, which takes its time.
@@ -313,10 +310,7 @@ fn accepted(id: u64) -> Response {
     (StatusCode::ACCEPTED, Json(json!({ "id": id }))).into_response()
 }
 
-async fn start(
-    State(dashboard): State<Shared>,
-    body: Body<Draft>,
-) -> Result<Response, ProblemResponse> {
+async fn start(State(dashboard): State<Shared>, body: Body<Draft>) -> Result<Response> {
     let draft = read(body)?;
     let file = draft.file.clone();
     let started = work(&dashboard, move |dashboard| {
@@ -339,10 +333,7 @@ struct Which {
     id: u64,
 }
 
-async fn stop(
-    State(dashboard): State<Shared>,
-    body: Body<Which>,
-) -> Result<Response, ProblemResponse> {
+async fn stop(State(dashboard): State<Shared>, body: Body<Which>) -> Result<Response> {
     let Which { id } = read(body)?;
     if !dashboard.control.stop(id) {
         let detail = format!("no scenario {id} runs or waits");

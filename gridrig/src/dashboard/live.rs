@@ -30,7 +30,7 @@ use futures_util::{StreamExt as _, stream};
 use gridrig_core::ids::JobId;
 use gridrig_protocol::rest::Problem;
 use gridrig_results::rundir::DecisionDoc;
-use gridrig_service::http::{Life, ProblemResponse};
+use gridrig_service::http::{Life, Result};
 use serde::Deserialize;
 use serde_json::Value;
 use std::convert::Infallible;
@@ -108,7 +108,7 @@ async fn snapshot(State(dashboard): State<Shared>) -> Response {
 async fn events(
     State(dashboard): State<Shared>,
     Extension(life): Extension<Life>,
-) -> Result<Response, ProblemResponse> {
+) -> Result<Response> {
     let reader = dashboard.hub.reader().ok_or_else(|| {
         let detail = "too many pages follow this dashboard (expected at most 64)";
         Problem::new(503, "too-many-readers", detail)
@@ -134,18 +134,14 @@ async fn read<T: Send + 'static>(
     read.unwrap_or_else(|_| Err(panicked()))
 }
 
-async fn finished_life(
-    dashboard: &Shared,
-    run: String,
-    job: JobId,
-) -> Result<Option<Value>, Problem> {
-    read(dashboard, move |own| finished::life(&own.runs, &run, job)).await
+async fn finished_life(dashboard: &Shared, run: String, job: JobId) -> Result<Option<Value>> {
+    Ok(read(dashboard, move |own| finished::life(&own.runs, &run, job)).await?)
 }
 
 async fn finished_snapshot(
     State(dashboard): State<Shared>,
     Path(run): Path<String>,
-) -> Result<Response, ProblemResponse> {
+) -> Result<Response> {
     let read = read(&dashboard, move |own| finished::state(own, &run));
     Ok(json(&read.await?))
 }
@@ -161,7 +157,7 @@ async fn job(
     State(dashboard): State<Shared>,
     Path(job): Path<String>,
     Query(of): Query<OfRun>,
-) -> Result<axum::Json<Value>, ProblemResponse> {
+) -> Result<axum::Json<Value>> {
     let job = number(&job)?;
     let life = life(&dashboard, job, of.run).await?;
     let life = life.ok_or_else(|| Problem::unknown_job(job.0))?;
@@ -179,7 +175,7 @@ async fn decisions(
     State(dashboard): State<Shared>,
     Path(job): Path<String>,
     Query(of): Query<OfRun>,
-) -> Result<axum::Json<Vec<DecisionDoc>>, ProblemResponse> {
+) -> Result<axum::Json<Vec<DecisionDoc>>> {
     let job = number(&job)?;
     let last = || dashboard.hub.current().and_then(|current| current.dir);
     let nothing = || Problem::new(404, "no-run", "no run is over that has a directory");
@@ -190,11 +186,7 @@ async fn decisions(
     Ok(axum::Json(read.await?))
 }
 
-async fn life(
-    dashboard: &Shared,
-    job: JobId,
-    run: Option<String>,
-) -> Result<Option<Value>, Problem> {
+async fn life(dashboard: &Shared, job: JobId, run: Option<String>) -> Result<Option<Value>> {
     if let Some(run) = run {
         return finished_life(dashboard, run, job).await;
     }
@@ -217,13 +209,13 @@ async fn life(
     };
     match current.state {
         "running" => {}
-        "writing" => return Err(busy()),
-        _ => return Err(not_kept()),
+        "writing" => return Err(busy().into()),
+        _ => return Err(not_kept().into()),
     }
     let asked = dashboard.hub.ask(job).ok_or_else(busy)?;
     match tokio::time::timeout(PATIENCE, asked).await {
         Ok(Ok(life)) => Ok(life),
-        Ok(Err(_)) => Err(not_kept()),
-        Err(_) => Err(busy()),
+        Ok(Err(_)) => Err(not_kept().into()),
+        Err(_) => Err(busy().into()),
     }
 }

@@ -15,7 +15,7 @@ use super::{Dashboard, Shared};
 use axum::Router;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::{Problem, Result};
 use gridrig_results::catalogue::{Catalogue, CatalogueError, RunEntry};
 use gridrig_results::compare::said;
 use parking_lot::Mutex;
@@ -138,9 +138,9 @@ impl<T> Kept<T> {
     pub(super) fn get(
         &self,
         key: String,
-        make: impl FnOnce() -> Result<T, Problem>,
+        make: impl FnOnce() -> Result<T>,
         mut stays: impl FnMut(&T) -> bool,
-    ) -> Result<Arc<T>, Problem> {
+    ) -> Result<Arc<T>> {
         let kept = || self.0.lock();
         let known = |kept: &VecDeque<(String, _)>| kept.iter().position(|(own, _)| *own == key);
         let mut all = kept();
@@ -162,8 +162,8 @@ impl<T> Kept<T> {
 /// for which nobody waits any more.
 pub(super) async fn work<T: Send + 'static>(
     dashboard: &Shared,
-    job: impl FnOnce(&Dashboard) -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
+    job: impl FnOnce(&Dashboard) -> Result<T> + Send + 'static,
+) -> Result<T> {
     let failed = || broken("no-page", "the page could not be made");
     let permit = Arc::clone(&dashboard.pages.work).acquire_owned().await;
     let permit = permit.map_err(|_| failed())?;
@@ -196,7 +196,7 @@ impl Dashboard {
     fn with_catalogue<T>(
         &self,
         ask: impl FnOnce(&mut Opened) -> Result<T, CatalogueError>,
-    ) -> Result<T, Problem> {
+    ) -> Result<T> {
         let slot = self.pages.catalogue.lock();
         let mut slot = slot;
         let opened = || {
@@ -219,7 +219,7 @@ impl Dashboard {
     }
 
     /// The runs that an address names.
-    fn chosen(&self, mut named: Vec<String>) -> Result<Chosen, Problem> {
+    fn chosen(&self, mut named: Vec<String>) -> Result<Chosen> {
         if named.len() > MOST_NAMED {
             let count = named.len();
             return Err(bad_request(format!(

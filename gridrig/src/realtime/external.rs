@@ -3,7 +3,7 @@
 
 use super::{RealOptions, Services, workdir};
 use crate::scenario::external::{Access, External, ExternalBroker, Submit, place, places};
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
@@ -53,10 +53,7 @@ struct Running {
 
 /// The Slurm commands of clusters that a broker uses and no scenario has given
 /// a directory, added to the options; answers the directory of the run.
-pub(super) fn prepare(
-    grid: &Grid,
-    options: &mut RealOptions,
-) -> anyhow::Result<Option<Arc<TempDir>>> {
+pub(super) fn prepare(grid: &Grid, options: &mut RealOptions) -> Result<Option<Arc<TempDir>>> {
     if options.external.brokers.is_empty() {
         return Ok(None);
     }
@@ -81,7 +78,7 @@ impl Supervisor {
         options: &RealOptions,
         services: &Services,
         clock: RunClock,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self> {
         let mut all = Supervisor {
             dir: Arc::clone(dir),
             brokers: Vec::new(),
@@ -118,7 +115,7 @@ impl Supervisor {
     }
 
     /// How jobs get to the brokers.
-    pub fn outlets(&self, grid: &Grid, services: &Services) -> anyhow::Result<Outlets> {
+    pub fn outlets(&self, grid: &Grid, services: &Services) -> Result<Outlets> {
         let mut outlets = Outlets::default();
         for broker in &self.brokers {
             let outlet = broker.outlet(grid);
@@ -224,14 +221,14 @@ fn write_files(
 }
 
 impl Running {
-    fn fill(&self, words: &[String]) -> anyhow::Result<Vec<String>> {
+    fn fill(&self, words: &[String]) -> Result<Vec<String>> {
         let known = self.values.keys().cloned().collect();
         let filled = |word: &String| Ok(Template::read(word, &known)?.fill(&[&self.values]));
         words.iter().map(filled).collect()
     }
 
     /// Runs a command to its end and notes it.
-    async fn call(&self, step: &str, words: &[String]) -> anyhow::Result<Ran> {
+    async fn call(&self, step: &str, words: &[String]) -> Result<Ran> {
         let words = self.fill(words)?;
         let began = self.clock.now();
         let ran = run_program(&words, &self.dir, wall(self.spec.start_timeout)).await;
@@ -242,7 +239,7 @@ impl Running {
     }
 
     /// The same of one that has to end well.
-    async fn must(&self, step: &str, words: &[String]) -> anyhow::Result<()> {
+    async fn must(&self, step: &str, words: &[String]) -> Result<()> {
         let ran = self.call(step, words).await?;
         if ran.exit != Exit::Code(0) {
             bail!("{step}: {} ended with {}", words[0], how(&ran));
@@ -250,7 +247,7 @@ impl Running {
         Ok(())
     }
 
-    async fn begin(&mut self) -> anyhow::Result<()> {
+    async fn begin(&mut self) -> Result<()> {
         for words in &self.spec.start {
             self.must("start", words).await?;
         }
@@ -266,7 +263,7 @@ impl Running {
         self.still_serves()
     }
 
-    fn serve(&self, words: &[String]) -> anyhow::Result<tokio::process::Child> {
+    fn serve(&self, words: &[String]) -> Result<tokio::process::Child> {
         let words = self.fill(words)?;
         let log = File::create(self.dir.join(LOGS).join("serve.log"));
         let served = log.and_then(|log| {
@@ -276,7 +273,7 @@ impl Running {
         served.with_context(|| format!("serve: {}", words[0]))
     }
 
-    fn still_serves(&mut self) -> anyhow::Result<()> {
+    fn still_serves(&mut self) -> Result<()> {
         if let Some(served) = &mut self.served
             && let Some(status) = served.try_wait().context("serve")?
         {
@@ -285,7 +282,7 @@ impl Running {
         Ok(())
     }
 
-    async fn end(&mut self) -> anyhow::Result<()> {
+    async fn end(&mut self) -> Result<()> {
         let mut ended = Ok(());
         for words in &self.spec.stop {
             ended = ended.and(self.must("stop", words).await);
@@ -392,7 +389,7 @@ pub fn outlet(
 }
 
 /// Installs the commands in `dir` as links to this very program.
-pub fn slurm_setup(dir: &Path) -> anyhow::Result<slurm::Setup> {
+pub fn slurm_setup(dir: &Path) -> Result<slurm::Setup> {
     let program = std::env::current_exe().context("the path of this program")?;
     let door = slurm::install(dir, &program)?;
     Ok(slurm::Setup::new(door))

@@ -3,7 +3,7 @@
 use super::configs::{Configs, Logs, Urls, entries, not_started};
 use super::{FaultKind, RealOptions, ServiceId};
 use crate::words::list;
-use anyhow::Context as _;
+use anyhow::{Context as _, Result};
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use gridrig_core::agent::BrokerAgent;
@@ -34,11 +34,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 impl Services {
     /// Starts every LRMS and every broker. All listeners are bound before the
     /// first service starts, so that everyone knows everyone's address.
-    pub(super) async fn start(
-        grid: &Grid,
-        options: &RealOptions,
-        clock: RunClock,
-    ) -> anyhow::Result<Self> {
+    pub(super) async fn start(grid: &Grid, options: &RealOptions, clock: RunClock) -> Result<Self> {
         let (urls, mut doors) = Urls::bind(grid)?;
         let configs = Configs::of(grid, options, clock, &urls)?;
         let mut services = Services {

@@ -131,10 +131,9 @@ impl Listener {
     /// is not ours has placed more than once, the first placement is followed,
     /// and another when that has come to nothing.
     pub fn events(&self) -> Vec<Recorded> {
-        match &self.0 {
-            Some(heard) => heard.machines.lock().events(),
-            None => Vec::new(),
-        }
+        self.0
+            .as_ref()
+            .map_or(Vec::new(), |heard| heard.machines.lock().events())
     }
 
     /// What was said about a job, oldest first.

@@ -44,11 +44,8 @@ fn decide_again(dir: &Path, manifest: &Manifest, job: JobId) -> Result<Vec<Decis
     let text = std::fs::read_to_string(&file);
     let text = text.map_err(|error| Failure::Input(anyhow!("{}: {error}", file.display())))?;
     let scenario = Scenario::parse(&ScenarioText {
-        file: &file,
-        text: &text,
-        sets: &[],
-        directory: Path::new(""),
         traces_may_be_missing: true,
+        ..ScenarioText::new(&file, &text, &[])
     });
     let scenario = scenario.map_err(Failure::input)?;
     if scenario.clock != Clock::Virtual {

@@ -195,13 +195,7 @@ fn point(
 }
 
 fn parse(file: &Path, text: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
-    Scenario::parse(&ScenarioText {
-        file,
-        text,
-        sets,
-        directory: Path::new(""),
-        traces_may_be_missing: false,
-    })
+    Scenario::parse(&ScenarioText::new(file, text, sets))
 }
 
 /// What tells a scenario from others: its text without directories, and the files that it

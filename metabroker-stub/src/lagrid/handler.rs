@@ -13,7 +13,7 @@ use follow::Asking;
 use gridrig_core::session::Roles;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::lagrid::{Caller, Handler, codes};
-use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::{Problem, Result};
 use std::sync::Arc;
 
 /// Where the messages of peers arrive.
@@ -46,7 +46,7 @@ impl BrokerHandler {
         connection: &str,
         role: fn(Roles) -> bool,
         otherwise: &str,
-    ) -> Result<Arc<Link>, Problem> {
+    ) -> Result<Arc<Link>> {
         let link = self.admit(caller, connection)?;
         let roles = link.state().end.session().terms().map(|terms| terms.roles);
         if roles.is_some_and(role) {
@@ -56,7 +56,7 @@ impl BrokerHandler {
     }
 
     /// The session that a message belongs to, if whoever sends it may.
-    pub(crate) fn admit(&self, caller: &Caller, connection: &str) -> Result<Arc<Link>, Problem> {
+    pub(crate) fn admit(&self, caller: &Caller, connection: &str) -> Result<Arc<Link>> {
         self.links().admit(caller, connection).map(Arc::clone)
     }
 }

@@ -11,7 +11,7 @@ use gridrig_core::session::{Auth, Beat, Roles, Stance, Terms, Threshold};
 use gridrig_core::time::{SimDuration, WallTime};
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{Caller, PeerClient, SOAP_PATH, codes};
-use gridrig_protocol::rest::{Problem, SessionInfo};
+use gridrig_protocol::rest::{Problem, Result, SessionInfo};
 use gridrig_protocol::tls::{OutgoingTls, TlsError, peer_client};
 use gridrig_service::incarnation;
 use parking_lot::{Mutex, MutexGuard};
@@ -206,7 +206,7 @@ impl Links {
     ///
     /// # Errors
     /// When there is none of this name, or the caller is not who it should be.
-    pub(super) fn admit(&self, caller: &Caller, connection: &str) -> Result<&Arc<Link>, Problem> {
+    pub(super) fn admit(&self, caller: &Caller, connection: &str) -> Result<&Arc<Link>> {
         for link in self.iter() {
             let mut state = link.state();
             if !state.names.iter().any(|name| **name == *connection) {

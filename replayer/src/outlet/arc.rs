@@ -1,6 +1,6 @@
 //! ARC REST 1.0: a job described in ADL.
 
-use super::{Answer, Outlet, SubmitRequest, shown};
+use super::{Answer, Outlet, Result, SubmitRequest, shown};
 use crate::describe::Form;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::Client;
@@ -22,7 +22,7 @@ impl ArcRest {
         ArcRest { client, url }
     }
 
-    async fn create(&self, request: &SubmitRequest) -> Result<(), TransportError> {
+    async fn create(&self, request: &SubmitRequest) -> Result<()> {
         let url = format!("{}/rest/1.0/jobs?action=new", self.url);
         let text = Form::Adl.describe(&request.job, &request.tag);
         let text = text.map_err(|why| TransportError::unsaid(&self.url, why))?;

@@ -1,6 +1,6 @@
 //! OGSA-BES 1.0: `CreateActivity` with a JSDL document.
 
-use super::{Answer, Outlet, SubmitRequest, shown};
+use super::{Answer, Outlet, Result, SubmitRequest, shown};
 use crate::describe::Form;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::bes::FACTORY;
@@ -26,7 +26,7 @@ impl Bes {
         }
     }
 
-    async fn create(&self, request: &SubmitRequest) -> Result<(), TransportError> {
+    async fn create(&self, request: &SubmitRequest) -> Result<()> {
         let media_type = Version::Soap11.media_type();
         let unsaid = |why| TransportError::unsaid(&self.url, why);
         let message = message(request).map_err(unsaid)?;

@@ -1,7 +1,7 @@
 //! A command that submits a job, such as `arcsub … {xrsl}`.
 
 use super::program::{Exit, Ran, run};
-use super::{Answer, Outlet, SubmitRequest, Template, TemplateError, shown};
+use super::{Answer, Outlet, Result, SubmitRequest, Template, TemplateError, shown};
 use crate::describe::{Form, whole_seconds};
 use gridrig_drivers::real_time::{RunClock, TransportError};
 use gridrig_scenario::external::{OF_A_JOB, places_of_a_job};
@@ -136,7 +136,7 @@ impl Command {
         Ok(values)
     }
 
-    async fn call(&self, request: &SubmitRequest) -> Result<(), TransportError> {
+    async fn call(&self, request: &SubmitRequest) -> Result<()> {
         let to = self.name();
         let not_reached = |error: io::Error| TransportError::not_reached(&to, error.to_string());
         // Placeholders have no words for several components either.
@@ -155,7 +155,7 @@ impl Command {
         self.judge(to, &ran)
     }
 
-    fn judge(&self, to: String, ran: &Ran) -> Result<(), TransportError> {
+    fn judge(&self, to: String, ran: &Ran) -> Result<()> {
         let complaint = || match ran.stderr.trim() {
             "" => shown(&ran.stdout),
             said => shown(said),

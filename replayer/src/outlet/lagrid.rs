@@ -1,7 +1,7 @@
 //! The peer protocol of LA Grid: jobs are submitted in a session with a broker,
 //! of which the replayer is a consumer, and asked about until they end.
 
-use super::{Answer, Fate, Outlet, SubmitRequest};
+use super::{Answer, Fate, Outlet, Result, SubmitRequest};
 use gridrig_core::agent::{Ask, PeerLink};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Reason;
@@ -89,7 +89,7 @@ impl LaGrid {
     }
 
     /// The name of the open connection, which is opened if there is none.
-    async fn connection(&self) -> Result<Arc<str>, TransportError> {
+    async fn connection(&self) -> Result<Arc<str>> {
         let mut heart = self.opening.lock().await;
         if let Some(open) = self.link.lock().session().connection() {
             return Ok(Arc::clone(open));
@@ -136,10 +136,7 @@ impl LaGrid {
     /// One request in the session, which is opened anew if the broker has
     /// forgotten it. A request without an answer is repeated once: a job is
     /// known by its key, everything else changes nothing a second time.
-    async fn in_session<R: Request>(
-        &self,
-        request: impl Fn(String) -> R,
-    ) -> Result<R::Answer, TransportError> {
+    async fn in_session<R: Request>(&self, request: impl Fn(String) -> R) -> Result<R::Answer> {
         let mut again = true;
         loop {
             let connection = self.connection().await?;
@@ -163,7 +160,7 @@ impl LaGrid {
         }
     }
 
-    async fn hand_over(&self, request: &SubmitRequest) -> Result<(), TransportError> {
+    async fn hand_over(&self, request: &SubmitRequest) -> Result<()> {
         let job = JobDefinition::of(&request.job, Some(request.tag.clone()));
         let job = job.map_err(|why| TransportError::unsaid(&self.url, why))?;
         let submit = |connection| SubmitJob {
@@ -191,7 +188,7 @@ impl LaGrid {
         Ok(())
     }
 
-    async fn stands(&self, job: JobId) -> Result<Option<JobEnd>, TransportError> {
+    async fn stands(&self, job: JobId) -> Result<Option<JobEnd>> {
         let Some(there) = self.name_there(job) else {
             return Ok(None);
         };
@@ -207,7 +204,7 @@ impl LaGrid {
         }
     }
 
-    async fn remove(&self, job: JobId) -> Result<(), TransportError> {
+    async fn remove(&self, job: JobId) -> Result<()> {
         let Some(there) = self.name_there(job) else {
             return Ok(());
         };

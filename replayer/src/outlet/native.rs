@@ -1,6 +1,6 @@
 //! Our own interface: `POST /v1/jobs` in JSON.
 
-use super::{Answer, Outlet, SubmitRequest};
+use super::{Answer, Outlet, Result, SubmitRequest};
 use gridrig_core::agent::{Arrival, Published};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Entry;
@@ -40,12 +40,7 @@ impl Native {
 
     /// The ends that the service publishes from a position on; it may hold the
     /// question until there is one.
-    pub(crate) async fn ends(
-        &self,
-        by: Entry,
-        after: u64,
-        wait: Duration,
-    ) -> Result<Published, TransportError> {
+    pub(crate) async fn ends(&self, by: Entry, after: u64, wait: Duration) -> Result<Published> {
         let page = self.client.ends(&self.url, after, wait).await?;
         let ends = page.ends.iter();
         Ok(Published {

@@ -3,7 +3,7 @@
 //! may take their time beside all that.
 
 use super::{PlayConfig, request_of, wall};
-use crate::outlet::{Native, Outlet};
+use crate::outlet::{Native, Outlet, Result};
 use gridrig_core::agent::{Envelope, FromClient, Published, Stands, ToEntry};
 use gridrig_core::event::Party;
 use gridrig_core::ids::JobId;
@@ -152,7 +152,7 @@ async fn hand_over(
     outlet: &dyn Outlet,
     envelope: &Envelope<FromClient>,
     tags: &Tags,
-) -> Result<(), TransportError> {
+) -> Result<()> {
     match &envelope.message.said {
         ToEntry::Submit(job) => outlet.submit(&request_of(job, envelope.due, tags)).await,
         ToEntry::Cancel(job) => removed(*job, outlet.cancel(*job).await),
@@ -161,7 +161,7 @@ async fn hand_over(
     }
 }
 
-fn removed(job: JobId, result: Result<(), TransportError>) -> Result<(), TransportError> {
+fn removed(job: JobId, result: Result<()>) -> Result<()> {
     if let Err(error) = &result {
         tracing::warn!(job = job.0, %error, "a job could not be removed from its broker");
     }
@@ -187,7 +187,7 @@ impl Transport for Services {
         self.faults.clone()
     }
 
-    async fn deliver(&self, envelope: &Envelope<FromClient>) -> Result<(), TransportError> {
+    async fn deliver(&self, envelope: &Envelope<FromClient>) -> Result<()> {
         match self.ways.get(&envelope.message.to) {
             Some(way) => hand_over(way, envelope, &self.tags).await,
             None => Err(nobody()),

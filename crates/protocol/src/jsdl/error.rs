@@ -2,6 +2,9 @@
 
 use crate::xml::{XmlError, excerpt};
 
+/// What a job definition gives, or why not.
+pub(crate) type Result<T, E = JsdlError> = std::result::Result<T, E>;
+
 /// Why a document was not read, or is no job of ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}{text}")]

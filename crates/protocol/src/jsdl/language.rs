@@ -1,7 +1,7 @@
 //! JSDL as a language of elements: how strictly it is read, and what is wrong
 //! in its words.
 
-use super::{HPC_PROFILE, JSDL, JobDefinition, JsdlError, POSIX, SPMD};
+use super::{HPC_PROFILE, JSDL, JobDefinition, JsdlError, POSIX, Result, SPMD};
 use crate::xml::record::{At, Fields, Language, Record as _, Wrong};
 use crate::xml::{Element, excerpt};
 
@@ -46,7 +46,7 @@ impl JobDefinition {
     /// # Errors
     /// When it is no XML that we read, no JSDL, or has anything that is not
     /// supported.
-    pub fn read(file: &str, document: &[u8]) -> Result<Self, JsdlError> {
+    pub fn read(file: &str, document: &[u8]) -> Result<Self> {
         let root = Element::parse(document).map_err(|error| JsdlError::xml(file, &error))?;
         Self::read_element(file, &root)
     }
@@ -55,7 +55,7 @@ impl JobDefinition {
     ///
     /// # Errors
     /// When it is no JSDL or has anything that is not supported.
-    pub fn read_element(file: &str, root: &Element) -> Result<Self, JsdlError> {
+    pub fn read_element(file: &str, root: &Element) -> Result<Self> {
         Ok(definition(file, root, false)?.job)
     }
 
@@ -66,12 +66,12 @@ impl JobDefinition {
     ///
     /// # Errors
     /// When it is no JSDL or has an element of JSDL that is not supported.
-    pub fn read_lenient(file: &str, root: &Element) -> Result<Lenient, JsdlError> {
+    pub fn read_lenient(file: &str, root: &Element) -> Result<Lenient> {
         definition(file, root, true)
     }
 }
 
-fn definition(file: &str, root: &Element, lenient: bool) -> Result<Lenient, JsdlError> {
+fn definition(file: &str, root: &Element, lenient: bool) -> Result<Lenient> {
     let mut language = Jsdl {
         file: file.to_owned(),
         lenient,
@@ -151,7 +151,7 @@ impl Language for Jsdl {
         self.at(at, JsdlError::element(&at.to_string(), &problem))
     }
 
-    fn surplus(&mut self, at: &At<'_>, what: Wrong<'_>) -> Result<(), JsdlError> {
+    fn surplus(&mut self, at: &At<'_>, what: Wrong<'_>) -> Result<()> {
         let left_out = match what {
             Wrong::Text(_) => format!("{at}/text()"),
             Wrong::Attribute(name, _) => format!("{at}/@{name}"),

@@ -1,7 +1,7 @@
 //! How long a job runs: nothing is executed here, so that its length has to
 //! be said.
 
-use super::{JobDefinition, JsdlError, Limit};
+use super::{JobDefinition, JsdlError, Limit, Result};
 use gridrig_core::time::SimDuration;
 
 /// The environment variable that says how long a job runs.
@@ -15,7 +15,7 @@ impl JobDefinition {
     ///
     /// # Errors
     /// When a place says so in words that are no length of time.
-    pub fn virtual_length(&self) -> Result<Option<SimDuration>, JsdlError> {
+    pub fn virtual_length(&self) -> Result<Option<SimDuration>> {
         if self.run_time.is_some() {
             return Ok(self.run_time);
         }
@@ -52,7 +52,7 @@ impl JobDefinition {
 }
 
 /// A wall-time limit as a length of time.
-pub(super) fn wall_time(seconds: u64) -> Result<SimDuration, JsdlError> {
+pub(super) fn wall_time(seconds: u64) -> Result<SimDuration> {
     let nanos = seconds.checked_mul(1_000_000_000).ok_or_else(|| {
         let path = "JobDefinition/JobDescription/Application/POSIXApplication/WallTimeLimit";
         JsdlError::value(path, &seconds.to_string(), "at most 584 years in seconds")
@@ -60,11 +60,7 @@ pub(super) fn wall_time(seconds: u64) -> Result<SimDuration, JsdlError> {
     Ok(SimDuration::from_nanos(nanos))
 }
 
-fn said(
-    path: &str,
-    text: &str,
-    length: Option<SimDuration>,
-) -> Result<Option<SimDuration>, JsdlError> {
+fn said(path: &str, text: &str, length: Option<SimDuration>) -> Result<Option<SimDuration>> {
     let wrong = || JsdlError::value(path, text, EXPECTED);
     length.map(Some).ok_or_else(wrong)
 }

@@ -3,7 +3,7 @@
 use super::length::wall_time;
 use super::{
     DataStaging, JobDefinition, JsdlError, Limit, OperatingSystem, Processes, Program, ProgramKind,
-    Quantity, RangeValue,
+    Quantity, RangeValue, Result,
 };
 use crate::jsdl::{Application, Identification};
 use crate::tag::TAG_VARIABLE;
@@ -92,7 +92,7 @@ impl JobDefinition {
     /// # Errors
     /// When it asks for something that no job of ours can ask for, or for
     /// contradictory things; the path of the element is named.
-    pub fn to_job(&self, length: SimDuration, hosts: &[&str]) -> Result<JobSpec, JsdlError> {
+    pub fn to_job(&self, length: SimDuration, hosts: &[&str]) -> Result<JobSpec> {
         self.check_supported(hosts)?;
         let processors = self.processors()?;
         let system = self.resources.operating_system.as_ref();
@@ -117,7 +117,7 @@ impl JobDefinition {
         })
     }
 
-    fn check_supported(&self, hosts: &[&str]) -> Result<(), JsdlError> {
+    fn check_supported(&self, hosts: &[&str]) -> Result<()> {
         let resources = &self.resources;
         let refuse = |part: &str, why: &str| {
             Err(JsdlError::unsupported(&format!("{RESOURCES}/{part}"), why))
@@ -162,7 +162,7 @@ impl JobDefinition {
 
     /// SPMD's processes times threads, else `TotalCPUCount`, else
     /// `IndividualCPUCount` times `TotalResourceCount`, else 1.
-    pub(crate) fn processors(&self) -> Result<u32, JsdlError> {
+    pub(crate) fn processors(&self) -> Result<u32> {
         let total = self.resources.quantities.get(&Quantity::TotalCpuCount);
         let path = format!("{RESOURCES}/TotalCPUCount");
         let number = match (self.spmd_processors(), total) {
@@ -198,7 +198,7 @@ impl JobDefinition {
     }
 
     /// A host of JSDL is one processor, unless `IndividualCPUCount` says more.
-    fn memory_kib(&self, processors: u32) -> Result<u64, JsdlError> {
+    fn memory_kib(&self, processors: u32) -> Result<u64> {
         let each = self.least(Quantity::IndividualCpuCount, 1)?.unwrap_or(1);
         let per_host = self
             .least(Quantity::IndividualPhysicalMemory, 0)?
@@ -209,7 +209,7 @@ impl JobDefinition {
         Ok(of_hosts.max(of_total))
     }
 
-    fn least(&self, quantity: Quantity, from: u32) -> Result<Option<u64>, JsdlError> {
+    fn least(&self, quantity: Quantity, from: u32) -> Result<Option<u64>> {
         let Some(value) = self.resources.quantities.get(&quantity) else {
             return Ok(None);
         };
@@ -274,7 +274,7 @@ mod tests {
         job
     }
 
-    fn job(job: &JobDefinition) -> Result<JobSpec, JsdlError> {
+    fn job(job: &JobDefinition) -> Result<JobSpec> {
         job.to_job(SimDuration::from_secs(1), &["c1"])
     }
 

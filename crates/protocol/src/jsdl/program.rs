@@ -1,8 +1,8 @@
 //! The three forms of a program.
 
 use super::language::Jsdl;
-use super::records::{NC_NAME, POSITIVE, Read, nc_name, positive};
-use super::{FileName, Limit, Processes, Program, ProgramKind, Spmd, Variable};
+use super::records::{NC_NAME, POSITIVE, nc_name, positive};
+use super::{FileName, Limit, Processes, Program, ProgramKind, Result, Spmd, Variable};
 use crate::xml::record::{
     At, Attribute, Field, Fields, Language as _, Record as _, Tag, Value, Wrong,
 };
@@ -21,7 +21,7 @@ impl Field<Jsdl> for Option<Program> {
         parent.push_all(self.iter().map(Program::element));
     }
 
-    fn take(fields: &mut Fields<'_, Jsdl>, _tag: Tag) -> Read<Self> {
+    fn take(fields: &mut Fields<'_, Jsdl>, _tag: Tag) -> Result<Self> {
         let mut program = None;
         for kind in KINDS {
             while let Some(element) = fields.next(kind.element()) {
@@ -63,7 +63,7 @@ impl Program {
         element
     }
 
-    fn read(at: &At<'_>, language: &mut Jsdl, kind: ProgramKind) -> Read<Self> {
+    fn read(at: &At<'_>, language: &mut Jsdl, kind: ProgramKind) -> Result<Self> {
         let mut fields = Fields::of(at, language)?;
         let of = kind.inner();
         let is_posix = kind == ProgramKind::Posix;
@@ -96,7 +96,7 @@ impl Program {
     }
 }
 
-fn arguments(fields: &mut Fields<'_, Jsdl>, kind: ProgramKind) -> Read<Vec<FileName>> {
+fn arguments(fields: &mut Fields<'_, Jsdl>, kind: ProgramKind) -> Result<Vec<FileName>> {
     let mut arguments: Vec<FileName> = fields.take((kind.inner(), "Argument"))?;
     if kind != ProgramKind::HpcProfile {
         // A normalizedString of the POSIX schema.
@@ -107,7 +107,7 @@ fn arguments(fields: &mut Fields<'_, Jsdl>, kind: ProgramKind) -> Read<Vec<FileN
     Ok(arguments)
 }
 
-fn spmd(fields: &mut Fields<'_, Jsdl>) -> Read<Spmd> {
+fn spmd(fields: &mut Fields<'_, Jsdl>) -> Result<Spmd> {
     let mut spmd = Spmd::take_all(fields)?;
     spmd.variation = spmd.variation.trim_matches(is_space).to_owned();
     Ok(spmd)
@@ -120,19 +120,19 @@ impl Value<Jsdl> for FileName {
         element
     }
 
-    fn read(at: &At<'_>, language: &mut Jsdl) -> Read<Self> {
+    fn read(at: &At<'_>, language: &mut Jsdl) -> Result<Self> {
         file_name(at, language, &["filesystemName"])
     }
 }
 
-fn file_name(at: &At<'_>, language: &mut Jsdl, known: &[&'static str]) -> Read<FileName> {
+fn file_name(at: &At<'_>, language: &mut Jsdl, known: &[&'static str]) -> Result<FileName> {
     Ok(FileName {
         value: at.text(language, known)?,
         filesystem: name_of(at, language, "filesystemName")?,
     })
 }
 
-fn name_of(at: &At<'_>, language: &Jsdl, attribute: &str) -> Read<Option<String>> {
+fn name_of(at: &At<'_>, language: &Jsdl, attribute: &str) -> Result<Option<String>> {
     at.attribute(language, attribute, NC_NAME, |text| nc_name(text.trim()))
 }
 
@@ -142,7 +142,7 @@ impl Value<Jsdl> for Variable {
         value.with_attribute("name", self.name.as_str())
     }
 
-    fn read(at: &At<'_>, language: &mut Jsdl) -> Read<Self> {
+    fn read(at: &At<'_>, language: &mut Jsdl) -> Result<Self> {
         let name = name_of(at, language, "name")?;
         let missing = || language.error(at, Wrong::NoAttribute("name"));
         let name = name.ok_or_else(missing)?;
@@ -169,7 +169,7 @@ impl Value<Jsdl> for Processes {
         }
     }
 
-    fn read(at: &At<'_>, language: &mut Jsdl) -> Read<Self> {
+    fn read(at: &At<'_>, language: &mut Jsdl) -> Result<Self> {
         let actual = actual(&at.element.name);
         let says = |namespace, name| {
             let text = at.element.attribute(namespace, name).map(str::trim);

@@ -2,7 +2,7 @@
 
 use super::language::Jsdl;
 use super::{
-    Bound, CreationFlag, Exact, Identification, JSDL, JobDefinition, JsdlError, OWN, Resources,
+    Bound, CreationFlag, Exact, Identification, JSDL, JobDefinition, OWN, Resources, Result,
 };
 use crate::xml::record::{
     At, Field, Fields, Language as _, Record, Tag, Value, Wrong, attributes, records, required,
@@ -12,8 +12,6 @@ use crate::xml::{Element, boolean, digits, is_space};
 use gridrig_core::generic::{self, Generics};
 use gridrig_core::time::SimDuration;
 use std::collections::BTreeMap;
-
-pub(super) type Read<T> = Result<T, JsdlError>;
 
 records! { Jsdl:
     // What stands in the JobDescription.
@@ -50,7 +48,7 @@ impl Value<Jsdl> for SimDuration {
         Element::with_text(namespace, name, self.to_string())
     }
 
-    fn read(at: &At<'_>, language: &mut Jsdl) -> Read<Self> {
+    fn read(at: &At<'_>, language: &mut Jsdl) -> Result<Self> {
         let text = at.text(language, &[])?;
         let text = text.trim_matches(is_space);
         SimDuration::parse(text).map_err(|error| {
@@ -72,7 +70,7 @@ where
         }
     }
 
-    fn take(fields: &mut Fields<'_, Jsdl>, (namespace, _): Tag) -> Read<Self> {
+    fn take(fields: &mut Fields<'_, Jsdl>, (namespace, _): Tag) -> Result<Self> {
         let mut all = BTreeMap::new();
         for name in K::VARIANTS {
             let value: Option<V> = fields.take((namespace, (*name).into()))?;
@@ -90,7 +88,7 @@ impl Value<Jsdl> for NcName {
         Value::<Jsdl>::write(&self.0, tag)
     }
 
-    fn read(at: &At<'_>, language: &mut Jsdl) -> Read<Self> {
+    fn read(at: &At<'_>, language: &mut Jsdl) -> Result<Self> {
         let name = at.text(language, &[])?;
         let wrong = || language.error(at, Wrong::Value(&name, "a name"));
         nc_name(&name).map(NcName).ok_or_else(wrong)
@@ -119,7 +117,7 @@ impl Record<Jsdl> for Place {
         Jsdl::put(&self.0, (JSDL, "URI"), element);
     }
 
-    fn take_all(fields: &mut Fields<'_, Jsdl>) -> Read<Self> {
+    fn take_all(fields: &mut Fields<'_, Jsdl>) -> Result<Self> {
         let uri: Option<String> = fields.take((JSDL, "URI"))?;
         Ok(Place(uri.map(|uri| uri.trim_matches(is_space).to_owned())))
     }
@@ -132,7 +130,7 @@ impl Value<Jsdl> for Bound {
         element
     }
 
-    fn read(at: &At<'_>, language: &mut Jsdl) -> Read<Self> {
+    fn read(at: &At<'_>, language: &mut Jsdl) -> Result<Self> {
         let value = number_at(at, language, "exclusiveBound")?;
         let exclusive = at.attribute(language, "exclusiveBound", "true or false", |text| {
             boolean(text.trim())
@@ -151,7 +149,7 @@ impl Value<Jsdl> for Exact {
         element
     }
 
-    fn read(at: &At<'_>, language: &mut Jsdl) -> Read<Self> {
+    fn read(at: &At<'_>, language: &mut Jsdl) -> Result<Self> {
         Ok(Exact {
             value: number_at(at, language, "epsilon")?,
             epsilon: at.attribute(language, "epsilon", NUMBER, number)?,
@@ -162,7 +160,7 @@ impl Value<Jsdl> for Exact {
 const NUMBER: &str = "a finite number";
 
 /// The number in an element that may have this attribute.
-fn number_at(at: &At<'_>, language: &mut Jsdl, attribute: &'static str) -> Read<f64> {
+fn number_at(at: &At<'_>, language: &mut Jsdl, attribute: &'static str) -> Result<f64> {
     let text = at.text(language, &[attribute])?;
     let wrong = || language.error(at, Wrong::Value(text.trim_matches(is_space), NUMBER));
     number(&text).ok_or_else(wrong)

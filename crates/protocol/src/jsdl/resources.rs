@@ -1,7 +1,7 @@
 //! `Resources`: what a job runs on.
 
 use super::language::Jsdl;
-use super::{JsdlError, OWN, RangeValue};
+use super::{OWN, RangeValue, Result};
 use crate::xml::record::{Fields, Record, Value, structs};
 use crate::xml::{Element, JSDL, too_long};
 use gridrig_core::generic::Generics;
@@ -137,7 +137,7 @@ macro_rules! listed_names {
                 put_listed(element, $name, $list, &self.0);
             }
 
-            fn take_all(fields: &mut Fields<'_, Jsdl>) -> Result<Self, JsdlError> {
+            fn take_all(fields: &mut Fields<'_, Jsdl>) -> Result<Self> {
                 take_listed(fields, $name, $list).map($kind)
             }
         }
@@ -161,7 +161,7 @@ fn take_listed(
     fields: &mut Fields<'_, Jsdl>,
     inner: &'static str,
     list: &'static str,
-) -> Result<String, JsdlError> {
+) -> Result<String> {
     let name: String = fields.take((JSDL, inner))?;
     let own: Option<String> = fields.take((OWN, "Name"))?;
     let name = name.trim();

@@ -8,7 +8,7 @@ use super::job::{JobReport, SubmitJobAnswer};
 use super::reference::{Parameter, Reference};
 use super::resource::{ResourceUpdate, SendResourceDataAnswer};
 use super::words::UpdateKind;
-use crate::rest::Problem;
+use crate::rest::{Problem, Result};
 use crate::xml::is_xml;
 use gridrig_core::load::LoadSample;
 use std::collections::BTreeSet;
@@ -29,18 +29,13 @@ const MAX_HEARTBEAT_MS: u64 = 86_400_000;
 /// A message whose fields can be looked at.
 pub(super) trait Check {
     /// Refuses what can be no message of the protocol.
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         Ok(())
     }
 }
 
 /// Refuses a value of which this does not hold.
-pub(super) fn ensure(
-    holds: bool,
-    field: &str,
-    value: impl ToString,
-    expected: &str,
-) -> Result<(), Problem> {
+pub(super) fn ensure(holds: bool, field: &str, value: impl ToString, expected: &str) -> Result<()> {
     match holds {
         true => Ok(()),
         false => Err(Problem::field(field, &value.to_string(), expected)),
@@ -48,7 +43,7 @@ pub(super) fn ensure(
 }
 
 /// A text of 1 to `most` characters that XML can carry.
-pub(super) fn text(field: &str, value: &str, most: usize) -> Result<(), Problem> {
+pub(super) fn text(field: &str, value: &str, most: usize) -> Result<()> {
     let is_plain = |c: char| is_xml(c) && (c == ' ' || !c.is_control());
     let fits = !value.is_empty() && value.chars().nth(most).is_none();
     if fits && value.chars().all(is_plain) {
@@ -58,21 +53,21 @@ pub(super) fn text(field: &str, value: &str, most: usize) -> Result<(), Problem>
     Err(Problem::field(field, value, &expected))
 }
 
-pub(super) fn optional(field: &str, value: &Option<String>, most: usize) -> Result<(), Problem> {
+pub(super) fn optional(field: &str, value: &Option<String>, most: usize) -> Result<()> {
     let mut given = value.iter();
     given.try_for_each(|value| text(field, value, most))
 }
 
-pub(super) fn positive(field: &str, value: u64) -> Result<(), Problem> {
+pub(super) fn positive(field: &str, value: u64) -> Result<()> {
     ensure(value > 0, field, value, "at least 1")
 }
 
-pub(super) fn connection(name: &str) -> Result<(), Problem> {
+pub(super) fn connection(name: &str) -> Result<()> {
     text("connection", name, MAX_NAME)
 }
 
 impl Check for Reference {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         text("address", &self.address, MAX_ADDRESS)?;
         let web = ["http://", "https://"];
         let named = web.iter().any(|scheme| self.address.starts_with(scheme));
@@ -83,7 +78,7 @@ impl Check for Reference {
     }
 }
 
-pub(super) fn parameters(parameters: &[Parameter]) -> Result<(), Problem> {
+pub(super) fn parameters(parameters: &[Parameter]) -> Result<()> {
     let count = parameters.len();
     let expected = "at most 16 of them";
     ensure(count <= MAX_PARAMETERS, "parameters", count, expected)?;
@@ -101,19 +96,19 @@ pub(super) fn parameters(parameters: &[Parameter]) -> Result<(), Problem> {
 }
 
 /// A list with something in it, and nothing twice.
-fn choice<T: Ord>(field: &str, list: &[T], least: usize) -> Result<(), Problem> {
+fn choice<T: Ord>(field: &str, list: &[T], least: usize) -> Result<()> {
     ensure(list.len() >= least, field, "", "at least one")?;
     let distinct = list.iter().collect::<BTreeSet<&T>>().len();
     ensure(distinct == list.len(), field, list.len(), "nothing twice")
 }
 
-fn heartbeat(ms: u64) -> Result<(), Problem> {
+fn heartbeat(ms: u64) -> Result<()> {
     let fits = (1..=MAX_HEARTBEAT_MS).contains(&ms);
     ensure(fits, "heartbeat_ms", ms, "1 to 86400000 milliseconds")
 }
 
 impl Check for Proposal {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         choice("authentication", &self.authentication, 1)?;
         choice("initiator_roles", &self.initiator_roles, 0)?;
         choice("responder_roles", &self.responder_roles, 0)?;
@@ -125,7 +120,7 @@ impl Check for Proposal {
 }
 
 impl Check for Terms {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         choice("initiator_roles", &self.initiator_roles, 0)?;
         choice("responder_roles", &self.responder_roles, 0)?;
         heartbeat(self.heartbeat_ms)
@@ -133,14 +128,14 @@ impl Check for Terms {
 }
 
 impl Check for Refusal {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         text("code", &self.code, MAX_NAME)?;
         text("reason", &self.reason, MAX_REASON)
     }
 }
 
 impl Check for OpenConnAnswer {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         text("responder", &self.responder, MAX_NAME)?;
         self.endpoint.check()?;
         connection(&self.connection)?;
@@ -156,13 +151,13 @@ impl Check for OpenConnAnswer {
 impl Check for Taken {}
 
 impl Check for HeartbeatAnswer {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         positive("sequence", self.sequence)
     }
 }
 
 impl Check for ResourceUpdate {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         positive("sequence", self.sequence)?;
         let from = self.from_sequence;
         let (fits, expected) = match self.kind {
@@ -206,14 +201,14 @@ impl Check for ResourceUpdate {
 impl Check for SendResourceDataAnswer {}
 
 impl Check for SubmitJobAnswer {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         optional("reason", &self.reason, MAX_NAME)?;
         self.endpoint.check()
     }
 }
 
 impl Check for JobReport {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         optional("reason", &self.reason, MAX_NAME)
     }
 }

@@ -28,6 +28,9 @@ words! {
     }
 }
 
+/// What a peer answers, or why not.
+type Result<T, E = PeerError> = std::result::Result<T, E>;
+
 /// Why a request did not get the wanted answer.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
@@ -135,11 +138,7 @@ impl PeerClient {
     ///
     /// # Errors
     /// [`PeerError`].
-    pub async fn call<R: Request>(
-        &self,
-        address: &str,
-        request: &R,
-    ) -> Result<R::Answer, PeerError> {
+    pub async fn call<R: Request>(&self, address: &str, request: &R) -> Result<R::Answer> {
         let base = address.trim_end_matches('/');
         let base = base.strip_suffix(SOAP_PATH).unwrap_or(base);
         match self.codec {
@@ -154,7 +153,7 @@ impl PeerClient {
         base: &str,
         request: &R,
         version: Version,
-    ) -> Result<R::Answer, PeerError> {
+    ) -> Result<R::Answer> {
         let url = format!("{base}{SOAP_PATH}");
         let body = envelope(request, version, &url).write();
         let (media, action) = (version.media_type(), R::OPERATION.action());
@@ -183,7 +182,7 @@ impl PeerClient {
         R::Answer::from_element(&envelope.body).map_err(|problem| garbage(problem.detail))
     }
 
-    async fn json<R: Request>(&self, base: &str, request: &R) -> Result<R::Answer, PeerError> {
+    async fn json<R: Request>(&self, base: &str, request: &R) -> Result<R::Answer> {
         let url = format!("{base}{JSON_PATH}/{}", R::OPERATION.name());
         let post = self.http.post(&url);
         let post = post.header(CONTENT_TYPE, "application/json");
@@ -208,11 +207,7 @@ impl PeerClient {
     }
 
     /// Sends a request and reads its answer, up to a bound.
-    async fn ask(
-        &self,
-        mut post: RequestBuilder,
-        url: &str,
-    ) -> Result<(StatusCode, Vec<u8>), PeerError> {
+    async fn ask(&self, mut post: RequestBuilder, url: &str) -> Result<(StatusCode, Vec<u8>)> {
         if let Some(token) = &self.token {
             post = post.bearer_auth(token.expose());
         }

@@ -3,7 +3,7 @@
 use super::reference::Reference;
 use super::words::{Auth, Form, JobLanguage, ResourceLanguage, Role};
 use super::xml::{LaGrid, parts};
-use crate::rest::Problem;
+use crate::rest::Result;
 use crate::xml::record::{Field, Fields, Language as _, Tag};
 use crate::xml::{Element, LAGRID};
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ impl Field<LaGrid> for Verdict {
         }
     }
 
-    fn take(fields: &mut Fields<'_, LaGrid>, _tag: Tag) -> Result<Self, Problem> {
+    fn take(fields: &mut Fields<'_, LaGrid>, _tag: Tag) -> Result<Self> {
         if let Some(terms) = fields.take((LAGRID, "accepted"))? {
             return Ok(Verdict::Accepted(terms));
         }

@@ -1,7 +1,7 @@
 //! Who answers.
 
 use super::Request;
-use crate::rest::Problem;
+use crate::rest::Result;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -68,9 +68,6 @@ impl Caller {
 /// Whoever answers one kind of request.
 pub trait Answers<R: Request>: Send + Sync + 'static {
     /// The answer to a caller.
-    fn answer(
-        &self,
-        caller: &Caller,
-        request: R,
-    ) -> impl Future<Output = Result<R::Answer, Problem>> + Send;
+    fn answer(&self, caller: &Caller, request: R)
+    -> impl Future<Output = Result<R::Answer>> + Send;
 }

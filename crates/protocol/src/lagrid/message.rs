@@ -6,7 +6,7 @@ use super::{
     HeartbeatAnswer, JobReport, OpenConnAnswer, Operation, Parameter, ResourceUpdate,
     SendResourceDataAnswer, SubmitJobAnswer, Taken,
 };
-use crate::rest::Problem;
+use crate::rest::{Problem, Result};
 use crate::xml::{Element, Name};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,7 +20,7 @@ pub trait Message: Sized + Send {
     ///
     /// # Errors
     /// A fault that names the element at fault by its path.
-    fn from_element(element: &Element) -> Result<Self, Problem>;
+    fn from_element(element: &Element) -> Result<Self>;
 
     /// The message as a JSON document.
     fn to_json(&self) -> Vec<u8>;
@@ -29,7 +29,7 @@ pub trait Message: Sized + Send {
     ///
     /// # Errors
     /// A fault that names the field at fault.
-    fn from_json(document: &[u8]) -> Result<Self, Problem>;
+    fn from_json(document: &[u8]) -> Result<Self>;
 
     /// The reference parameters that SOAP carries in the header.
     fn reference(&self) -> &[Parameter] {
@@ -40,7 +40,7 @@ pub trait Message: Sized + Send {
     ///
     /// # Errors
     /// A fault that names the parameter that will not do.
-    fn with_header(self, _header: &[Element]) -> Result<Self, Problem> {
+    fn with_header(self, _header: &[Element]) -> Result<Self> {
         Ok(self)
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn write_json(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).unwrap_or_default()
 }
 
-pub(super) fn read_json<T: DeserializeOwned>(document: &[u8]) -> Result<T, Problem> {
+pub(super) fn read_json<T: DeserializeOwned>(document: &[u8]) -> Result<T> {
     serde_json::from_slice(document).map_err(|error| {
         let code = match error.classify() {
             serde_json::error::Category::Data => super::codes::INVALID,
@@ -71,7 +71,7 @@ pub(super) fn read_json<T: DeserializeOwned>(document: &[u8]) -> Result<T, Probl
     })
 }
 
-pub(super) fn checked<T: Check>(message: T) -> Result<T, Problem> {
+pub(super) fn checked<T: Check>(message: T) -> Result<T> {
     message.check()?;
     Ok(message)
 }
@@ -83,7 +83,7 @@ macro_rules! messages {
                 xml::to_element(self, name)
             }
 
-            fn from_element(element: &Element) -> Result<Self, Problem> {
+            fn from_element(element: &Element) -> Result<Self> {
                 checked(xml::from_element(element)?)
             }
 
@@ -91,7 +91,7 @@ macro_rules! messages {
                 write_json(self)
             }
 
-            fn from_json(document: &[u8]) -> Result<Self, Problem> {
+            fn from_json(document: &[u8]) -> Result<Self> {
                 checked(read_json(document)?)
             }
 

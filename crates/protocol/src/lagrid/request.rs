@@ -13,7 +13,7 @@ use super::resource::{ResourceUpdate, SendResourceDataAnswer};
 use super::words::{ConnEvent, Form, JobNews};
 use super::xml::{self, LaGrid, parts};
 use crate::jsdl::JobDefinition;
-use crate::rest::{LetterName, Problem};
+use crate::rest::{LetterName, Problem, Result};
 use crate::words::words;
 use crate::xml::{Element, LAGRID, Name};
 
@@ -170,7 +170,7 @@ parts! {
 }
 
 impl Check for NotifyDrain {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         connection(&self.connection)
     }
 }
@@ -195,7 +195,7 @@ impl<J> SubmitJob<J> {
 }
 
 impl Check for OpenConn {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         text("initiator", &self.initiator, MAX_NAME)?;
         self.endpoint.check()?;
         optional("connection", &self.connection, MAX_NAME)?;
@@ -209,7 +209,7 @@ impl Check for OpenConn {
 }
 
 impl Check for NotifyConn {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         connection(&self.connection)?;
         text("code", &self.code, MAX_NAME)?;
         text("reason", &self.reason, MAX_REASON)
@@ -217,28 +217,28 @@ impl Check for NotifyConn {
 }
 
 impl Check for Heartbeat {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         connection(&self.connection)?;
         positive("sequence", self.sequence)
     }
 }
 
 impl Check for RequestResourceData {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         connection(&self.connection)?;
         self.since.map_or(Ok(()), |since| positive("since", since))
     }
 }
 
 impl Check for SendResourceData {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         connection(&self.connection)?;
         self.update.check()
     }
 }
 
 impl<J> Check for SubmitJob<J> {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         connection(&self.connection)?;
         text("key", &self.key, MAX_NAME)?;
         if let Some(origin) = &self.origin {
@@ -257,13 +257,13 @@ impl<J> Check for SubmitJob<J> {
 }
 
 impl Check for QueryJob {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         connection(&self.connection)
     }
 }
 
 impl Check for NotifyJob {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         connection(&self.connection)?;
         parameters(&self.reference)?;
         self.report.check()
@@ -271,7 +271,7 @@ impl Check for NotifyJob {
 }
 
 impl Check for CancelJob {
-    fn check(&self) -> Result<(), Problem> {
+    fn check(&self) -> Result<()> {
         connection(&self.connection)
     }
 }
@@ -284,7 +284,7 @@ messages! {
             &self.reference
         }
 
-        fn with_header(self, header: &[Element]) -> Result<Self, Problem> {
+        fn with_header(self, header: &[Element]) -> Result<Self> {
             let reference = xml::parameters(header)?;
             checked(NotifyJob { reference, ..self })
         }
@@ -297,7 +297,7 @@ impl Message for SubmitJob {
         xml::to_element(self, name)
     }
 
-    fn from_element(element: &Element) -> Result<Self, Problem> {
+    fn from_element(element: &Element) -> Result<Self> {
         checked(xml::from_element(element)?)
     }
 
@@ -306,7 +306,7 @@ impl Message for SubmitJob {
         text.map(|text| write_json(&text)).unwrap_or_default()
     }
 
-    fn from_json(document: &[u8]) -> Result<Self, Problem> {
+    fn from_json(document: &[u8]) -> Result<Self> {
         let text: SubmitJob<String> = checked(read_json(document)?)?;
         text.try_map(|text| Ok(JobDefinition::read("jsdl", text.as_bytes())?))
     }
@@ -321,7 +321,7 @@ pub trait Exchange: Send + Sync {
     ///
     /// # Errors
     /// A fault that names what is wrong with it.
-    fn read<R: Request>(&self) -> Result<R, Problem>;
+    fn read<R: Request>(&self) -> Result<R>;
 
     /// Its answer.
     fn write<R: Request>(&self, answer: &R::Answer) -> Self::Written;
@@ -353,7 +353,7 @@ macro_rules! operations {
                 handler: &impl Handler,
                 caller: &Caller,
                 exchange: &E,
-            ) -> Result<E::Written, Problem> {
+            ) -> Result<E::Written> {
                 match self {
                     $(Operation::$kind => {
                         let answer = handler.answer(caller, exchange.read::<$kind>()?).await?;

@@ -7,7 +7,7 @@ mod values;
 pub(super) use values::parameters;
 
 use super::fault::codes;
-use crate::rest::Problem;
+use crate::rest::{Problem, Result};
 use crate::xml::record::{At, Language, Value, Wrong};
 use crate::xml::{Element, Name, SCHEMA_INSTANCE, boolean, excerpt};
 
@@ -37,7 +37,7 @@ impl Language for LaGrid {
 
     const IN_ORDER: bool = true;
 
-    fn begin(&self, at: &At<'_>) -> Result<(), Problem> {
+    fn begin(&self, at: &At<'_>) -> Result<()> {
         let nil = at.element.attribute(SCHEMA_INSTANCE, "nil");
         match nil.and_then(|nil| boolean(nil.trim())) {
             Some(true) => Err(fault(at, " is nil: expected a value or no element")),
@@ -90,6 +90,6 @@ pub(super) fn to_element<T: Value<LaGrid>>(message: &T, name: impl Into<Name>) -
 }
 
 /// The message that an element is.
-pub(super) fn from_element<T: Value<LaGrid>>(element: &Element) -> Result<T, Problem> {
+pub(super) fn from_element<T: Value<LaGrid>>(element: &Element) -> Result<T> {
     T::read(&At::root(element), &mut LaGrid)
 }

@@ -4,7 +4,7 @@
 use super::job::{JobSubmission, length};
 use super::notice::LetterName;
 use super::place::Place;
-use super::problem::Problem;
+use super::problem::{Problem, Result};
 use gridrig_core::agent::{Arrival, Asked, ClaimAnswer, ClaimShare, ClaimStep};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::MOST_COMPONENTS;
@@ -172,9 +172,9 @@ impl ClaimOrder {
     /// When a field is missing or invalid, or the job is another.
     pub fn said(
         self,
-        arrival: impl FnOnce(JobSubmission) -> Result<Arrival, Problem>,
-    ) -> Result<(Asked, ClaimStep), Problem> {
-        fn needed<T>(value: Option<T>, name: &str) -> Result<T, Problem> {
+        arrival: impl FnOnce(JobSubmission) -> Result<Arrival>,
+    ) -> Result<(Asked, ClaimStep)> {
+        fn needed<T>(value: Option<T>, name: &str) -> Result<T> {
             value.ok_or_else(|| Problem::field(name, "", "a value, which this kind needs"))
         }
         let time = |value: Option<String>, name| length(name, &needed(value, name)?);
@@ -226,7 +226,7 @@ impl ClaimOrder {
     }
 }
 
-fn bits_of(components: &[u32]) -> Result<u64, Problem> {
+fn bits_of(components: &[u32]) -> Result<u64> {
     let most = MOST_COMPONENTS as u32;
     match components.iter().find(|at| **at >= most) {
         Some(beyond) => {
@@ -301,7 +301,7 @@ impl ClaimNotice {
     ///
     /// # Errors
     /// When the speed is none.
-    pub fn said(&self) -> Result<(Asked, ClaimAnswer), Problem> {
+    pub fn said(&self) -> Result<(Asked, ClaimAnswer)> {
         let speed = self.speed.as_ref().map(|text| {
             let speed = Decimal::parse(text).filter(|speed| *speed > Decimal::ZERO);
             speed.ok_or_else(|| Problem::field("speed", text, "a decimal above 0"))

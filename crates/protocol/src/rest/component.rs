@@ -1,7 +1,7 @@
 //! Components of jobs, and what they ask of their nodes.
 
 use super::generic::GenericCounts;
-use super::problem::Problem;
+use super::problem::{Problem, Result};
 use crate::xml::too_long;
 use gridrig_core::generic::EXPECTED;
 use gridrig_core::job::{Component, MOST_COMPONENTS, Requirements};
@@ -76,7 +76,7 @@ impl JobComponent {
     /// # Errors
     /// A problem document that names the field, its value and what was
     /// expected.
-    pub fn component(self, within: &str) -> Result<Component, Problem> {
+    pub fn component(self, within: &str) -> Result<Component> {
         let refuse = |field, value: &str, expected| {
             Err(Problem::field(&format!("{within}{field}"), value, expected))
         };
@@ -116,7 +116,7 @@ impl JobComponent {
 ///
 /// # Errors
 /// As [`JobComponent::component`], and when they are more than 63.
-pub fn more_components(all: Vec<JobComponent>) -> Result<Box<[Component]>, Problem> {
+pub fn more_components(all: Vec<JobComponent>) -> Result<Box<[Component]>> {
     const FIELD: &str = "more_components";
     if all.len() >= MOST_COMPONENTS {
         let given = format!("{} components", all.len());

@@ -3,7 +3,7 @@
 use super::job::JobSubmission;
 use super::notice::LetterName;
 use super::place::Place;
-use super::problem::Problem;
+use super::problem::{Problem, Result};
 use gridrig_core::agent::{Arrival, Asked, Deal, ToPeer};
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::time::SimTime;
@@ -126,11 +126,8 @@ impl DealNotice {
     ///
     /// # Errors
     /// When a field is missing, or the job is none, or comes from somebody else.
-    pub fn said(
-        self,
-        arrival: impl FnOnce(JobSubmission) -> Result<Arrival, Problem>,
-    ) -> Result<ToPeer, Problem> {
-        fn needed<T>(value: Option<T>, name: &str) -> Result<T, Problem> {
+    pub fn said(self, arrival: impl FnOnce(JobSubmission) -> Result<Arrival>) -> Result<ToPeer> {
+        fn needed<T>(value: Option<T>, name: &str) -> Result<T> {
             value.ok_or_else(|| Problem::field(name, "", "a value, which this kind needs"))
         }
         let at = || needed(self.asked_ns, "asked_ns").map(SimTime::from_nanos);
@@ -182,7 +179,7 @@ mod tests {
         (Place { kind, id }, name, SimTime::from_secs(4))
     }
 
-    fn none(_: JobSubmission) -> Result<Arrival, Problem> {
+    fn none(_: JobSubmission) -> Result<Arrival> {
         unreachable!("there is no job")
     }
 

@@ -1,6 +1,6 @@
 //! Where a job stands at last, and the ends that a service tells of.
 
-use super::problem::Problem;
+use super::problem::{Problem, Result};
 use crate::words::words;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::Reason;
@@ -107,7 +107,7 @@ impl From<&JobEnd> for JobEndReport {
 impl TryFrom<&JobEndReport> for JobEnd {
     type Error = Problem;
 
-    fn try_from(report: &JobEndReport) -> Result<Self, Problem> {
+    fn try_from(report: &JobEndReport) -> Result<Self> {
         let reason = || reason_of(report.reason.as_deref());
         let state = match report.state {
             JobState::Completed => EndState::Completed,
@@ -130,7 +130,7 @@ impl TryFrom<&JobEndReport> for JobEnd {
 }
 
 /// The reason of this name.
-pub(super) fn reason_of(name: Option<&str>) -> Result<Reason, Problem> {
+pub(super) fn reason_of(name: Option<&str>) -> Result<Reason> {
     name.and_then(Reason::from_name).ok_or_else(|| {
         let names: Vec<&str> = Reason::ALL.iter().map(|reason| reason.name()).collect();
         let expected = format!("one of {}", names.join(", "));

@@ -2,7 +2,7 @@
 
 use super::end::reason_of;
 use super::place::{Place, PlacementReport};
-use super::problem::Problem;
+use super::problem::{Problem, Result};
 use gridrig_core::event::{Event, EventKind, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::placement::PlacementRun;
@@ -85,7 +85,7 @@ impl EventReport {
     ///
     /// # Errors
     /// When a field is missing or has no meaning.
-    pub fn event<'a>(&self, placement: &'a [PlacementRun]) -> Result<Event<'a>, Problem> {
+    pub fn event<'a>(&self, placement: &'a [PlacementRun]) -> Result<Event<'a>> {
         let unknown = || Problem::field("event", &self.event, "the name of an event");
         let kind = EventKind::from_name(&self.event).ok_or_else(unknown)?;
         let reason = self.reason.as_deref();

@@ -3,7 +3,7 @@
 use super::generic::GenericCounts;
 use super::notice::LetterName;
 use super::place::Place;
-use super::problem::Problem;
+use super::problem::{Problem, Result};
 use crate::xml::too_long;
 use gridrig_core::generic::EXPECTED;
 use gridrig_core::ids::ClusterId;
@@ -105,7 +105,7 @@ impl From<&LoadSample> for LoadReport {
 impl TryFrom<&LoadReport> for LoadSample {
     type Error = Problem;
 
-    fn try_from(report: &LoadReport) -> Result<Self, Problem> {
+    fn try_from(report: &LoadReport) -> Result<Self> {
         Ok(LoadSample {
             cluster: ClusterId(report.cluster),
             at: SimTime::from_nanos(report.at_ns),
@@ -145,7 +145,7 @@ const MAX_WEIGHT_NS: u64 = 300_000_000_000;
 const MAX_MEAN: u128 = 1 << 24;
 const MAX_SUM: u128 = 1 << 90;
 
-fn mean(field: &str, report: &MeanReport) -> Result<Mean, Problem> {
+fn mean(field: &str, report: &MeanReport) -> Result<Mean> {
     if report.weight_ns == 0 || report.weight_ns > MAX_WEIGHT_NS {
         let (field, value) = (format!("{field}.weight_ns"), report.weight_ns.to_string());
         let expected = "1 to 300000000000 (the longest window)";
@@ -166,7 +166,7 @@ fn mean(field: &str, report: &MeanReport) -> Result<Mean, Problem> {
 
 const EXPECTED_WHOLE: &str = "a whole number of at most 2^90";
 
-fn whole(field: &str, text: &str) -> Result<u128, Problem> {
+fn whole(field: &str, text: &str) -> Result<u128> {
     digits(text).ok_or_else(|| Problem::field(field, text, EXPECTED_WHOLE))
 }
 
@@ -175,7 +175,7 @@ fn digits(text: &str) -> Option<u128> {
     digits?.parse().ok().filter(|value| *value <= MAX_SUM)
 }
 
-fn bounded(field: &str, value: u64, most: u64) -> Result<u64, Problem> {
+fn bounded(field: &str, value: u64, most: u64) -> Result<u64> {
     let expected = || format!("at most {most}");
     (value <= most)
         .then_some(value)
@@ -204,7 +204,7 @@ impl InfoReport {
     ///
     /// # Errors
     /// When a number is none or out of range.
-    pub fn samples(&self) -> Result<Vec<LoadSample>, Problem> {
+    pub fn samples(&self) -> Result<Vec<LoadSample>> {
         self.samples.iter().map(LoadSample::try_from).collect()
     }
 }

@@ -3,7 +3,7 @@
 use super::component::{JobComponent, JobRequirements, is_zero, more_components};
 use super::end::{JobEndReport, JobState};
 use super::place::{Place, PlacementReport};
-use super::problem::Problem;
+use super::problem::{Problem, Result};
 use gridrig_core::agent::{self, Arrival, JobView};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{Components, JobSpec, StartWindow};
@@ -131,7 +131,7 @@ impl From<&StartWindow> for JobStartWindow {
 }
 
 impl JobStartWindow {
-    pub(super) fn window(&self) -> Result<Box<StartWindow>, Problem> {
+    pub(super) fn window(&self) -> Result<Box<StartWindow>> {
         if self.latest_ns < self.earliest_ns {
             let value = self.latest_ns.to_string();
             let expected = "an instant that is not before start_window.earliest_ns";
@@ -163,7 +163,7 @@ impl JobReservation {
     ///
     /// # Errors
     /// A problem document that names the field.
-    pub fn checked(self) -> Result<Box<ReservationUse>, Problem> {
+    pub fn checked(self) -> Result<Box<ReservationUse>> {
         let user = self.user.map(|user| checked("reservation.user", user));
         Ok(Box::new(ReservationUse {
             name: checked("reservation.name", self.name)?,
@@ -231,7 +231,7 @@ impl JobSubmission {
     /// # Errors
     /// A problem document that names the field, its value and what was
     /// expected.
-    pub fn spec(&self) -> Result<JobSpec, Problem> {
+    pub fn spec(&self) -> Result<JobSpec> {
         self.check_texts()?;
         let time = self.requested_time.as_ref();
         let first = JobComponent {
@@ -255,7 +255,7 @@ impl JobSubmission {
         })
     }
 
-    fn check_texts(&self) -> Result<(), Problem> {
+    fn check_texts(&self) -> Result<()> {
         let bad_key = |key: &&String| key.is_empty() || is_longer(key, MAX_KEY);
         if let Some(key) = self.key.as_ref().filter(bad_key) {
             return Err(Problem::field("key", key, "1 to 200 characters"));
@@ -272,7 +272,7 @@ impl JobSubmission {
 }
 
 /// A name of a reservation or a user.
-pub(super) fn checked(field: &str, text: String) -> Result<Arc<str>, Problem> {
+pub(super) fn checked(field: &str, text: String) -> Result<Arc<str>> {
     match text.is_empty() || is_longer(&text, MAX_NAME) || text.contains(char::is_control) {
         true => Err(Problem::field(field, &text, "1 to 200 characters")),
         false => Ok(text.into()),
@@ -289,7 +289,7 @@ fn owned(text: &Option<Arc<str>>) -> Option<String> {
     text.as_deref().map(str::to_owned)
 }
 
-pub(super) fn length(field: &str, value: &str) -> Result<SimDuration, Problem> {
+pub(super) fn length(field: &str, value: &str) -> Result<SimDuration> {
     let refuse = |why: String| {
         let expected = format!("a length of time such as \"60s\" ({why})");
         Problem::field(field, value, &expected)

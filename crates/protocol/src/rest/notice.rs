@@ -2,7 +2,7 @@
 
 use super::end::{JobEndReport, reason_of};
 use super::place::Place;
-use super::problem::Problem;
+use super::problem::Result;
 use gridrig_core::agent::EnvelopeId;
 use gridrig_core::ids::JobId;
 use gridrig_core::message::{JobEnd, News};
@@ -102,7 +102,7 @@ impl JobNotice {
     ///
     /// # Errors
     /// When the state or the reason is none of those.
-    pub fn news(&self) -> Result<News, Problem> {
+    pub fn news(&self) -> Result<News> {
         Ok(match self.kind {
             NoticeKind::Ended => News::Ended(JobEnd::try_from(&self.job)?),
             NoticeKind::Refused => News::Refused {

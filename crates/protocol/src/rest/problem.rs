@@ -5,6 +5,9 @@ use gridrig_core::job::Reason;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+/// What was asked for, or what is wrong with the request.
+pub type Result<T, E = Problem> = std::result::Result<T, E>;
+
 /// What went wrong with a request. Programs go by `code`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, thiserror::Error)]
 #[error("{detail} ({code})")]

@@ -2,7 +2,7 @@
 
 use super::component::{JobComponent, JobRequirements};
 use super::job::{JobStartWindow, checked, length};
-use super::problem::Problem;
+use super::problem::{Problem, Result};
 use gridrig_core::job::Reason;
 use gridrig_core::reservation::{AdvanceReservation, ReservationRefusal, ReservationView};
 use serde::de::Error as _;
@@ -58,7 +58,7 @@ impl ReservationRequest {
     ///
     /// # Errors
     /// A problem document that names the field, its value and what was expected.
-    pub fn wanted(&self, name: String) -> Result<AdvanceReservation, Problem> {
+    pub fn wanted(&self, name: String) -> Result<AdvanceReservation> {
         let component = JobComponent {
             processors: self.processors,
             requirements: self.requirements.clone(),

@@ -1,6 +1,6 @@
 //! Deleting a run.
 
-use super::CatalogueError;
+use super::{CatalogueError, Result};
 use crate::rundir::names;
 use serde::Serialize;
 use std::fs;
@@ -17,7 +17,7 @@ pub struct Removed {
 }
 
 /// Deletes the run at a path below the folder.
-pub(super) fn run(folder: &Path, path: &str, removed: &mut Removed) -> Result<(), CatalogueError> {
+pub(super) fn run(folder: &Path, path: &str, removed: &mut Removed) -> Result<()> {
     let dir = folder.join(path);
     // The manifest goes first: what is half deleted must not look complete.
     for name in names::ALL {

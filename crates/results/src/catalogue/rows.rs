@@ -2,6 +2,7 @@
 
 use super::scan::{Figures, RunEntry, State};
 use crate::summary::JobCounts;
+use gridrig_scenario::each_once;
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -159,20 +160,10 @@ fn row(path: &str, runs: &[&RunEntry]) -> Row {
     };
     let seeds: BTreeSet<u64> = runs.iter().map(|run| run.seed).collect();
     let tags: BTreeSet<&String> = runs.iter().flat_map(|run| &run.labels.tags).collect();
-    let mut notes: Vec<&str> = Vec::new();
-    let mut warnings: Vec<String> = Vec::new();
-    for run in runs {
-        let note = run.labels.note.as_str();
-        if !note.is_empty() && !notes.contains(&note) {
-            notes.push(note);
-        }
-        let told = run.warnings.iter().filter(|told| !told.is_empty());
-        for warning in told {
-            if !warnings.contains(warning) {
-                warnings.push(warning.clone());
-            }
-        }
-    }
+    let notes = runs.iter().map(|run| run.labels.note.as_str());
+    let notes = each_once(notes.filter(|note| !note.is_empty()));
+    let warnings = runs.iter().flat_map(|run| &run.warnings);
+    let warnings = each_once(warnings.filter(|warning| !warning.is_empty()));
     Row {
         path: path.to_owned(),
         runs: runs.len() as u64,
@@ -197,7 +188,7 @@ fn row(path: &str, runs: &[&RunEntry]) -> Row {
         partial: runs.iter().filter(|run| run.partial).count() as u64,
         jobs: runs.iter().map(|run| run.jobs).sum(),
         figures: Figures::mean(runs.iter().map(|run| &run.figures)),
-        warnings,
+        warnings: warnings.into_iter().cloned().collect(),
         tags: tags.into_iter().cloned().collect(),
         note: notes.join("\n"),
         baseline: runs.iter().any(|run| run.labels.baseline),

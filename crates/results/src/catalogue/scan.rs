@@ -5,6 +5,7 @@ use crate::compare::{is_file_of_a_run, said};
 use crate::rundir::{self, Manifest, names};
 use crate::summary::JobCounts;
 use crate::words::pairs;
+use gridrig_scenario::each_once;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -286,13 +287,7 @@ fn describe(entry: &mut RunEntry, manifest: Manifest) {
     // A summary repeats the warnings of its manifest and may add to them.
     let told = summary["warnings"].as_array().into_iter().flatten();
     let told = told.filter_map(Value::as_str).map(str::to_owned);
-    let mut warnings = manifest.warnings.clone();
-    warnings.extend(told);
-    for warning in warnings {
-        if !entry.warnings.contains(&warning) {
-            entry.warnings.push(warning);
-        }
-    }
+    entry.warnings = each_once(manifest.warnings.iter().cloned().chain(told));
     entry.policy = manifest.policy_or_bound();
     entry.traces = pairs(&manifest.trace_sha256).join(", ");
     entry.versions = pairs(&manifest.versions).join(", ");

@@ -91,14 +91,14 @@ impl Store {
         }
     }
 
-    pub(super) fn in_memory() -> Result<Self, rusqlite::Error> {
+    pub(super) fn in_memory() -> rusqlite::Result<Self> {
         let mut connection = Connection::open_in_memory()?;
         create(&mut connection)?;
         Ok(Store { connection })
     }
 
     /// Removes what lies under this name and makes an empty table.
-    pub(super) fn anew(path: &Path) -> Result<Self, rusqlite::Error> {
+    pub(super) fn anew(path: &Path) -> rusqlite::Result<Self> {
         for end in ["", "-wal", "-shm", "-journal"] {
             let mut name = path.as_os_str().to_owned();
             name.push(end);
@@ -135,11 +135,7 @@ impl Store {
     /// Brings the rows in line with the directories. What has changed is read
     /// before the lock is taken: two programs may both read it, and write the
     /// same.
-    pub(super) fn refresh(
-        &mut self,
-        folder: &Path,
-        scan: &Scan,
-    ) -> Result<Refresh, rusqlite::Error> {
+    pub(super) fn refresh(&mut self, folder: &Path, scan: &Scan) -> rusqlite::Result<Refresh> {
         let mut known: BTreeMap<String, String> = BTreeMap::new();
         {
             let mut all = self.connection.prepare("SELECT path, stamp FROM runs")?;
@@ -189,7 +185,7 @@ impl Store {
 
     /// Does something while no other program that has this catalogue open
     /// writes: labels are read, changed and written in one go.
-    pub(super) fn locked<T>(&mut self, work: impl FnOnce() -> T) -> Result<T, rusqlite::Error> {
+    pub(super) fn locked<T>(&mut self, work: impl FnOnce() -> T) -> rusqlite::Result<T> {
         let behavior = TransactionBehavior::Immediate;
         let lock = self.connection.transaction_with_behavior(behavior)?;
         let done = work();
@@ -197,7 +193,7 @@ impl Store {
         Ok(done)
     }
 
-    pub(super) fn runs(&mut self) -> Result<Vec<RunEntry>, rusqlite::Error> {
+    pub(super) fn runs(&mut self) -> rusqlite::Result<Vec<RunEntry>> {
         let mut all = self
             .connection
             .prepare("SELECT * FROM runs ORDER BY path")?;
@@ -206,7 +202,7 @@ impl Store {
     }
 }
 
-fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -220,7 +216,7 @@ fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
 }
 
 /// Makes the table in place of whatever version of it is there.
-fn create(connection: &mut Connection) -> Result<(), rusqlite::Error> {
+fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     let behavior = TransactionBehavior::Immediate;
     let transaction = connection.transaction_with_behavior(behavior)?;
     // Somebody else may have been faster.
@@ -259,7 +255,7 @@ fn values(run: &RunEntry, stamp: &str, columns: &[&str]) -> Vec<Sql> {
 }
 
 /// A row as a run.
-fn entry(row: &Row<'_>) -> Result<RunEntry, rusqlite::Error> {
+fn entry(row: &Row<'_>) -> rusqlite::Result<RunEntry> {
     let wrong = |error: serde_json::Error| {
         let kind = rusqlite::types::Type::Text;
         rusqlite::Error::FromSqlConversionFailure(0, kind, Box::new(error))

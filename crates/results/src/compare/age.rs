@@ -7,13 +7,13 @@
 
 use super::document::InformationAge;
 use super::find::FoundRun;
-use crate::rundir::{self, GridDoc, RunDirError, TableColumns, names};
+use crate::rundir::{self, GridDoc, Result, TableColumns, names};
 use gridrig_core::broker::LocalInfo;
 use gridrig_core::policy::PolicySpec;
 
 /// The age over all decisions of a run, as far as each broker visit's last one
 /// is known; `None` on the real clock and for policies that look at nothing.
-pub(super) fn of(run: &FoundRun) -> Result<Option<InformationAge>, RunDirError> {
+pub(super) fn of(run: &FoundRun) -> Result<Option<InformationAge>> {
     let manifest = &run.manifest;
     let is_received = |policy: PolicySpec| policy.entry().need.is_received();
     let looks = |name: &String| name.parse().map_or(true, is_received);

@@ -1,7 +1,7 @@
 //! The jobs that runs of one replication are compared on: those that completed
 //! under every policy. Bounds have no say in which these are.
 
-use super::error::CompareError;
+use super::error::Result;
 use super::find::FoundRun;
 use super::group::is_bound;
 use super::parallel::try_each;
@@ -29,7 +29,7 @@ pub struct OnCommonJobs {
 ///
 /// # Errors
 /// A run that is damaged, or of other jobs than the first.
-pub fn on_common_jobs(dirs: &[PathBuf]) -> Result<OnCommonJobs, CompareError> {
+pub fn on_common_jobs(dirs: &[PathBuf]) -> Result<OnCommonJobs> {
     let runs = dirs.iter().map(|dir| FoundRun::read(dir));
     let runs = runs.collect::<Result<Vec<_>, _>>()?;
     let mut bounds: Vec<bool> = runs.iter().map(|run| is_bound(&run.manifest)).collect();

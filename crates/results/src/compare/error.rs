@@ -4,6 +4,9 @@ use super::document::Objection;
 use crate::rundir::RunDirError;
 use std::path::PathBuf;
 
+/// A part of a comparison, or why there is none.
+pub(super) type Result<T, E = CompareError> = std::result::Result<T, E>;
+
 /// Why runs could not be compared; all are mistakes of input.
 #[derive(Debug, thiserror::Error)]
 pub enum CompareError {

@@ -5,7 +5,7 @@
 use super::classes::{run_time_class, size_class};
 use super::common::{self, Common, Opened, count, over};
 use super::document::{InformationAge, Role, Starved};
-use super::error::CompareError;
+use super::error::{CompareError, Result};
 use super::find::FoundRun;
 use super::group::Study;
 use super::parallel::try_each;
@@ -128,7 +128,7 @@ pub(super) fn measure(
     study: &Study<'_>,
     primary: Figure,
     mut delays: Option<&mut Delays>,
-) -> Result<Vec<Replication>, CompareError> {
+) -> Result<Vec<Replication>> {
     let variants = study.variants.iter();
     let bounds: Vec<bool> = variants.map(|v| v.role == Role::Bound).collect();
     let mut all = Vec::with_capacity(study.keys.len());
@@ -146,7 +146,7 @@ fn replication(
     key: &str,
     primary: Figure,
     delays: Option<&mut Delays>,
-) -> Result<Replication, CompareError> {
+) -> Result<Replication> {
     let opened = common::open(runs)?;
     let common = Common::of(&opened, bounds);
     let keep = delays.is_some();

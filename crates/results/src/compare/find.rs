@@ -1,6 +1,6 @@
 //! Runs on the disk: found, and checked to be what their manifest says.
 
-use super::error::CompareError;
+use super::error::{CompareError, Result};
 use super::parallel::each;
 use crate::rundir::{self, Manifest, RunDirError, names};
 use std::collections::BTreeSet;
@@ -48,17 +48,14 @@ pub(crate) struct Found {
 ///
 /// # Errors
 /// A directory without runs; a run that is foreign, damaged or half written.
-pub fn find_runs(
-    paths: &[PathBuf],
-    skip_damaged: bool,
-) -> Result<(Vec<PathBuf>, Vec<String>), CompareError> {
+pub fn find_runs(paths: &[PathBuf], skip_damaged: bool) -> Result<(Vec<PathBuf>, Vec<String>)> {
     let found = find(paths, skip_damaged)?;
     let dirs = found.runs.into_iter().map(|run| run.dir);
     Ok((dirs.collect(), found.skipped))
 }
 
 /// Finds the runs at or below these directories, each once.
-pub(crate) fn find(paths: &[PathBuf], skip_damaged: bool) -> Result<Found, CompareError> {
+pub(crate) fn find(paths: &[PathBuf], skip_damaged: bool) -> Result<Found> {
     let mut candidates = Vec::new();
     let mut seen = BTreeSet::new();
     for path in paths {
@@ -102,7 +99,7 @@ fn walk(
     depth: usize,
     seen: &mut BTreeSet<PathBuf>,
     candidates: &mut Vec<PathBuf>,
-) -> Result<(), CompareError> {
+) -> Result<()> {
     let unreadable = |source: io::Error| {
         CompareError::from(RunDirError::Io(
             "read the directory",
@@ -146,7 +143,7 @@ pub(crate) fn is_file_of_a_run(name: &str) -> bool {
     names::ALL[..5].contains(&name)
 }
 
-fn open(dir: &Path) -> Result<FoundRun, CompareError> {
+fn open(dir: &Path) -> Result<FoundRun> {
     if !dir.join(names::MANIFEST).exists() {
         let path = dir.to_owned();
         return Err(CompareError::HalfWritten(path));

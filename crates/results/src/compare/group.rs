@@ -2,11 +2,12 @@
 
 use super::Options;
 use super::document::{Guard, Role};
-use super::error::CompareError;
+use super::error::{CompareError, Result};
 use super::find::FoundRun;
 use crate::names::unused;
 use crate::rundir::{self, Manifest, POOLED, names};
 use crate::threshold::{Figure, Threshold};
+use gridrig_scenario::each_once;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -58,11 +59,7 @@ pub(super) struct Study<'a> {
 
 impl<'a> Study<'a> {
     /// With `alone`, one policy will do.
-    pub(super) fn of(
-        runs: &'a [FoundRun],
-        options: &Options,
-        alone: bool,
-    ) -> Result<Self, CompareError> {
+    pub(super) fn of(runs: &'a [FoundRun], options: &Options, alone: bool) -> Result<Self> {
         let mut sorted: BTreeMap<Identity, BTreeMap<Key, &FoundRun>> = BTreeMap::new();
         for run in runs {
             let own = sorted.entry(identity(&run.manifest)).or_default();
@@ -111,7 +108,7 @@ impl<'a> Study<'a> {
         self.keys = keys;
     }
 
-    pub(super) fn refuse_unpaired(&self, guard: &Guard) -> Result<(), CompareError> {
+    pub(super) fn refuse_unpaired(&self, guard: &Guard) -> Result<()> {
         if !self.keys.is_empty() {
             return Ok(());
         }
@@ -161,7 +158,7 @@ impl<'a> Study<'a> {
 
     /// What policies are judged by: what was asked for, else what the runs
     /// declare, else the mean delay.
-    pub(super) fn primary(&self, options: &Options) -> Result<Vec<Figure>, CompareError> {
+    pub(super) fn primary(&self, options: &Options) -> Result<Vec<Figure>> {
         let mut primary = options.primary.clone();
         if primary.is_empty() {
             for run in self.all_runs() {
@@ -201,14 +198,8 @@ impl<'a> Study<'a> {
     /// The bounds that the runs declare and those that were asked for.
     pub(super) fn thresholds(&self, options: &Options) -> Vec<Threshold> {
         let texts = self.all_runs().flat_map(|run| &run.manifest.study.require);
-        let mut thresholds: Vec<Threshold> = Vec::new();
         let declared = texts.filter_map(|text| Threshold::parse(text).ok());
-        for threshold in declared.chain(options.require.iter().cloned()) {
-            if !thresholds.contains(&threshold) {
-                thresholds.push(threshold);
-            }
-        }
-        thresholds
+        each_once(declared.chain(options.require.iter().cloned()))
     }
 }
 
@@ -297,10 +288,7 @@ fn jobs_hash(manifest: &Manifest) -> String {
 
 /// Adds a run under its key. The same run twice counts once; on the real
 /// clock two runs of one scenario are two repeats.
-fn insert<'a>(
-    runs: &mut BTreeMap<Key, &'a FoundRun>,
-    run: &'a FoundRun,
-) -> Result<(), CompareError> {
+fn insert<'a>(runs: &mut BTreeMap<Key, &'a FoundRun>, run: &'a FoundRun) -> Result<()> {
     let manifest = &run.manifest;
     let mut key = Key {
         index: manifest.replication,
@@ -385,7 +373,7 @@ fn only_one(variants: &[Variant<'_>], runs: &[FoundRun]) -> CompareError {
 }
 
 /// Puts the baseline first and the bounds last.
-fn choose_roles(variants: &mut Vec<Variant<'_>>, options: &Options) -> Result<(), CompareError> {
+fn choose_roles(variants: &mut Vec<Variant<'_>>, options: &Options) -> Result<()> {
     let position = match &options.baseline {
         Some(wanted) => find_baseline(variants, wanted)?,
         None => {
@@ -408,7 +396,7 @@ fn choose_roles(variants: &mut Vec<Variant<'_>>, options: &Options) -> Result<()
     Ok(())
 }
 
-fn find_baseline(variants: &[Variant<'_>], wanted: &str) -> Result<usize, CompareError> {
+fn find_baseline(variants: &[Variant<'_>], wanted: &str) -> Result<usize> {
     let exact = variants.iter().position(|v| v.name == wanted);
     exact.ok_or_else(|| {
         let known: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();

@@ -2,7 +2,7 @@
 //! lets narrow jobs pass wide ones for as long as it likes (LSAP 3.1).
 
 use super::document::Starved;
-use crate::rundir::{RunDirError, TableColumns};
+use crate::rundir::{Result, TableColumns};
 use serde_json::Number;
 
 /// So many jobs of each run are told.
@@ -26,7 +26,7 @@ const BLOCK: usize = 4_096;
 
 /// The jobs of a run with the longest wait relative to their run time, the
 /// longest first; among equals the earlier job.
-pub(super) fn find(rows: &Rows<'_>) -> Result<Vec<Starved>, RunDirError> {
+pub(super) fn find(rows: &Rows<'_>) -> Result<Vec<Starved>> {
     let waits = rows.wait_s;
     let relative = |row: usize| waits[row] / rows.run_time_s[row].max(rows.tau_s);
     let mut worst: Vec<(f64, usize)> = Vec::with_capacity(MOST + 1);

@@ -106,10 +106,9 @@ pub(super) fn trim_zeros(text: &str) -> &str {
 
 /// Commas between groups of three digits of the integer part.
 pub(super) fn grouped(text: &str) -> String {
-    let (sign, rest) = match text.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", text),
-    };
+    let (sign, rest) = text
+        .strip_prefix('-')
+        .map_or(("", text), |rest| ("-", rest));
     let (whole, fraction) = rest.split_at(rest.find('.').unwrap_or(rest.len()));
     let mut out = String::from(sign);
     for (index, digit) in whole.chars().enumerate() {

@@ -100,10 +100,8 @@ fn linear_label(unit: &Unit, value: f64, step: f64, most: f64) -> String {
                 // Within a day, a clock.
                 Some((size, name)) if most < 86_400.0 => {
                     let text = composite(value + 86_400.0, size, name);
-                    match text.strip_prefix("1 d ") {
-                        Some(clock) => clock.to_owned(),
-                        None => "0:00".to_owned(),
-                    }
+                    text.strip_prefix("1 d ")
+                        .map_or_else(|| "0:00".to_owned(), str::to_owned)
                 }
                 Some((size, name)) => composite(value, size, name),
                 None => seconds(value),

@@ -1,6 +1,6 @@
 //! Which replication is shown up close. All of them would be a page per week.
 
-use super::error::ReportError;
+use super::error::{ReportError, Result};
 use super::material::Material;
 use super::number::{key_words, signed};
 use crate::compare::Comparison;
@@ -39,7 +39,7 @@ pub(super) fn differences(
         .collect()
 }
 
-pub(super) fn choose(material: &Material, wanted: Option<&str>) -> Result<Chosen, ReportError> {
+pub(super) fn choose(material: &Material, wanted: Option<&str>) -> Result<Chosen> {
     let keys: Vec<&str> = material.columns.first().map_or(Vec::new(), |column| {
         column.runs.iter().map(|run| run.key.as_str()).collect()
     });

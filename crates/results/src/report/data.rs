@@ -1,6 +1,6 @@
 //! The jobs behind the pictures.
 
-use super::error::ReportError;
+use super::error::Result;
 use super::material::{Column, Material};
 use crate::compare::common::Opened;
 use crate::compare::figures;
@@ -29,7 +29,7 @@ pub(super) struct Replications {
 
 impl Replications {
     /// The delays that the comparison has read are taken from the material.
-    pub(super) fn read(material: &mut Material, chosen: usize) -> Result<Self, ReportError> {
+    pub(super) fn read(material: &mut Material, chosen: usize) -> Result<Self> {
         let delays = std::mem::take(&mut material.delays);
         let columns = &material.columns;
         let mut all = Replications {
@@ -55,7 +55,7 @@ impl Replications {
     }
 
     /// What a comparison would have read.
-    fn read_side_by_side(&mut self, columns: &[Column]) -> Result<(), ReportError> {
+    fn read_side_by_side(&mut self, columns: &[Column]) -> Result<()> {
         let most = columns.iter().map(|column| column.runs.len()).max();
         for index in 0..most.unwrap_or(0) {
             let own = try_each(columns, |column| match column.runs.get(index) {

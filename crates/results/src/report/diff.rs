@@ -1,7 +1,7 @@
 //! What differs in the resolved scenarios, line by line.
 
 use super::choose::Chosen;
-use super::error::ReportError;
+use super::error::{ReportError, Result};
 use super::material::Material;
 use super::number::key_words;
 use crate::compare::find::FoundRun;
@@ -16,11 +16,7 @@ const MOST_LINES: usize = 4_000;
 /// Differing lines of one pair that are shown.
 const MOST_SHOWN: usize = 200;
 
-pub(super) fn draw(
-    page: &mut Page,
-    material: &Material,
-    chosen: &Chosen,
-) -> Result<(), ReportError> {
+pub(super) fn draw(page: &mut Page, material: &Material, chosen: &Chosen) -> Result<()> {
     page.heading("Scenarios");
     let mut shown = Vec::new();
     for column in &material.columns {
@@ -59,7 +55,7 @@ pub(super) fn draw(
 }
 
 /// What differs between two replications: the first two of the first column.
-fn replications(page: &mut Page, material: &Material) -> Result<(), ReportError> {
+fn replications(page: &mut Page, material: &Material) -> Result<()> {
     let runs = material
         .columns
         .first()
@@ -81,7 +77,7 @@ fn replications(page: &mut Page, material: &Material) -> Result<(), ReportError>
 }
 
 /// The resolved scenario of a run.
-pub(super) fn text(run: &FoundRun) -> Result<String, ReportError> {
+pub(super) fn text(run: &FoundRun) -> Result<String> {
     rundir::is_unchanged(&run.dir, &run.manifest, names::SCENARIO)?;
     let path = run.dir.join(names::SCENARIO);
     let text = rundir::read_file(&path);

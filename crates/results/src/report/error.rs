@@ -4,6 +4,9 @@ use crate::compare::CompareError;
 use crate::rundir::RunDirError;
 use std::path::PathBuf;
 
+/// A part of a report, or why there is none.
+pub(super) type Result<T, E = ReportError> = std::result::Result<T, E>;
+
 /// Why a report could not be made; all are mistakes of input.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {

@@ -2,7 +2,7 @@
 
 use super::Options;
 use super::diff::text;
-use super::error::ReportError;
+use super::error::Result;
 use super::material::{Column, Material};
 use super::number::{count, key_words};
 use crate::compare::find::FoundRun;
@@ -21,11 +21,7 @@ const MOST_OPEN: usize = 40;
 const MOST_SCENARIOS: usize = 3;
 const LONGEST_SCENARIO: usize = 64 * 1024;
 
-pub(super) fn draw(
-    page: &mut Page,
-    material: &Material,
-    options: &Options,
-) -> Result<(), ReportError> {
+pub(super) fn draw(page: &mut Page, material: &Material, options: &Options) -> Result<()> {
     page.heading("Runs and how to repeat them");
     facts(page, material);
     again(page, material, options)?;
@@ -81,7 +77,7 @@ fn facts(page: &mut Page, material: &Material) {
     page.facts(facts);
 }
 
-fn again(page: &mut Page, material: &Material, options: &Options) -> Result<(), ReportError> {
+fn again(page: &mut Page, material: &Material, options: &Options) -> Result<()> {
     page.subheading("Run it again");
     page.paragraph(
         "The resolved scenario lies in each run directory and is folded below, for those who have \

@@ -2,7 +2,7 @@
 
 use super::choose::Chosen;
 use super::data::Replications;
-use super::error::ReportError;
+use super::error::Result;
 use super::material::Material;
 use super::number::key_words;
 use crate::compare::parallel::each;
@@ -44,7 +44,7 @@ pub(super) fn draw(
     material: &Material,
     chosen: &Chosen,
     replications: &Replications,
-) -> Result<Pictures, ReportError> {
+) -> Result<Pictures> {
     let order = order(material);
     let many = replications.chosen.iter().flatten().map(TableColumns::rows);
     let most = match many.max().unwrap_or(0) > MANY_JOBS {
@@ -83,7 +83,7 @@ pub(super) fn draw(
         );
         Ok((drawn?, caption))
     });
-    let charts = charts.collect::<Result<_, ReportError>>()?;
+    let charts = charts.collect::<Result<_>>()?;
     Ok(Pictures { words, charts })
 }
 

@@ -5,6 +5,7 @@ use super::number::{cell, count, key_words, share, with_difference};
 use crate::compare::{Breakdown, Comparison, Policy};
 use crate::plot::{Cell, Page, Table};
 use crate::words::{self, short};
+use gridrig_scenario::each_once;
 
 /// Jobs of each policy that the starvation report tells of.
 const STARVED: usize = 5;
@@ -202,12 +203,8 @@ type Loads<'a> = (&'a str, Vec<(String, Option<f64>)>);
 
 /// Utilization by cluster: a row per cluster, a column per policy.
 fn clusters(page: &mut Page, loads: &[Loads<'_>]) {
-    let mut names: Vec<&String> = Vec::new();
-    for (name, _) in loads.iter().flat_map(|(_, clusters)| clusters) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let all = loads.iter().flat_map(|(_, clusters)| clusters);
+    let names = each_once(all.map(|(name, _)| name));
     if names.len() < 2 {
         return;
     }

@@ -8,6 +8,7 @@ use crate::plot::{Cell, Page, Table, Verdict};
 use crate::threshold::Figure;
 use crate::words::{self, short};
 use gridrig_core::policy::PolicySpec;
+use gridrig_scenario::each_once;
 
 /// The sentence and the guard's warnings, and what was measured and how.
 pub(super) fn open(page: &mut Page, material: &Material) {
@@ -62,13 +63,7 @@ pub(super) fn policies(page: &mut Page, comparison: &Comparison) {
          primary figures of policies that compete are judged, their intervals and p corrected for \
          how many comparisons were made.",
     );
-    let mut metrics: Vec<&str> = Vec::new();
-    for figure in &comparison.primary {
-        if !metrics.contains(&figure.metric()) {
-            metrics.push(figure.metric());
-        }
-    }
-    for metric in metrics {
+    for metric in each_once(comparison.primary.iter().map(|figure| figure.metric())) {
         page.table(&table(comparison, metric));
         page.paragraph(meaning(metric));
     }

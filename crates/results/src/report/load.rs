@@ -1,7 +1,7 @@
 //! Queues and utilization over time, cluster by cluster.
 
 use super::choose::Chosen;
-use super::error::ReportError;
+use super::error::Result;
 use super::material::Material;
 use super::number::key_words;
 use crate::plot::{Axis, Chart, Color, Page, Series, Unit};
@@ -21,11 +21,7 @@ const PARTS: usize = 100;
 /// colour that it has in all charts, its name, and the end of the run.
 type Line<'a> = (usize, &'a str, &'a ClusterSeries, f64);
 
-pub(super) fn draw(
-    page: &mut Page,
-    material: &Material,
-    chosen: &Chosen,
-) -> Result<(), ReportError> {
+pub(super) fn draw(page: &mut Page, material: &Material, chosen: &Chosen) -> Result<()> {
     let mut read = Vec::new();
     for column in material.columns.iter().take(MOST_LINES) {
         if let Some(run) = column.at(chosen.index) {

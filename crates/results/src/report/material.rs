@@ -1,6 +1,6 @@
 //! What a report is made of: the comparison, and the runs behind it.
 
-use super::error::ReportError;
+use super::error::Result;
 use crate::compare::find::{self, FoundRun};
 use crate::compare::{self, CompareError, Comparison};
 use crate::names::unused;
@@ -36,10 +36,7 @@ pub(super) struct Material {
 }
 
 impl Material {
-    pub(super) fn gather(
-        paths: &[PathBuf],
-        options: &compare::Options,
-    ) -> Result<Self, ReportError> {
+    pub(super) fn gather(paths: &[PathBuf], options: &compare::Options) -> Result<Self> {
         let shown = compare::Options {
             anyway: true,
             ..options.clone()
@@ -58,7 +55,7 @@ impl Material {
     fn compared(
         paths: &[PathBuf],
         (comparison, delays): (Comparison, Vec<Vec<f64>>),
-    ) -> Result<Self, ReportError> {
+    ) -> Result<Self> {
         let mut columns: Vec<Column> = comparison
             .policies
             .iter()
@@ -88,7 +85,7 @@ impl Material {
     }
 
     /// The comparison has found the runs whole, or knows which are not.
-    fn side_by_side(paths: &[PathBuf], options: &compare::Options) -> Result<Self, ReportError> {
+    fn side_by_side(paths: &[PathBuf], options: &compare::Options) -> Result<Self> {
         let found = find::find(paths, options.skip_damaged)?;
         let runs = found.runs;
         if runs.is_empty() {
@@ -114,10 +111,9 @@ impl Material {
 
     /// The sentence that the page opens with.
     pub(super) fn sentence(&self) -> String {
-        match &self.comparison {
-            Some(comparison) => comparison.sentence(),
-            None => self.without.clone(),
-        }
+        self.comparison
+            .as_ref()
+            .map_or_else(|| self.without.clone(), |comparison| comparison.sentence())
     }
 
     pub(super) fn title(&self) -> String {

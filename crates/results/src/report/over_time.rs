@@ -6,7 +6,7 @@ use super::data::{Replications, seconds};
 use super::material::Material;
 use crate::compare::parallel::{each, try_each};
 use crate::plot::{Axis, Chart, Color, Drawing, Figure as _, Mark, Page, Series, Unit};
-use crate::rundir::{RunDirError, TableColumns};
+use crate::rundir::{Result, RunDirError, TableColumns};
 use crate::stats;
 
 /// The pictures.
@@ -38,7 +38,7 @@ pub(super) fn draw(
     material: &Material,
     chosen: &Chosen,
     replications: &Replications,
-) -> Result<Pictures, RunDirError> {
+) -> Result<Pictures> {
     Ok(Pictures {
         demand: demand(material, chosen, replications)?,
         delays: delays(material, replications)?,
@@ -50,7 +50,7 @@ fn demand(
     material: &Material,
     chosen: &Chosen,
     replications: &Replications,
-) -> Result<Vec<Drawing>, RunDirError> {
+) -> Result<Vec<Drawing>> {
     // Every policy is given the same jobs; side by side they may differ.
     let shown = match material.comparison {
         Some(_) => 1,
@@ -96,7 +96,7 @@ fn demand(
 /// Jobs, and processors, over time.
 type Demand = (Vec<(f64, f64)>, Vec<(f64, f64)>);
 
-fn unlimited(jobs: &TableColumns) -> Result<Demand, RunDirError> {
+fn unlimited(jobs: &TableColumns) -> Result<Demand> {
     let rows = jobs.rows();
     let run_times = seconds(jobs, "run_time_ref_ns")?;
     let (mut begins, mut ends) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
@@ -135,7 +135,7 @@ fn unlimited(jobs: &TableColumns) -> Result<Demand, RunDirError> {
 }
 
 /// Figures 9 to 12: the delay of each job by when it was submitted.
-fn delays(material: &Material, replications: &Replications) -> Result<Vec<Drawing>, RunDirError> {
+fn delays(material: &Material, replications: &Replications) -> Result<Vec<Drawing>> {
     let points: Vec<Vec<(f64, f64)>> = try_each(&replications.chosen, |jobs| {
         let Some(jobs) = jobs else {
             return Ok(Vec::new());

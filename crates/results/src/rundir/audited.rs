@@ -2,7 +2,7 @@
 //! numbers those that the events give, and its events such as can be.
 
 use super::{
-    AuditOutcome, Manifest, Run, RunDirError, RunFiles, decisions, file, job_columns, names, read,
+    AuditOutcome, Manifest, Result, Run, RunFiles, decisions, file, job_columns, names, read,
     tables,
 };
 use crate::audit::{AuditFacts, Rule, Violation, audit_with};
@@ -20,7 +20,7 @@ use std::path::Path;
 /// # Errors
 /// When a file is missing or so damaged that it cannot be read. Events that
 /// contradict the facts are not an error but violations.
-pub fn audit_run_dir(dir: &Path) -> Result<AuditOutcome, RunDirError> {
+pub fn audit_run_dir(dir: &Path) -> Result<AuditOutcome> {
     let run = read(dir)?;
     let mut findings = changed_files(dir, &run.manifest)?;
     findings.extend(run.unreadable.iter().map(|bad| {
@@ -44,7 +44,7 @@ pub fn audit_run_dir(dir: &Path) -> Result<AuditOutcome, RunDirError> {
     Ok(audit_with(&run.log, &facts, findings))
 }
 
-fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<Violation>, RunDirError> {
+fn changed_files(dir: &Path, manifest: &Manifest) -> Result<Vec<Violation>> {
     let mut findings = Vec::new();
     for (name, doc) in &manifest.files {
         let found = file::sha256_of(&dir.join(name))?;
@@ -73,7 +73,7 @@ const KNOWN: [&str; 9] = [
 /// its events, and says where the directory has other numbers: the first place of
 /// each table, and every place of the summary. A summary that was not computed has
 /// none, and neither has a figure of a later version.
-fn differences(dir: &Path, run: &Run) -> Result<Vec<String>, RunDirError> {
+fn differences(dir: &Path, run: &Run) -> Result<Vec<String>> {
     let manifest = &run.manifest;
     let table = JobTable::build(&run.log, &run.submissions, &run.grid, &manifest.workloads);
     let files = RunFiles {

@@ -1,8 +1,8 @@
 //! Tables of a run row by row.
 
-use super::RunDirError;
 use super::manifest::read_manifest;
 use super::open::open_file;
+use super::{Result, RunDirError};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, PrimitiveArray, RecordBatch};
@@ -22,8 +22,8 @@ use std::path::Path;
 pub(super) fn guarded<T>(
     dir: &Path,
     name: &str,
-    read: impl FnOnce(&Path) -> Result<T, RunDirError>,
-) -> Result<T, RunDirError> {
+    read: impl FnOnce(&Path) -> Result<T>,
+) -> Result<T> {
     let path = dir.join(name);
     match catch_unwind(AssertUnwindSafe(|| read(&path))) {
         Ok(result) => result,
@@ -42,7 +42,7 @@ pub const MOST_ROWS: u64 = 200_000_000;
 
 /// Opens a table of a run and bounds it before a row is read: by
 /// [`MOST_ROWS`], and by the rows that the manifest beside it names.
-pub(super) fn open(path: &Path) -> Result<(File, ArrowReaderMetadata), RunDirError> {
+pub(super) fn open(path: &Path) -> Result<(File, ArrowReaderMetadata)> {
     let file = open_file(path).map_err(RunDirError::io("open", path))?;
     let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
         .map_err(RunDirError::parquet(path))?;
@@ -85,7 +85,7 @@ fn too_long(path: &Path, found: i64, most: u64, by: &'static str) -> RunDirError
 }
 
 /// Reads a table, some thousand rows at a time; and how many it says it has.
-pub(super) fn reader(path: &Path) -> Result<(ParquetRecordBatchReader, u64), RunDirError> {
+pub(super) fn reader(path: &Path) -> Result<(ParquetRecordBatchReader, u64)> {
     let (file, metadata) = open(path)?;
     let rows = metadata.metadata().file_metadata().num_rows();
     let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
@@ -98,8 +98,8 @@ pub(super) fn reader(path: &Path) -> Result<(ParquetRecordBatchReader, u64), Run
 /// 1, for every row of a file.
 pub(super) fn for_each_row(
     path: &Path,
-    mut take: impl FnMut(&Batch<'_>, usize, u64) -> Result<(), RunDirError>,
-) -> Result<(), RunDirError> {
+    mut take: impl FnMut(&Batch<'_>, usize, u64) -> Result<()>,
+) -> Result<()> {
     let mut row = 0;
     let (reader, rows) = reader(path)?;
     for records in reader {
@@ -143,48 +143,36 @@ impl Batch<'_> {
         self.column(name).is_some()
     }
 
-    pub(super) fn text(
-        &self,
-        name: &'static str,
-        index: usize,
-    ) -> Result<Option<&str>, RunDirError> {
+    pub(super) fn text(&self, name: &'static str, index: usize) -> Result<Option<&str>> {
         let column = self.column(name).and_then(|c| c.as_string_opt::<i32>());
         let column = column.ok_or_else(|| self.wrong(name, "utf8"))?;
         Ok(column.is_valid(index).then(|| column.value(index)))
     }
 
-    pub(super) fn u32(&self, name: &'static str, index: usize) -> Result<Option<u32>, RunDirError> {
+    pub(super) fn u32(&self, name: &'static str, index: usize) -> Result<Option<u32>> {
         self.number::<UInt32Type>(name, index, "uint32")
     }
 
-    pub(super) fn i64(&self, name: &'static str, index: usize) -> Result<Option<i64>, RunDirError> {
+    pub(super) fn i64(&self, name: &'static str, index: usize) -> Result<Option<i64>> {
         self.number::<Int64Type>(name, index, "int64")
     }
 
-    pub(super) fn u64(&self, name: &'static str, index: usize) -> Result<Option<u64>, RunDirError> {
+    pub(super) fn u64(&self, name: &'static str, index: usize) -> Result<Option<u64>> {
         self.number::<UInt64Type>(name, index, "uint64")
     }
 
-    pub(super) fn f64(&self, name: &'static str, index: usize) -> Result<Option<f64>, RunDirError> {
+    pub(super) fn f64(&self, name: &'static str, index: usize) -> Result<Option<f64>> {
         self.number::<Float64Type>(name, index, "float64")
     }
 
-    pub(super) fn bool(
-        &self,
-        name: &'static str,
-        index: usize,
-    ) -> Result<Option<bool>, RunDirError> {
+    pub(super) fn bool(&self, name: &'static str, index: usize) -> Result<Option<bool>> {
         let column = self.column(name).and_then(|c| c.as_boolean_opt());
         let column = column.ok_or_else(|| self.wrong(name, "boolean"))?;
         Ok(column.is_valid(index).then(|| column.value(index)))
     }
 
     /// Nanoseconds; a number below 0 is no time of a run and reads as none.
-    pub(super) fn time(
-        &self,
-        name: &'static str,
-        index: usize,
-    ) -> Result<Option<SimTime>, RunDirError> {
+    pub(super) fn time(&self, name: &'static str, index: usize) -> Result<Option<SimTime>> {
         let nanos = self.i64(name, index)?;
         let nanos = nanos.and_then(|nanos| u64::try_from(nanos).ok());
         Ok(nanos.map(SimTime::from_nanos))
@@ -197,7 +185,7 @@ impl Batch<'_> {
         name: &'static str,
         index: usize,
         runs: &mut Vec<PlacementRun>,
-    ) -> Result<bool, RunDirError> {
+    ) -> Result<bool> {
         let wrong = || self.wrong(name, "list of structs");
         runs.clear();
         let list = self.column(name).and_then(|c| c.as_list_opt::<i32>());
@@ -221,7 +209,7 @@ impl Batch<'_> {
         name: &'static str,
         index: usize,
         expected: &'static str,
-    ) -> Result<Option<T::Native>, RunDirError> {
+    ) -> Result<Option<T::Native>> {
         let column: Option<&PrimitiveArray<T>> =
             self.column(name).and_then(|c| c.as_primitive_opt::<T>());
         let column = column.ok_or_else(|| self.wrong(name, expected))?;

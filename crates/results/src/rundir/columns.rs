@@ -3,7 +3,7 @@
 
 use super::batch::{guarded, reader};
 use super::file::PartialFile;
-use super::{FileDoc, RunDirError};
+use super::{FileDoc, Result, RunDirError};
 use crate::log::CHUNK;
 use arrow_array::types::Int32Type;
 use arrow_array::{
@@ -80,7 +80,7 @@ impl<S: Copy, F: Fn(usize) -> S + Sync> Table<'_, S, F> {
     }
 
     /// Writes its file. The bytes depend on nothing but the values.
-    pub(super) fn write(&self, dir: &Path) -> Result<FileDoc, RunDirError> {
+    pub(super) fn write(&self, dir: &Path) -> Result<FileDoc> {
         let file = PartialFile::create(dir, self.name, "")?;
         let file = write_to(file, &self.columns, self.rows, &self.at);
         let file = file.map_err(RunDirError::parquet(&dir.join(self.name)))?;
@@ -90,7 +90,7 @@ impl<S: Copy, F: Fn(usize) -> S + Sync> Table<'_, S, F> {
     /// Where the file of a run directory has other values than this table, in
     /// words; `None` if it has them all. A column that the file does not have is of
     /// a later version.
-    pub(super) fn difference(&self, dir: &Path) -> Result<Option<String>, RunDirError> {
+    pub(super) fn difference(&self, dir: &Path) -> Result<Option<String>> {
         guarded(dir, self.name, |path| {
             let (reader, rows) = reader(path)?;
             if rows != self.rows as u64 {

@@ -3,7 +3,7 @@
 use super::batch::{Batch, for_each_row, guarded, in_batch};
 use super::columns::Cell::{F64, I64, Text, Time, U32, U64};
 use super::columns::{Column, Table};
-use super::{RunDirError, TableColumns, names};
+use super::{Result, RunDirError, TableColumns, names};
 use crate::jobs::{JobTable, Loads};
 use crate::log::EventLog;
 use crate::names::Names;
@@ -198,7 +198,7 @@ impl<'a> Decided<'a> {
 ///
 /// # Errors
 /// None that a log of this program could give.
-pub fn decisions_of(log: &EventLog, jobs: &JobTable) -> Result<Vec<DecisionDoc>, RunDirError> {
+pub fn decisions_of(log: &EventLog, jobs: &JobTable) -> Result<Vec<DecisionDoc>> {
     let path = Path::new(names::DECISIONS);
     let decided = Decided::of(log, jobs);
     let batch = decided.table().batch();
@@ -217,7 +217,7 @@ pub fn decisions_of(log: &EventLog, jobs: &JobTable) -> Result<Vec<DecisionDoc>,
 ///
 /// # Errors
 /// A file that is damaged, or holds what it may not.
-pub fn read_decisions(dir: &Path, job: JobId) -> Result<Vec<DecisionDoc>, RunDirError> {
+pub fn read_decisions(dir: &Path, job: JobId) -> Result<Vec<DecisionDoc>> {
     if !dir.join(names::DECISIONS).exists() {
         return Ok(Vec::new());
     }
@@ -236,7 +236,7 @@ pub(super) fn contradicted(
     dir: &Path,
     log: &EventLog,
     of: &Names,
-) -> Result<Vec<(Option<JobId>, String)>, RunDirError> {
+) -> Result<Vec<(Option<JobId>, String)>> {
     if !dir.join(names::DECISIONS).exists() {
         return Ok(Vec::new());
     }
@@ -270,11 +270,7 @@ pub(super) fn contradicted(
 }
 
 /// Adds a row to its decision, whose rows follow each other.
-fn add(
-    batch: &Batch<'_>,
-    index: usize,
-    decisions: &mut Vec<DecisionDoc>,
-) -> Result<(), RunDirError> {
+fn add(batch: &Batch<'_>, index: usize, decisions: &mut Vec<DecisionDoc>) -> Result<()> {
     let text = |name| Ok::<_, RunDirError>(batch.text(name, index)?.map(str::to_owned));
     let number = batch.u32("decision", index)?.unwrap_or(u32::MAX);
     let at = batch.time("time_ns", index)?.unwrap_or(SimTime::ZERO);

@@ -4,7 +4,7 @@ use super::batch::{Batch, for_each_row};
 use super::columns::Cell::{I64, Placement, Text, Time, U32};
 use super::columns::{Column, GROUPS_AT_ONCE, GroupedFile};
 use super::file::{PartialFile, make_dir};
-use super::{FileDoc, RunDirError, names};
+use super::{FileDoc, Result, RunDirError, names};
 use crate::log::{Chunk, EventLog};
 use crate::names::Names;
 use gridrig_core::event::{Event, EventKind, EventSink};
@@ -56,7 +56,7 @@ fn write_groups(
 }
 
 /// Writes a log that nobody has followed.
-pub(super) fn write(dir: &Path, log: &EventLog, grid: &Grid) -> Result<FileDoc, RunDirError> {
+pub(super) fn write(dir: &Path, log: &EventLog, grid: &Grid) -> Result<FileDoc> {
     let (mut told, chunks) = EventLog::followed();
     let writer = EventsWriter::follow(dir, grid, chunks)?;
     log.records().for_each(|(at, event)| told.emit(at, event));
@@ -68,7 +68,7 @@ pub(super) fn write(dir: &Path, log: &EventLog, grid: &Grid) -> Result<FileDoc, 
 /// the run is over.
 #[derive(Debug)]
 pub struct EventsWriter {
-    thread: JoinHandle<Result<PartialFile, RunDirError>>,
+    thread: JoinHandle<Result<PartialFile>>,
     begun: Begun,
 }
 
@@ -94,11 +94,7 @@ impl EventsWriter {
     ///
     /// # Errors
     /// Errors of the file system.
-    pub fn follow(
-        dir: &Path,
-        grid: &Grid,
-        chunks: Receiver<Arc<Chunk>>,
-    ) -> Result<Self, RunDirError> {
+    pub fn follow(dir: &Path, grid: &Grid, chunks: Receiver<Arc<Chunk>>) -> Result<Self> {
         make_dir(dir)?;
         let own = format!(".{}", std::process::id());
         let file = PartialFile::create(dir, names::EVENTS, &own)?;
@@ -121,7 +117,7 @@ impl EventsWriter {
     }
 
     /// The log is over: gives the file its name.
-    pub(super) fn finish(mut self, log: &EventLog) -> Result<FileDoc, RunDirError> {
+    pub(super) fn finish(mut self, log: &EventLog) -> Result<FileDoc> {
         self.begun.partial = None;
         let file = self.thread.join();
         let file = file.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -141,10 +137,7 @@ pub struct UnreadableRow {
 }
 
 /// Reads the event log back. Rows that cannot be are left out and told.
-pub(super) fn read(
-    path: &Path,
-    shown: &Names,
-) -> Result<(EventLog, Vec<UnreadableRow>), RunDirError> {
+pub(super) fn read(path: &Path, shown: &Names) -> Result<(EventLog, Vec<UnreadableRow>)> {
     let mut log = EventLog::default();
     let mut unreadable = Vec::new();
     let mut placement = Vec::new();
@@ -168,7 +161,7 @@ pub(super) fn read_row<'p>(
     job: Option<JobId>,
     shown: &Names,
     placement: &'p mut Vec<PlacementRun>,
-) -> Result<ReadEvent<'p>, RunDirError> {
+) -> Result<ReadEvent<'p>> {
     let (name, by, to, value) = fields(batch, index)?;
     let reason = batch.text("reason", index)?;
     let at = batch.time("time_ns", index)?;
@@ -228,7 +221,7 @@ type Fields<'b> = (&'b str, Option<&'b str>, Option<&'b str>, Option<i64>);
 /// Reads them; of a file of an earlier version from its columns `from`, `to`,
 /// `hop` and `intended_ns`, where `by` is in `to` if `from` is null, and a
 /// `broker-arrival` had another name.
-fn fields<'b>(batch: &'b Batch<'_>, index: usize) -> Result<Fields<'b>, RunDirError> {
+fn fields<'b>(batch: &'b Batch<'_>, index: usize) -> Result<Fields<'b>> {
     let kind = batch.text("event", index)?.unwrap_or_default();
     let to = batch.text("to", index)?;
     if batch.has("by") {

@@ -1,7 +1,7 @@
 //! A table of figures of many runs.
 
-use super::RunDirError;
 use super::file::{PartialFile, make_dir, sync_dir};
+use super::{Result, RunDirError};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
@@ -23,11 +23,7 @@ pub enum Values {
 ///
 /// # Errors
 /// Errors of the file system.
-pub fn write_figures(
-    dir: &Path,
-    name: &'static str,
-    columns: Vec<(String, Values)>,
-) -> Result<(), RunDirError> {
+pub fn write_figures(dir: &Path, name: &'static str, columns: Vec<(String, Values)>) -> Result<()> {
     make_dir(dir)?;
     let columns = columns.into_iter().map(|(name, values)| {
         let array: ArrayRef = match values {

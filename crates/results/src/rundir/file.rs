@@ -1,7 +1,7 @@
 //! Writing a file so that it is whole or not there.
 
 use super::open::open_file;
-use super::{FileDoc, RunDirError, remove_file};
+use super::{FileDoc, Result, RunDirError, remove_file};
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ pub(super) struct PartialFile {
 impl PartialFile {
     /// `own` tells its partial name from that of another process, where both may
     /// write for long.
-    pub(super) fn create(dir: &Path, name: &str, own: &str) -> Result<Self, RunDirError> {
+    pub(super) fn create(dir: &Path, name: &str, own: &str) -> Result<Self> {
         let partial = dir.join(format!("{name}{own}.partial"));
         // A new file: a link that lies there is not written through.
         remove_file(dir, &format!("{name}{own}.partial"))?;
@@ -41,7 +41,7 @@ impl PartialFile {
     }
 
     /// Brings the file to the disk and gives it its name.
-    pub(super) fn finish(mut self, rows: Option<u64>) -> Result<FileDoc, RunDirError> {
+    pub(super) fn finish(mut self, rows: Option<u64>) -> Result<FileDoc> {
         let synced = self
             .file
             .flush()
@@ -69,7 +69,7 @@ impl Write for PartialFile {
     }
 }
 
-pub(super) fn write_bytes(dir: &Path, name: &str, bytes: &[u8]) -> Result<FileDoc, RunDirError> {
+pub(super) fn write_bytes(dir: &Path, name: &str, bytes: &[u8]) -> Result<FileDoc> {
     let mut file = PartialFile::create(dir, name, "")?;
     let path = file.partial.clone();
     file.write_all(bytes)
@@ -78,13 +78,13 @@ pub(super) fn write_bytes(dir: &Path, name: &str, bytes: &[u8]) -> Result<FileDo
 }
 
 /// Makes the names of a directory's files last.
-pub(super) fn sync_dir(dir: &Path) -> Result<(), RunDirError> {
+pub(super) fn sync_dir(dir: &Path) -> Result<()> {
     let opened = File::open(dir).map_err(RunDirError::io("open", dir))?;
     opened.sync_all().map_err(RunDirError::io("sync", dir))
 }
 
 /// Makes a directory and those above it, and makes their names last.
-pub(super) fn make_dir(dir: &Path) -> Result<(), RunDirError> {
+pub(super) fn make_dir(dir: &Path) -> Result<()> {
     let is_new = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
     let new: Vec<&Path> = dir.ancestors().take_while(is_new).collect();
     fs::create_dir_all(dir).map_err(RunDirError::io("make the directory", dir))?;
@@ -99,7 +99,7 @@ pub(super) fn make_dir(dir: &Path) -> Result<(), RunDirError> {
 ///
 /// # Errors
 /// Those of the file system.
-pub fn sha256_of(path: &Path) -> Result<String, RunDirError> {
+pub fn sha256_of(path: &Path) -> Result<String> {
     let mut file = open_file(path).map_err(RunDirError::io("open", path))?;
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 16];

@@ -4,7 +4,7 @@
 use super::batch::{Batch, guarded, in_batch};
 use super::manifest::read_manifest;
 use super::read::read_grid;
-use super::{RunDirError, TableColumns, events, job_columns, names};
+use super::{Result, RunDirError, TableColumns, events, job_columns, names};
 use crate::log::EventLog;
 use crate::names::Names;
 use arrow_array::cast::AsArray;
@@ -45,7 +45,7 @@ pub struct SomeEvents {
 ///
 /// # Errors
 /// A file that is missing, damaged, or holds what it may not.
-pub fn read_job(dir: &Path, job: JobId) -> Result<Option<OneJob>, RunDirError> {
+pub fn read_job(dir: &Path, job: JobId) -> Result<Option<OneJob>> {
     let manifest = read_manifest(dir)?;
     let names = Names::of(&read_grid(dir, &manifest)?);
     let found = guarded(dir, names::JOBS, |_| {
@@ -78,7 +78,7 @@ pub fn read_job(dir: &Path, job: JobId) -> Result<Option<OneJob>, RunDirError> {
 ///
 /// # Errors
 /// As [`read_job`].
-pub fn read_newest(dir: &Path, most: usize) -> Result<SomeEvents, RunDirError> {
+pub fn read_newest(dir: &Path, most: usize) -> Result<SomeEvents> {
     let manifest = read_manifest(dir)?;
     let names = Names::of(&read_grid(dir, &manifest)?);
     guarded(dir, names::EVENTS, |_| {
@@ -91,7 +91,7 @@ pub fn read_newest(dir: &Path, most: usize) -> Result<SomeEvents, RunDirError> {
 
 /// From when to when there can be events of a job; what has no end has none
 /// here either. Clocks of services on several hosts may differ by the slack.
-fn lifetime(batch: &Batch<'_>, index: usize) -> Result<(i64, i64), RunDirError> {
+fn lifetime(batch: &Batch<'_>, index: usize) -> Result<(i64, i64)> {
     const SLACK: i64 = 60_000_000_000;
     let nanos = |at: SimTime| i64::try_from(at.as_nanos()).unwrap_or(i64::MAX);
     let from = batch.time("submit_ns", index)?.map_or(0, nanos);
@@ -118,11 +118,7 @@ impl TableColumns {
     }
 
     /// The rows of a job, rising; only such whose time can be in this span.
-    pub(super) fn rows_of(
-        &self,
-        job: JobId,
-        span: Option<(i64, i64)>,
-    ) -> Result<Vec<u64>, RunDirError> {
+    pub(super) fn rows_of(&self, job: JobId, span: Option<(i64, i64)>) -> Result<Vec<u64>> {
         let id = self.leaf("job_id")?;
         let time = span.map(|_| self.leaf("time_ns")).transpose()?;
         let may_hold = |group: &RowGroupMetaData| {
@@ -156,7 +152,7 @@ impl TableColumns {
 
     /// The events in these rows, which rise. A row that can be none is for the
     /// audit to tell.
-    fn events(&self, rows: &[u64], names: &Names) -> Result<SomeEvents, RunDirError> {
+    fn events(&self, rows: &[u64], names: &Names) -> Result<SomeEvents> {
         let mut found = SomeEvents {
             log: EventLog::default(),
             rows: Vec::new(),
@@ -179,8 +175,8 @@ impl TableColumns {
     pub(super) fn read(
         &self,
         rows: &[u64],
-        mut take: impl FnMut(&Batch<'_>, usize, u64) -> Result<(), RunDirError>,
-    ) -> Result<(), RunDirError> {
+        mut take: impl FnMut(&Batch<'_>, usize, u64) -> Result<()>,
+    ) -> Result<()> {
         let mut rest = rows;
         for (group, range) in self.ranges().into_iter().enumerate() {
             let (own, later) = rest.split_at(rest.partition_point(|row| *row < range.end));

@@ -4,7 +4,7 @@
 use super::batch::Batch;
 use super::columns::Cell::{Bool, F64, Length, Placement, Text, Time, U32, U64};
 use super::columns::{Column, Table, write_to};
-use super::{Manifest, RunDirError, RunFiles, names};
+use super::{Manifest, Result, RunDirError, RunFiles, names};
 use crate::jobs::{ClaimRow, JobRow};
 use crate::names::Names;
 use crate::threshold::METRICS;
@@ -253,7 +253,7 @@ pub(super) fn table<'a>(run: &'a RunFiles<'a>) -> Table<'a, Job<'a>, impl Fn(usi
 }
 
 /// Writes what tells which jobs completed when, and the metrics.
-pub(super) fn write_compared(dir: &Path, run: &RunFiles<'_>) -> Result<(), RunDirError> {
+pub(super) fn write_compared(dir: &Path, run: &RunFiles<'_>) -> Result<()> {
     let path = dir.join(names::JOBS);
     let file = File::create(&path).map_err(RunDirError::io("create", &path))?;
     let compared = |name: &&str| ["job_id", "submit_ns"].contains(name) || METRICS.contains(name);
@@ -271,7 +271,7 @@ pub(super) fn read(
     (index, row): (usize, u64),
     manifest: &Manifest,
     shown: &Names,
-) -> Result<Submission, RunDirError> {
+) -> Result<Submission> {
     let wrong = |field, value: Option<&str>, expected| RunDirError::Value {
         path: batch.path.to_owned(),
         row,
@@ -354,7 +354,7 @@ fn workload_number(manifest: &Manifest, name: &str) -> Option<u16> {
 }
 
 /// What a job asks of its nodes, but for generic resources.
-fn requirements(batch: &Batch<'_>, index: usize) -> Result<Requirements, RunDirError> {
+fn requirements(batch: &Batch<'_>, index: usize) -> Result<Requirements> {
     let text = |name| Ok(batch.text(name, index)?.map(Arc::from));
     Ok(Requirements {
         architecture: text("architecture")?,
@@ -371,7 +371,7 @@ fn requirements(batch: &Batch<'_>, index: usize) -> Result<Requirements, RunDirE
 }
 
 /// Within which it is to start; runs of before, and those without any, do not say.
-fn start_window(batch: &Batch<'_>, index: usize) -> Result<Option<Box<StartWindow>>, RunDirError> {
+fn start_window(batch: &Batch<'_>, index: usize) -> Result<Option<Box<StartWindow>>> {
     if !WINDOW.iter().all(|name| batch.has(name)) {
         return Ok(None);
     }

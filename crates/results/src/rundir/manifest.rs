@@ -1,7 +1,7 @@
 //! `manifest.json`: what the run was.
 
 use super::open::read_file;
-use super::{RunDirError, RunFiles, names};
+use super::{Result, RunDirError, RunFiles, names};
 use crate::log::InfoAge;
 use crate::measure::{Measure, Stop};
 use crate::names::Names;
@@ -235,7 +235,7 @@ pub struct FileDoc {
 /// # Errors
 /// When it is missing, no manifest, of a format to come, or names files that lie
 /// elsewhere.
-pub fn read_manifest(dir: &Path) -> Result<Manifest, RunDirError> {
+pub fn read_manifest(dir: &Path) -> Result<Manifest> {
     let path = dir.join(names::MANIFEST);
     let action = "read the manifest (expected the directory of one run)";
     let text = read_file(&path).map_err(RunDirError::io(action, &path))?;

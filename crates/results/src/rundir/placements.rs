@@ -1,7 +1,7 @@
 //! The `placement` column of `jobs.parquet` by itself: where each job ran.
 
 use super::batch::runs_of;
-use super::{GridDoc, RunDirError, TableColumns, names};
+use super::{GridDoc, Result, TableColumns, names};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use gridrig_core::placement::PlacementRun;
@@ -74,7 +74,7 @@ impl Part {
 ///
 /// # Errors
 /// A file that is missing or damaged, or has no such column.
-pub fn read_placements(dir: &Path, grid: &GridDoc) -> Result<Placements, RunDirError> {
+pub fn read_placements(dir: &Path, grid: &GridDoc) -> Result<Placements> {
     let table = TableColumns::open(dir, names::JOBS)?;
     let mut all = Placements::default();
     table.for_each_array(COLUMN, false, |array| {

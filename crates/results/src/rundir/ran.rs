@@ -1,6 +1,6 @@
 //! Where and when the jobs of a run ran, for charts of time and processors.
 
-use super::{Codes, Manifest, RunDirError, TableColumns};
+use super::{Codes, Manifest, Result, TableColumns};
 
 /// The jobs of a run, row by row.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +40,7 @@ impl Ran {
     ///
     /// # Errors
     /// A table that is damaged, or has no such columns.
-    pub fn read(table: &TableColumns, manifest: &Manifest) -> Result<Self, RunDirError> {
+    pub fn read(table: &TableColumns, manifest: &Manifest) -> Result<Self> {
         let (start, mut end) = (table.i64s("start_ns")?, table.i64s("end_ns")?);
         let last = i64::try_from(manifest.end_ns).unwrap_or(i64::MAX);
         for (end, start) in end.iter_mut().zip(&start) {

@@ -3,7 +3,7 @@
 use super::batch::{for_each_row, guarded};
 use super::events::{self, UnreadableRow};
 use super::manifest::{Manifest, read_manifest};
-use super::{RunDirError, file, job_columns, names};
+use super::{Result, RunDirError, file, job_columns, names};
 use crate::log::EventLog;
 use crate::names::Names;
 use gridrig_core::grid::Grid;
@@ -33,7 +33,7 @@ pub struct Run {
 /// Says which file is missing, damaged or holds what it may not. Rows of the
 /// event file that make no event are no error: they are in
 /// [`Run::unreadable`], for the audit to tell.
-pub fn read(dir: &Path) -> Result<Run, RunDirError> {
+pub fn read(dir: &Path) -> Result<Run> {
     let manifest = read_manifest(dir)?;
     let grid = read_grid(dir, &manifest)?;
     let shown = Names::of(&grid);
@@ -61,18 +61,14 @@ pub fn read(dir: &Path) -> Result<Run, RunDirError> {
 ///
 /// # Errors
 /// When it describes something that cannot be.
-pub fn read_grid(dir: &Path, manifest: &Manifest) -> Result<Grid, RunDirError> {
+pub fn read_grid(dir: &Path, manifest: &Manifest) -> Result<Grid> {
     manifest
         .grid
         .read()
         .map_err(|(field, value, expected)| RunDirError::field(dir, &field, value, expected))
 }
 
-fn read_submissions(
-    dir: &Path,
-    manifest: &Manifest,
-    shown: &Names,
-) -> Result<Vec<Submission>, RunDirError> {
+fn read_submissions(dir: &Path, manifest: &Manifest, shown: &Names) -> Result<Vec<Submission>> {
     guarded(dir, names::JOBS, |path| {
         let mut submissions = Vec::new();
         for_each_row(path, |batch, index, row| {
@@ -87,7 +83,7 @@ fn read_submissions(
 ///
 /// # Errors
 /// When it cannot be read, or the manifest does not describe it.
-pub(crate) fn is_unchanged(dir: &Path, manifest: &Manifest, name: &str) -> Result<(), RunDirError> {
+pub(crate) fn is_unchanged(dir: &Path, manifest: &Manifest, name: &str) -> Result<()> {
     let doc = manifest.files.get(name);
     let expected = "a hash of every file of the run";
     let doc = doc.ok_or_else(|| RunDirError::field(dir, "files", "", expected))?;

@@ -1,7 +1,7 @@
 //! `series.parquet`, read again.
 
 use super::batch::{for_each_row, guarded};
-use super::{RunDirError, names};
+use super::{Result, names};
 use std::path::Path;
 
 /// The load of a cluster over time; each point holds until the next one.
@@ -28,7 +28,7 @@ pub struct SeriesPoint {
 ///
 /// # Errors
 /// A file that is missing or damaged, or has no such columns.
-pub fn read_series(dir: &Path) -> Result<Vec<ClusterSeries>, RunDirError> {
+pub fn read_series(dir: &Path) -> Result<Vec<ClusterSeries>> {
     guarded(dir, names::SERIES, |path| {
         let mut all: Vec<ClusterSeries> = Vec::new();
         for_each_row(path, |batch, index, _| {

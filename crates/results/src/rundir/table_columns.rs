@@ -1,9 +1,9 @@
 //! Tables of a run column by column, for readers that want few columns of many
 //! runs.
 
-use super::RunDirError;
 use super::batch::{guarded, open};
 use super::open::open_file;
+use super::{Result, RunDirError};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type};
 use arrow_array::{Array, ArrayRef};
@@ -55,7 +55,7 @@ impl TableColumns {
     ///
     /// # Errors
     /// When there is no file, or it is no whole Parquet file.
-    pub fn open(dir: &Path, name: &'static str) -> Result<Self, RunDirError> {
+    pub fn open(dir: &Path, name: &'static str) -> Result<Self> {
         guarded(dir, name, |path| {
             let (_, metadata) = open(path)?;
             let rows = metadata.metadata().file_metadata().num_rows();
@@ -83,7 +83,7 @@ impl TableColumns {
     ///
     /// # Errors
     /// A column that is missing, of another type, or damaged.
-    pub fn f64s(&self, name: &'static str) -> Result<Vec<f64>, RunDirError> {
+    pub fn f64s(&self, name: &'static str) -> Result<Vec<f64>> {
         self.numbers::<Float64Type>(name, "float64", f64::NAN)
     }
 
@@ -91,7 +91,7 @@ impl TableColumns {
     ///
     /// # Errors
     /// As [`f64s`](Self::f64s).
-    pub fn i64s(&self, name: &'static str) -> Result<Vec<i64>, RunDirError> {
+    pub fn i64s(&self, name: &'static str) -> Result<Vec<i64>> {
         self.numbers::<Int64Type>(name, "int64", i64::MIN)
     }
 
@@ -99,7 +99,7 @@ impl TableColumns {
     ///
     /// # Errors
     /// As [`f64s`](Self::f64s).
-    pub fn u32s(&self, name: &'static str) -> Result<Vec<u32>, RunDirError> {
+    pub fn u32s(&self, name: &'static str) -> Result<Vec<u32>> {
         self.numbers::<UInt32Type>(name, "uint32", u32::MAX)
     }
 
@@ -107,7 +107,7 @@ impl TableColumns {
     ///
     /// # Errors
     /// As [`f64s`](Self::f64s); also more than 65,534 names.
-    pub fn codes(&self, name: &'static str) -> Result<Codes, RunDirError> {
+    pub fn codes(&self, name: &'static str) -> Result<Codes> {
         let mut codes = Codes::default();
         if self.is_all_null(name) {
             codes.rows = vec![Codes::NONE; self.rows];
@@ -162,7 +162,7 @@ impl TableColumns {
     }
 
     /// The leaf column of this name.
-    pub(super) fn leaf(&self, name: &'static str) -> Result<usize, RunDirError> {
+    pub(super) fn leaf(&self, name: &'static str) -> Result<usize> {
         let columns = self.metadata.parquet_schema().columns();
         let leaf = columns.iter().position(|leaf| leaf.path().string() == name);
         leaf.ok_or_else(|| self.wrong(name, "any"))
@@ -172,7 +172,7 @@ impl TableColumns {
     pub(super) fn reader(
         &self,
         metadata: ArrowReaderMetadata,
-    ) -> Result<ParquetRecordBatchReaderBuilder<File>, RunDirError> {
+    ) -> Result<ParquetRecordBatchReaderBuilder<File>> {
         let file = open_file(&self.path).map_err(RunDirError::io("open", &self.path))?;
         let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
         Ok(reader.with_batch_size(BATCH))
@@ -183,7 +183,7 @@ impl TableColumns {
         name: &'static str,
         expected: &'static str,
         null: T::Native,
-    ) -> Result<Vec<T::Native>, RunDirError> {
+    ) -> Result<Vec<T::Native>> {
         let mut all = Vec::with_capacity(self.rows);
         self.for_each_array(name, false, |array| {
             let column = array.as_primitive_opt::<T>();
@@ -202,8 +202,8 @@ impl TableColumns {
         &self,
         name: &'static str,
         as_dictionary: bool,
-        mut take: impl FnMut(&ArrayRef) -> Result<(), RunDirError>,
-    ) -> Result<(), RunDirError> {
+        mut take: impl FnMut(&ArrayRef) -> Result<()>,
+    ) -> Result<()> {
         guarded(&self.dir, self.name, |path| {
             let index = self.metadata.schema().index_of(name);
             let index = index.map_err(|_| self.wrong(name, "any"))?;
@@ -232,11 +232,7 @@ impl TableColumns {
     }
 
     /// The same file with one column of text read as numbers and names.
-    fn with_dictionary(
-        &self,
-        index: usize,
-        name: &'static str,
-    ) -> Result<ArrowReaderMetadata, RunDirError> {
+    fn with_dictionary(&self, index: usize, name: &'static str) -> Result<ArrowReaderMetadata> {
         let fields = self.metadata.schema().fields().iter().enumerate();
         let fields = fields.map(|(position, field)| match position == index {
             false => Ok(Arc::clone(field)),

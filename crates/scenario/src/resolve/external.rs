@@ -7,7 +7,7 @@ use crate::external::{
 };
 use crate::interface::FaceKind;
 use crate::value::{At, Written, fill};
-use crate::{BrokerKind, ClockName, ScenarioError};
+use crate::{BrokerKind, ClockName, Result};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::DomainId;
 use gridrig_core::policy::PolicySpec;
@@ -44,7 +44,7 @@ impl Broker {
 
 impl Context<'_> {
     /// Whether the brokers are somebody else's: all of them, or none.
-    pub(super) fn is_external(&self, raw: &Document) -> Result<bool, ScenarioError> {
+    pub(super) fn is_external(&self, raw: &Document) -> Result<bool> {
         let domains = raw.domain.iter().flat_map(At::get);
         let mut found = false;
         for domain in domains.clone() {
@@ -82,7 +82,7 @@ impl Context<'_> {
         raw: &mut Document,
         run: &Run,
         grid: &mut Grid,
-    ) -> Result<External, ScenarioError> {
+    ) -> Result<External> {
         if let Some(links) = &raw.link {
             let expected = "no links between brokers with kind = \"external\"";
             return Err(self.refuse(&links.span(), expected));
@@ -136,7 +136,7 @@ impl Context<'_> {
         raw: &mut Broker,
         at: &Range<usize>,
         domain: &Range<usize>,
-    ) -> Result<ExternalBroker, ScenarioError> {
+    ) -> Result<ExternalBroker> {
         let submit = match (&raw.submit, &raw.outlet) {
             (Some(words), None) => Submit::Command(words.0.clone()),
             (None, Some(outlet)) => Submit::Outlet(outlet.clone()),
@@ -180,7 +180,7 @@ impl Context<'_> {
         grid: &Grid,
         domain: DomainId,
         at: &Range<usize>,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<()> {
         let refuse = |key, expected| Err(self.refuse(&self.tables.key(at, key), expected));
         if let Err((key, error)) = broker.templates(&places(grid, domain)) {
             return refuse(key, format!("known placeholders ({error})"));
@@ -208,7 +208,7 @@ impl Context<'_> {
         raw: &mut Document,
         grid: &Grid,
         external: &External,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<()> {
         let mut brokers = external.brokers.iter();
         let broker = brokers.find(|(_, broker)| !broker.takes_components());
         let domain = broker.map(|(id, _)| &grid.domains[id.index()].name);
@@ -230,7 +230,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    fn their_policies(&self, run: &Run) -> Result<Vec<String>, ScenarioError> {
+    fn their_policies(&self, run: &Run) -> Result<Vec<String>> {
         let Some(list) = &run.policies else {
             return Ok(vec![THE_ONLY_POLICY.to_owned()]);
         };
@@ -249,8 +249,8 @@ impl Context<'_> {
     pub(super) fn each_once<T: ToString>(
         &self,
         list: &At<List<PolicyText>>,
-        read: impl Fn(&At<PolicyText>) -> Result<T, ScenarioError>,
-    ) -> Result<Vec<T>, ScenarioError> {
+        read: impl Fn(&At<PolicyText>) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let mut directories = BTreeSet::new();
         let mut policies = Vec::new();
         for written in list.get() {

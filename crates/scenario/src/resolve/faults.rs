@@ -1,7 +1,7 @@
 //! What goes wrong: services that there are, times in their order.
 
 use super::Context;
-use crate::ScenarioError;
+use crate::Result;
 use crate::document::{Between, Distribution, Document, Failures, LinkFaults, MemoryName, Run};
 use crate::faults;
 use crate::value::{At, Duration, PartyText, Probability, Str, Written, or};
@@ -25,7 +25,7 @@ impl Context<'_> {
         raw: &Document,
         grid: &Grid,
         is_external: bool,
-    ) -> Result<Option<faults::Faults>, ScenarioError> {
+    ) -> Result<Option<faults::Faults>> {
         let Some(table) = &raw.faults else {
             return Ok(None);
         };
@@ -80,11 +80,7 @@ impl Context<'_> {
     }
 
     /// Services know only what they are told.
-    pub(super) fn refuse_oracles(
-        &self,
-        run: &Run,
-        policies: &[Option<PolicySpec>],
-    ) -> Result<(), ScenarioError> {
+    pub(super) fn refuse_oracles(&self, run: &Run, policies: &[Option<PolicySpec>]) -> Result<()> {
         let written = run.policies.iter().flat_map(At::get);
         for (policy, written) in policies.iter().flatten().zip(written) {
             let expected = "no policy that needs the present state of all clusters, with [faults]";
@@ -94,7 +90,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    fn link_faults(&self, link: &At<LinkFaults>, grid: &Grid) -> Result<OnLinks, ScenarioError> {
+    fn link_faults(&self, link: &At<LinkFaults>, grid: &Grid) -> Result<OnLinks> {
         let (span, link) = (link.span(), link.get());
         let ends = self.ends(&link.party, &link.towards, &span, grid)?;
         let between = or(&link.between, Between::All);
@@ -137,7 +133,7 @@ impl Context<'_> {
         &self,
         (from, until): (&Option<Duration>, &Option<At<Duration>>),
         span: &Range<usize>,
-    ) -> Result<(SimTime, SimTime), ScenarioError> {
+    ) -> Result<(SimTime, SimTime)> {
         let until = self.required(until, span, "until", "a duration such as \"2h\"")?;
         let from = or(from, SimDuration::ZERO);
         let expected = format!("an instant after from = \"{from}\"");
@@ -152,7 +148,7 @@ impl Context<'_> {
         towards: &Named,
         span: &Range<usize>,
         grid: &Grid,
-    ) -> Result<Option<(Party, Option<Party>)>, ScenarioError> {
+    ) -> Result<Option<(Party, Option<Party>)>> {
         let other = towards.as_ref().map(|name| self.party(name, grid));
         let other = other.transpose()?;
         let Some(party) = party else {
@@ -167,7 +163,7 @@ impl Context<'_> {
         Ok(Some((one, other)))
     }
 
-    fn party(&self, name: &At<Str<PartyText>>, grid: &Grid) -> Result<Party, ScenarioError> {
+    fn party(&self, name: &At<Str<PartyText>>, grid: &Grid) -> Result<Party> {
         let domains = (0..).map(DomainId).zip(&grid.domains);
         let brokers = domains.map(|(id, it)| (format!("broker:{}", it.name), Party::Broker(id)));
         let clusters = (0..).map(ClusterId).zip(&grid.clusters);
@@ -184,7 +180,7 @@ impl Context<'_> {
         &self,
         raw: Option<(&Failures, Range<usize>)>,
         length: SimDuration,
-    ) -> Result<Option<faults::Failures>, ScenarioError> {
+    ) -> Result<Option<faults::Failures>> {
         let Some((raw, span)) = raw else {
             return Ok(None);
         };

@@ -2,11 +2,11 @@
 
 use super::Context;
 use super::faults::MOST_FAILURES;
-use crate::ScenarioError;
 use crate::document::{Broker, Cluster, Document, Domain, Link, Mesh, Roles, Run};
 use crate::failure_table::FailureTable;
 use crate::interface::LinkProtocol;
 use crate::value::{At, Identifier, PathText, Positive, Str, Written, fill};
+use crate::{Result, ScenarioError};
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::{self, Grid, GridCluster, Topology};
@@ -40,7 +40,7 @@ impl Context<'_> {
         raw: &mut Document,
         run: &Run,
         policy: Option<&PolicySpec>,
-    ) -> Result<Built, ScenarioError> {
+    ) -> Result<Built> {
         let mut built = Built::default();
         if raw.cluster.is_some() && raw.domain.is_none() {
             self.refuse_broker_keys(raw, run)?;
@@ -83,7 +83,7 @@ impl Context<'_> {
     }
 
     /// Keys that mean nothing without brokers.
-    fn refuse_broker_keys(&self, raw: &Document, run: &Run) -> Result<(), ScenarioError> {
+    fn refuse_broker_keys(&self, raw: &Document, run: &Run) -> Result<()> {
         let links = raw.link.as_ref().map(At::span);
         let mesh = raw.mesh.as_ref().map(At::span);
         let spans = links.or(mesh).or_else(|| run.tie.as_ref().map(At::span));
@@ -98,7 +98,7 @@ impl Context<'_> {
         (index, count): (usize, usize),
         run: &Run,
         policy: Option<&PolicySpec>,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<()> {
         let span = raw.span();
         let raw = raw.get_mut();
         let name = self.required(&raw.name, &span, "name", "the name of the domain")?;
@@ -145,7 +145,7 @@ impl Context<'_> {
         raw: &Document,
         grid: &Grid,
         policies: &[Option<PolicySpec>],
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<()> {
         let contenders = || policies.iter().flatten().filter(|p| !p.entry().is_bound);
         let Some(policy) = contenders().find(|p| !p.entry().can_commit_late()) else {
             return Ok(());
@@ -171,7 +171,7 @@ impl Context<'_> {
         built: &mut Built,
         raw: &mut At<Cluster>,
         domain: Option<DomainId>,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<()> {
         let (grid, span) = (&mut built.grid, raw.span());
         let key = |key| self.tables.key(&span, key);
         let cluster = raw.get_mut();
@@ -223,7 +223,7 @@ impl Context<'_> {
         cluster: &Cluster,
         config: &ClusterConfig,
         at: &Range<usize>,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<()> {
         let programs = cluster.run_times.iter().flatten();
         let sizes = programs.map(|(_, sizes)| sizes);
         if sizes.clone().next().is_none() {
@@ -245,7 +245,7 @@ impl Context<'_> {
         cluster: &mut Cluster,
         resources: &Resources,
         span: &Range<usize>,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<()> {
         cluster.outages = cluster.outages.take().filter(|outages| !outages.is_empty());
         if cluster.is_real() {
             let may = !cluster.fails() && cluster.on_node_failure.is_none();
@@ -283,11 +283,7 @@ impl Context<'_> {
         Ok(())
     }
 
-    fn resources(
-        &self,
-        raw: &mut Cluster,
-        span: &Range<usize>,
-    ) -> Result<Resources, ScenarioError> {
+    fn resources(&self, raw: &mut Cluster, span: &Range<usize>) -> Result<Resources> {
         let at = || self.tables.key(span, "resources");
         match (&raw.processors, &mut raw.resources) {
             (Some(_), Some(_)) => {
@@ -314,7 +310,7 @@ impl Context<'_> {
         }
     }
 
-    fn read_resources(&self, path: &Path, span: &Range<usize>) -> Result<Resources, ScenarioError> {
+    fn read_resources(&self, path: &Path, span: &Range<usize>) -> Result<Resources> {
         resources::read(path).map_err(|source| {
             let (field, value) = self.tables.describe(span);
             ScenarioError::Resources {
@@ -326,7 +322,7 @@ impl Context<'_> {
         })
     }
 
-    fn add_link(&self, built: &mut Built, raw: &mut At<Link>) -> Result<(), ScenarioError> {
+    fn add_link(&self, built: &mut Built, raw: &mut At<Link>) -> Result<()> {
         let span = raw.span();
         let (grid, link) = (&mut built.grid, raw.get_mut());
         let names = "the names of two domains";
@@ -366,7 +362,7 @@ impl Context<'_> {
         grid: &Grid,
         roles: &Option<At<Roles>>,
         (a, b): (DomainId, DomainId),
-    ) -> Result<Vec<(DomainId, DomainId)>, ScenarioError> {
+    ) -> Result<Vec<(DomainId, DomainId)>> {
         let Some(roles) = roles else {
             return Ok(vec![(a, b), (b, a)]);
         };
@@ -380,11 +376,7 @@ impl Context<'_> {
         Ok(vec![direction])
     }
 
-    pub(super) fn domain(
-        &self,
-        grid: &Grid,
-        name: &At<Str<Identifier>>,
-    ) -> Result<DomainId, ScenarioError> {
+    pub(super) fn domain(&self, grid: &Grid, name: &At<Str<Identifier>>) -> Result<DomainId> {
         let names: Vec<&str> = grid.domains.iter().map(|it| it.name.as_str()).collect();
         self.position((&name.get().0.0, &name.span()), &names, "a domain")
             .map(DomainId)

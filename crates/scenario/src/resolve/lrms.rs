@@ -1,18 +1,14 @@
 //! A real LRMS in the place of an emulated one.
 
 use super::Context;
-use crate::ScenarioError;
+use crate::Result;
 use crate::document::Cluster;
 use crate::value::{PathText, Str};
 use std::ops::Range;
 
 impl Context<'_> {
     /// Completes what is said of the real LRMS of a cluster, if it has one.
-    pub(super) fn lrms(
-        &self,
-        cluster: &mut Cluster,
-        span: &Range<usize>,
-    ) -> Result<(), ScenarioError> {
+    pub(super) fn lrms(&self, cluster: &mut Cluster, span: &Range<usize>) -> Result<()> {
         if !cluster.is_real() {
             cluster.lrms = None;
             let at = self.tables.key(span, "lrms_settings");

@@ -5,7 +5,7 @@ use crate::document::{Cluster, DisciplineText, Own, PolicyText, Run};
 use crate::external::THE_ONLY_POLICY;
 use crate::faults::Faults;
 use crate::value::{At, Text as _, fill};
-use crate::{POOLED, ScenarioError};
+use crate::{POOLED, Result};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::policy::{MatchmakingKind, PolicySpec};
@@ -18,7 +18,7 @@ const TIMEOUT: SimDuration = SimDuration::from_secs(10);
 
 impl Context<'_> {
     /// A policy of a list: of ours, or the user's own.
-    pub(super) fn our_policy(&self, written: &At<PolicyText>) -> Result<PolicySpec, ScenarioError> {
+    pub(super) fn our_policy(&self, written: &At<PolicyText>) -> Result<PolicySpec> {
         match written.get() {
             PolicyText::Named(name) => {
                 PolicySpec::read(name).map_err(|expected| self.refuse(&written.span(), expected))
@@ -42,7 +42,7 @@ impl Context<'_> {
         run: &Run,
         grid: &Grid,
         faults: Option<&Faults>,
-    ) -> Result<BTreeMap<String, Own>, ScenarioError> {
+    ) -> Result<BTreeMap<String, Own>> {
         let mut found = BTreeMap::new();
         for written in run.policies.iter().flat_map(At::get) {
             let PolicyText::Own(own) = written.get() else {
@@ -65,11 +65,7 @@ impl Context<'_> {
     }
 
     /// Completes a discipline that is the user's own; at this place.
-    pub(super) fn own_discipline(
-        &self,
-        cluster: &mut Cluster,
-        at: &Range<usize>,
-    ) -> Result<(), ScenarioError> {
+    pub(super) fn own_discipline(&self, cluster: &mut Cluster, at: &Range<usize>) -> Result<()> {
         let is_real = cluster.is_real();
         let expected = match &mut cluster.discipline {
             None | Some(DisciplineText::Named(_)) => return Ok(()),

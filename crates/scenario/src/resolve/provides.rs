@@ -1,7 +1,7 @@
 //! When domains take the jobs of others.
 
 use super::Context;
-use crate::ScenarioError;
+use crate::Result;
 use crate::document::{Document, List, Run};
 use crate::provides::{DayHours, TimeOfDay};
 use crate::value::{At, Str, Written};
@@ -35,7 +35,7 @@ impl Context<'_> {
         grid: &mut Grid,
         workloads: &[WorkloadSpec],
         replicate: Option<Replicate>,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<()> {
         let mut provides = Provides::default();
         let mut first: Option<Range<usize>> = None;
         let domains = raw.domain.iter().flat_map(At::get);
@@ -81,7 +81,7 @@ impl Context<'_> {
         self.open_links(&provides, (day, starts_at.of_day(day)), grid, &first)
     }
 
-    fn hours(&self, hours: &At<List<Str<DayHours>>>) -> Result<Vec<DayHours>, ScenarioError> {
+    fn hours(&self, hours: &At<List<Str<DayHours>>>) -> Result<Vec<DayHours>> {
         let all: Vec<DayHours> = hours.get().iter().map(|one| one.get().0).collect();
         let expected = "at least one part of the day such as \"18:00-08:00\"";
         self.check(!all.is_empty(), &hours.span(), expected)?;
@@ -94,7 +94,7 @@ impl Context<'_> {
         run: &Run,
         hours: &Range<usize>,
         workloads: &[WorkloadSpec],
-    ) -> Result<SimDuration, ScenarioError> {
+    ) -> Result<SimDuration> {
         if let Some(day) = &run.day {
             return Ok(day.value());
         }
@@ -113,7 +113,7 @@ impl Context<'_> {
         (day, starts_at): (SimDuration, SimDuration),
         grid: &mut Grid,
         first: &Range<usize>,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<()> {
         for link in &grid.links {
             let (consumer, provider) = (link.consumer, link.provider);
             let of_link = provides.links.get(&(consumer, provider));

@@ -4,7 +4,7 @@ use super::Context;
 use crate::document::{self, Run};
 use crate::value::{At, Whole, Written};
 use crate::workload::{Keep, WorkloadSpec};
-use crate::{Over, Replicate, Scenario, ScenarioError};
+use crate::{Over, Replicate, Result, Scenario};
 use std::ops::Range;
 
 impl Context<'_> {
@@ -13,7 +13,7 @@ impl Context<'_> {
         run: &Run,
         workloads: &[WorkloadSpec],
         has_brokers: bool,
-    ) -> Result<Option<Replicate>, ScenarioError> {
+    ) -> Result<Option<Replicate>> {
         let Some(at) = &run.replicate else {
             return Ok(None);
         };
@@ -37,11 +37,7 @@ impl Context<'_> {
     }
 
     /// Refuses several seeds where every run would be the same.
-    pub(super) fn refuse_repeats(
-        &self,
-        scenario: Scenario,
-        run: &Run,
-    ) -> Result<Scenario, ScenarioError> {
+    pub(super) fn refuse_repeats(&self, scenario: Scenario, run: &Run) -> Result<Scenario> {
         let seeds = |it: &Replicate| it.over == Over::Seed && it.count > 1;
         let Some(at) = run
             .replicate
@@ -66,7 +62,7 @@ impl Context<'_> {
         span: &Range<usize>,
         workloads: &[WorkloadSpec],
         has_brokers: bool,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<()> {
         match over {
             Over::Window => {
                 let windows = workloads.iter().all(|workload| workload.window.is_some());

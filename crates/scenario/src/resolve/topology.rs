@@ -5,7 +5,7 @@ use crate::document::{Document, Domain, Run};
 use crate::faults::Faults;
 use crate::interface::LinkProtocol;
 use crate::value::{At, Written};
-use crate::{ClockName, ScenarioError};
+use crate::{ClockName, Result};
 use gridrig_core::agent::Memory;
 use gridrig_core::cluster::Overrun;
 use gridrig_core::grid::Grid;
@@ -16,11 +16,7 @@ use std::ops::Range;
 
 impl Context<'_> {
     /// Where each domain stands among the others, once all are there.
-    pub(super) fn topology(
-        &self,
-        grid: &mut Grid,
-        list: &[At<Domain>],
-    ) -> Result<(), ScenarioError> {
+    pub(super) fn topology(&self, grid: &mut Grid, list: &[At<Domain>]) -> Result<()> {
         for (id, raw) in (0..).map(DomainId).zip(list) {
             let raw = raw.get();
             if let Some(parent) = &raw.parent {
@@ -89,7 +85,7 @@ impl Context<'_> {
         policies: &[Option<PolicySpec>],
         grid: &Grid,
         links: Links,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<()> {
         let written = run.policies.iter().flat_map(At::get).map(At::span);
         let mut written = written.chain(std::iter::repeat(0..0));
         for policy in policies.iter().flatten() {
@@ -130,7 +126,7 @@ impl Context<'_> {
         policy: &PolicySpec,
         at: &Range<usize>,
         links: Links,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<()> {
         let name = policy.entry().name;
         let expected = format!(
             "brokers that are restarted with memory = \"journal\" or \"kept\" with {name}: the \
@@ -180,7 +176,7 @@ impl Context<'_> {
     }
 
     /// A borrower starts a job in the delegation cycle after it was served.
-    fn lease_timeout(&self, grid: &Grid, id: DomainId, raw: &Domain) -> Result<(), ScenarioError> {
+    fn lease_timeout(&self, grid: &Grid, id: DomainId, raw: &Domain) -> Result<()> {
         let timeout = grid.domains[id.index()].broker.lease_timeout;
         let (Some(timeout), Some(broker)) = (timeout, &raw.broker) else {
             return Ok(());
@@ -202,7 +198,7 @@ impl Context<'_> {
         at: &Range<usize>,
         grid: &Grid,
         links: Links,
-    ) -> Result<(), ScenarioError> {
+    ) -> Result<()> {
         let name = kind.name();
         let has_queue = !kind.is_central() || grid.central().is_some();
         let expected = format!("a domain with central = true, whose queue {name} needs");

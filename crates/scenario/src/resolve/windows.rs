@@ -2,7 +2,7 @@
 
 use super::Context;
 use super::topology::Links;
-use crate::ScenarioError;
+use crate::Result;
 use crate::document::{self, Document};
 use crate::external::{External, ExternalBroker};
 use crate::value::{At, fill};
@@ -17,7 +17,7 @@ impl Context<'_> {
     pub(super) fn start_windows(
         &self,
         at: &mut At<document::StartWindows>,
-    ) -> Result<StartWindows, ScenarioError> {
+    ) -> Result<StartWindows> {
         let span = at.span();
         let written = at.get_mut();
         let Some(share) = written.share else {
@@ -41,7 +41,7 @@ impl Context<'_> {
         grid: &Grid,
         (policies, external): (&[Option<PolicySpec>], &External),
         links: Links,
-    ) -> Result<bool, ScenarioError> {
+    ) -> Result<bool> {
         self.check_components(document, grid, external)?;
         let workloads = document.workload.iter_mut().into_iter();
         let draws = workloads.filter_map(|(_, it)| it.draw.as_ref()?.get().start_window.as_ref());

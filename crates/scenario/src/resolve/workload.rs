@@ -1,7 +1,6 @@
 //! Workloads: reduction steps, files, and where jobs enter.
 
 use super::Context;
-use crate::ScenarioError;
 use crate::document::{Document, Load, Requirement, Scale, Weight, Workload};
 use crate::nearest::hint;
 use crate::value::{At, Identifier, KeepText, PathText, Str, Whole, Written, fill};
@@ -9,6 +8,7 @@ use crate::workload::{
     ComponentsFrom, Keep, SizeFrom, Spread, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime,
 };
 use crate::workload::{Disk, Draw};
+use crate::{Result, ScenarioError};
 use gridrig_core::generic::Generics;
 use gridrig_core::grid::{Domain, Grid};
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -33,7 +33,7 @@ impl Context<'_> {
         raw: &mut Document,
         grid: &Grid,
         seed: u64,
-    ) -> Result<Vec<WorkloadSpec>, ScenarioError> {
+    ) -> Result<Vec<WorkloadSpec>> {
         let whole = raw.workload.span();
         let written = raw.workload.iter_mut();
         let some = (1..=usize::from(u16::MAX)).contains(&written.len());
@@ -50,7 +50,7 @@ impl Context<'_> {
         raw: &mut Workload,
         grid: &Grid,
         seed: u64,
-    ) -> Result<WorkloadSpec, ScenarioError> {
+    ) -> Result<WorkloadSpec> {
         let (entry, spread) = self.entry_or_spread(span, raw, grid)?;
         let (window, choose) = self.window(raw)?;
         let trace = self.trace(span, raw)?;
@@ -91,7 +91,7 @@ impl Context<'_> {
         })
     }
 
-    fn trace(&self, span: &Range<usize>, raw: &mut Workload) -> Result<PathBuf, ScenarioError> {
+    fn trace(&self, span: &Range<usize>, raw: &mut Workload) -> Result<PathBuf> {
         let (written, is_trace) = match (&mut raw.trace, &mut raw.model) {
             (Some(_), Some(model)) => {
                 let expected = "either trace or model, not both";
@@ -123,7 +123,7 @@ impl Context<'_> {
     }
 
     /// What says how jobs are divided: a trace, or a draw.
-    fn components_from(&self, raw: &Workload) -> Result<ComponentsFrom, ScenarioError> {
+    fn components_from(&self, raw: &Workload) -> Result<ComponentsFrom> {
         let Some(written) = &raw.components_from else {
             return Ok(ComponentsFrom::default());
         };
@@ -139,10 +139,7 @@ impl Context<'_> {
     }
 
     /// A window that is given, or how it is chosen.
-    fn window(
-        &self,
-        raw: &mut Workload,
-    ) -> Result<(Option<TraceWindow>, Option<WindowChoice>), ScenarioError> {
+    fn window(&self, raw: &mut Workload) -> Result<(Option<TraceWindow>, Option<WindowChoice>)> {
         let Some(at) = &mut raw.window else {
             return Ok((None, None));
         };
@@ -176,13 +173,7 @@ impl Context<'_> {
         Ok((Some(TraceWindow { start, length }), None))
     }
 
-    fn keep(
-        &self,
-        raw: &mut Workload,
-        seed: u64,
-        entry: Entry,
-        grid: &Grid,
-    ) -> Result<Keep, ScenarioError> {
+    fn keep(&self, raw: &mut Workload, seed: u64, entry: Entry, grid: &Grid) -> Result<Keep> {
         let refuse = |span: Range<usize>, expected: &str| Err(self.refuse(&span, expected));
         let ways = [
             raw.keep.as_ref().map(At::span),
@@ -223,13 +214,7 @@ impl Context<'_> {
         }
     }
 
-    fn load(
-        &self,
-        at: &mut At<Load>,
-        seed: u64,
-        entry: Entry,
-        grid: &Grid,
-    ) -> Result<Keep, ScenarioError> {
+    fn load(&self, at: &mut At<Load>, seed: u64, entry: Entry, grid: &Grid) -> Result<Keep> {
         let span = at.span();
         let load = at.get_mut();
         let expected = "an offered load above 0 such as 0.8";
@@ -252,7 +237,7 @@ impl Context<'_> {
         span: &Range<usize>,
         raw: &mut Workload,
         grid: &Grid,
-    ) -> Result<(Entry, Option<Spread>), ScenarioError> {
+    ) -> Result<(Entry, Option<Spread>)> {
         let Some(spread) = &raw.spread else {
             let entry = self.entry(span, raw, grid)?;
             raw.enter(entry, grid);
@@ -275,7 +260,7 @@ impl Context<'_> {
         Ok((Entry::Domain(DomainId(0)), Some(spread)))
     }
 
-    fn draw(&self, raw: &mut Workload) -> Result<Option<Draw>, ScenarioError> {
+    fn draw(&self, raw: &mut Workload) -> Result<Option<Draw>> {
         let Some(at) = &mut raw.draw else {
             return Ok(None);
         };
@@ -351,7 +336,7 @@ impl Context<'_> {
         written: Option<&At<BTreeMap<String, Weight>>>,
         range: RangeInclusive<N>,
         expected: &str,
-    ) -> Result<Vec<(N, u64)>, ScenarioError> {
+    ) -> Result<Vec<(N, u64)>> {
         written.map_or(Ok(Vec::new()), |it| self.numbers(it, range, expected))
     }
 
@@ -361,7 +346,7 @@ impl Context<'_> {
         written: &At<BTreeMap<String, Weight>>,
         range: RangeInclusive<N>,
         expected: &str,
-    ) -> Result<Vec<(N, u64)>, ScenarioError> {
+    ) -> Result<Vec<(N, u64)>> {
         let number = |(text, weight): (&String, &Weight)| {
             let number = text.parse().ok().filter(|number| range.contains(number));
             Some((number?, weight.0))
@@ -372,12 +357,7 @@ impl Context<'_> {
         Ok(numbers)
     }
 
-    fn entry(
-        &self,
-        span: &Range<usize>,
-        raw: &Workload,
-        grid: &Grid,
-    ) -> Result<Entry, ScenarioError> {
+    fn entry(&self, span: &Range<usize>, raw: &Workload, grid: &Grid) -> Result<Entry> {
         let domains: Vec<&str> = grid.domains.iter().map(|d| d.name.as_str()).collect();
         let clusters: Vec<&str> = grid.clusters.iter().map(|c| c.name.as_str()).collect();
         match (&raw.domain, &raw.cluster) {
@@ -420,7 +400,7 @@ impl Context<'_> {
         (written, span): (&str, &Range<usize>),
         names: &[&str],
         what: &str,
-    ) -> Result<u16, ScenarioError> {
+    ) -> Result<u16> {
         let position = names.iter().position(|candidate| *candidate == written);
         position
             .and_then(|index| u16::try_from(index).ok())

@@ -1,6 +1,6 @@
 //! Extractors that answer with problem documents.
 
-use super::{ProblemResponse, header_text};
+use super::{ProblemResponse, Result, header_text};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::JsonRejection;
@@ -17,7 +17,7 @@ pub struct Body<T>(pub T);
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = ProblemResponse;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, ProblemResponse> {
+    async fn from_request(request: Request, state: &S) -> Result<Self> {
         match Json::<T>::from_request(request, state).await {
             Ok(Json(body)) => Ok(Body(body)),
             Err(rejection) => Err(of_json(&rejection).into()),
@@ -81,7 +81,7 @@ pub struct Query<T>(pub T);
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = ProblemResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ProblemResponse> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
         let query = axum::extract::Query::<T>::from_request_parts(parts, state).await;
         let invalid = |rejection: axum::extract::rejection::QueryRejection| {
             ProblemResponse(Problem::new(422, "invalid", rejection.body_text()))
@@ -98,7 +98,7 @@ pub struct Path<T>(pub T);
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
     type Rejection = ProblemResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ProblemResponse> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
         let path = axum::extract::Path::<T>::from_request_parts(parts, state).await;
         let unknown = |rejection: axum::extract::rejection::PathRejection| {
             ProblemResponse(Problem::new(404, "unknown-job", rejection.body_text()))

@@ -1,7 +1,7 @@
 //! Where a service may be made to post to.
 
 use super::is_loopback;
-use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::{Problem, Result};
 use reqwest::Url;
 
 /// The hosts to which a service posts the news of jobs when a client names
@@ -22,7 +22,7 @@ impl NotifyHosts {
     ///
     /// # Errors
     /// A problem document that says what is allowed.
-    pub fn check(self, notify: Option<&str>) -> Result<(), Problem> {
+    pub fn check(self, notify: Option<&str>) -> Result<()> {
         let Some(url) = notify.filter(|_| self == NotifyHosts::Loopback) else {
             return Ok(());
         };

@@ -1,7 +1,7 @@
 //! The queries that every service understands.
 
 use super::MAX_WAIT;
-use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::{Problem, Result};
 use serde::Deserialize;
 use std::time::Duration;
 use utoipa::IntoParams;
@@ -26,7 +26,7 @@ impl ListQuery {
     ///
     /// # Errors
     /// A problem document when `limit` is out of range.
-    pub fn limit(&self) -> Result<usize, Problem> {
+    pub fn limit(&self) -> Result<usize> {
         page(self.limit, 100, 1000)
     }
 }
@@ -51,7 +51,7 @@ impl EndsQuery {
     ///
     /// # Errors
     /// A problem document when the wait is too long.
-    pub fn wait(&self) -> Result<Duration, Problem> {
+    pub fn wait(&self) -> Result<Duration> {
         let wait = Duration::from_millis(self.wait_ms);
         match wait <= MAX_WAIT {
             true => Ok(wait),
@@ -95,7 +95,7 @@ impl EventsQuery {
     ///
     /// # Errors
     /// A problem document when `limit` is out of range.
-    pub fn limit(&self) -> Result<usize, Problem> {
+    pub fn limit(&self) -> Result<usize> {
         page(self.limit, 1000, 10_000)
     }
 }
@@ -111,7 +111,7 @@ pub struct ResourcesQuery {
     pub form: Option<String>,
 }
 
-fn page(limit: Option<usize>, usual: usize, most: usize) -> Result<usize, Problem> {
+fn page(limit: Option<usize>, usual: usize, most: usize) -> Result<usize> {
     let limit = limit.unwrap_or(usual);
     match (1..=most).contains(&limit) {
         true => Ok(limit),

@@ -1,5 +1,6 @@
 //! Jobs that several clusters run together.
 
+use super::Checked;
 use crate::trail::{Share, Step, Trails};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::ClusterId;
@@ -27,11 +28,7 @@ struct Parts<'a> {
 
 /// A job has all its processors from its start to its end, for as long as it runs on the
 /// slowest of its nodes, and none once nobody says anything any more.
-pub(super) fn all_or_none(
-    grid: &Grid,
-    submissions: &[Submission],
-    trails: &Trails,
-) -> Result<(), String> {
+pub(super) fn all_or_none(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Checked {
     for (steps, submission) in trails.jobs.iter().zip(submissions) {
         if !is_together(steps) {
             continue;

@@ -1,11 +1,12 @@
 //! Start windows of jobs.
 
+use super::Checked;
 use crate::trail::{Step, Trails};
 use gridrig_core::cluster::Overrun;
 use gridrig_core::grid::Grid;
 use gridrig_core::job::Submission;
 
-pub(super) fn kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Result<(), String> {
+pub(super) fn kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Checked {
     for (job, steps) in submissions.iter().zip(&trails.jobs) {
         let Some(window) = &job.spec.start_window else {
             continue;

@@ -1,7 +1,7 @@
 //! Numbers and names of the output.
 
-use super::Input;
 use super::survey::{Naming, Survey};
+use super::{Input, Result};
 use crate::error::ConvertError;
 use crate::format::{
     COLUMN_NAMES, Format, NAMED, PARTITION, QUEUE, Record, SITE, canonical_number, field, table_key,
@@ -66,7 +66,7 @@ pub(super) struct InputIds<'a> {
 pub(super) fn plan_ids<'a>(
     surveys: &'a [Survey],
     origins: &'a Origins,
-) -> Result<Vec<InputIds<'a>>, ConvertError> {
+) -> Result<Vec<InputIds<'a>>> {
     let mut plans: Vec<InputIds<'a>> = Vec::with_capacity(surveys.len());
     let mut job_end = 0;
     let mut ends = [0; NAMED.len()];
@@ -110,7 +110,7 @@ pub(super) fn plan_ids<'a>(
 
 impl InputIds<'_> {
     /// Puts numbers and names of the output into a job of this input.
-    pub(super) fn translate(&self, record: &mut Record, to: Format) -> Result<(), ConvertError> {
+    pub(super) fn translate(&self, record: &mut Record, to: Format) -> Result<()> {
         for field in [field::JOB, field::PRECEDING_JOB] {
             let number = self.shifted(record.count(field), self.job_base, "job number")?;
             record.set(field, number);
@@ -121,7 +121,7 @@ impl InputIds<'_> {
         }
     }
 
-    fn to_numbers(&self, record: &mut Record) -> Result<(), ConvertError> {
+    fn to_numbers(&self, record: &mut Record) -> Result<()> {
         let mut numbers = [None; SITE];
         for (field, number) in numbers.iter_mut().enumerate() {
             let own = self.survey.number(record, field);
@@ -134,7 +134,7 @@ impl InputIds<'_> {
         Ok(())
     }
 
-    fn to_names(&self, record: &mut Record) -> Result<(), ConvertError> {
+    fn to_names(&self, record: &mut Record) -> Result<()> {
         for (field, (_, column)) in NAMED.iter().enumerate() {
             if let Some(name) = self.name(record, field)? {
                 record.set_column(*column, name);
@@ -149,7 +149,7 @@ impl InputIds<'_> {
     }
 
     /// The text of a field of the output, `None` where it stays as it is.
-    fn name(&self, record: &Record, field: usize) -> Result<Option<Vec<u8>>, ConvertError> {
+    fn name(&self, record: &Record, field: usize) -> Result<Option<Vec<u8>>> {
         if self.origin.is_none() && self.survey.format == Format::Gwf {
             return Ok(None);
         }
@@ -158,11 +158,7 @@ impl InputIds<'_> {
 
     /// What a value of a field is called in the output; `None` stays *not
     /// available*.
-    pub(super) fn final_key(
-        &self,
-        field: usize,
-        key: Option<&[u8]>,
-    ) -> Result<Option<Vec<u8>>, ConvertError> {
+    pub(super) fn final_key(&self, field: usize, key: Option<&[u8]>) -> Result<Option<Vec<u8>>> {
         if let (PARTITION, Some(origin)) = (field, self.origin) {
             return Ok(Some(origin.as_bytes().to_vec()));
         }
@@ -186,19 +182,14 @@ impl InputIds<'_> {
         Ok(number.map(|n| n.to_string().into_bytes()))
     }
 
-    fn shifted_id(&self, own: Option<u64>, field: usize) -> Result<Option<u64>, ConvertError> {
+    fn shifted_id(&self, own: Option<u64>, field: usize) -> Result<Option<u64>> {
         if field == QUEUE && own == Some(0) {
             return Ok(own);
         }
         self.shifted(own, self.bases[field], NAMED[field].0)
     }
 
-    fn shifted(
-        &self,
-        own: Option<u64>,
-        base: u64,
-        what: &'static str,
-    ) -> Result<Option<u64>, ConvertError> {
+    fn shifted(&self, own: Option<u64>, base: u64, what: &'static str) -> Result<Option<u64>> {
         own.map(|n| {
             n.checked_add(base)
                 .ok_or_else(|| ConvertError::too_large(&self.survey.file, what))
@@ -211,10 +202,7 @@ impl InputIds<'_> {
         let origin = self.origin;
         for (field, (_, column)) in NAMED[..SITE].iter().enumerate() {
             let mut push = |number: usize, name: &[u8]| {
-                let name = match origin {
-                    Some(origin) => prefixed(origin, name),
-                    None => name.to_vec(),
-                };
+                let name = origin.map_or_else(|| name.to_vec(), |origin| prefixed(origin, name));
                 let number = number as u64 + self.bases[field];
                 let name = String::from_utf8_lossy(&name);
                 let key = table_key(*column);

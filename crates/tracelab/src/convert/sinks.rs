@@ -3,7 +3,7 @@
 use super::header::Heading;
 use super::ids::distinct;
 use super::source::Job;
-use super::{OutputReport, Request};
+use super::{OutputReport, Request, Result};
 use crate::error::ConvertError;
 use crate::format::{self, Format, NAMED, OutFile, Writer};
 use crate::split::{Dealer, MAX_STREAMS, NONE, Points};
@@ -32,7 +32,7 @@ impl StreamPlan {
         field: usize,
         mut streams: BTreeMap<Option<Vec<u8>>, usize>,
         output: &Path,
-    ) -> Result<Self, ConvertError> {
+    ) -> Result<Self> {
         if streams.len() > MAX_STREAMS {
             let name = NAMED[field].0;
             return Err(ConvertError::too_many_streams(
@@ -110,7 +110,7 @@ impl Sinks {
         format: Format,
         plan: StreamPlan,
         heading: &Heading,
-    ) -> Result<Self, ConvertError> {
+    ) -> Result<Self> {
         let dealer = match &plan {
             StreamPlan::Dealt(points) => Some(Dealer::new(points, request.seed)),
             _ => None,
@@ -145,7 +145,7 @@ impl Sinks {
         })
     }
 
-    pub(super) fn write(&mut self, job: &Job) -> Result<(), ConvertError> {
+    pub(super) fn write(&mut self, job: &Job) -> Result<()> {
         let stream = match (&self.plan, &mut self.dealer) {
             (StreamPlan::By { streams, .. }, _) => streams.get(&job.key).copied(),
             (_, Some(dealer)) => Some(dealer.next_point()),
@@ -174,7 +174,7 @@ impl Sinks {
     }
 
     /// Ends all files and gives them their names.
-    pub(super) fn commit(self) -> Result<Vec<OutputReport>, ConvertError> {
+    pub(super) fn commit(self) -> Result<Vec<OutputReport>> {
         let mut reports = Vec::with_capacity(self.outputs.len());
         for (sink, report) in self.outputs {
             sink.finish()
@@ -201,7 +201,7 @@ fn stream_path(output: &Path, name: Option<&str>) -> PathBuf {
 }
 
 /// Refuses to write over an input, or over anything without being told.
-fn check_free(request: &Request, path: &Path) -> Result<(), ConvertError> {
+fn check_free(request: &Request, path: &Path) -> Result<()> {
     let refuse = |problem: &str| Err(ConvertError::refused(path.display(), problem));
     let Ok(found) = fs::metadata(path) else {
         return Ok(());

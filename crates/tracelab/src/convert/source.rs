@@ -3,7 +3,7 @@
 use super::header::Heading;
 use super::ids::InputIds;
 use super::survey::{FileReader, Survey, key, open_input};
-use super::{Offsets, Request};
+use super::{Offsets, Request, Result};
 use crate::error::ConvertError;
 use crate::format::{Format, Record, field};
 use crate::sanitize::Rules;
@@ -36,7 +36,7 @@ impl<'a> Merged<'a> {
         plans: &'a [InputIds<'a>],
         offsets: &Offsets,
         heading: &Heading,
-    ) -> Result<Self, ConvertError> {
+    ) -> Result<Self> {
         let by = match &request.split {
             Some(Split::By(field)) => Some(*field),
             _ => None,
@@ -74,7 +74,7 @@ impl<'a> Merged<'a> {
     }
 
     /// The next job; it is overwritten by the one after it.
-    pub(super) fn next_job(&mut self) -> Result<Option<&Job>, ConvertError> {
+    pub(super) fn next_job(&mut self) -> Result<Option<&Job>> {
         if let [only] = self.sources.as_mut_slice() {
             let found = only.read(&mut self.current)?;
             return Ok(found.then_some(&self.current));
@@ -92,7 +92,7 @@ impl<'a> Merged<'a> {
     }
 
     /// Whether every input was twice the same.
-    pub(super) fn check_counts(&self) -> Result<(), ConvertError> {
+    pub(super) fn check_counts(&self) -> Result<()> {
         for source in &self.sources {
             if source.kept != source.survey.kept {
                 return Err(ConvertError::Changed {
@@ -128,7 +128,7 @@ struct Source<'a> {
 
 impl Source<'_> {
     /// Reads the next job that stays, as it is to be written.
-    fn read(&mut self, job: &mut Job) -> Result<bool, ConvertError> {
+    fn read(&mut self, job: &mut Job) -> Result<bool> {
         while let Some(record) = self.reader.next_record()? {
             if self.rules.verdict(&self.survey.numbered(record)).is_some() {
                 continue;
@@ -147,11 +147,7 @@ impl Source<'_> {
         Ok(false)
     }
 
-    fn place_in_time(
-        &mut self,
-        job: &mut Job,
-        submit: Option<SimDuration>,
-    ) -> Result<(), ConvertError> {
+    fn place_in_time(&mut self, job: &mut Job, submit: Option<SimDuration>) -> Result<()> {
         let record = &mut job.record;
         if self.ids.origin.is_some() && record.count(field::JOB).is_none() {
             let number = self.ids.unnumbered_from.saturating_add(self.unnumbered);
@@ -174,7 +170,7 @@ impl Source<'_> {
 
     /// The next job by submit time. A job is held back until the file can have
     /// no earlier one, which the longest step backwards tells.
-    fn next_in_order(&mut self) -> Result<Option<(SimDuration, Job)>, ConvertError> {
+    fn next_in_order(&mut self) -> Result<Option<(SimDuration, Job)>> {
         loop {
             if let Some(first) = self.held.first_entry() {
                 let at = first.key().0;

@@ -1,7 +1,7 @@
 //! The first reading: what has to be known before a line can be written.
 
 use super::Input;
-use crate::error::{ConvertError, TraceError};
+use crate::error::{ConvertError, Result};
 use crate::format::{
     COLUMN_NAMES, COLUMNS, FIELD_NAMES, Format, Header, NAMED, NameTables, PARTITION, Record, SITE,
     TraceFile, TraceReader, canonical_number, field, from_header, open, open_as, place,
@@ -75,11 +75,10 @@ impl Range {
 pub(super) type FileReader = TraceReader<BufReader<TraceFile>>;
 
 /// Opens an input as what it is, or as what it is said to be.
-pub(super) fn open_input(input: &Input) -> Result<FileReader, TraceError> {
-    match input.from {
-        Some(format) => open_as(&input.path, format),
-        None => open(&input.path),
-    }
+pub(super) fn open_input(input: &Input) -> Result<FileReader> {
+    input
+        .from
+        .map_or_else(|| open(&input.path), |format| open_as(&input.path, format))
 }
 
 /// Reads an input to its end. `by` is the field to split by.

@@ -1,6 +1,6 @@
 //! Lines of a file, looked at where they lie.
 
-use crate::error::TraceError;
+use crate::error::{Result, TraceError};
 use std::io::{self, BufRead};
 
 /// No line of a trace is longer; a file that has one is no trace.
@@ -58,7 +58,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Goes on to the next line; `None` at the end of the file.
-    pub(crate) fn advance(&mut self) -> Result<Option<LineEnd>, TraceError> {
+    pub(crate) fn advance(&mut self) -> Result<Option<LineEnd>> {
         self.input.consume(self.held);
         self.held = 0;
         self.hidden = 0;
@@ -73,7 +73,7 @@ impl<R: BufRead> Lines<R> {
         Ok(end)
     }
 
-    fn find_end(&mut self) -> Result<Option<LineEnd>, TraceError> {
+    fn find_end(&mut self) -> Result<Option<LineEnd>> {
         let failed = |source| unreadable(&self.file, self.number, source);
         loop {
             let buffer = match self.input.fill_buf() {
@@ -107,7 +107,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The current line, with its line feed if it has one.
-    pub(crate) fn current(&mut self) -> Result<&[u8], TraceError> {
+    pub(crate) fn current(&mut self) -> Result<&[u8]> {
         if self.held == 0 {
             return Ok(&self.spill[self.hidden.min(self.spill.len())..]);
         }
@@ -119,7 +119,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// What the input has ready behind the current line, which is done with.
-    pub(crate) fn ahead(&mut self) -> Result<&[u8], TraceError> {
+    pub(crate) fn ahead(&mut self) -> Result<&[u8]> {
         self.input.consume(self.held);
         self.held = 0;
         self.spill.clear();

@@ -2,7 +2,7 @@
 
 use super::header::{Header, TABLE_KEY_PREFIX};
 use super::record::{COLUMN_NAMES, Record, canonical_number};
-use crate::error::{TraceError, field_name};
+use crate::error::{Result, TraceError, field_name};
 use std::collections::{BTreeMap, HashMap};
 
 /// The fields of a job that may be names, with their GWF columns.
@@ -100,7 +100,7 @@ impl NameTables {
     ///
     /// # Errors
     /// [`TraceError::Line`] when there are too many; `file` is the name used in it.
-    pub fn take(&mut self, record: &Record, file: &str) -> Result<Ids, TraceError> {
+    pub fn take(&mut self, record: &Record, file: &str) -> Result<Ids> {
         let mut numbers = Ids::default();
         for ((table, number), (_, column)) in self.tables.iter_mut().zip(&mut numbers).zip(NAMED) {
             let Some(name) = record.column(column) else {

@@ -8,7 +8,7 @@ use super::record::{
     COLUMNS, FIELDS, Format, NUMBERS, Record, TEXTS, canonical_number, field, unfit,
 };
 use super::source::{Progress, TraceFile};
-use crate::error::{TraceError, excerpt, field_name};
+use crate::error::{Result, TraceError, excerpt, field_name};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
@@ -49,14 +49,12 @@ struct Wide {
 ///
 /// # Errors
 /// Any [`TraceError`] about the file and its lines up to the first job.
-pub fn open(path: &Path) -> Result<TraceReader<BufReader<TraceFile>>, TraceError> {
+pub fn open(path: &Path) -> Result<TraceReader<BufReader<TraceFile>>> {
     open_watched(path).map(|(reader, _)| reader)
 }
 
 /// Opens a trace file, with how far it has been read.
-pub(crate) fn open_watched(
-    path: &Path,
-) -> Result<(TraceReader<BufReader<TraceFile>>, Progress), TraceError> {
+pub(crate) fn open_watched(path: &Path) -> Result<(TraceReader<BufReader<TraceFile>>, Progress)> {
     let file = TraceFile::open(path)?;
     let progress = file.progress();
     let buffered = BufReader::with_capacity(BUFFER_BYTES, file);
@@ -68,10 +66,7 @@ pub(crate) fn open_watched(
 ///
 /// # Errors
 /// Any [`TraceError`] about the file and its lines up to the first job.
-pub fn open_as(
-    path: &Path,
-    format: Format,
-) -> Result<TraceReader<BufReader<TraceFile>>, TraceError> {
+pub fn open_as(path: &Path, format: Format) -> Result<TraceReader<BufReader<TraceFile>>> {
     let buffered = BufReader::with_capacity(BUFFER_BYTES, TraceFile::open(path)?);
     TraceReader::begin(Some(format), buffered, path.display().to_string())
 }
@@ -99,13 +94,13 @@ impl<R: BufRead> TraceReader<R> {
     ///
     /// # Errors
     /// Any [`TraceError`] about the lines up to there.
-    pub fn detect(input: R, file: impl Into<String>) -> Result<Self, TraceError> {
+    pub fn detect(input: R, file: impl Into<String>) -> Result<Self> {
         Self::begin(None, input, file)
     }
 
     /// Reads up to the first job line of a file that may be said to be of a
     /// format.
-    fn begin(said: Option<Format>, input: R, file: impl Into<String>) -> Result<Self, TraceError> {
+    fn begin(said: Option<Format>, input: R, file: impl Into<String>) -> Result<Self> {
         let mut reader = Self::new(said.unwrap_or(Format::Swf), input, file);
         let mut other_header = Header::default();
         let mut own_comments = 0;
@@ -236,7 +231,7 @@ impl<R: BufRead> TraceReader<R> {
     ///
     /// # Errors
     /// Any [`TraceError`] about the file; reading ends with it.
-    pub fn next_record(&mut self) -> Result<Option<&Record>, TraceError> {
+    pub fn next_record(&mut self) -> Result<Option<&Record>> {
         if self.done {
             return Ok(None);
         }
@@ -245,7 +240,7 @@ impl<R: BufRead> TraceReader<R> {
         Ok(found?.then_some(&self.record))
     }
 
-    fn find_record(&mut self) -> Result<bool, TraceError> {
+    fn find_record(&mut self) -> Result<bool> {
         if self.take_plain()? {
             return Ok(true);
         }
@@ -285,7 +280,7 @@ impl<R: BufRead> TraceReader<R> {
 
     /// Takes the next line if it is one of 18 plain numbers, which is what
     /// nearly all lines of nearly all SWF logs are.
-    fn take_plain(&mut self) -> Result<bool, TraceError> {
+    fn take_plain(&mut self) -> Result<bool> {
         // The first job line is looked at with care: it tells what the file is.
         if self.format != Format::Swf || self.records == 0 || self.again {
             return Ok(false);
@@ -302,7 +297,7 @@ impl<R: BufRead> TraceReader<R> {
         Ok(true)
     }
 
-    fn parse_line(&mut self) -> Result<(), TraceError> {
+    fn parse_line(&mut self) -> Result<()> {
         let (format, line) = (self.format, self.lines.number());
         let mut numbers = [Number::default(); FIELDS];
         let (plain, expected) = match format {
@@ -365,7 +360,7 @@ impl<R: BufRead> TraceReader<R> {
     }
 
     /// Makes the numbers of a line a record.
-    fn settle(&mut self) -> Result<(), TraceError> {
+    fn settle(&mut self) -> Result<()> {
         let record = &mut *self.record;
         record.line = self.lines.number();
         if let Some((at, expected)) = unfit(&record.numbers) {
@@ -428,7 +423,7 @@ impl<R: BufRead> TraceReader<R> {
         TraceError::line(&file, line, problem)
     }
 
-    fn looks_like_gwf(&mut self) -> Result<bool, TraceError> {
+    fn looks_like_gwf(&mut self) -> Result<bool> {
         let hashes = self.foreign_comments > 0;
         Ok(is_gwf_line(self.lines.current()?, hashes))
     }

@@ -1,6 +1,6 @@
 //! Bytes of a trace file: plain or compressed, and hashed as they lie on disk.
 
-use crate::error::TraceError;
+use crate::error::{Result, TraceError};
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
@@ -69,7 +69,7 @@ impl TraceFile {
     ///
     /// # Errors
     /// [`TraceError::Open`] when there is no such file or it cannot be read.
-    pub fn open(path: &Path) -> Result<Self, TraceError> {
+    pub fn open(path: &Path) -> Result<Self> {
         let failed = |source| TraceError::Open(path.display().to_string(), source);
         let file = File::open(path).map_err(failed)?;
         let progress = Progress {

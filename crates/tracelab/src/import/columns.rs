@@ -3,8 +3,9 @@
 use super::map::{Key, Kind, Map, NONE, Per, Skip, Source, Sources, Unit, has};
 use super::rows::Log;
 use super::value::{self, ABSENT, Dates};
-use crate::error::{TraceError, excerpt};
+use crate::error::{Result, TraceError, excerpt};
 use csv::ByteRecord;
+use gridrig_scenario::each_once;
 use std::borrow::Cow;
 use std::iter;
 
@@ -30,15 +31,9 @@ pub(super) fn wanted(map: &Map) -> Vec<&str> {
     let skips = map.skip.iter().map(|skip| &skip.of);
     let lost = map.lost.iter().map(|lost| &lost.of);
     let sources = fields.chain(status).chain(skips).chain(lost);
-    let mut wanted = Vec::new();
-    for source in sources.flat_map(|sources| &sources.0) {
-        for name in iter::once(&source.column).chain(&source.times_column) {
-            if !wanted.contains(&name.as_str()) {
-                wanted.push(name.as_str());
-            }
-        }
-    }
-    wanted
+    let sources = sources.flat_map(|sources| &sources.0);
+    let names = sources.flat_map(|it| iter::once(&it.column).chain(&it.times_column));
+    each_once(names.map(String::as_str))
 }
 
 /// Finds the columns of some sources; `place` says where in the map they stand.
@@ -49,7 +44,7 @@ pub(super) fn bind<'a>(
     place: &str,
     sources: &'a Sources,
     optional: bool,
-) -> Result<Vec<Column<'a>>, TraceError> {
+) -> Result<Vec<Column<'a>>> {
     let mut found = Vec::new();
     let mut missing = Vec::new();
     for source in &sources.0 {
@@ -90,10 +85,7 @@ pub(super) struct Row<'a> {
 
 impl Row<'_> {
     /// The first text that is available.
-    pub(super) fn text<'s>(
-        &'s self,
-        columns: &'s [Column<'_>],
-    ) -> Result<Option<Cell<'s>>, TraceError> {
+    pub(super) fn text<'s>(&'s self, columns: &'s [Column<'_>]) -> Result<Option<Cell<'s>>> {
         for column in columns {
             if let Some(text) = self.text_of(column)? {
                 let source = column.source;
@@ -103,7 +95,7 @@ impl Row<'_> {
         Ok(None)
     }
 
-    fn text_of(&self, column: &Column<'_>) -> Result<Option<Cow<'_, [u8]>>, TraceError> {
+    fn text_of(&self, column: &Column<'_>) -> Result<Option<Cow<'_, [u8]>>> {
         let source = column.source;
         let whole = self.cells.get(column.at).unwrap_or_default().trim_ascii();
         let absent = |text: &[u8]| {
@@ -143,7 +135,7 @@ impl Row<'_> {
         key: Key,
         columns: &[Column<'_>],
         dates: &mut Dates,
-    ) -> Result<i64, TraceError> {
+    ) -> Result<i64> {
         for column in columns {
             let Some(text) = self.text_of(column)? else {
                 continue;
@@ -166,7 +158,7 @@ impl Row<'_> {
     }
 
     /// Bytes, and what they are for.
-    pub(super) fn memory(&self, columns: &[Column<'_>]) -> Result<Option<(i64, Per)>, TraceError> {
+    pub(super) fn memory(&self, columns: &[Column<'_>]) -> Result<Option<(i64, Per)>> {
         for column in columns {
             let Some(text) = self.text_of(column)? else {
                 continue;
@@ -184,7 +176,7 @@ impl Row<'_> {
     }
 
     /// A number with the factors of its source.
-    fn in_proportion(&self, column: &Column<'_>, number: i64) -> Result<i64, TraceError> {
+    fn in_proportion(&self, column: &Column<'_>, number: i64) -> Result<i64> {
         let source = column.source;
         let mut factor = 1;
         if let Some(at) = column.times {
@@ -209,11 +201,7 @@ impl Row<'_> {
     }
 
     /// Whether the row is left out.
-    pub(super) fn is_skipped(
-        &self,
-        skip: &Skip,
-        columns: &[Column<'_>],
-    ) -> Result<bool, TraceError> {
+    pub(super) fn is_skipped(&self, skip: &Skip, columns: &[Column<'_>]) -> Result<bool> {
         // What no column tells is no reason.
         if columns.is_empty() {
             return Ok(false);
@@ -230,11 +218,7 @@ impl Row<'_> {
     }
 
     /// Whether a number is below another; `None` if there is none.
-    pub(super) fn is_below(
-        &self,
-        columns: &[Column<'_>],
-        below: u64,
-    ) -> Result<Option<bool>, TraceError> {
+    pub(super) fn is_below(&self, columns: &[Column<'_>], below: u64) -> Result<Option<bool>> {
         let Some(cell) = self.text(columns)? else {
             return Ok(None);
         };

@@ -5,7 +5,7 @@ use super::map::{Key, Kind, Lost, Map, Per, Skip, Status, has};
 use super::names::Hidden;
 use super::rows::Log;
 use super::value::{ABSENT, Dates};
-use crate::error::TraceError;
+use crate::error::{Result, TraceError};
 use crate::format::{ACCOUNT, FIELDS, NAMED, NameTables, Record, SITE, field};
 use csv::ByteRecord;
 use std::collections::BTreeMap;
@@ -102,7 +102,7 @@ impl<'a> Jobs<'a> {
         file: &'a str,
         dates: Dates,
         hidden: Option<&'a Hidden>,
-    ) -> Result<Self, TraceError> {
+    ) -> Result<Self> {
         let mut fields = BTreeMap::new();
         for (key, sources) in &map.job {
             let place = format!("job.{}", key.name());
@@ -148,7 +148,7 @@ impl<'a> Jobs<'a> {
     }
 
     /// The job of a row; `None` if it is left out, which is counted.
-    pub(super) fn job(&mut self, line: u64, cells: &ByteRecord) -> Result<Option<Job>, TraceError> {
+    pub(super) fn job(&mut self, line: u64, cells: &ByteRecord) -> Result<Option<Job>> {
         let row = Row {
             file: self.file,
             line,
@@ -263,7 +263,7 @@ impl<'a> Jobs<'a> {
     }
 
     /// Memory in KB per processor, rounded up.
-    fn memory(&mut self, row: &Row<'_>, job: &mut Job) -> Result<(), TraceError> {
+    fn memory(&mut self, row: &Row<'_>, job: &mut Job) -> Result<()> {
         let (allocated, requested) = (job[field::ALLOCATED], job[field::REQUESTED]);
         let first = |a: i64, b: i64| i128::from(if a > 0 { a } else { b });
         for (key, at, processors) in [
@@ -304,7 +304,7 @@ impl<'a> Jobs<'a> {
     }
 
     /// Marks what the map says is lost.
-    fn mark_lost(&self, row: &Row<'_>, job: &mut Job) -> Result<(), TraceError> {
+    fn mark_lost(&self, row: &Row<'_>, job: &mut Job) -> Result<()> {
         for (at, (lost, columns)) in self.lost.iter().enumerate() {
             let Some(cell) = row.text(columns)? else {
                 continue;
@@ -320,7 +320,7 @@ impl<'a> Jobs<'a> {
         Ok(())
     }
 
-    fn name(&mut self, row: &Row<'_>, job: &mut Job) -> Result<(), TraceError> {
+    fn name(&mut self, row: &Row<'_>, job: &mut Job) -> Result<()> {
         debug_assert!(NAMES.iter().all(|key| key.kind() == Kind::Name));
         self.record.line = row.line;
         for (key, (field, column)) in NAMES.iter().zip(NAMED) {

@@ -1,7 +1,7 @@
 //! Rows of a JSON document: the objects of a list.
 
 use super::rows::{Log, Rows};
-use crate::error::TraceError;
+use crate::error::{Result, TraceError};
 use csv::ByteRecord;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ pub(super) fn open(
     file: String,
     records: Option<&str>,
     wanted: &[&str],
-) -> Result<Log, TraceError> {
+) -> Result<Log> {
     let refuse = |problem| TraceError::file(&file, problem);
     let mut input = BufReader::new(input.take(MAX_BYTES));
     let root = serde_json::from_reader(&mut input);
@@ -83,7 +83,7 @@ struct Json {
 }
 
 impl Rows for Json {
-    fn next(&mut self, row: &mut ByteRecord) -> Result<Option<u64>, TraceError> {
+    fn next(&mut self, row: &mut ByteRecord) -> Result<Option<u64>> {
         let Some(next) = self.rows.next() else {
             return Ok(None);
         };

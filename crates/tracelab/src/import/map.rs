@@ -1,6 +1,6 @@
 //! A map: how the columns of a log become the fields of a job, as TOML.
 
-use crate::error::TraceError;
+use crate::error::{Result, TraceError};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -353,7 +353,7 @@ impl Map {
     ///
     /// # Errors
     /// A file that cannot be read or is no map.
-    pub fn load(name: &str) -> Result<Map, TraceError> {
+    pub fn load(name: &str) -> Result<Map> {
         if let Some((_, text)) = SHIPPED.iter().find(|shipped| shipped.0 == name) {
             return Map::parse(name, text);
         }
@@ -374,7 +374,7 @@ impl Map {
     ///
     /// # Errors
     /// What is no map, with its line.
-    pub fn parse(name: &str, text: &str) -> Result<Map, TraceError> {
+    pub fn parse(name: &str, text: &str) -> Result<Map> {
         let mut map: Map = toml::from_str(text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start));
             let line = 1 + before.unwrap_or_default().matches('\n').count() as u64;

@@ -1,6 +1,6 @@
 //! Names that are not to be told.
 
-use crate::error::TraceError;
+use crate::error::{Result, TraceError};
 use crate::format::hex;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -22,7 +22,7 @@ impl Hidden {
     ///
     /// # Errors
     /// A file that cannot be read, or is too short to be a key.
-    pub fn read(path: &Path) -> Result<Hidden, TraceError> {
+    pub fn read(path: &Path) -> Result<Hidden> {
         let file = path.display().to_string();
         let bytes = std::fs::read(path).map_err(|source| TraceError::Open(file.clone(), source))?;
         let key = bytes.trim_ascii_end();

@@ -4,7 +4,7 @@ use super::map::{Form, Map};
 use super::rows::Log;
 use super::text::{BUFFER_BYTES, Blanks, Text};
 use super::{json, parquet};
-use crate::error::TraceError;
+use crate::error::{Result, TraceError};
 use crate::format::TraceFile;
 use std::fs::File;
 use std::io::{BufReader, Read as _};
@@ -14,7 +14,7 @@ use std::path::Path;
 const PARQUET: [u8; 4] = *b"PAR1";
 
 /// Opens a log; `wanted` are the columns that will be looked at.
-pub(super) fn open(path: &Path, map: &Map, wanted: &[&str]) -> Result<Log, TraceError> {
+pub(super) fn open(path: &Path, map: &Map, wanted: &[&str]) -> Result<Log> {
     let file = path.display().to_string();
     // A pipe can be read once only, and holds no Parquet.
     if path.is_file() {

@@ -1,7 +1,7 @@
 //! Rows of a Parquet file.
 
 use super::rows::{Log, Rows};
-use crate::error::TraceError;
+use crate::error::{Result, TraceError};
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
@@ -20,7 +20,7 @@ use std::fs::File;
 use std::path::Path;
 
 /// Opens a file; of its columns only those that are wanted are read.
-pub(super) fn open(path: &Path, wanted: &[&str]) -> Result<Log, TraceError> {
+pub(super) fn open(path: &Path, wanted: &[&str]) -> Result<Log> {
     let file = path.display().to_string();
     let failed =
         |why: String| TraceError::file(&file, format!("the Parquet file is damaged: {why}"));
@@ -66,7 +66,7 @@ struct Parquet {
 }
 
 impl Rows for Parquet {
-    fn next(&mut self, row: &mut ByteRecord) -> Result<Option<u64>, TraceError> {
+    fn next(&mut self, row: &mut ByteRecord) -> Result<Option<u64>> {
         loop {
             if let Some(batch) = self.batch.as_ref().filter(|b| self.at < b.num_rows()) {
                 row.clear();

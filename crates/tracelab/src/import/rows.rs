@@ -1,6 +1,6 @@
 //! The rows of a log, whatever it is written in.
 
-use crate::error::TraceError;
+use crate::error::Result;
 use crate::format::Header;
 use csv::ByteRecord;
 
@@ -16,7 +16,7 @@ pub(super) struct Log {
 /// Rows, one after the other.
 pub(super) trait Rows {
     /// The next row and its number: of its line in text, else of the row.
-    fn next(&mut self, row: &mut ByteRecord) -> Result<Option<u64>, TraceError>;
+    fn next(&mut self, row: &mut ByteRecord) -> Result<Option<u64>>;
 
     /// Comments of the log.
     fn header(&self) -> Option<&Header> {

@@ -2,7 +2,7 @@
 
 use super::map::Map;
 use super::rows::{Log, Rows};
-use crate::error::{TraceError, excerpt};
+use crate::error::{Result, TraceError, excerpt};
 use crate::format::{Header, Lines, TraceFile};
 use csv::ByteRecord;
 use std::io::{self, BufReader, Read};
@@ -29,7 +29,7 @@ impl Text {
         file: String,
         map: &Map,
         wanted: &[&str],
-    ) -> Result<Log, TraceError> {
+    ) -> Result<Log> {
         let table = &map.table;
         let csv = csv::ReaderBuilder::new()
             .has_headers(false)
@@ -78,7 +78,7 @@ impl Text {
         })
     }
 
-    fn read(&mut self, row: &mut ByteRecord) -> Result<Option<u64>, TraceError> {
+    fn read(&mut self, row: &mut ByteRecord) -> Result<Option<u64>> {
         let before = self.csv.position().line();
         self.csv.get_mut().left = MAX_ROW_BYTES;
         match self.csv.read_byte_record(row) {
@@ -106,7 +106,7 @@ impl Text {
 
     /// Whether a row has as many columns as there are; `sacct -p` ends each with a
     /// separator.
-    fn check(&self, line: u64, row: &mut ByteRecord) -> Result<(), TraceError> {
+    fn check(&self, line: u64, row: &mut ByteRecord) -> Result<()> {
         let expected = self.columns.len();
         if row.len() == expected + 1 && row.get(expected).is_some_and(<[u8]>::is_empty) {
             row.truncate(expected);
@@ -126,7 +126,7 @@ impl Text {
 }
 
 impl Rows for Text {
-    fn next(&mut self, row: &mut ByteRecord) -> Result<Option<u64>, TraceError> {
+    fn next(&mut self, row: &mut ByteRecord) -> Result<Option<u64>> {
         if let Some((line, first)) = self.first.take() {
             *row = first;
             return Ok(Some(line));
@@ -181,7 +181,7 @@ impl Blanks {
 }
 
 impl Rows for Blanks {
-    fn next(&mut self, row: &mut ByteRecord) -> Result<Option<u64>, TraceError> {
+    fn next(&mut self, row: &mut ByteRecord) -> Result<Option<u64>> {
         row.clear();
         while self.lines.advance()?.is_some() {
             let line = self.lines.current()?.trim_ascii();

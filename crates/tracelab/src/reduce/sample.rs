@@ -64,10 +64,11 @@ pub fn share_for_load(demands: &[u128], target: u128, seed: u64) -> Option<Decim
         }
     }
     let (_, last) = best?;
-    Some(match drawn.get(last + 1) {
-        Some(next) => between(drawn[last].0, next.0),
-        None => Decimal::ONE,
-    })
+    Some(
+        drawn
+            .get(last + 1)
+            .map_or(Decimal::ONE, |next| between(drawn[last].0, next.0)),
+    )
 }
 
 /// The decimal of fewest places whose bound is above `kept` and not above

@@ -4,7 +4,7 @@ use super::outcome::{Load, Reduced, STEPS, StepReport};
 use super::provenance::Provenance;
 use super::rank::{MAX_WINDOWS, Unrankable, WindowRanking, rank_windows};
 use super::sample;
-use crate::error::TraceError;
+use crate::error::{Result, TraceError};
 use crate::load::{Loaded, TraceJob};
 use crate::sanitize::{self, Rules};
 use crate::spec::{Keep, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime};
@@ -18,12 +18,12 @@ impl Loaded {
     /// # Errors
     /// [`TraceError::File`] for a step that makes no sense, or a time that does
     /// not fit after scaling.
-    pub fn into_reduced(self, spec: &WorkloadSpec) -> Result<Reduced, TraceError> {
+    pub fn into_reduced(self, spec: &WorkloadSpec) -> Result<Reduced> {
         reduce(self, spec)
     }
 }
 
-fn reduce(mut trace: Loaded, spec: &WorkloadSpec) -> Result<Reduced, TraceError> {
+fn reduce(mut trace: Loaded, spec: &WorkloadSpec) -> Result<Reduced> {
     check(spec, &trace.file)?;
     let made_by = match Provenance::of(&trace.header) {
         Some(Ok(provenance)) => Some(provenance),
@@ -60,7 +60,7 @@ fn in_days(time: SimDuration) -> String {
 }
 
 /// Refuses steps that no scenario can mean.
-pub(crate) fn check(spec: &WorkloadSpec, file: &str) -> Result<(), TraceError> {
+pub(crate) fn check(spec: &WorkloadSpec, file: &str) -> Result<()> {
     let refuse =
         |field, value: String, expected: &str| Err(refusal(file, field, value, expected.into()));
     for (field, factor) in [
@@ -174,7 +174,7 @@ impl Reduced {
     }
 
     /// Ranks the windows of what is left of the whole trace.
-    fn rank(&self, choice: &WindowChoice) -> Result<WindowRanking, TraceError> {
+    fn rank(&self, choice: &WindowChoice) -> Result<WindowRanking> {
         rank_windows(&self.trace.jobs, choice).map_err(|why| {
             let (length, step) = (choice.length.to_string(), choice.step.to_string());
             let (field, value, expected) = match why {
@@ -344,7 +344,7 @@ impl Reduced {
         self.report(self.load.span, "too-short");
     }
 
-    fn check_times(&self) -> Result<(), TraceError> {
+    fn check_times(&self) -> Result<()> {
         for job in &self.trace.jobs {
             let requested = job.requested_time.unwrap_or_default();
             for (what, time) in [

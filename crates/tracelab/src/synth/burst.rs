@@ -9,7 +9,7 @@ mod draw;
 mod engine;
 mod fit;
 
-use super::error::{SynthError, within};
+use super::error::{Result, SynthError, within};
 use crate::format::{Record, field};
 use engine::number;
 use gridrig_results::stats::Distribution;
@@ -122,7 +122,7 @@ impl Burst {
     ///
     /// # Errors
     /// [`SynthError::Parameter`] with the first of them.
-    pub fn check(&self) -> Result<(), SynthError> {
+    pub fn check(&self) -> Result<()> {
         within("jobs", self.jobs as f64, 2.0..=MAX_JOBS as f64)?;
         within("processors", f64::from(self.processors), 1.0..=1e7)?;
         within("unix_start", self.unix_start as f64, 0.0..=1e11)?;
@@ -143,7 +143,7 @@ impl Burst {
         self.check_tables(most)
     }
 
-    fn check_tables(&self, longest: f64) -> Result<(), SynthError> {
+    fn check_tables(&self, longest: f64) -> Result<()> {
         let refuse = |field: &str, value: String, expected: &str| {
             Err(SynthError::parameter(field, value, expected))
         };
@@ -238,14 +238,14 @@ impl Burst {
     /// # Errors
     /// [`SynthError::Parameter`] when the parameters make no workload, or when
     /// no jobs with these moments could be found.
-    pub fn jobs(&self) -> Result<Vec<Record>, SynthError> {
+    pub fn jobs(&self) -> Result<Vec<Record>> {
         self.check()?;
         let jobs = engine::generate(self);
         self.check_moments(&jobs)?;
         Ok(jobs)
     }
 
-    fn check_moments(&self, jobs: &[Record]) -> Result<(), SynthError> {
+    fn check_moments(&self, jobs: &[Record]) -> Result<()> {
         let runs = jobs.iter().map(|job| {
             let run = number(job, field::RUN_TIME).max(self.scale);
             run as f64 / self.scale as f64
@@ -257,18 +257,14 @@ impl Burst {
 }
 
 impl Moments {
-    fn check(&self, field: &str, most: f64) -> Result<(), SynthError> {
+    fn check(&self, field: &str, most: f64) -> Result<()> {
         let max = self.max as f64;
         within(&format!("{field}.max"), max, 1.0..=most)?;
         within(&format!("{field}.mean"), self.mean, 1.0..=max)?;
         within(&format!("{field}.sd"), self.sd, 0.0..=max)
     }
 
-    fn check_reached(
-        &self,
-        field: &str,
-        values: impl Iterator<Item = f64>,
-    ) -> Result<(), SynthError> {
+    fn check_reached(&self, field: &str, values: impl Iterator<Item = f64>) -> Result<()> {
         let found = Distribution::of(values);
         let checks = [
             ("max", found.max, self.max as f64),
@@ -294,7 +290,7 @@ impl Moments {
 }
 
 impl Group {
-    fn check(&self, at: usize, week: &Burst) -> Result<(), SynthError> {
+    fn check(&self, at: usize, week: &Burst) -> Result<()> {
         let field = |name: &str| format!("groups[{at}].{name}");
         let longest = (week.run_time.max * week.scale) as f64;
         within(&field("run_time_s"), self.run_time_s as f64, 1.0..=longest)?;

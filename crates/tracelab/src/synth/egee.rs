@@ -5,7 +5,7 @@
 //! Sizes and run times are drawn first; then the length of the trace is what
 //! makes their demand the offered load that is asked for, exactly.
 
-use super::error::{SynthError, within};
+use super::error::{Result, SynthError, within};
 use super::extent::{Budget, Extent, SCHEMA};
 use super::unit::{unit, weighted};
 use crate::format::{Record, field};
@@ -100,7 +100,7 @@ impl Egee {
     ///
     /// # Errors
     /// [`SynthError::Parameter`] with the first of them.
-    pub fn check(&self) -> Result<(), SynthError> {
+    pub fn check(&self) -> Result<()> {
         self.extent.check()?;
         if self.extent.days.is_some() || self.extent.jobs.is_none() {
             let expected = "jobs alone: the days follow from the load";
@@ -137,7 +137,7 @@ impl Egee {
     ///
     /// # Errors
     /// [`SynthError::Parameter`] when it makes no workload.
-    pub fn jobs(&self) -> Result<Vec<Record>, SynthError> {
+    pub fn jobs(&self) -> Result<Vec<Record>> {
         self.check()?;
         let count = self.extent.jobs.unwrap_or(0);
         let lengths = LogNormal::new(self.run_time_median_s.ln(), self.run_time_sigma);

@@ -5,6 +5,9 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
+/// What a model gives, or why not.
+pub(super) type Result<T, E = SynthError> = std::result::Result<T, E>;
+
 /// Why a model makes no workload.
 #[derive(Debug, Error)]
 pub enum SynthError {
@@ -45,11 +48,7 @@ impl SynthError {
 }
 
 /// Refuses a number outside of its range, NaN included.
-pub(super) fn within(
-    field: &str,
-    value: f64,
-    range: std::ops::RangeInclusive<f64>,
-) -> Result<(), SynthError> {
+pub(super) fn within(field: &str, value: f64, range: std::ops::RangeInclusive<f64>) -> Result<()> {
     if range.contains(&value) {
         return Ok(());
     }
@@ -62,7 +61,7 @@ pub(super) fn all_within(
     field: &str,
     numbers: impl IntoIterator<Item = f64>,
     range: std::ops::RangeInclusive<f64>,
-) -> Result<(), SynthError> {
+) -> Result<()> {
     let mut numbers = numbers.into_iter();
     numbers.try_for_each(|number| within(field, number, range.clone()))
 }
@@ -72,6 +71,6 @@ pub(super) fn entries(
     field: &str,
     count: usize,
     range: std::ops::RangeInclusive<f64>,
-) -> Result<(), SynthError> {
+) -> Result<()> {
     within(&format!("{field} (entries)"), count as f64, range)
 }

@@ -1,6 +1,6 @@
 //! What all models begin with: the schema, and how much is made.
 
-use super::error::{SynthError, within};
+use super::error::{Result, SynthError, within};
 use serde::{Deserialize, Serialize};
 
 /// The schema of a model file; `docs/synthesize.md` describes it.
@@ -40,7 +40,7 @@ impl Extent {
         self.days.map(|days| days * 86_400.0)
     }
 
-    pub(super) fn check(&self) -> Result<(), SynthError> {
+    pub(super) fn check(&self) -> Result<()> {
         if self.jobs.is_none() && self.days.is_none() {
             return Err(SynthError::parameter("extent", "{}", "jobs or days"));
         }

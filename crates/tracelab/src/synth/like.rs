@@ -17,7 +17,7 @@ mod generate;
 
 pub use fit::recurring_jobs;
 
-use super::error::{SynthError, all_within, entries, within};
+use super::error::{Result, SynthError, all_within, entries, within};
 use super::extent::Extent;
 use serde::{Deserialize, Serialize};
 
@@ -125,7 +125,7 @@ impl LookAlike {
     ///
     /// # Errors
     /// [`SynthError::Parameter`] with the first of them.
-    pub fn check(&self) -> Result<(), SynthError> {
+    pub fn check(&self) -> Result<()> {
         self.extent.check()?;
         within("processors", f64::from(self.processors), 1.0..=1e9)?;
         within("source.jobs", self.source.jobs as f64, 1.0..=1e12)?;
@@ -172,7 +172,7 @@ impl LookAlike {
         self.check_users()
     }
 
-    fn check_days(&self) -> Result<(), SynthError> {
+    fn check_days(&self) -> Result<()> {
         entries("days", self.days.len(), 1.0..=1e5)?;
         for (at, day) in self.days.iter().enumerate() {
             let field = format!("days[{at}]");
@@ -187,7 +187,7 @@ impl LookAlike {
         )
     }
 
-    fn check_users(&self) -> Result<(), SynthError> {
+    fn check_users(&self) -> Result<()> {
         entries("users", self.users.len(), 1.0..=MAX_ENTRIES as f64)?;
         let mut known = vec![false; self.classes.len()];
         for (at, user) in self.users.iter().enumerate() {
@@ -223,7 +223,7 @@ impl LookAlike {
     }
 
     /// Pairs of a class and a number of jobs.
-    fn check_pairs(&self, field: &str, pairs: &[u64]) -> Result<(), SynthError> {
+    fn check_pairs(&self, field: &str, pairs: &[u64]) -> Result<()> {
         let classes = self.classes.len() as u64;
         let fits = |pair: &[u64]| pair.len() == 2 && pair[0] < classes && pair[1] < 1 << 32;
         if pairs.chunks(2).all(fits) && pairs.len() <= MAX_ENTRIES {
@@ -242,11 +242,7 @@ impl LookAlike {
 }
 
 /// Refuses a list that is empty, too long or not in order.
-fn rising(
-    field: &str,
-    values: &[u64],
-    range: std::ops::RangeInclusive<f64>,
-) -> Result<(), SynthError> {
+fn rising(field: &str, values: &[u64], range: std::ops::RangeInclusive<f64>) -> Result<()> {
     entries(field, values.len(), 1.0..=1e4)?;
     all_within(field, values.iter().map(|value| *value as f64), range)?;
     match values.is_sorted() {

@@ -17,7 +17,7 @@ pub use generate::LublinJobs;
 pub use load::Calibration;
 pub use presets::Preset;
 
-use super::error::{SynthError, within};
+use super::error::{Result, SynthError, within};
 use super::extent::Extent;
 use super::gamma;
 use serde::{Deserialize, Serialize};
@@ -126,7 +126,7 @@ impl Lublin {
     ///
     /// # Errors
     /// [`SynthError::Parameter`] with the first of them.
-    pub fn check(&self) -> Result<(), SynthError> {
+    pub fn check(&self) -> Result<()> {
         self.extent.check()?;
         within("processors", f64::from(self.processors), 1.0..=1e7)?;
         within("start_hour", f64::from(self.start_hour), 0.0..=23.0)?;
@@ -142,7 +142,7 @@ impl Lublin {
 }
 
 impl JobClass {
-    fn check(&self, name: &str) -> Result<(), SynthError> {
+    fn check(&self, name: &str) -> Result<()> {
         let at = |field: &str| format!("classes.{name}.{field}");
         let size = &self.size;
         within(&at("size.serial"), size.serial, 0.0..=1.0)?;
@@ -201,7 +201,7 @@ fn check_gamma(
     shape: f64,
     scale: f64,
     limit: f64,
-) -> Result<(), SynthError> {
+) -> Result<()> {
     within(&shape_field, shape, 1e-3..=1e6)?;
     within(&scale_field, scale, 1e-6..=1e6)?;
     if gamma::cdf(limit, shape, scale) < 1e-3 {

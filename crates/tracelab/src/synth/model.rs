@@ -2,7 +2,7 @@
 
 use super::burst::Burst;
 use super::egee::Egee;
-use super::error::SynthError;
+use super::error::{Result, SynthError};
 use super::extent::{Extent, SCHEMA};
 use super::like::LookAlike;
 use super::lublin::Lublin;
@@ -50,7 +50,7 @@ impl Model {
     ///
     /// # Errors
     /// [`SynthError::Read`], [`SynthError::Trace`] or [`SynthError::Parameter`].
-    pub fn read(path: &Path) -> Result<Self, SynthError> {
+    pub fn read(path: &Path) -> Result<Self> {
         let read = |source| SynthError::Read(path.to_owned(), source);
         let mut text = String::new();
         File::open(path)
@@ -68,7 +68,7 @@ impl Model {
     ///
     /// # Errors
     /// [`SynthError::Trace`] or [`SynthError::Parameter`].
-    pub fn parse(text: &str, file: &str) -> Result<Self, SynthError> {
+    pub fn parse(text: &str, file: &str) -> Result<Self> {
         let head: Head = from_json(text, file)?;
         let refuse = |field: &str, value: &str, expected: &str| {
             let problem = format!("field {field} = \"{value}\": expected {expected}");
@@ -104,7 +104,7 @@ impl Model {
     ///
     /// # Errors
     /// [`SynthError::Parameter`] with the first of them.
-    pub fn check(&self) -> Result<(), SynthError> {
+    pub fn check(&self) -> Result<()> {
         match self {
             Model::Lublin(model) => model.check(),
             Model::Poisson(model) => model.check(),
@@ -160,7 +160,7 @@ impl Model {
     ///
     /// # Errors
     /// [`SynthError::Parameter`] when the model makes no workload.
-    pub fn jobs(&self) -> Result<Box<dyn Iterator<Item = Record> + '_>, SynthError> {
+    pub fn jobs(&self) -> Result<Box<dyn Iterator<Item = Record> + '_>> {
         Ok(match self {
             Model::Lublin(model) => Box::new(model.jobs()?),
             Model::Poisson(model) => Box::new(model.jobs()?),
@@ -177,7 +177,7 @@ impl Model {
     }
 }
 
-fn from_json<'a, T: Deserialize<'a>>(text: &'a str, file: &str) -> Result<T, SynthError> {
+fn from_json<'a, T: Deserialize<'a>>(text: &'a str, file: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| {
         let whole = error.to_string();
         // serde_json says the place at the end; the message begins with it.

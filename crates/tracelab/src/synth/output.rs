@@ -1,6 +1,6 @@
 //! Writes what a model makes as SWF, with a header that says how.
 
-use super::error::SynthError;
+use super::error::{Result, SynthError};
 use super::model::Model;
 use crate::format::{Format, Writer, field, hex};
 use serde::Serialize;
@@ -87,7 +87,7 @@ impl Running {
 ///
 /// # Errors
 /// [`SynthError::Parameter`] when the model makes no workload.
-pub fn measure(model: &Model) -> Result<Made, SynthError> {
+pub fn measure(model: &Model) -> Result<Made> {
     let mut runs = Running::default();
     let mut sizes = Running::default();
     let mut gaps = Running::default();
@@ -134,7 +134,7 @@ pub fn measure(model: &Model) -> Result<Made, SynthError> {
 /// # Errors
 /// [`SynthError::Parameter`] when the model makes no workload,
 /// [`SynthError::Write`] for what the output says.
-pub fn write<W: Write>(model: &Model, command: &str, out: W) -> Result<(W, Made), SynthError> {
+pub fn write<W: Write>(model: &Model, command: &str, out: W) -> Result<(W, Made)> {
     let made = measure(model)?;
     let write = SynthError::Write;
     let mut writer =

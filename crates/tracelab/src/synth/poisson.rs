@@ -1,7 +1,7 @@
 //! Poisson arrivals of a mix of applications, as KOALA's workloads W1 and W2
 //! (Sonmez et al., e-Science 2006, section 5.4).
 
-use super::error::{SynthError, within};
+use super::error::{Result, SynthError, within};
 use super::extent::{Budget, Extent, SCHEMA};
 use super::unit::{below, unit};
 use crate::format::{Record, field};
@@ -109,7 +109,7 @@ impl Poisson {
     ///
     /// # Errors
     /// [`SynthError::Parameter`] with the first of them.
-    pub fn check(&self) -> Result<(), SynthError> {
+    pub fn check(&self) -> Result<()> {
         let some = |field: String, empty: bool| match empty {
             true => Err(SynthError::parameter(field, "[]", "at least one entry")),
             false => Ok(()),
@@ -157,7 +157,7 @@ impl Poisson {
     ///
     /// # Errors
     /// [`SynthError::Parameter`] when it makes no workload.
-    pub fn jobs(&self) -> Result<PoissonJobs<'_>, SynthError> {
+    pub fn jobs(&self) -> Result<PoissonJobs<'_>> {
         self.check()?;
         Ok(PoissonJobs {
             model: self,

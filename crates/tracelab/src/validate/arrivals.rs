@@ -1,9 +1,7 @@
 //! The clusters of arrivals (LSAP 3.2, Figure 4).
 
 use super::statistics::Values;
-use crate::linkage::{
-    Cut, LinkageError, adjusted_rand_index, average_linkage, elbow, match_clusters,
-};
+use crate::linkage::{Cut, Result, adjusted_rand_index, average_linkage, elbow, match_clusters};
 
 /// Nanoseconds of the unit in which arrivals are clustered: a trace of 8,900
 /// years fits, and no archive's times are finer.
@@ -25,7 +23,7 @@ pub(super) struct Arrivals {
 impl Arrivals {
     /// `times` in units, rising; cut into `k` clusters or, without `k`, as the
     /// elbow says.
-    pub(super) fn of(times: &[u64], most: usize, k: Option<usize>) -> Result<Self, LinkageError> {
+    pub(super) fn of(times: &[u64], most: usize, k: Option<usize>) -> Result<Self> {
         let tree = average_linkage(times)?;
         let seconds = UNIT_NS as f64 / 1e9;
         let wcss: Vec<f64> = tree

@@ -8,7 +8,7 @@ use super::encode::{
 use super::statistics::Values;
 use super::stretches::{STRETCHES, Stretch};
 use crate::characterize::bins::{cumulate, quarter_octave};
-use crate::linkage::LinkageError;
+use crate::linkage::Result;
 use gridrig_core::time::NANOS_PER_SEC;
 
 /// Jobs of one user within this time of the first belong to its batch (DMM
@@ -39,7 +39,7 @@ pub(super) struct Ruler<'a> {
 }
 
 impl<'a> Ruler<'a> {
-    pub(super) fn new(encoded: &'a Encoded, most: usize) -> Result<Self, LinkageError> {
+    pub(super) fn new(encoded: &'a Encoded, most: usize) -> Result<Self> {
         let times: Vec<u64> = encoded
             .reference
             .iter()
@@ -60,7 +60,7 @@ impl<'a> Ruler<'a> {
 
     /// Measures the jobs of `rows` at the places `kept`, in order of their
     /// submit times.
-    pub(super) fn measure(&self, rows: &[Row], kept: &[u32]) -> Result<Measured, LinkageError> {
+    pub(super) fn measure(&self, rows: &[Row], kept: &[u32]) -> Result<Measured> {
         let jobs: Vec<&Row> = kept.iter().map(|at| &rows[*at as usize]).collect();
         let mut values = Values::new();
         self.quantities(&jobs, &mut values);

@@ -12,7 +12,7 @@ use super::sampling::Design;
 use super::statistics::{Group, STATISTICS, Side, Statistic, StatisticReport, Values};
 use super::stretches::Stretch;
 use super::{LEVEL, MOST_CLUSTERS, Options, ValidateError, sampling};
-use crate::linkage::LinkageError;
+use crate::linkage::Result;
 use gridrig_core::rng;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use serde::Serialize;
@@ -166,7 +166,7 @@ pub(super) fn judge(pair: &Pair, options: &Options) -> Result<Validation, Valida
         let drawn = draw(&ruler, design, lost, options)?;
         Ok(Judged::new(design, &observed, &drawn, options))
     });
-    let judged = judged.collect::<Result<Vec<Judged>, LinkageError>>()?;
+    let judged = judged.collect::<Result<Vec<Judged>>>()?;
     let best = judged.iter().fold(&judged[0], |best, other| {
         let (ours, theirs) = (best.order(), other.order());
         let further = theirs.0.cmp(&ours.0).then(theirs.1.total_cmp(&ours.1));
@@ -246,12 +246,7 @@ fn lost(encoded: &Encoded) -> f64 {
 
 /// Draws the samples of a design and measures them, on all processors. Each
 /// sample has its own stream, so the answer does not depend on their number.
-fn draw(
-    ruler: &Ruler<'_>,
-    design: Design,
-    lost: f64,
-    options: &Options,
-) -> Result<Vec<Measured>, LinkageError> {
+fn draw(ruler: &Ruler<'_>, design: Design, lost: f64, options: &Options) -> Result<Vec<Measured>> {
     let (count, wanted) = (ruler.encoded.reference.len(), ruler.encoded.reduced.len());
     let one = |number: u32| {
         let name = format!("validate-{}-{number}", design.name());

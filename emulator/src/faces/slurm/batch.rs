@@ -365,10 +365,9 @@ fn node_count(text: &str) -> Result<(u32, u32), Refusal> {
     let count = |text: &str| -> Result<u32, Refusal> {
         let (digits, unit) = match text.strip_suffix(['k', 'K']) {
             Some(digits) => (digits, 1 << 10),
-            None => match text.strip_suffix(['m', 'M']) {
-                Some(digits) => (digits, 1 << 20),
-                None => (text, 1),
-            },
+            None => text
+                .strip_suffix(['m', 'M'])
+                .map_or((text, 1), |digits| (digits, 1 << 20)),
         };
         let count: u32 = digits.parse().map_err(|_| bad())?;
         Ok(count.saturating_mul(unit))

@@ -53,7 +53,7 @@ impl Parsed {
     }
 
     /// The number from 1 to `most` that an option is given, or what is wrong with it.
-    pub fn number(&self, name: &str, most: u32) -> Result<Option<u32>, String> {
+    pub fn number(&self, name: &str, most: u32) -> Result<Option<u32>> {
         let Some(text) = self.last(name) else {
             return Ok(None);
         };
@@ -88,13 +88,12 @@ pub(super) struct Program<'a> {
     pub called: &'a str,
 }
 
+/// What is read of a line, or what stderr is to show.
+type Result<T, E = String> = std::result::Result<T, E>;
+
 /// Reads `args` by the options of the program. The error is what stderr is to
 /// show.
-pub(super) fn parse(
-    program: &Program<'_>,
-    args: &[String],
-    place: Place,
-) -> Result<Parsed, String> {
+pub(super) fn parse(program: &Program<'_>, args: &[String], place: Place) -> Result<Parsed> {
     let row = table::OPTIONS
         .iter()
         .find(|(name, _)| *name == program.name);
@@ -102,12 +101,7 @@ pub(super) fn parse(
     parse_by(&table, program, args, place)
 }
 
-fn parse_by(
-    table: &[Opt],
-    program: &Program<'_>,
-    args: &[String],
-    place: Place,
-) -> Result<Parsed, String> {
+fn parse_by(table: &[Opt], program: &Program<'_>, args: &[String], place: Place) -> Result<Parsed> {
     let mut parsed = Parsed::default();
     let mut words = args.iter();
     while let Some(word) = words.next() {
@@ -137,12 +131,7 @@ fn parse_by(
 
 type Words<'a> = std::slice::Iter<'a, String>;
 
-fn read_long(
-    table: &[Opt],
-    word: &str,
-    words: &mut Words<'_>,
-    parsed: &mut Parsed,
-) -> Result<(), String> {
+fn read_long(table: &[Opt], word: &str, words: &mut Words<'_>, parsed: &mut Parsed) -> Result<()> {
     let (name, given) = match word.split_once('=') {
         Some((name, value)) => (name, Some(value.to_owned())),
         None => (word, None),
@@ -179,7 +168,7 @@ fn read_short(
     letters: &str,
     words: &mut Words<'_>,
     parsed: &mut Parsed,
-) -> Result<(), String> {
+) -> Result<()> {
     let mut rest = letters.chars();
     while let Some(letter) = rest.next() {
         let opt = table

@@ -49,10 +49,10 @@ pub(super) fn call(
     stdin: Option<&str>,
     limit: Duration,
 ) -> io::Result<Said> {
-    let program = match &settings.bin {
-        Some(bin) => bin.join(name),
-        None => name.into(),
-    };
+    let program = settings
+        .bin
+        .as_ref()
+        .map_or_else(|| name.into(), |bin| bin.join(name));
     let mut command = Command::new(program);
     command.args(args).env_clear();
     for kept in ["PATH", "HOME", "SLURM_CONF", "LD_LIBRARY_PATH"] {

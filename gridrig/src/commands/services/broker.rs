@@ -13,7 +13,7 @@ use crate::monitor;
 use crate::own_policy;
 use crate::scenario::Scenario;
 use crate::words::list;
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use gridrig_core::agent::BrokerSetup;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::decision::About;
@@ -107,7 +107,7 @@ fn journal(path: PathBuf, args: &BrokerArgs, setup: &BrokerSetup) -> JournalSetu
     }
 }
 
-fn find_domain(grid: &Grid, name: &str) -> anyhow::Result<DomainId> {
+fn find_domain(grid: &Grid, name: &str) -> Result<DomainId> {
     let position = grid.domains.iter().position(|domain| domain.name == name);
     position.map(|index| DomainId(index as u16)).ok_or_else(|| {
         let names = list(grid.domains.iter().map(|domain| &domain.name));
@@ -149,7 +149,7 @@ fn ask_clusters(
 }
 
 /// A cluster as it describes itself. How it schedules is its own business.
-fn described(id: ClusterId, info: ClusterInfo) -> anyhow::Result<ClusterConfig> {
+fn described(id: ClusterId, info: ClusterInfo) -> Result<ClusterConfig> {
     if info.cluster != id.0 {
         bail!(
             "it was started with --index {}, but is number {} here (expected the clusters in the \
@@ -169,7 +169,7 @@ fn described(id: ClusterId, info: ClusterInfo) -> anyhow::Result<ClusterConfig> 
 }
 
 /// Those who submit by the protocol of LA Grid are domains without clusters.
-fn add_clients(grid: &mut Grid, provider: DomainId, clients: &[String]) -> anyhow::Result<()> {
+fn add_clients(grid: &mut Grid, provider: DomainId, clients: &[String]) -> Result<()> {
     for name in clients {
         if name.is_empty() || grid.domains.iter().any(|domain| domain.name == *name) {
             bail!("--client {name}: expected a name that no domain and no other client has");
@@ -203,7 +203,7 @@ fn own_clusters(
     grid: &Grid,
     domain: DomainId,
     lrms: &[(String, String)],
-) -> anyhow::Result<BTreeMap<ClusterId, String>> {
+) -> Result<BTreeMap<ClusterId, String>> {
     let url = |id: &ClusterId| {
         let name = &grid.clusters[id.index()].name;
         let url = address(lrms, name);
@@ -222,11 +222,7 @@ fn own_clusters(
 }
 
 /// The address of every broker it has a link with.
-fn peers(
-    grid: &Grid,
-    domain: DomainId,
-    args: &BrokerArgs,
-) -> anyhow::Result<BTreeMap<DomainId, Peer>> {
+fn peers(grid: &Grid, domain: DomainId, args: &BrokerArgs) -> Result<BTreeMap<DomainId, Peer>> {
     let providers = grid.providers_of(domain).map(|link| link.provider);
     let consumers = grid.consumers_of(domain).map(|link| link.consumer);
     let peer = |peer: DomainId| {

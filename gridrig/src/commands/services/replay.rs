@@ -16,7 +16,7 @@ use crate::runner::{
 use crate::scenario::external::Contender;
 use crate::scenario::{Clock, Replication, Scenario};
 use crate::words::list;
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
@@ -143,7 +143,7 @@ async fn with_logs(
     mut outlets: Outlets,
     grid: &Grid,
     urls: &[String],
-) -> anyhow::Result<Outlets> {
+) -> Result<Outlets> {
     if outlets.ways.is_empty() {
         return Ok(outlets);
     }
@@ -167,7 +167,7 @@ async fn with_logs(
     Ok(outlets)
 }
 
-fn entry_named(grid: &Grid, name: &str, flag: impl Fn() -> String) -> anyhow::Result<Entry> {
+fn entry_named(grid: &Grid, name: &str, flag: impl Fn() -> String) -> Result<Entry> {
     let domain = grid.domains.iter().position(|domain| domain.name == name);
     let mut clusters = grid.clusters.iter();
     match (domain, clusters.position(|cluster| cluster.name == name)) {
@@ -178,7 +178,7 @@ fn entry_named(grid: &Grid, name: &str, flag: impl Fn() -> String) -> anyhow::Re
 }
 
 /// The address of every domain or cluster that jobs are sent to.
-fn entries(grid: &Grid, to: &[(String, String)]) -> anyhow::Result<BTreeMap<Entry, String>> {
+fn entries(grid: &Grid, to: &[(String, String)]) -> Result<BTreeMap<Entry, String>> {
     let one = |(name, url): &(String, String)| {
         let entry = entry_named(grid, name, || format!("--to {name}={url}"))?;
         Ok((entry, url.clone()))
@@ -188,11 +188,7 @@ fn entries(grid: &Grid, to: &[(String, String)]) -> anyhow::Result<BTreeMap<Entr
 
 /// The clock of the services, which have to agree on it; one of its own where
 /// there are none.
-async fn service_clock(
-    client: &Client,
-    urls: &[String],
-    speed: Decimal,
-) -> anyhow::Result<RunClock> {
+async fn service_clock(client: &Client, urls: &[String], speed: Decimal) -> Result<RunClock> {
     let mut found: Option<RunClock> = None;
     for url in urls {
         let clock = remote::clock_of(client, url).await?;

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::extract::{Json, Query, State};
 use axum::routing::get;
 use gridrig_protocol::rest::Problem;
-use gridrig_service::http::ProblemResponse;
+use gridrig_service::http::Result;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +63,7 @@ fn is_scenario(text: &str) -> bool {
     tables.any(table)
 }
 
-async fn list(State(dashboard): State<Shared>) -> Result<Json<Value>, ProblemResponse> {
+async fn list(State(dashboard): State<Shared>) -> Result<Json<Value>> {
     let listed = tokio::task::spawn_blocking(move || {
         let texts = files(&dashboard).into_iter().filter_map(|(file, path)| {
             let text = std::fs::read_to_string(path).ok()?;
@@ -92,7 +92,7 @@ struct Wanted {
 async fn text(
     State(dashboard): State<Shared>,
     Query(Wanted { file }): Query<Wanted>,
-) -> Result<Json<Value>, ProblemResponse> {
+) -> Result<Json<Value>> {
     let text = files(&dashboard).get(&file).map(std::fs::read_to_string);
     match text {
         Some(Ok(text)) if is_scenario(&text) => Ok(Json(json!({ "file": file, "text": text }))),
@@ -142,13 +142,7 @@ pub(super) fn parse(dashboard: &Dashboard, draft: &Draft) -> Result<Scenario, St
     }
     let set = (!name.is_empty()).then(|| format!("run.name=\"{name}\""));
     let sets = Vec::from_iter(set);
-    let text = ScenarioText {
-        file: Path::new(&draft.file),
-        text: &draft.text,
-        sets: &sets,
-        directory: Path::new(""),
-        traces_may_be_missing: false,
-    };
+    let text = ScenarioText::new(Path::new(&draft.file), &draft.text, &sets);
     if dashboard.control.allow_commands {
         return Scenario::parse(&text).map_err(|error| error.to_string());
     }

@@ -12,7 +12,7 @@ use gridrig_core::event::Party;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::time::SimTime;
-use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::{Problem, Result};
 use gridrig_results::names::Names;
 use gridrig_results::rundir::{self, DecisionDoc, InfoDoc, Manifest, RunDirError};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// When the path leads elsewhere or to no run.
-pub fn directory(runs: &Path, run: &str) -> Result<PathBuf, Problem> {
+pub fn directory(runs: &Path, run: &str) -> Result<PathBuf> {
     let below = Path::new(run);
     let mut parts = below.components();
     let plain = parts.all(|part| matches!(part, Component::Normal(_)));
@@ -51,7 +51,7 @@ fn unreadable(error: RunDirError) -> Problem {
 ///
 /// # Errors
 /// A run that is not there or cannot be read.
-pub fn state(dashboard: &Dashboard, run: &str) -> Result<Arc<String>, Problem> {
+pub fn state(dashboard: &Dashboard, run: &str) -> Result<Arc<String>> {
     let dir = directory(&dashboard.runs, run)?;
     let manifest = std::fs::metadata(dir.join(rundir::names::MANIFEST));
     let written = manifest.and_then(|manifest| manifest.modified()).ok();
@@ -76,7 +76,7 @@ fn read(dir: &Path, below: &str) -> Result<String, RunDirError> {
 ///
 /// # Errors
 /// A run that is not there or cannot be read.
-pub fn life(runs: &Path, run: &str, job: JobId) -> Result<Option<Value>, Problem> {
+pub fn life(runs: &Path, run: &str, job: JobId) -> Result<Option<Value>> {
     let found = rundir::read_job(&directory(runs, run)?, job).map_err(unreadable)?;
     let life = found.as_ref().map(super::life::finished);
     Ok(life.map(|mut life| {
@@ -89,7 +89,7 @@ pub fn life(runs: &Path, run: &str, job: JobId) -> Result<Option<Value>, Problem
 ///
 /// # Errors
 /// As [`life`]; a run that cannot be played again.
-pub fn decisions(runs: &Path, run: &str, job: JobId) -> Result<Vec<DecisionDoc>, Problem> {
+pub fn decisions(runs: &Path, run: &str, job: JobId) -> Result<Vec<DecisionDoc>> {
     let dir = directory(runs, run)?;
     let manifest = rundir::read_manifest(&dir).map_err(unreadable)?;
     let found = runner::decisions(&dir, &manifest, job);
@@ -232,11 +232,8 @@ fn scenario(dir: &Path) -> Option<Scenario> {
     let file = dir.join(rundir::names::SCENARIO);
     let text = String::from_utf8(rundir::read_file(&file).ok()?).ok()?;
     let parsed = Scenario::parse(&ScenarioText {
-        file: &file,
-        text: &text,
-        sets: &[],
-        directory: Path::new(""),
         traces_may_be_missing: true,
+        ..ScenarioText::new(&file, &text, &[])
     });
     parsed.ok()
 }
@@ -294,13 +291,7 @@ mod tests {
             .chain(sets)
             .map(|set| (*set).to_owned())
             .collect();
-        let scenario = Scenario::parse(&ScenarioText {
-            file: &file,
-            text: &text,
-            sets: &sets,
-            directory: Path::new(""),
-            traces_may_be_missing: false,
-        });
+        let scenario = Scenario::parse(&ScenarioText::new(&file, &text, &sets));
         let options = RunOptions {
             out: Some(dir.path().to_owned()),
             ..RunOptions::default()

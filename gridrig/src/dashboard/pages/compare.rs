@@ -19,7 +19,7 @@ use gridrig_results::plot;
 use gridrig_results::report::{self, Fragment, ReportError};
 use gridrig_results::rundir::is_bound;
 use gridrig_results::threshold::{Figure, Threshold};
-use gridrig_service::http::ProblemResponse;
+use gridrig_service::http::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -190,7 +190,7 @@ fn not_compared(error: &CompareError) -> Problem {
 }
 
 /// `/api/compare`: what `gridrig compare --json` prints, to the byte.
-async fn api(State(own): State<Shared>, pairs: Pairs) -> Result<Response, ProblemResponse> {
+async fn api(State(own): State<Shared>, pairs: Pairs) -> Result<Response> {
     let made = work(&own, move |own| {
         let asked = Asked::some(own, &pairs)?;
         let comparison = compare::compare(&asked.chosen.dirs, &asked.options);
@@ -323,7 +323,7 @@ impl ComparePage {
 const HTML: &str = "text/html; charset=utf-8";
 
 /// `/compare/body`: the inside of a page that takes its time.
-async fn body(State(own): State<Shared>, pairs: Pairs) -> Result<Response, ProblemResponse> {
+async fn body(State(own): State<Shared>, pairs: Pairs) -> Result<Response> {
     let made = work(&own, move |own| {
         let made = Asked::read(own, &pairs)?.make(own)?;
         Ok(made.fragment.html.clone())

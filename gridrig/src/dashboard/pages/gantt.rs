@@ -22,7 +22,7 @@ use axum::{Json, Router};
 use gridrig_protocol::rest::Problem;
 use gridrig_results::catalogue::RunEntry;
 use gridrig_results::rundir;
-use gridrig_service::http::ProblemResponse;
+use gridrig_service::http::Result;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -70,7 +70,7 @@ struct ClusterUse {
 }
 
 /// `/api/gantt`: a part of a run.
-async fn part(State(own): State<Shared>, pairs: Pairs) -> Result<Json<Value>, ProblemResponse> {
+async fn part(State(own): State<Shared>, pairs: Pairs) -> Result<Json<Value>> {
     let made = work(&own, move |own| {
         let (run, generation) = one_run(own, &pairs)?;
         let timeline = timeline(own, &run.path, generation)?;

@@ -3,7 +3,7 @@
 use super::bad_request;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::Result;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::convert::Infallible;
 
@@ -40,7 +40,7 @@ impl Pairs {
         &self,
         name: &str,
         expected: &str,
-    ) -> Result<Option<T>, Problem> {
+    ) -> Result<Option<T>> {
         let Some(text) = self.one(name) else {
             return Ok(None);
         };

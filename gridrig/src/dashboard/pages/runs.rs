@@ -15,7 +15,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use gridrig_protocol::rest::Problem;
 use gridrig_results::catalogue::{Filter, Order, Row, rows};
-use gridrig_service::http::ProblemResponse;
+use gridrig_service::http::Result;
 use serde::Serialize;
 
 /// Rows on the page; the filter finds the others.
@@ -40,10 +40,9 @@ struct Wanted {
 impl Wanted {
     fn read(pairs: &Pairs) -> Result<Self, Problem> {
         let name = pairs.one("sort").unwrap_or("path");
-        let (bare, down) = match name.strip_prefix('-') {
-            Some(bare) => (bare, true),
-            None => (name, false),
-        };
+        let (bare, down) = name
+            .strip_prefix('-')
+            .map_or((name, false), |bare| (bare, true));
         let known = Order::NAMES.iter().find(|order| **order == bare);
         let order = known.ok_or_else(|| {
             bad_request(format!(
@@ -106,7 +105,7 @@ async fn read(dashboard: &Shared, wanted: &Wanted) -> Result<Table, Problem> {
 }
 
 /// `/api/runs`: the table as a document.
-async fn api(State(own): State<Shared>, pairs: Pairs) -> Result<Json<Table>, ProblemResponse> {
+async fn api(State(own): State<Shared>, pairs: Pairs) -> Result<Json<Table>> {
     Ok(Json(read(&own, &Wanted::read(&pairs)?).await?))
 }
 

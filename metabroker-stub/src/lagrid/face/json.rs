@@ -8,7 +8,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use gridrig_protocol::lagrid::wire::{self, Way};
 use gridrig_protocol::lagrid::{Exchange, Handler, Message as _, Operation, Request};
-use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::{Problem, Result};
 use gridrig_service::http::{ProblemResponse, json_bytes};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ struct Json(Bytes);
 impl Exchange for Json {
     type Written = Vec<u8>;
 
-    fn read<R: Request>(&self) -> Result<R, Problem> {
+    fn read<R: Request>(&self) -> Result<R> {
         R::from_json(&self.0)
     }
 

@@ -11,7 +11,7 @@ use gridrig_protocol::lagrid::{
 use gridrig_protocol::rest::Problem;
 use gridrig_protocol::soap::Fault;
 use gridrig_protocol::xml::Element;
-use gridrig_service::http::ProblemResponse;
+use gridrig_service::http::Result;
 use gridrig_service::soap::{self, Request};
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ pub(super) async fn serve<H: Handler>(
 }
 
 /// The WSDL, with the address that the client came to.
-pub(super) async fn describe(From(caller): From, uri: Uri) -> Result<Response, ProblemResponse> {
+pub(super) async fn describe(From(caller): From, uri: Uri) -> Result<Response> {
     let address = format!("{}{SOAP_PATH}", caller.base);
     soap::describe(&uri, || wsdl::document(&address))
 }

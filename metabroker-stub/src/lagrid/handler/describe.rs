@@ -5,7 +5,7 @@ use crate::resources;
 use gridrig_core::ids::ClusterId;
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{Form, ResourceUpdate};
-use gridrig_protocol::rest::{NodeGroup, Problem};
+use gridrig_protocol::rest::{NodeGroup, Result};
 
 impl BrokerHandler {
     /// The same update with the names and nodes of its clusters, and, where a
@@ -14,7 +14,7 @@ impl BrokerHandler {
         &self,
         mut update: ResourceUpdate,
         form: Option<Form>,
-    ) -> Result<ResourceUpdate, Problem> {
+    ) -> Result<ResourceUpdate> {
         let setup = &self.app.config.setup;
         for report in &mut update.clusters {
             let id = ClusterId(report.load.cluster);

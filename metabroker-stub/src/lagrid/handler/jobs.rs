@@ -18,18 +18,14 @@ use gridrig_protocol::lagrid::{
     ResourceUpdate, SOAP_PATH, SendResourceData, SendResourceDataAnswer, SubmitJob,
     SubmitJobAnswer, UpdateKind, UpdateVerdict, codes,
 };
-use gridrig_protocol::rest::{LetterName, Problem};
+use gridrig_protocol::rest::{LetterName, Problem, Result};
 use gridrig_service::{conflict, gone};
 use std::sync::Arc;
 
 /// `submitJob`: a peer that consumes what this broker provides forwards a
 /// job.
 impl Answers<SubmitJob> for BrokerHandler {
-    async fn answer(
-        &self,
-        caller: &Caller,
-        request: SubmitJob,
-    ) -> Result<SubmitJobAnswer, Problem> {
+    async fn answer(&self, caller: &Caller, request: SubmitJob) -> Result<SubmitJobAnswer> {
         let no = "this broker takes no jobs on this connection";
         let link = self.admit_as(caller, &request.connection, |r| r.provider, no)?;
         let forwarder = request.forwarder.clone();
@@ -61,7 +57,7 @@ impl Answers<SubmitJob> for BrokerHandler {
 
 /// `queryJob`.
 impl Answers<QueryJob> for BrokerHandler {
-    async fn answer(&self, caller: &Caller, request: QueryJob) -> Result<JobReport, Problem> {
+    async fn answer(&self, caller: &Caller, request: QueryJob) -> Result<JobReport> {
         let link = self.admit(caller, &request.connection)?;
         let (domain, job) = (link.domain, JobId(request.job));
         let look = move |broker: &mut Driven<BrokerAgent>, _| broker.view_for(domain, job);
@@ -78,7 +74,7 @@ impl Answers<QueryJob> for BrokerHandler {
 
 /// `cancelJob`.
 impl Answers<CancelJob> for BrokerHandler {
-    async fn answer(&self, caller: &Caller, request: CancelJob) -> Result<JobReport, Problem> {
+    async fn answer(&self, caller: &Caller, request: CancelJob) -> Result<JobReport> {
         let link = self.admit(caller, &request.connection)?;
         let (domain, job) = (link.domain, JobId(request.job));
         let cancel = Received::new(Target::Peer(domain), ToPeer::Cancel(job));
@@ -104,7 +100,7 @@ impl Answers<RequestResourceData> for BrokerHandler {
         &self,
         caller: &Caller,
         request: RequestResourceData,
-    ) -> Result<ResourceUpdate, Problem> {
+    ) -> Result<ResourceUpdate> {
         let no = "this broker tells of no resources on this connection";
         let link = self.admit_as(caller, &request.connection, |r| r.provider, no)?;
         let (peer, since) = (link.domain, request.since);
@@ -126,7 +122,7 @@ impl Answers<SendResourceData> for BrokerHandler {
         &self,
         caller: &Caller,
         request: SendResourceData,
-    ) -> Result<SendResourceDataAnswer, Problem> {
+    ) -> Result<SendResourceDataAnswer> {
         let no = "this broker uses no resources of the sender's on this connection";
         let link = self.admit_as(caller, &request.connection, |r| r.consumer, no)?;
         let meant = request.meant_ns.map(SimTime::from_nanos);
@@ -156,7 +152,7 @@ pub(in crate::lagrid) async fn take_update(
     update: &ResourceUpdate,
     meant: Option<SimTime>,
     letter: Option<LetterName>,
-) -> Result<Updated, Problem> {
+) -> Result<Updated> {
     let samples = update.clusters.iter().map(|cluster| &cluster.load);
     let samples: Vec<LoadSample> = samples
         .map(LoadSample::try_from)
@@ -187,7 +183,7 @@ pub(in crate::lagrid) async fn take_update(
     })
 }
 
-fn arrival(link: &Link, request: SubmitJob) -> Result<Arrival, Problem> {
+fn arrival(link: &Link, request: SubmitJob) -> Result<Arrival> {
     let length = request.job.virtual_length()?.ok_or_else(|| {
         let expected = "how long the job runs on a node of speed 1.0";
         Problem::field("RunTime", "", expected)

@@ -10,12 +10,12 @@ use gridrig_protocol::lagrid::{
     Answers, Caller, ConnEvent, Heartbeat, HeartbeatAnswer, NotifyConn, OpenConn, OpenConnAnswer,
     Reference, Refusal, SOAP_PATH, Taken, codes,
 };
-use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::{Problem, Result};
 use std::sync::Arc;
 
 /// A round of a negotiation.
 impl Answers<OpenConn> for BrokerHandler {
-    async fn answer(&self, caller: &Caller, request: OpenConn) -> Result<OpenConnAnswer, Problem> {
+    async fn answer(&self, caller: &Caller, request: OpenConn) -> Result<OpenConnAnswer> {
         let link = self.links().named(&request.initiator).map(Arc::clone);
         // An unknown peer is told no more than that it is one.
         let nobody = "no peer of this name has a link here";
@@ -66,7 +66,7 @@ impl BrokerHandler {
         connection: &Arc<str>,
         agreed: Terms,
         life: u64,
-    ) -> Result<(), Problem> {
+    ) -> Result<()> {
         let roles = agreed.roles;
         let auth = agreed.auth.name();
         link.state().talks = None;
@@ -94,7 +94,7 @@ impl BrokerHandler {
     }
 
     /// Tells the machine of a session, and its task that there is news of it.
-    async fn tell_machine(&self, link: &Link, change: SessionChange) -> Result<usize, Problem> {
+    async fn tell_machine(&self, link: &Link, change: SessionChange) -> Result<usize> {
         let peer = link.domain;
         let session = PeerSession { peer, change };
         let told = self
@@ -109,7 +109,7 @@ impl BrokerHandler {
 
 /// A peer tells of an error, or ends the session.
 impl Answers<NotifyConn> for BrokerHandler {
-    async fn answer(&self, caller: &Caller, request: NotifyConn) -> Result<Taken, Problem> {
+    async fn answer(&self, caller: &Caller, request: NotifyConn) -> Result<Taken> {
         let link = self.admit(caller, &request.connection)?;
         let (peer, code, reason) = (link.name(), &request.code, &request.reason);
         match request.event {
@@ -126,11 +126,7 @@ impl Answers<NotifyConn> for BrokerHandler {
 }
 
 impl Answers<Heartbeat> for BrokerHandler {
-    async fn answer(
-        &self,
-        caller: &Caller,
-        request: Heartbeat,
-    ) -> Result<HeartbeatAnswer, Problem> {
+    async fn answer(&self, caller: &Caller, request: Heartbeat) -> Result<HeartbeatAnswer> {
         let link = self.admit(caller, &request.connection)?;
         Ok(HeartbeatAnswer {
             sequence: request.sequence,
@@ -141,7 +137,7 @@ impl Answers<Heartbeat> for BrokerHandler {
 
 /// Checks that a round is the next one of its negotiation, and gives it the
 /// name of its connection.
-fn next_round(link: &Link, request: &OpenConn) -> Result<Arc<str>, Problem> {
+fn next_round(link: &Link, request: &OpenConn) -> Result<Arc<str>> {
     let mut state = link.state();
     let (connection, before) = match (&request.connection, &state.talks) {
         (None, _) => {

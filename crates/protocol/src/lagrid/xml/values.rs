@@ -8,14 +8,14 @@ use crate::lagrid::reference::{Parameter, Reference};
 use crate::lagrid::words::{
     Auth, ConnEvent, Form, JobLanguage, JobNews, ResourceLanguage, Role, UpdateKind, UpdateVerdict,
 };
-use crate::rest::{GenericCounts, JobState, Problem};
+use crate::rest::{GenericCounts, JobState, Result};
 use crate::soap::EndpointReference;
 use crate::xml::record::{
     At, Field, Fields, Language as _, Tag, Value, Wrong, required, texts, values,
 };
 use crate::xml::{ADDRESSING, Element, Name};
 
-type Read<T> = Result<T, Problem>;
+type Read<T> = Result<T>;
 
 // The standard parser lets a plus sign pass, and so does the schema.
 values! { LaGrid:

@@ -6,7 +6,7 @@ use crate::error::TraceError;
 use crate::format::{EXECUTABLE, GROUP, PARTITION, QUEUE, Record, field};
 use crate::load::{Loaded, TraceJob};
 use crate::sanitize::Fields;
-use crate::synth::error::SynthError;
+use crate::synth::error::Result;
 use crate::synth::extent::{Extent, SCHEMA};
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,8 +60,8 @@ impl LookAlike {
     /// The model of a trace, of a machine with these processors or as many as its header says.
     ///
     /// # Errors
-    /// [`SynthError::Trace`] for a trace with fewer than two jobs.
-    pub fn fit(trace: &Loaded, processors: Option<u32>) -> Result<Self, SynthError> {
+    /// [`SynthError::Trace`](crate::synth::SynthError::Trace) for a trace with fewer than two jobs.
+    pub fn fit(trace: &Loaded, processors: Option<u32>) -> Result<Self> {
         let jobs = &trace.jobs;
         let ([first, .., last], Some(widest)) =
             (&jobs[..], jobs.iter().map(|j| j.processors).max())

@@ -3,7 +3,7 @@
 use super::deal::{Share, Slot, between, deal, to_hours};
 use super::{DAY, LookAlike};
 use crate::format::{Record, field};
-use crate::synth::error::SynthError;
+use crate::synth::error::{Result, SynthError};
 use crate::synth::unit::{below, holder};
 use gridrig_core::rng;
 use rand::rngs::ChaCha8Rng;
@@ -24,7 +24,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(model: &LookAlike, random: &mut ChaCha8Rng) -> Result<Self, SynthError> {
+    fn new(model: &LookAlike, random: &mut ChaCha8Rng) -> Result<Self> {
         let known = model.days.len();
         let all = model.jobs_in(0, known) as f64;
         let days = match (model.extent.days, model.extent.jobs) {
@@ -63,7 +63,7 @@ impl LookAlike {
     ///
     /// # Errors
     /// [`SynthError::Parameter`] when it makes no workload.
-    pub fn jobs(&self) -> Result<impl Iterator<Item = Record> + '_, SynthError> {
+    pub fn jobs(&self) -> Result<impl Iterator<Item = Record> + '_> {
         self.check()?;
         let mut random = rng::stream(self.seed, "look-alike");
         let Plan {

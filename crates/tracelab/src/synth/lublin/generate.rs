@@ -2,7 +2,7 @@
 
 use super::{BUCKET_SECONDS, BUCKETS, JobClass, Lublin, MAX_LN_GAP, MAX_LN_RUN_TIME};
 use crate::format::{Record, field};
-use crate::synth::error::SynthError;
+use crate::synth::error::{Result, SynthError};
 use crate::synth::extent::Budget;
 use crate::synth::unit::unit;
 use gridrig_core::rng;
@@ -39,7 +39,7 @@ impl Lublin {
     ///
     /// # Errors
     /// [`SynthError::Parameter`] when it makes no workload.
-    pub fn jobs(&self) -> Result<LublinJobs, SynthError> {
+    pub fn jobs(&self) -> Result<LublinJobs> {
         self.check()?;
         let start = u64::from(self.start_hour) * 3_600;
         let mut classes = Vec::new();
@@ -56,7 +56,7 @@ impl Lublin {
 }
 
 impl Class {
-    fn new(name: &str, class: &JobClass, start: u64, seed: u64) -> Result<Self, SynthError> {
+    fn new(name: &str, class: &JobClass, start: u64, seed: u64) -> Result<Self> {
         let gamma = |field: &str, shape: f64, scale: f64| {
             Gamma::new(shape, scale).map_err(|_| {
                 let field = format!("classes.{name}.{field}");

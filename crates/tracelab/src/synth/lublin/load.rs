@@ -3,7 +3,7 @@
 
 use super::{JobClass, Lublin, MAX_LN_GAP, MAX_LN_RUN_TIME};
 use crate::format::field;
-use crate::synth::error::{SynthError, within};
+use crate::synth::error::{Result, SynthError, within};
 use crate::synth::gamma::exponential_moment;
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ impl Lublin {
     ///
     /// # Errors
     /// [`SynthError::Parameter`] for parameters or a load without a solution.
-    pub fn with_load(&self, load: f64) -> Result<(Lublin, Calibration), SynthError> {
+    pub fn with_load(&self, load: f64) -> Result<(Lublin, Calibration)> {
         self.check()?;
         within("load", load, 1e-4..=100.0)?;
         let mut aim = load;
@@ -106,7 +106,7 @@ impl Lublin {
 
     /// The same model with all gaps changed by one factor so that it has a
     /// load on average. `wanted` is what the user asked for.
-    fn expecting(&self, load: f64, wanted: f64, areas: &[f64]) -> Result<Lublin, SynthError> {
+    fn expecting(&self, load: f64, wanted: f64, areas: &[f64]) -> Result<Lublin> {
         let factor = self.load_of(areas) / load;
         let mut model = self.clone();
         for class in model.classes.values_mut() {
@@ -120,7 +120,7 @@ impl Lublin {
     }
 
     /// The load of the trace that this model and seed give.
-    fn drawn_load(&self) -> Result<f64, SynthError> {
+    fn drawn_load(&self) -> Result<f64> {
         let mut area = 0.0;
         let mut last = 0.0;
         for job in self.jobs()? {

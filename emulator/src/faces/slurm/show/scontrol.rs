@@ -233,7 +233,7 @@ fn change(
 /// Puts blocks of indented lines into Slurm's two layouts.
 fn layout(lines: &[String], one_line: bool) -> String {
     match one_line {
-        true => lines.join(" "),
-        false => lines.join("\n   "),
+        true => lines.join(" ") + "\n",
+        false => lines.join("\n   ") + "\n\n",
     }
 }

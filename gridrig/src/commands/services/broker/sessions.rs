@@ -3,7 +3,7 @@
 use crate::cli::{BrokerArgs, SessionArgs};
 use crate::commands::services::server_tls;
 use crate::exit::Failure;
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use gridrig_core::agent::BrokerSetup;
 use gridrig_core::ids::DomainId;
 use gridrig_core::session::Auth;
@@ -22,7 +22,7 @@ pub(super) fn links(
     setup: &BrokerSetup,
     peers: &BTreeMap<DomainId, Peer>,
     protocols: &BTreeMap<(DomainId, DomainId), LinkProtocol>,
-) -> anyhow::Result<Links> {
+) -> Result<Links> {
     let (session, said) = (&args.session, Said::of(args, peers)?);
     let tls = session.tls_ca.clone().map(|ca| OutgoingTls {
         ca,
@@ -69,11 +69,11 @@ struct Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    fn of(args: &'a BrokerArgs, peers: &BTreeMap<DomainId, Peer>) -> anyhow::Result<Self> {
+    fn of(args: &'a BrokerArgs, peers: &BTreeMap<DomainId, Peer>) -> Result<Self> {
         let (args, insecure) = (&args.session, args.service.insecure);
         let known = |flag: &str, texts: &[String]| {
             let pairs = texts.iter().map(|text| named(flag, text, peers));
-            pairs.collect::<anyhow::Result<BTreeMap<_, _>>>()
+            pairs.collect::<Result<BTreeMap<_, _>>>()
         };
         let tokens = known("--peer-token", &args.tokens)?.into_iter();
         let tokens = tokens.map(|(name, path)| anyhow::Ok((name, token(Path::new(&path))?)));
@@ -86,7 +86,7 @@ impl<'a> Said<'a> {
         })
     }
 
-    fn apply(&self, link: &mut LinkSetup) -> anyhow::Result<()> {
+    fn apply(&self, link: &mut LinkSetup) -> Result<()> {
         let (name, args) = (&link.name, self.args);
         link.token = self.tokens.get(name).cloned();
         link.identity = self.identities.get(name).map(|dn| dn.as_str().into());
@@ -122,11 +122,7 @@ impl<'a> Said<'a> {
 
 /// `NAME=VALUE`, of a peer that there is. The value may be a secret: it is not
 /// said.
-fn named(
-    flag: &str,
-    text: &str,
-    peers: &BTreeMap<DomainId, Peer>,
-) -> anyhow::Result<(String, String)> {
+fn named(flag: &str, text: &str, peers: &BTreeMap<DomainId, Peer>) -> Result<(String, String)> {
     let pair = text.split_once('=').filter(|(_, value)| !value.is_empty());
     let pair = pair.filter(|(name, _)| peers.values().any(|peer| peer.name == *name));
     let (name, value) =
@@ -140,7 +136,7 @@ fn is_safe(url: &str) -> bool {
 }
 
 /// The first line of a file. Neither the text nor a part of it is ever said.
-fn token(path: &Path) -> anyhow::Result<Token> {
+fn token(path: &Path) -> Result<Token> {
     let refuse = |why: &str| {
         let path = path.display();
         anyhow!(

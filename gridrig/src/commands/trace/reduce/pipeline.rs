@@ -2,7 +2,7 @@
 
 use super::ReduceArgs;
 use crate::scenario::Scenario;
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration};
@@ -26,7 +26,7 @@ pub(super) struct Pipeline {
 }
 
 impl Pipeline {
-    pub(super) fn of(args: &ReduceArgs) -> anyhow::Result<Self> {
+    pub(super) fn of(args: &ReduceArgs) -> Result<Self> {
         let mut pipeline = match &args.from_scenario {
             Some(file) => Pipeline::of_scenario(args, file)?,
             None => Pipeline::of_options(args)?,
@@ -44,7 +44,7 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    fn of_options(args: &ReduceArgs) -> anyhow::Result<Self> {
+    fn of_options(args: &ReduceArgs) -> Result<Self> {
         let (trace, out) = match args.files.as_slice() {
             [trace] => (trace, None),
             [trace, out] => (trace, Some(out.clone())),
@@ -77,7 +77,7 @@ impl Pipeline {
         })
     }
 
-    fn of_scenario(args: &ReduceArgs, file: &Path) -> anyhow::Result<Self> {
+    fn of_scenario(args: &ReduceArgs, file: &Path) -> Result<Self> {
         let (trace, out) = match args.files.as_slice() {
             [] => (None, None),
             [out] => (None, Some(out.clone())),
@@ -116,7 +116,7 @@ impl Pipeline {
     }
 
     /// What the trace says of its machine counts where nobody has said.
-    pub(super) fn settle_processors(&mut self, loaded: &Loaded) -> anyhow::Result<()> {
+    pub(super) fn settle_processors(&mut self, loaded: &Loaded) -> Result<()> {
         let known = loaded.known_processors().map(u64::from);
         self.processors = self.processors.or(known);
         let Keep::Load { processors, .. } = &mut self.spec.keep else {
@@ -133,7 +133,7 @@ impl Pipeline {
     }
 }
 
-fn keep(args: &ReduceArgs) -> anyhow::Result<Keep> {
+fn keep(args: &ReduceArgs) -> Result<Keep> {
     let seed = args.seed;
     if let Some((m, n)) = args.keep {
         let phase = args.phase.unwrap_or(0);
@@ -155,11 +155,7 @@ fn keep(args: &ReduceArgs) -> anyhow::Result<Keep> {
 }
 
 /// The workload of this name, or the only one.
-fn choose_workload(
-    scenario: &Scenario,
-    name: Option<&str>,
-    file: &Path,
-) -> anyhow::Result<WorkloadSpec> {
+fn choose_workload(scenario: &Scenario, name: Option<&str>, file: &Path) -> Result<WorkloadSpec> {
     let named = scenario.workloads.iter().enumerate();
     let fits = |(index, spec): &(usize, &WorkloadSpec)| {
         name.is_none_or(|name| names(scenario, *index, spec).iter().any(|n| n == name))

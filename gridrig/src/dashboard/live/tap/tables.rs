@@ -8,7 +8,7 @@ use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::names::Names;
-use gridrig_results::rundir::{RunDirError, TableColumns, names};
+use gridrig_results::rundir::{Result, RunDirError, TableColumns, names};
 use std::path::Path;
 use std::thread;
 
@@ -23,10 +23,7 @@ const STEPS: [(EventKind, &str); 5] = [
 ];
 
 /// Forwards: when, and job, from and to.
-fn forwards(
-    dir: &Path,
-    shown: &Names,
-) -> Result<Vec<(i64, JobId, DomainId, DomainId)>, RunDirError> {
+fn forwards(dir: &Path, shown: &Names) -> Result<Vec<(i64, JobId, DomainId, DomainId)>> {
     let table = TableColumns::open(dir, names::HOPS)?;
     let domains = |column| {
         let codes = table.codes(column)?;
@@ -59,7 +56,7 @@ impl Tap {
         tolerance: SimDuration,
         end: SimTime,
         events: u64,
-    ) -> Result<Self, RunDirError> {
+    ) -> Result<Self> {
         let (shown, jobs) = (Names::of(grid), TableColumns::open(dir, names::JOBS)?);
         let (times, rest) = thread::scope(|scope| {
             let times = STEPS.map(|(_, column)| scope.spawn(|| jobs.i64s(column)));

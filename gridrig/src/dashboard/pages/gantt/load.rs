@@ -1,7 +1,7 @@
 //! The jobs of a run as they lay on its processors.
 
 use super::ClusterUse;
-use gridrig_results::rundir::{self, GridDoc, Placements, Ran, RunDirError, TableColumns, names};
+use gridrig_results::rundir::{self, GridDoc, Placements, Ran, Result, TableColumns, names};
 use std::path::Path;
 use std::thread;
 
@@ -93,7 +93,7 @@ fn axis(grid: &GridDoc) -> (Vec<ClusterUse>, Vec<Vec<Group>>) {
 
 impl Timeline {
     /// Reads what is drawn of a run, and nothing else of it.
-    pub(super) fn read(dir: &Path) -> Result<Self, RunDirError> {
+    pub(super) fn read(dir: &Path) -> Result<Self> {
         let manifest = rundir::read_manifest(dir)?;
         let table = TableColumns::open(dir, names::JOBS)?;
         let end = i64::try_from(manifest.end_ns).unwrap_or(i64::MAX);

@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use gridrig_protocol::rest::Problem;
+use gridrig_protocol::rest::Result;
 use gridrig_results::catalogue::{CatalogueError, Removed, RunEntry};
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ async fn label_form(State(own): State<Shared>, pairs: Pairs) -> Answer {
 }
 
 /// The runs that a form or an address names, of which there must be one.
-async fn chosen(own: &Shared, pairs: &Pairs) -> Result<Chosen, Problem> {
+async fn chosen(own: &Shared, pairs: &Pairs) -> Result<Chosen> {
     let named = pairs.all("run");
     if named.is_empty() {
         return Err(bad_request(
@@ -69,7 +69,7 @@ async fn change(
     own: &Shared,
     pairs: &Pairs,
     each: impl Fn(&mut Opened, &str) -> Result<u64, CatalogueError> + Send + 'static,
-) -> Result<u64, Problem> {
+) -> Result<u64> {
     let chosen = chosen(own, pairs).await?;
     work(own, move |own| {
         own.with_catalogue(|opened| {

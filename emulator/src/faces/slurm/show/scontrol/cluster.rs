@@ -67,10 +67,7 @@ pub(super) fn nodes(
     now: SimTime,
 ) -> Answer {
     let all = store.site.nodes(store.placements());
-    let text = |node: &Node| {
-        let text = layout(&node_lines(store, node, now), one_line);
-        format!("{text}{}", if one_line { "\n" } else { "\n\n" })
-    };
+    let text = |node: &Node| layout(&node_lines(store, node, now), one_line);
     let Some(wanted) = wanted else {
         return Answer::said(all.iter().map(text).collect());
     };
@@ -237,6 +234,5 @@ pub(super) fn partition(store: &JobStore, wanted: Option<&str>, one_line: bool) 
         "DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED".to_owned(),
         format!("TRES=cpu={cpus},mem={memory}M,node={count},billing={cpus}"),
     ];
-    let text = layout(&lines, one_line);
-    Answer::said(format!("{text}{}", if one_line { "\n" } else { "\n\n" }))
+    Answer::said(layout(&lines, one_line))
 }

@@ -37,11 +37,10 @@ pub(super) fn show(store: &JobStore, wanted: Option<&str>, one_line: bool, now: 
     }
     let mut out = String::new();
     for record in &records {
-        let lines = lines(store, record, now);
-        let text = layout(&lines, one_line);
+        let mut lines = lines(store, record, now);
         // The last of Slurm's lines is blank but for its indentation.
-        out.push_str(&text);
-        out.push_str(if one_line { " \n" } else { "\n   \n\n" });
+        lines.push(String::new());
+        out.push_str(&layout(&lines, one_line));
     }
     Answer::said(out)
 }

@@ -344,10 +344,7 @@ pub(super) fn show(store: &JobStore, wanted: Option<&str>, one_line: bool) -> An
         let name = &*view.wanted.name;
         wanted.is_none_or(|wanted| wanted == name)
     });
-    let text = |view: &ReservationView| {
-        let text = layout(&lines(&store.site, view), one_line);
-        format!("{text}{}", if one_line { "\n" } else { "\n\n" })
-    };
+    let text = |view: &ReservationView| layout(&lines(&store.site, view), one_line);
     let shown: String = chosen.map(text).collect();
     match (shown.is_empty(), wanted) {
         (false, _) => Answer::said(shown),
