@@ -38,6 +38,7 @@ pub struct Backlog {
     given_back: u64,
     overran: u64,
     node_changes: u64,
+    reshuffled: u64,
 }
 
 impl Backlog {
@@ -90,6 +91,11 @@ impl Backlog {
         self.node_changes
     }
 
+    /// How often a waiting job has left without having run, or one that ran waits again.
+    pub fn reshuffled(&self) -> u64 {
+        self.reshuffled
+    }
+
     /// A job waits, behind all others; answers its arrival.
     pub(crate) fn arrive(&mut self, job: Waiting) -> u64 {
         let arrival = self.next_arrival;
@@ -115,6 +121,7 @@ impl Backlog {
     /// A waiting job leaves without having run.
     pub(crate) fn withdraw(&mut self, arrival: u64) {
         self.waiting.remove(&arrival);
+        self.reshuffled += 1;
         self.loosen();
     }
 
@@ -127,6 +134,7 @@ impl Backlog {
     /// A job that ran waits again.
     pub(crate) fn put_back(&mut self, job: Waiting) {
         self.waiting.insert(job.arrival, job);
+        self.reshuffled += 1;
         self.version += 1;
     }
 

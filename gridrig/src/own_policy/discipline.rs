@@ -29,6 +29,8 @@ pub(super) struct Scheduler {
     idle: u32,
     /// Who is to be started, in this order.
     starts: VecDeque<Waiting>,
+    /// Who has started since the program was asked, by arrival.
+    started: Vec<u64>,
     wakeup: Option<SimTime>,
     /// Who starts from then on, by what has been decided before.
     decided: Option<(SimTime, VecDeque<Waiting>)>,
@@ -61,6 +63,7 @@ impl Scheduler {
             pass: 0,
             idle: 0,
             starts: VecDeque::new(),
+            started: Vec::new(),
             wakeup: None,
             decided: None,
             promises: Promises::default(),
@@ -79,10 +82,12 @@ impl Scheduler {
                 number: self.pass,
                 outlook,
                 running: self.running,
+                started: &self.started,
             };
             let begin = Instant::now();
             let answers = scripts.into_iter().map(|script| script.pass(&told));
             let answers: Result<Vec<PassAnswer>, String> = answers.collect();
+            self.started.clear();
             self.dialogue.note(begin);
             let mut answers = answers.map_err(|why| self.wrong(&why, outlook))?;
             let answer = answers.swap_remove(0);
@@ -91,6 +96,7 @@ impl Scheduler {
                 false => Err(self.wrong("asked twice it gave two answers", outlook)),
             };
         }
+        self.started.clear();
         let waiting = outlook.backlog.waiting_from(0).map(Waits::from);
         let running = outlook.calendar.running();
         let message = wire::Pass {
@@ -215,6 +221,7 @@ impl Planner for Scheduler {
             // Who does not fit, beside those before it, goes on waiting.
             let start = outlook.fit_now(None, &job);
             if start.is_some() {
+                self.started.push(job.arrival);
                 return start;
             }
         }

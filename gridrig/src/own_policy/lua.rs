@@ -5,9 +5,13 @@ use gridrig_core::discipline::Outlook;
 use gridrig_core::ids::JobId;
 use gridrig_core::plan::Waiting;
 use gridrig_core::time::{SimDuration, SimTime};
-use mlua::{Function, HookTriggers, IntoLua as _, Lua, LuaOptions, StdLib, Table, VmState};
+use mlua::state::{GcGenParams, GcMode};
+use mlua::{
+    Function, HookTriggers, IntoLua as _, IntoLuaMulti, Lua, LuaOptions, StdLib, Table, VmState,
+};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use std::collections::VecDeque;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -22,13 +26,16 @@ const MOST: u32 = 500;
 /// What is taken away and put in its place: nothing leads out of the program, and the
 /// order of a table's keys is the same in every process.
 const PRELUDE: &str = r#"
-local next, type, sort = next, type, table.sort
+local next, type, sort, move, setmetatable, getmetatable, ipairs =
+    next, type, table.sort, table.move, setmetatable, getmetatable, ipairs
 local function before(a, b)
     local x, y = type(a), type(b)
     if x ~= y then return x < y end
     return a < b
 end
 function pairs(t)
+    local meta = getmetatable(t)
+    if meta and meta.__pairs then return meta.__pairs(t) end
     local keys, at = {}, 0
     for key in next, t do keys[#keys + 1] = key end
     sort(keys, before)
@@ -36,6 +43,56 @@ function pairs(t)
         at = at + 1
         if keys[at] ~= nil then return keys[at], t[keys[at]] end
     end
+end
+-- A list that is kept from pass to pass: of thousands that wait, mostly the first are asked
+-- for. What a program gets reads it, and is a copy from its first change or ninth place on.
+local function list()
+    local rows, first, count, view = {}, 1, 0, {}
+    local function copy(t)
+        setmetatable(t, nil)
+        return move(rows, first, first + count - 1, 1, t)
+    end
+    function view.__index(t, at)
+        if at == 1 then return rows[first] end
+        if type(at) == "number" and at >= 1 and at <= count then
+            if at > 8 then return copy(t)[at] end
+            return rows[first + at - 1]
+        end
+    end
+    function view.__len() return count end
+    function view.__newindex(t, key, value) copy(t)[key] = value end
+    view.__pairs = ipairs
+    local function insert(at, row)
+        local place = first + at
+        if at < count then move(rows, place, first + count - 1, place + 1) end
+        rows[place], count = row, count + 1
+    end
+    local function remove(at)
+        -- Who leaves is mostly near the beginning: those before it move up.
+        if at > 0 then move(rows, first, first + at - 1, first + 1) end
+        rows[first] = nil
+        first, count = first + 1, count - 1
+    end
+    return insert, remove, function() return setmetatable({}, view) end
+end
+function lists()
+    local add_waiting, remove_waiting, waiting = list()
+    local add_running, remove_running, running = list()
+    local function wait(at, job, processors, estimate_s, since_s)
+        add_waiting(at, {
+            job = job, processors = processors, estimate_s = estimate_s, since_s = since_s,
+        })
+    end
+    local function run(at, job, processors, expected_end_s)
+        add_running(at, { job = job, processors = processors, expected_end_s = expected_end_s })
+    end
+    local function pass(schedule, number, now_s, free, has_running)
+        return schedule({
+            pass = number, now_s = now_s, free = free, waiting = waiting(),
+            running = has_running and running() or nil,
+        })
+    end
+    return wait, remove_waiting, run, remove_running, pass
 end
 for _, name in ipairs({ "next", "load", "loadfile", "dofile", "require", "collectgarbage" }) do
     _G[name] = nil
@@ -49,6 +106,8 @@ pub(super) struct Told<'a, 'o> {
     pub outlook: &'a Outlook<'o>,
     /// Whether it wants to know who runs.
     pub running: bool,
+    /// Which of those that waited in the last pass have started since.
+    pub started: &'a [u64],
 }
 
 /// A program in Lua.
@@ -59,32 +118,36 @@ pub struct Script {
     /// What is asked each time: `choose` or `schedule`, once it has been greeted.
     answer: Option<Function>,
     counted: Arc<AtomicU32>,
-    copy: Function,
+    /// Asks the program about a pass.
+    pass: Function,
     waiting: Mirror<(u64, SimDuration)>,
     running: Mirror<(SimTime, JobId)>,
+    /// What the backlog said of jobs that have left or come back otherwise.
+    reshuffled: u64,
 }
 
-/// A list of jobs as Lua has it, kept from pass to pass.
+/// Which jobs Lua has in a list that is kept from pass to pass.
 struct Mirror<K> {
-    keys: Vec<K>,
-    rows: Table,
+    keys: VecDeque<K>,
+    add: Function,
+    remove: Function,
 }
 
 impl<K: Copy + Ord> Mirror<K> {
-    /// The rows of now, sorted by their keys, of which those that are new are made.
-    fn update<T>(
-        &mut self,
-        now: impl Iterator<Item = (K, T)>,
-        row: impl Fn(T) -> mlua::Result<Table>,
-    ) -> mlua::Result<()> {
+    fn new(add: Function, remove: Function) -> Self {
+        let keys = VecDeque::new();
+        Mirror { keys, add, remove }
+    }
+
+    /// Makes it those of now, sorted by their keys, each with its fields.
+    fn update<F: IntoLuaMulti>(&mut self, now: impl Iterator<Item = (K, F)>) -> mlua::Result<()> {
         let mut at = 0;
-        for (key, new) in now {
+        for (key, fields) in now {
             while self.keys.get(at).is_some_and(|known| *known < key) {
                 self.remove(at)?;
             }
             if self.keys.get(at) != Some(&key) {
-                self.keys.insert(at, key);
-                self.rows.raw_insert(at as i64 + 1, row(new)?)?;
+                self.insert(at, key, fields)?;
             }
             at += 1;
         }
@@ -94,9 +157,14 @@ impl<K: Copy + Ord> Mirror<K> {
         Ok(())
     }
 
+    fn insert<F: IntoLuaMulti>(&mut self, at: usize, key: K, fields: F) -> mlua::Result<()> {
+        self.keys.insert(at, key);
+        self.add.call((at, fields))
+    }
+
     fn remove(&mut self, at: usize) -> mlua::Result<()> {
         self.keys.remove(at);
-        self.rows.raw_remove(at as i64 + 1)
+        self.remove.call(at)
     }
 }
 
@@ -110,6 +178,8 @@ impl Script {
             let libraries = StdLib::TABLE | StdLib::STRING | StdLib::MATH;
             let lua = Lua::new_with(libraries, LuaOptions::default())?;
             lua.set_memory_limit(MOST_BYTES)?;
+            // What a pass leaves behind is short-lived.
+            lua.gc_set_mode(GcMode::Generational(GcGenParams::default()));
             let counted = Arc::new(AtomicU32::new(0));
             let counter = Arc::clone(&counted);
             let triggers = HookTriggers::new().every_nth_instruction(COUNTED);
@@ -130,26 +200,24 @@ impl Script {
                 Ok(writeln!(std::io::stderr(), "{}", words.join("\t"))?)
             })?;
             lua.globals().set("print", print)?;
+
             let own = Sha256::digest(who.as_bytes());
             let own = own[..8]
                 .iter()
                 .fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
             let random: Function = lua.globals().get::<Table>("math")?.get("randomseed")?;
             random.call::<()>((seed.cast_signed(), own.cast_signed()))?;
-            let rows = || lua.create_table();
+            let lists: Function = lua.globals().get("lists")?;
+            let (wait, waits_no_more, run, runs_no_more, pass) = lists.call(())?;
+            lua.globals().set("lists", mlua::Value::Nil)?;
             Ok(Script {
                 name: name.to_owned(),
                 answer: None,
                 counted,
-                copy: lua.globals().get::<Table>("table")?.get("move")?,
-                waiting: Mirror {
-                    keys: Vec::new(),
-                    rows: rows()?,
-                },
-                running: Mirror {
-                    keys: Vec::new(),
-                    rows: rows()?,
-                },
+                waiting: Mirror::new(wait, waits_no_more),
+                running: Mirror::new(run, runs_no_more),
+                pass,
+                reshuffled: 0,
                 text,
                 lua,
             })
@@ -216,45 +284,42 @@ impl Script {
             number,
             outlook,
             running,
+            started,
         }: &Told<'_, '_>,
     ) -> mlua::Result<PassAnswer> {
-        let lua = &self.lua;
-        let waiting = outlook.backlog.waiting_from(0);
-        let waiting = waiting.map(|job| ((job.arrival, job.demand.length), job));
-        self.waiting.update(waiting, |job: &Waiting| {
-            let row = lua.create_table_with_capacity(0, 4)?;
-            row.raw_set("job", job.job.0)?;
-            row.raw_set("processors", job.demand.processors)?;
-            row.raw_set("estimate_s", job.demand.length.as_secs_f64())?;
-            row.raw_set("since_s", job.since.as_secs_f64())?;
-            Ok(row)
-        })?;
-        let pass = lua.create_table_with_capacity(0, 5)?;
-        pass.raw_set("pass", *number)?;
-        pass.raw_set("now_s", outlook.now.as_secs_f64())?;
-        pass.raw_set("free", outlook.nodes.free_processors())?;
-        pass.raw_set("waiting", self.copied(&self.waiting)?)?;
+        let backlog = outlook.backlog;
+        let key = |job: &Waiting| (job.arrival, job.demand.length);
+        let fields = |job: &Waiting| {
+            let [estimate_s, since_s] = [job.demand.length.as_secs_f64(), job.since.as_secs_f64()];
+            (job.job.0, job.demand.processors, estimate_s, since_s)
+        };
+        // Mostly some have started, of those that were named last, and others have come.
+        let waiting = &mut self.waiting;
+        for arrival in *started {
+            let at = waiting.keys.binary_search_by_key(arrival, |known| known.0);
+            at.map_or(Ok(()), |at| waiting.remove(at))?;
+        }
+        let next = waiting.keys.back().map_or(0, |last| last.0 + 1);
+        for job in backlog.waiting_from(next) {
+            waiting.insert(waiting.keys.len(), key(job), fields(job))?;
+        }
+        let others = std::mem::replace(&mut self.reshuffled, backlog.reshuffled());
+        if waiting.keys.len() != backlog.waiting() || others != self.reshuffled {
+            let now = backlog.waiting_from(0);
+            waiting.update(now.map(|job| (key(job), fields(job))))?;
+        }
         if *running {
-            let runs = outlook.calendar.running().map(|it| (it.0, it));
-            self.running.update(runs, |((end, job), processors)| {
-                let row = lua.create_table_with_capacity(0, 3)?;
-                row.raw_set("job", job.0)?;
-                row.raw_set("processors", processors)?;
-                row.raw_set("expected_end_s", end.as_secs_f64())?;
-                Ok(row)
-            })?;
-            pass.raw_set("running", self.copied(&self.running)?)?;
+            let runs = outlook.calendar.running();
+            let runs = runs.map(|((end, job), processors)| {
+                ((end, job), (job.0, processors, end.as_secs_f64()))
+            });
+            self.running.update(runs)?;
         }
         let schedule = self.answer.as_ref().expect("it was greeted");
-        let (start, wakeup_s): (Vec<u32>, Option<f64>) = schedule.call(pass)?;
+        let (now_s, free) = (outlook.now.as_secs_f64(), outlook.nodes.free_processors());
+        let asked = (schedule, *number, now_s, free, *running);
+        let (start, wakeup_s): (Vec<u32>, Option<f64>) = self.pass.call(asked)?;
         Ok(PassAnswer { start, wakeup_s })
-    }
-
-    /// A list of the program's own, which it may sort.
-    fn copied<K>(&self, mirror: &Mirror<K>) -> mlua::Result<Table> {
-        let count = mirror.keys.len();
-        let copy = self.lua.create_table_with_capacity(count, 0)?;
-        self.copy.call((&mirror.rows, 1, count, 1, copy))
     }
 }
 
