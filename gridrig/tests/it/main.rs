@@ -82,6 +82,7 @@ mod slurm_execute;
 mod slurm_fields;
 mod slurm_options;
 mod sweep;
+mod sweep_array;
 mod sweep_page;
 mod synthesize_command;
 mod topologies;

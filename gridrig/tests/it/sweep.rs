@@ -1,9 +1,8 @@
 //! `gridrig sweep`: a scenario at many points, in slices.
 
 use crate::command::{Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
+use crate::need;
 use crate::patience::Patience;
-use crate::slurm_bench::Emulated;
-use crate::{need, real_slurm};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Twelve points of two runs each.
-const AXES: &str = r#"
+pub const AXES: &str = r#"
 [grid]
 "domain.*.broker.exchange" = ["5s", "15s", "1m"]
 "run.tie" = ["local", "first"]
@@ -22,7 +21,7 @@ const AXES: &str = r#"
 "#;
 
 /// A study of the pair of domains with these axes.
-fn planned(axes: &str) -> Bench {
+pub fn planned(axes: &str) -> Bench {
     let bench = Bench::new(PAIR, &JOBS);
     let scenario = bench.path("s.toml");
     let study = format!("scenario = \"{scenario}\"\n{axes}");
@@ -30,13 +29,13 @@ fn planned(axes: &str) -> Bench {
     bench
 }
 
-fn plan(bench: &Bench, out: &str) -> std::process::Output {
+pub fn plan(bench: &Bench, out: &str) -> std::process::Output {
     let (study, out) = (bench.path("study.toml"), bench.path(out));
     run(&["sweep", "plan", &study, "--out", &out])
 }
 
 /// `gridrig sweep COMMAND DIR` with more words.
-fn sweep(bench: &Bench, command: &str, dir: &str, words: &[&str]) -> std::process::Output {
+pub fn sweep(bench: &Bench, command: &str, dir: &str, words: &[&str]) -> std::process::Output {
     let dir = bench.path(dir);
     let mut all = vec!["sweep", command, dir.as_str()];
     all.extend(words);
@@ -60,7 +59,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// What a sweep is merged to.
-fn merged(bench: &Bench, dir: &str) -> BTreeMap<String, Vec<u8>> {
+pub fn merged(bench: &Bench, dir: &str) -> BTreeMap<String, Vec<u8>> {
     expect_code(&sweep(bench, "status", dir, &[]), 0);
     expect_code(&sweep(bench, "merge", dir, &[]), 0);
     files(&bench.dir.path().join(dir).join("results"))
@@ -429,70 +428,4 @@ fn a_point_that_fails_is_told_of_and_the_others_are_run() {
     let status = sweep(&bench, "status", "a", &["--json"]);
     expect_code(&status, 0);
     assert_eq!(json(&status)["failed"].as_array().unwrap().len(), 0);
-}
-
-/// A sweep by an array of which two tasks are killed, and then these again. `path` is where
-/// the commands of its Slurm are.
-fn by_array(bench: &Bench, path: &str, mut sbatch: impl FnMut(&[&str])) {
-    let dir = "of many";
-    expect_code(&plan(bench, "one"), 0);
-    expect_code(&plan(bench, dir), 0);
-    expect_code(&sweep(bench, "run", "one", &[]), 0);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gridrig"));
-    command.args([
-        "sweep",
-        "script",
-        "slurm",
-        &bench.path(dir),
-        "--slices",
-        "4",
-    ]);
-    let script = command.env("PATH", path).output().unwrap();
-    expect_code(&script, 0);
-    let script = stdout(&script);
-    assert!(script.contains("#SBATCH --array=1-4\n"), "{script}");
-    assert!(script.contains("below MaxArraySize (1001)"), "{script}");
-    // The system ends it in the middle of a file that is longer than 4 KiB.
-    let killed = bench.path("again");
-    let killed = format!("[ -e {killed} ] || case $SLURM_ARRAY_TASK_ID in 2|3) ulimit -f 8;; esac");
-    let script = script.replace("\nexec ", &format!("\n{killed}\nexec "));
-    let file = bench.path("sweep.sh");
-    fs::write(&file, script).unwrap();
-    sbatch(&["--wait", &file]);
-    let status = sweep(bench, "status", dir, &["--json"]);
-    expect_code(&status, 1);
-    assert_eq!(json(&status)["points_done"], 6, "{}", stdout(&status));
-    fs::write(bench.path("again"), "").unwrap();
-    sbatch(&["--wait", "--array=2,3", &file]);
-    let log = fs::read_to_string(bench.path("of many/slice-3.log")).unwrap();
-    assert!(log.contains("slice 3/4: 3 of 12 points"), "{log}");
-    assert!(
-        merged(bench, "one") == merged(bench, dir),
-        "the merged bytes differ"
-    );
-}
-
-#[test]
-fn tasks_of_an_emulated_slurm_run_a_sweep() {
-    let bench = planned(AXES);
-    let cluster = Emulated::start(4, 1, &["--slurm-execute"]);
-    let path = format!("{}:/usr/bin:/bin", cluster.bin().display());
-    by_array(&bench, &path, |words| drop(cluster.run("sbatch", words)));
-}
-
-#[test]
-fn tasks_of_a_real_slurm_run_a_sweep() {
-    let setup = real_slurm::Setup {
-        nodes: 1,
-        cpus: 4,
-        scheduler: "sched/builtin",
-        parameters: String::new(),
-    };
-    let Some(slurm) = real_slurm::start("tasks_of_a_real_slurm_run_a_sweep", &setup) else {
-        return;
-    };
-    let bench = planned(AXES);
-    by_array(&bench, "/usr/bin:/bin", |words| {
-        drop(slurm.run("sbatch", words))
-    });
 }
