@@ -63,7 +63,7 @@ impl Installed {
         ]);
         // What examples call; the rest of /usr/bin might have Rust.
         fs::create_dir(dir.join("tools")).unwrap();
-        for tool in ["bash", "cat", "seq"] {
+        for tool in ["bash", "cat", "head", "seq", "sh", "sleep", "tail"] {
             let link = dir.join("tools").join(tool);
             std::os::unix::fs::symlink(Path::new("/usr/bin").join(tool), link).unwrap();
         }
@@ -189,7 +189,7 @@ examples! {
     learner: "python learner.py", "mean wait at random";
     side_by_side: "python side_by_side.py", "4 environments side by side: ";
     test_client: "python -m pytest -q test_client.py", "2 passed";
-    operator: "bash operator.sh", "Federating: with free-node";
+    operator: "bash operator.sh", "The twin is exact";
     cluster: "bash cluster.sh", "runs    48 of 48 done";
 }
 

@@ -147,7 +147,7 @@ impl Fit {
         };
         let says = match grade {
             Grade::Exact => {
-                return format!("The twin is exact: {under} each job waits as recorded.");
+                return format!("The twin is exact: {under}, each job waits as recorded.");
             }
             Grade::Good => "good",
             Grade::Rough => "rough, good for orders of magnitude only",
