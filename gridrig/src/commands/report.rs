@@ -4,6 +4,7 @@ use super::compare::{options, thresholds};
 use super::{answer, refuse_existing};
 use crate::cli::ReportArgs;
 use crate::exit::Failure;
+use crate::sweep::{Found, Plan};
 use anyhow::Context as _;
 use gridrig_results::report::{self, Options, Report};
 use gridrig_tracelab::format::create;
@@ -14,6 +15,12 @@ use std::path::Path;
 pub(super) fn report(args: &ReportArgs) -> Result<(), Failure> {
     // Before the work, which may take seconds.
     refuse_existing(&args.out, args.force)?;
+    if let [dir] = &args.comparison.runs[..]
+        && Plan::is_in(dir)
+        && !args.json
+    {
+        return sweep(dir, &[], (&args.out, args.force));
+    }
     let options = Options {
         compare: options(&args.comparison, args.users, true),
         replication: args.replication.clone(),
@@ -33,6 +40,20 @@ pub(super) fn report(args: &ReportArgs) -> Result<(), Failure> {
         )
     })?;
     thresholds(&report.thresholds)
+}
+
+/// Writes one HTML page about what a sweep has found.
+pub(super) fn sweep(
+    dir: &Path,
+    figures: &[String],
+    (out, force): (&Path, bool),
+) -> Result<(), Failure> {
+    refuse_existing(out, force)?;
+    let plan = Plan::open(dir)?;
+    let page = Found::read(&plan, figures)?.page(&format!("Sweep {}", plan.title()));
+    write(out, force, &page.to_html())?;
+    eprintln!("written: {}", out.display());
+    Ok(())
 }
 
 /// Writes the whole page beside its place and renames it: nobody opens half a

@@ -3,7 +3,7 @@
 use super::{answer, print};
 use crate::exit::Failure;
 use crate::runner::CellNumber;
-use crate::sweep::{self, Engine, Found, Plan, State};
+use crate::sweep::{self, Engine, Plan, State};
 use crate::words::many;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
@@ -95,6 +95,9 @@ parallel coordinates, and the Pareto front of the first two figures.")]
         /// delay_s.mean and forwards_per_job]
         #[arg(long, value_name = "FIGURE")]
         figure: Vec<String>,
+        /// Overwrite the page if it exists
+        #[arg(long)]
+        force: bool,
     },
     /// Print a script that runs a sweep on an engine
     #[command(after_help = "Examples:
@@ -153,14 +156,12 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
             eprintln!("merged: {}: {runs} runs in {files}", out.display());
             Ok(())
         }
-        SweepCommand::Report { dir, out, figure } => {
-            let plan = Plan::open(dir)?;
-            let title = format!("Sweep {}", plan.title());
-            let page = Found::read(&plan, figure)?.page(&title).to_html();
-            std::fs::write(out, page).with_context(|| out.display().to_string())?;
-            eprintln!("written: {}", out.display());
-            Ok(())
-        }
+        SweepCommand::Report {
+            dir,
+            out,
+            figure,
+            force,
+        } => super::report::sweep(dir, figure, (out, *force)),
         SweepCommand::Script {
             engine,
             dir,

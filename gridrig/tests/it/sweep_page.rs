@@ -29,7 +29,10 @@ fn planned() -> (Bench, String) {
 fn a_page_of_a_sweep_shows_what_differs_the_responses_and_the_best_trades() {
     let (bench, dir) = planned();
     let file = bench.path("sweep.html");
-    let report = |more: &[&str]| run(&[&["sweep", "report", &dir, "--out", &file], more].concat());
+    let report = |more: &[&str]| {
+        let words = ["sweep", "report", &dir, "--out", &file, "--force"];
+        run(&[&words, more].concat())
+    };
     let nothing = report(&[]);
     expect_code(&nothing, 2);
     assert!(
@@ -75,6 +78,14 @@ fn a_page_of_a_sweep_shows_what_differs_the_responses_and_the_best_trades() {
     let shown = gridrig_results::plot::number(best);
     let row = trades.split("</tr>").next().unwrap();
     assert!(row.contains(&format!(">{shown}<")), "{shown}: {row}");
+    // As the other command has it, which leads here; neither overwrites without a word.
+    expect_code(&report(&[]), 0);
+    let page = fs::read_to_string(&file).unwrap();
+    let other = bench.path("other.html");
+    expect_code(&run(&["report", &dir, "--out", &other]), 0);
+    assert!(fs::read_to_string(&other).unwrap() == page);
+    expect_code(&run(&["report", &dir, "--out", &other]), 2);
+    expect_code(&run(&["sweep", "report", &dir, "--out", &other]), 2);
     let unknown = report(&["--figure", "speed"]);
     expect_code(&unknown, 2);
     assert!(stderr(&unknown).contains("--figure speed: expected one of "));
