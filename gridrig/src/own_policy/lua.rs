@@ -26,8 +26,8 @@ const MOST: u32 = 500;
 /// What is taken away and put in its place: nothing leads out of the program, and the
 /// order of a table's keys is the same in every process.
 const PRELUDE: &str = r#"
-local next, type, sort, move, setmetatable, getmetatable, ipairs =
-    next, type, table.sort, table.move, setmetatable, getmetatable, ipairs
+local next, type, sort, move, setmetatable, getmetatable, ipairs, rawget, error =
+    next, type, table.sort, table.move, setmetatable, getmetatable, ipairs, rawget, error
 local function before(a, b)
     local x, y = type(a), type(b)
     if x ~= y then return x < y end
@@ -94,7 +94,15 @@ function lists()
     end
     return wait, remove_waiting, run, remove_running, pass
 end
-for _, name in ipairs({ "next", "load", "loadfile", "dofile", "require", "collectgarbage" }) do
+-- An error ends the program, and no instruction of it goes uncounted: a finalizer's would.
+local bare = setmetatable
+function _G.setmetatable(t, meta)
+    if type(meta) == "table" and rawget(meta, "__gc") ~= nil then error("there is no __gc", 2) end
+    return bare(t, meta)
+end
+for _, name in ipairs({
+    "next", "load", "loadfile", "dofile", "require", "collectgarbage", "pcall", "xpcall",
+}) do
     _G[name] = nil
 end
 string.dump = nil

@@ -84,13 +84,14 @@ fn one_policy_in_python_lua_and_rust_writes_the_same_bytes() {
 }
 
 /// Programs that answer badly, and what is said of it.
-const BAD: [(&str, &str); 10] = [
+const BAD: [(&str, &str); 11] = [
     ("function schedule(", "mine:1: "),
     ("x = 1", "there is no function schedule"),
     (
         "function schedule(pass) return 1 end",
         "converting Lua integer",
     ),
+    ("setmetatable({}, { __gc = print })", "there is no __gc"),
     (
         "function schedule(pass) return pass.x.y end",
         "attempt to index a nil value (field 'x')",
@@ -142,7 +143,7 @@ fn a_program_in_lua_that_fails_ends_the_run_with_one_message() {
 fn nothing_leads_out_of_a_program_in_lua_and_chance_is_that_of_the_seed() {
     let bench = lua(r#"
 for _, name in ipairs({ "io", "os", "require", "load", "dofile", "debug", "package", "next",
-                        "collectgarbage", "loadfile", "coroutine" }) do
+                        "collectgarbage", "loadfile", "coroutine", "pcall", "xpcall" }) do
     if _G[name] ~= nil then error(name .. " is there") end
 end
 if string.dump then error("dump") end
