@@ -232,8 +232,8 @@ fn scenario(args: &WhatifArgs, sites: &[Site<'_>]) -> anyhow::Result<String> {
     };
     Ok(format!(
         "# Written by gridrig whatif.\n\n{}[run]\nclock = \"virtual\"\npolicies = {policies:?}\n\
-         bounds = true\nseed = {seed}\n{replicate}\n# Each window begins with empty machines: the \
-         first tenth of its jobs fills them.\n[measure]\nfrom = \"{warm_up}\"\n",
+         bounds = true\nseed = {seed}\n{replicate}\n# Each window begins with empty machines: \
+         jobs of its first tenth fill them.\n[measure]\nfrom = \"{warm_up}\"\n",
         init::grid(sites)?
     ))
 }

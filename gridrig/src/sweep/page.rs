@@ -1,5 +1,5 @@
 //! What a sweep has found, on a page: only the axes that differ, how each figure
-//! responds to them, everything at once, and which runs are the best trades.
+//! responds to them, everything at once, and which runs are the best trade-offs.
 
 use super::merge::{name, text};
 use super::plan::{Plan, Point};
@@ -27,7 +27,7 @@ const MORE_IS_BETTER: [&str; 8] = [
 ];
 /// An axis with more values than this has dots instead of lines.
 const MOST_VALUES: usize = 12;
-/// Rows of the table of best trades.
+/// Rows of the table of best trade-offs.
 const MOST_ROWS: usize = 50;
 
 /// An axis that differs.
@@ -128,7 +128,7 @@ impl<'a> Found<'a> {
         }
         page.table(&axes);
         if let [first, second, ..] = &self.figures[..] {
-            self.trades(&mut page, first, second);
+            self.trade_offs(&mut page, first, second);
         }
         for axis in &self.axes {
             page.heading(&format!("Response to {}", axis.label));
@@ -242,7 +242,7 @@ impl<'a> Found<'a> {
     }
 
     /// Cells than which no other is better in one of two figures and as good in the other.
-    fn trades(&self, page: &mut Page, first: &str, second: &str) {
+    fn trade_offs(&self, page: &mut Page, first: &str, second: &str) {
         let signs = [first, second].map(|figure| match better_is_more(figure) {
             true => -1.0,
             false => 1.0,
@@ -266,7 +266,7 @@ impl<'a> Found<'a> {
                 front.push((*cell, means));
             }
         }
-        page.heading("The best trades");
+        page.heading("The best trade-offs");
         let want = |figure: &str| {
             if better_is_more(figure) {
                 "more"

@@ -26,7 +26,7 @@ fn planned() -> (Bench, String) {
 }
 
 #[test]
-fn a_page_of_a_sweep_shows_what_differs_the_responses_and_the_best_trades() {
+fn a_page_of_a_sweep_shows_what_differs_the_responses_and_the_best_trade_offs() {
     let (bench, dir) = planned();
     let file = bench.path("sweep.html");
     let report = |more: &[&str]| {
@@ -73,10 +73,10 @@ fn a_page_of_a_sweep_shows_what_differs_the_responses_and_the_best_trades() {
     assert!(page.contains("utilization (the more the better)"), "{page}");
     let best = best(&dir, "utilization");
     // The last table before the responses has the front alone.
-    let trades = page.split("Response to exchange").nth(1).unwrap();
-    let trades = trades.rsplit("<tbody>").next().unwrap();
+    let trade_offs = page.split("Response to exchange").nth(1).unwrap();
+    let trade_offs = trade_offs.rsplit("<tbody>").next().unwrap();
     let shown = gridrig_results::plot::number(best);
-    let row = trades.split("</tr>").next().unwrap();
+    let row = trade_offs.split("</tr>").next().unwrap();
     assert!(row.contains(&format!(">{shown}<")), "{shown}: {row}");
     // As the other command has it, which leads here; neither overwrites without a word.
     expect_code(&report(&[]), 0);
