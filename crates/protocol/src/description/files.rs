@@ -94,11 +94,14 @@ pub(super) fn place(
             false => &mut file.target,
         };
         let path = place.iter().flatten().next().unwrap_or(&file.file);
-        if path.contains("://") || path.starts_with('/') {
+        // An input that says where it is needs no place; an output has one wherever it is.
+        if is_input && (path.contains("://") || path.starts_with('/')) {
             continue;
         }
+        let name = path.rsplit('/').next().filter(|_| path.starts_with('/'));
+        let name = name.unwrap_or(path);
         let own = match base {
-            Some(base) => Some(format!("{}/{path}", base.trim_end_matches('/'))),
+            Some(base) => Some(format!("{}/{name}", base.trim_end_matches('/'))),
             None => urls.next().map(|url| (*url).to_owned()),
         };
         *place = Some(own.filter(|url| !url.starts_with(FETCHED)));

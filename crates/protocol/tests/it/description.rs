@@ -204,6 +204,17 @@ fn jdl_is_read_with_comparisons_of_its_requirements() {
         ),
         (1, None)
     );
+    // A file has its place wherever it is on the node.
+    let places = "{\"x://h/1\", \"x://h/2\"}";
+    let each = format!("OutputSandbox = {{\"/tmp/a\", \"b\"}}; OutputSandboxDestURI = {places};");
+    let expected = [
+        ("/tmp/a", None, Some("x://h/1")),
+        ("b", None, Some("x://h/2")),
+    ];
+    assert_eq!(files(&one(&each).jobs[0].job), expected);
+    let base = one("OutputSandbox = {\"/tmp/a\"}; OutputSandboxBaseDestURI = \"x://h/d/\";");
+    let expected = [("/tmp/a", None, Some("x://h/d/a"))];
+    assert_eq!(files(&base.jobs[0].job), expected);
     // Without brackets, too, and a text is a number.
     let bare = one("Executable = \"a\";\nCpuNumber = \"3\"");
     assert_eq!(
