@@ -21,6 +21,7 @@ mod transport;
 pub use gridrig_service::{run, serve, spawn};
 
 use faces::Faces;
+use gridrig_core::agent::KEEP_ENDED;
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::ids::{ClusterId, DomainId};
@@ -115,6 +116,3 @@ impl Config {
         }
     }
 }
-
-/// Ended jobs that are answered for, unless told otherwise: some 100 MB.
-const KEEP_ENDED: usize = 200_000;

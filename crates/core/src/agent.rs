@@ -33,7 +33,7 @@ pub use crate::envelope::{
     Cx, Envelope, EnvelopeId, Fate, Message, Received, Tally, Told, Undelivered,
 };
 pub use broker::{
-    BrokerAgent, BrokerSetup, GridNames, Lost, PeerSession, PeerState, Pull, Sampled,
+    BrokerAgent, BrokerSetup, GridNames, KEEP_ENDED, Lost, PeerSession, PeerState, Pull, Sampled,
     SessionChange, SetupError, Unexpected, Updated,
 };
 pub use client::{

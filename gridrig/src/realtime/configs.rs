@@ -22,10 +22,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 
-/// Ended jobs that a service remembers, in case one is brought again: the memory of a long
-/// run is bounded so, and what has happened is in its journals.
-const KEEP_ENDED: usize = 200_000;
-
 /// Where the services of a grid are, in its order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Urls {
@@ -254,7 +250,6 @@ fn lrms_config(
         broker: home,
         monitoring,
         names_apart: is_external,
-        keep_ended: KEEP_ENDED,
         ..emulator::Config::new(&cluster.name, resources, discipline, clock)
     }
 }
@@ -312,10 +307,7 @@ fn broker_config(
             false => own_lrms(&setup, &urls.lrms),
         },
         peers,
-        setup: BrokerSetup {
-            keep_ended: KEEP_ENDED,
-            ..setup
-        },
+        setup,
         clock,
         notify: NotifyHosts::default(),
         monitoring: monitoring(grid, None, options),

@@ -308,3 +308,62 @@ fn each_process_of_a_run_and_its_runner_are_killed_twice_and_no_job_is_lost_or_r
         assert!(said.contains(&format!("{service} (4)")), "{said}");
     }
 }
+
+/// Shifts the system clock of a process by as many seconds as the file `STEP` says.
+const STEPPED: &str = r#"
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t id, struct timespec *now) {
+    char by[32] = "";
+    int answer = syscall(SYS_clock_gettime, id, now);
+    int file = id == CLOCK_REALTIME ? open(getenv("STEP"), O_RDONLY) : -1;
+    if (file >= 0) {
+        if (read(file, by, sizeof by - 1) > 0) now->tv_sec += atol(by);
+        close(file);
+    }
+    return answer;
+}
+"#;
+
+#[test]
+fn a_system_clock_that_is_set_back_and_forth_moves_no_job() {
+    let _alone = crate::real_time::alone();
+    let bench = bench("[\"round-robin\"]");
+    let (out, dir) = (bench.path("runs"), dir(&bench, "round-robin"));
+    std::fs::write(bench.path("step.c"), STEPPED).unwrap();
+    let library = bench.path("step.so");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o", &library, &bench.path("step.c")])
+        .status();
+    assert!(built.unwrap().success());
+    let step = |seconds: &str| std::fs::write(bench.path("step"), seconds).unwrap();
+    let begin = |words: &[&str]| {
+        let mut command = gridrig();
+        let command = command.arg("run").args(words).stdout(Stdio::null());
+        let command = command.envs([("LD_PRELOAD", &library), ("STEP", &bench.path("step"))]);
+        command.stderr(Stdio::piped()).spawn().unwrap()
+    };
+    step("0");
+    let mut child = begin(&[&bench.path("s.toml"), "--out", &out]);
+    for seconds in ["3600", "-7200"] {
+        wait_for(&dir, lines(&dir) + 30, &mut child);
+        step(seconds);
+    }
+    wait_for(&dir, lines(&dir) + 30, &mut child);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // It goes on before it was broken off.
+    step("-9000");
+    let mut child = begin(&["--resume", &out]);
+    wait_for(&dir, lines(&dir) + 30, &mut child);
+    step("86400");
+    expect_code(&child.wait_with_output().unwrap(), 0);
+    assert_eq!(gaps_of_a_whole_run(&dir).len(), 1);
+    let read = rundir::read(&dir).unwrap();
+    let last = read.log.records().map(|(at, _)| at.as_secs_f64());
+    let last = last.fold(0.0, f64::max);
+    assert!(last < 3_600.0, "{last} s");
+}

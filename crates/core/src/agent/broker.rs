@@ -16,7 +16,7 @@ mod tests;
 pub use delivery::Lost;
 pub use links::{PeerState, Sampled, Unexpected, Updated};
 pub use sessions::{PeerSession, Pull, SessionChange};
-pub use setup::{BrokerSetup, GridNames, SetupError};
+pub use setup::{BrokerSetup, GridNames, KEEP_ENDED, SetupError};
 
 use super::store::{JobState, JobStore, JobView, Naming};
 use super::{Agent, Cx, Handle, JobHolder, Participant};

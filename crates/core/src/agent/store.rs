@@ -203,7 +203,8 @@ impl Record {
 pub(super) struct JobStore {
     /// By the key under which it came.
     keys: BTreeMap<String, JobId>,
-    records: BTreeMap<JobId, Record>,
+    /// Boxed, since the leaves of a map that grows at its end are half empty.
+    records: BTreeMap<JobId, Box<Record>>,
     /// Ended jobs, oldest first.
     ended: VecDeque<JobId>,
     keep_ended: usize,
@@ -312,6 +313,8 @@ impl JobStore {
     pub fn enter(&mut self, arrival: Arrival, job: JobId, at: SimTime) -> JobSpec {
         let before = self.records.remove(&job);
         let mut visits = before.map(|record| record.visits).unwrap_or_default();
+        // Nearly all jobs come once, and are remembered for long.
+        visits.reserve_exact(1);
         visits.push(Visit {
             from: arrival.from(),
             hop: arrival.hop(),
@@ -336,7 +339,7 @@ impl JobStore {
             identity: arrival.identity,
             visits,
         };
-        self.records.insert(job, record);
+        self.records.insert(job, Box::new(record));
         spec
     }
 
@@ -373,7 +376,7 @@ impl JobStore {
     }
 
     pub fn get(&self, job: JobId) -> Option<&Record> {
-        self.records.get(&job)
+        self.records.get(&job).map(Box::as_ref)
     }
 
     /// At most `limit` jobs with a name above `after`, by name.

@@ -5,6 +5,7 @@ mod failures;
 mod load;
 mod nodes;
 mod promises;
+mod reserved;
 mod wishes;
 
 pub use failures::RefLoss;
@@ -17,6 +18,7 @@ use gridrig_core::ids::JobId;
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::time::{SimDuration, SimTime};
 use nodes::{Node, Placement};
+use reserved::Kept;
 use wishes::estimate;
 
 /// A job that a pass has started.
@@ -63,6 +65,10 @@ pub struct RefCluster {
     /// Every change of (queued jobs, busy processors) since the start.
     history: Vec<(SimTime, u64, u64)>,
     promises: Vec<Promise>,
+    /// The head of the queue and its promise under EASY, from pass to pass.
+    head: Option<(JobSpec, Promise)>,
+    /// What is reserved for jobs that are to start within a window.
+    kept: Vec<Kept>,
     /// Whether these say which nodes.
     promises_by_node: bool,
     /// What each job was promised first: made when, to whom, for when.
@@ -102,6 +108,8 @@ impl RefCluster {
             running: Vec::new(),
             history: Vec::new(),
             promises: Vec::new(),
+            head: None,
+            kept: Vec::new(),
             promises_by_node: false,
             first_promises: Vec::new(),
             by_node: false,
@@ -118,6 +126,9 @@ impl RefCluster {
         let empty = RefCluster::new(self.config.clone());
         if job.components.iter().any(|one| one.processors == 0) || empty.place(job).is_none() {
             return Err(Reason::NeverFits);
+        }
+        if let Some(window) = &job.start_window {
+            return self.reserve(now, job, window);
         }
         if let Some(limit) = self.config.queue_limit
             && self.queue.len() >= limit
@@ -175,6 +186,8 @@ impl RefCluster {
             let running = self.running.remove(index);
             self.change(&running.spec, &running.placement, false);
             self.loosened |= now < running.promised;
+        } else if self.unreserve(job) {
+            self.loosened = true;
         } else {
             return false;
         }
@@ -203,7 +216,14 @@ impl RefCluster {
     /// One scheduling pass: starts what the discipline allows.
     pub fn pass(&mut self, now: SimTime) -> Vec<RefStart> {
         let mut started = Vec::new();
+        self.start_kept(now, &mut started);
         match self.config.discipline {
+            DisciplineKind::FirstInFirstFit if self.config.reserving.is_some() => {
+                self.in_order(now, true, &mut started);
+            }
+            DisciplineKind::Fcfs if self.config.reserving.is_some() => {
+                self.in_order(now, false, &mut started);
+            }
             DisciplineKind::FirstInFirstFit => self.first_that_fit(now, usize::MAX, &mut started),
             DisciplineKind::Fcfs => self.first_that_fit(now, 1, &mut started),
             DisciplineKind::ShortestJobFirst => self.shortest_first(now, &mut started),
@@ -270,7 +290,8 @@ impl RefCluster {
     /// When the next running job ends, or nodes fail or are repaired.
     pub fn next_completion(&self) -> Option<SimTime> {
         let ends = self.running.iter().map(|running| running.finish);
-        ends.chain(self.next_change()).min()
+        let kept = self.next_kept();
+        ends.chain(self.next_change()).chain(kept).min()
     }
 
     /// Jobs that wait, in order.

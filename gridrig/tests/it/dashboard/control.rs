@@ -1,6 +1,6 @@
 //! Starting and stopping from the page.
 
-use super::live::interrupt;
+use super::live::{interrupt, real};
 use super::{Dashboard, draft, shipped};
 use crate::command::{expect_code, run, stdout};
 use serde_json::json;
@@ -214,4 +214,27 @@ fn ctrl_c_writes_the_run_that_goes_on_and_ends_the_dashboard() {
             .unwrap()
             .contains("\"partial\": true")
     );
+}
+
+#[test]
+fn a_run_whose_dashboard_is_killed_is_shown_by_the_next_one_when_it_has_gone_on() {
+    let dashboard = Dashboard::start(&[], &[]);
+    dashboard.post("/api/control/start", &real()).expect(202);
+    dashboard.until(|state| state["now"]["submitted"].as_u64() >= Some(5));
+    let pid = dashboard.child.id().to_string();
+    let killed = std::process::Command::new("kill")
+        .args(["-KILL", &pid])
+        .status();
+    assert!(killed.unwrap().success());
+    let runs = dashboard.runs();
+    expect_code(&run(&["run", "--resume", runs.to_str().unwrap()]), 0);
+    let dir = runs.join("realtime-smoke-1/round-robin/r000");
+    let manifest = gridrig_results::rundir::read_manifest(&dir).unwrap();
+    assert!(!manifest.partial);
+    assert_eq!(manifest.summary["audit"], "ok");
+    assert_eq!(manifest.host["gaps"].as_array().unwrap().len(), 1);
+    let moved = tempfile::tempdir().unwrap();
+    std::fs::rename(runs, moved.path().join("runs")).unwrap();
+    let next = Dashboard::start_over(moved, &[], &[]);
+    assert_eq!(next.get("/api/runs").expect(200).json()["runs"], 1);
 }

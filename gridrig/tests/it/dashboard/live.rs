@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 /// A real-time run of some seconds.
-fn real() -> Value {
+pub fn real() -> Value {
     let text = shipped("realtime-smoke.toml").replace("speed = 5", "speed = 40");
     draft("realtime-smoke.toml", &text)
 }

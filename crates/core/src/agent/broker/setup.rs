@@ -132,12 +132,13 @@ impl BrokerSetup {
             grace: SimDuration::ZERO,
             seed,
             incarnation: 0,
-            keep_ended: DEFAULT_KEEP_ENDED,
+            keep_ended: KEEP_ENDED,
             sessions: BTreeMap::new(),
             born: SimTime::ZERO,
         })
     }
 }
 
-/// Ended jobs that a service still answers for, unless told otherwise.
-const DEFAULT_KEEP_ENDED: usize = 1_000_000;
+/// Ended jobs that a service still answers for, unless told otherwise, some 120 MB: its
+/// memory is flat from there on.
+pub const KEEP_ENDED: usize = 200_000;

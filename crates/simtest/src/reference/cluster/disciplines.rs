@@ -24,6 +24,18 @@ impl RefCluster {
         }
     }
 
+    /// The same beside what is reserved; whether others pass a job that does not fit.
+    pub(super) fn in_order(&mut self, now: SimTime, passes: bool, started: &mut Vec<RefStart>) {
+        let mut index = 0;
+        while let Some(job) = self.queue.get(index) {
+            match self.fits_now(self.running_holds(now), job, now) {
+                Some(placement) => started.push(self.start(now, index, placement)),
+                None if passes => index += 1,
+                None => return,
+            }
+        }
+    }
+
     /// The shortest is the next, of several the one that came first.
     pub(super) fn shortest_first(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
         loop {
@@ -43,6 +55,7 @@ impl RefCluster {
     pub(super) fn easy(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
         self.keep_promises(now);
         let mut promise: Option<Vec<Hold>> = None;
+        self.head = None;
         let mut index = 0;
         while index < self.queue.len() {
             let job = self.queue[index].clone();
@@ -60,6 +73,7 @@ impl RefCluster {
                 self.promise(now, job.id, found, own);
                 // Nodes that are down may leave it without any.
                 let own = self.take_promise(job.id);
+                self.head = own.clone().map(|own| (job.clone(), own));
                 promise = own.map(|kept| {
                     let span = (kept.start, SimTime::MAX);
                     let holds = holds_of(&wishes, span, kept.shares.clone());

@@ -36,7 +36,7 @@ impl RefCluster {
         RefPlan { places, holds }
     }
 
-    /// An end that is overdue is expected right after this instant; of nodes that
+    /// What runs, is down or is reserved. An end that is overdue is expected right after this instant; of nodes that
     /// are down nobody expects anything.
     pub(super) fn running_holds(&self, now: SimTime) -> Vec<Hold> {
         let holds = self.running.iter().flat_map(|running| {
@@ -44,7 +44,8 @@ impl RefCluster {
             let shares = running.placement.iter().map(|own| self.by_place(own));
             holds(&self.wishes(&running.spec), span, shares.collect())
         });
-        holds.chain(self.down_holds()).collect()
+        let holds = holds.chain(self.down_holds());
+        holds.chain(self.kept_holds()).collect()
     }
 
     pub(super) fn by_place(&self, placement: &[Share]) -> Vec<u32> {
