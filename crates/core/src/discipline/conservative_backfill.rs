@@ -55,6 +55,10 @@ impl Planner for ConservativeBackfill {
         Some(start)
     }
 
+    fn make_way(&mut self, outlook: &mut Outlook<'_>) {
+        self.reservations.make_way(outlook);
+    }
+
     fn promises(&mut self) -> &mut Promises {
         self.reservations.promises()
     }

@@ -28,7 +28,8 @@ pub struct EasyBackfill {
     /// Whether there is a head that waits.
     waits: bool,
     /// What is kept for it, if it will ever fit: for ever, since what is left
-    /// over beside it is left over whatever its length.
+    /// over beside it is left over whatever its length, unless others have
+    /// reserved it for later.
     head: Option<Reservation>,
     /// What was kept for it so far, and its arrival; only of several components,
     /// for which more room is not always better.
@@ -114,11 +115,15 @@ impl Planner for EasyBackfill {
     /// The head needs what is kept for it as long as it is estimated to run.
     fn make_way(&mut self, outlook: &mut Outlook<'_>) {
         self.waits = false;
-        if let Some(head) = &mut self.head {
-            outlook.calendar.free.release(head);
-            let job = outlook.backlog.waiting_job(self.head_arrival);
-            head.end = job.map_or(head.start, |job| head.start + job.demand.length);
-            outlook.calendar.free.reserve(head);
+        let Some(head) = self.head.take() else {
+            return;
+        };
+        outlook.calendar.free.release(&head);
+        // A start that was missed, or waits for a job that overruns, cannot be relied on.
+        let holds = head.start >= outlook.now && !outlook.calendar.overrun(outlook.now);
+        if holds && outlook.backlog.waits(self.head_arrival) {
+            outlook.calendar.free.reserve(&head);
+            self.head = Some(head);
         }
     }
 
@@ -166,8 +171,13 @@ impl EasyBackfill {
         // A job that overruns is expected to end right after this instant.
         let soonest = outlook.now.after();
         let found = free.earliest(layout, &job.demand, soonest);
+        let beside = self.beside_reserved;
         let found = found.map(|(shadow, shares)| {
-            layout.reservation(job.demand.class, (shadow, SimTime::MAX), shares)
+            let end = match beside {
+                true => shadow + job.demand.length,
+                false => SimTime::MAX,
+            };
+            layout.reservation(job.demand.class, (shadow, end), shares)
         });
         if let Some(head) = sooner(found, before) {
             free.reserve(&head);

@@ -20,25 +20,30 @@ impl Reservations {
     /// overruns, nodes have changed or a start was missed, since then none can be
     /// relied on.
     pub fn review(&mut self, outlook: &mut Outlook<'_>) {
-        let (backlog, now) = (outlook.backlog, outlook.now);
-        let has_other_nodes = self.promises.has_other_nodes(backlog);
+        let has_other_nodes = self.promises.has_other_nodes(outlook.backlog);
         let are_broken = self.promises.are_broken();
         self.promises.review(outlook);
-        let is_broken = are_broken || has_other_nodes || outlook.calendar.overrun(now) || {
-            let mut all = self.by_arrival.iter();
-            all.any(|(arrival, held)| held.start < now && backlog.waits(*arrival))
-        };
-        self.by_arrival.retain(|arrival, held| {
-            let stays = !is_broken && backlog.waits(*arrival);
-            if !stays {
-                outlook.calendar.free.release(held);
-            }
-            stays
-        });
+        self.give_back(outlook, are_broken || has_other_nodes);
         let mut held = self.by_arrival.values();
         if outlook.calendar.layout.is_by_node() && held.any(|held| !held.is_by_node()) {
             self.find_nodes(outlook);
         }
+    }
+
+    /// Between passes: nothing is kept that cannot be relied on.
+    pub fn make_way(&mut self, outlook: &mut Outlook<'_>) {
+        self.give_back(outlook, false);
+    }
+
+    fn give_back(&mut self, outlook: &mut Outlook<'_>, is_broken: bool) {
+        let (backlog, now) = (outlook.backlog, outlook.now);
+        let is_broken = is_broken || outlook.calendar.overrun(now) || {
+            let mut all = self.by_arrival.iter();
+            all.any(|(arrival, held)| held.start < now && backlog.waits(*arrival))
+        };
+        let gone = |arrival: &u64, _: &mut _| is_broken || !backlog.waits(*arrival);
+        let gone = self.by_arrival.extract_if(.., gone);
+        gone.for_each(|(_, held)| outlook.calendar.free.release(&held));
     }
 
     pub fn len(&self) -> usize {

@@ -174,6 +174,10 @@ impl Planner for SlurmBackfill {
         self.reservations.due(outlook, 0)
     }
 
+    fn make_way(&mut self, outlook: &mut Outlook<'_>) {
+        self.reservations.make_way(outlook);
+    }
+
     fn promises(&mut self) -> &mut Promises {
         self.reservations.promises()
     }

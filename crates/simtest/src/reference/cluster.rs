@@ -81,6 +81,8 @@ pub struct RefCluster {
     loosened: bool,
     /// Whether anything happened since `slurm-backfill` last planned.
     unplanned: bool,
+    /// When a pass is due though nothing changes, as of the last one.
+    wakeup: Option<SimTime>,
 }
 
 impl RefCluster {
@@ -99,6 +101,8 @@ impl RefCluster {
                 });
             }
         }
+        // Where reservations may be of nodes, they always are.
+        let by_node = config.reserving.is_some() && config.resources.may_count_by_node();
         RefCluster {
             config,
             nodes,
@@ -112,9 +116,10 @@ impl RefCluster {
             kept: Vec::new(),
             promises_by_node: false,
             first_promises: Vec::new(),
-            by_node: false,
+            by_node,
             loosened: false,
             unplanned: false,
+            wakeup: None,
         }
     }
 
@@ -234,16 +239,25 @@ impl RefCluster {
             }
             DisciplineKind::SlurmBackfill => self.slurm(now, &mut started),
         }
+        self.wakeup = self.next_wakeup(now);
+        if self.start_flexible(now, &mut started) {
+            self.wakeup = Some(now);
+        }
         if !started.is_empty() {
             self.note(now);
         }
         started
     }
 
-    /// When a pass is due though nothing changes: `slurm-backfill` plans on a
+    /// When a pass is due though nothing changes.
+    pub fn wakeup(&self) -> Option<SimTime> {
+        self.wakeup
+    }
+
+    /// `slurm-backfill` plans on a
     /// grid of instants, and promises are kept when their time comes, unless a
     /// job overruns: then they wait for its end.
-    pub fn wakeup(&self, now: SimTime) -> Option<SimTime> {
+    fn next_wakeup(&self, now: SimTime) -> Option<SimTime> {
         let is_slurm = self.config.discipline == DisciplineKind::SlurmBackfill;
         let grid = self.config.slurm.bf_interval.as_nanos();
         let plan = (is_slurm && self.unplanned && !self.queue.is_empty())

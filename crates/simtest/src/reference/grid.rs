@@ -409,7 +409,7 @@ impl<'a> Simulation<'a> {
             let step = Step::Started(cluster, start.placement);
             self.trails.note(now, start.job, step);
         }
-        self.passes[index] = self.clusters[index].wakeup(now);
+        self.passes[index] = self.clusters[index].wakeup();
     }
 
     /// Samples every LRMS of a domain, for its own broker and for its consumers.

@@ -1,16 +1,16 @@
 //! `core::cluster::Cluster` driven by a small loop, against the reference.
 
-use gridrig_core::cluster::Cluster;
+use gridrig_core::cluster::{Cluster, Overrun};
 use gridrig_core::discipline::DisciplineKind::ShortestJobFirst;
 use gridrig_core::event::{EventSink, Party};
 use gridrig_core::ids::ClusterId;
 use gridrig_core::job::Reason;
 use gridrig_core::load::{LoadSample, Window};
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_simtest::reference::{RefCluster, RefLoad, RefLoss, RefMean};
 use gridrig_simtest::scenarios::{
-    Scenario, cluster_scenario, under, with_components, with_failures, with_generics,
-    with_run_times,
+    Scenario, cluster_scenario, exact_scenario, under, with_components, with_failures,
+    with_generics, with_run_times, with_windows,
 };
 use gridrig_simtest::trail::{Step, Trails};
 use std::collections::BTreeMap;
@@ -66,6 +66,27 @@ fn a_cluster_loses_and_regains_nodes_as_the_reference_cluster_does() {
     });
 }
 
+#[test]
+fn a_cluster_reserves_as_the_reference_cluster_does() {
+    let of = |seed| {
+        let mut scenario = with_windows(match seed % 2 {
+            0 => cluster_scenario(seed),
+            _ => exact_scenario(seed),
+        });
+        let config = &mut scenario.grid.clusters[0].config;
+        // Plans of rounded times are another thing beside reservations.
+        config.slurm.bf_resolution = SimDuration::ZERO;
+        if let Some(rules) = &mut config.reserving {
+            rules.overrun = Overrun::Kill;
+        }
+        scenario
+    };
+    compare_all(SCENARIOS, of);
+    compare_all(SCENARIOS / 2, |seed| under(ShortestJobFirst, of(seed)));
+    compare_all(SCENARIOS / 2, |seed| with_generics(of(seed)));
+    compare_all(SCENARIOS / 2, |seed| with_components(of(seed)));
+}
+
 fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {
     for seed in crate::scenarios(scenarios) {
         let scenario = of(seed);
@@ -115,6 +136,16 @@ fn compare(scenario: &Scenario) -> Result<(), String> {
             }
             real.handle_node_changes(now, &mut real_trails, &mut finished);
             changed |= other_nodes(&mut reference, now, &mut ref_trails);
+            real.handle_reservations(now, &mut real_trails, &mut finished);
+            let (ended, begun) = reference.begin_reserved(now);
+            for job in ended {
+                let step = Step::Failed(Party::Lrms(id), Reason::OverranReservation);
+                ref_trails.note(now, job, step);
+                changed = true;
+            }
+            if begun {
+                ref_pass = Some(ref_pass.map_or(now, |pass| pass.min(now)));
+            }
             if first_round {
                 changed |= from_outside(
                     scenario,
@@ -134,11 +165,11 @@ fn compare(scenario: &Scenario) -> Result<(), String> {
                 for start in reference.pass(now) {
                     ref_trails.note(now, start.job, Step::Started(id, start.placement));
                 }
-                ref_pass = reference.wakeup(now);
+                ref_pass = reference.wakeup();
             }
             real.handle_pass(now, &mut real_trails);
             first_round = false;
-            if reference.next_completion() != Some(now) {
+            if reference.next_completion() != Some(now) && ref_pass != Some(now) {
                 break;
             }
         }

@@ -75,8 +75,7 @@ impl RefCluster {
                 let own = self.take_promise(job.id);
                 self.head = own.clone().map(|own| (job.clone(), own));
                 promise = own.map(|kept| {
-                    let span = (kept.start, SimTime::MAX);
-                    let holds = holds_of(&wishes, span, kept.shares.clone());
+                    let holds = self.hold(&job, kept.start, kept.shares.clone());
                     // One component always finds what was kept for it.
                     if wishes.len() > 1 {
                         self.promises.push(kept);

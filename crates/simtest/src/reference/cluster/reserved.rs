@@ -1,6 +1,6 @@
 //! Processors that are reserved for jobs which are to start within a window: one list of
-//! them, in which every question looks at everything. Windows are not flexible, and who
-//! runs too long ends (docs/reservations.md).
+//! them, in which every question looks at everything. Who runs too long ends
+//! (docs/reservations.md).
 
 use super::wishes::estimate;
 use super::{RefCluster, RefStart};
@@ -10,8 +10,12 @@ use gridrig_core::job::{JobSpec, Reason, StartWindow};
 use gridrig_core::time::{SimDuration, SimTime};
 
 /// What is reserved for a job.
+#[derive(Clone)]
 pub(super) struct Kept {
     spec: JobSpec,
+    window: StartWindow,
+    /// Whether it is known that a flexible one may start.
+    opened: bool,
     start: SimTime,
     /// Of each component.
     shares: Vec<Vec<u32>>,
@@ -23,45 +27,97 @@ pub(super) struct Kept {
 const SHORTEST: SimDuration = SimDuration::from_nanos(1_000_000);
 
 impl RefCluster {
-    /// The earliest start in the window at which it fits for as long as it may take.
+    /// Takes a job that is to start within a window.
     pub(super) fn reserve(
         &mut self,
         now: SimTime,
         job: &JobSpec,
         window: &StartWindow,
     ) -> Result<(), Reason> {
-        let rules = self.config.reserving.ok_or(Reason::NotReserved)?;
-        if window.latest < now {
+        if self.config.reserving.is_none() || window.latest < now {
             return Err(Reason::NotReserved);
         }
         let mut spec = self.as_it_runs_here(job);
         spec.requested_time = Some(estimate(&spec).max(SHORTEST));
         self.by_node |= self.minds_nodes(&spec);
-        let all: u64 = self.places().iter().map(|place| place.processors).sum();
-        let most = rules.most_share.multiply(all);
-        let mut from = window.earliest.max(now);
-        let found = loop {
-            let plan = self.plan(self.between_passes(now));
-            let Some(found) = plan.earliest(&self.wishes(&spec), from) else {
-                break None;
-            };
-            let span = (found.0, found.0 + self.length(&spec));
-            match self.next_below(span, u64::from(spec.processors()), most) {
-                None => break Some(found),
-                Some(SimTime::MAX) => break None,
-                Some(next) => from = next,
-            }
-        };
-        let found = found.filter(|(start, _)| *start <= window.latest);
-        let (start, shares) = found.ok_or(Reason::NotReserved)?;
-        self.kept.push(Kept {
+        self.make_way(now);
+        let new = Kept {
             spec,
-            start,
-            shares,
+            window: *window,
+            opened: !window.flexible || window.earliest <= now,
+            start: now,
+            shares: Vec::new(),
             due: false,
-        });
+        };
+        let found = self.within(now, &new);
+        let found = found.or_else(|| self.move_others(now, &new));
+        self.kept.push(found.ok_or(Reason::NotReserved)?);
         self.arrivals.push(job.id);
         Ok(())
+    }
+
+    /// As late as the window allows, if it is flexible; else the earliest in it.
+    fn within(&self, now: SimTime, kept: &Kept) -> Option<Kept> {
+        let last = kept.window.latest;
+        let late = kept.window.flexible.then(|| self.earliest(now, kept, last));
+        late.flatten()
+            .or_else(|| self.earliest(now, kept, kept.window.earliest.max(now)))
+    }
+
+    /// The earliest start in the window from then on at which it fits for as long as it may
+    /// take.
+    fn earliest(&self, now: SimTime, kept: &Kept, mut from: SimTime) -> Option<Kept> {
+        let all: u64 = self.places().iter().map(|place| place.processors).sum();
+        let most = self.config.reserving?.most_share.multiply(all);
+        let plan = self.plan(self.holds_and_head(now));
+        loop {
+            let (start, shares) = plan.earliest(&self.wishes(&kept.spec), from)?;
+            let span = (start, start + self.length(&kept.spec));
+            match self.next_below(span, u64::from(kept.spec.processors()), most) {
+                Some(SimTime::MAX) => return None,
+                Some(next) => from = next,
+                None if start > kept.window.latest => return None,
+                None => {
+                    let kept = kept.clone();
+                    let found = Kept {
+                        start,
+                        shares,
+                        ..kept
+                    };
+                    return Some(found);
+                }
+            }
+        }
+    }
+
+    /// Flexible ones are moved within their windows, the one first that has to start first:
+    /// all of them, or none.
+    fn move_others(&mut self, now: SimTime, new: &Kept) -> Option<Kept> {
+        let before = self.kept.clone();
+        let is_free = |kept: &Kept| kept.window.flexible && !kept.due;
+        let (mut others, stay): (Vec<Kept>, Vec<Kept>) = before.iter().cloned().partition(is_free);
+        others.sort_by_key(|kept| (kept.window.latest, kept.spec.id));
+        self.loosened |= !others.is_empty();
+        self.unplanned |= !others.is_empty();
+        self.kept = stay;
+        let mut found = self.earliest(now, new, new.window.earliest.max(now));
+        for other in found.is_some().then_some(others).into_iter().flatten() {
+            let Some(last) = found.take() else { break };
+            self.kept.push(last);
+            found = self.within(now, &other);
+        }
+        self.kept.extend(found);
+        let place = self
+            .kept
+            .iter()
+            .position(|kept| kept.spec.id == new.spec.id);
+        match place.filter(|_| self.kept.len() > before.len()) {
+            Some(place) => Some(self.kept.remove(place)),
+            None => {
+                self.kept = before;
+                None
+            }
+        }
     }
 
     /// Where more would be reserved than may be at an instant of this time: the next end of
@@ -79,23 +135,41 @@ impl RefCluster {
         let mut instants: Vec<SimTime> = begins.filter(|at| from < *at && *at < to).collect();
         instants.push(from);
         let reserved = |at: SimTime| {
-            let here = spans.iter().filter(|(start, end, _)| *start <= at && at < *end);
+            let here = spans
+                .iter()
+                .filter(|(start, end, _)| *start <= at && at < *end);
             here.map(|(.., processors)| processors).sum::<u64>()
         };
         if instants.into_iter().all(|at| reserved(at) + more <= most) {
             return None;
         }
-        let ends = spans.iter().map(|(_, end, _)| *end).filter(|end| *end > from);
+        let ends = spans
+            .iter()
+            .map(|(_, end, _)| *end)
+            .filter(|end| *end > from);
         ends.min()
     }
 
-    /// What is taken as far as is known when no pass is under way.
-    fn between_passes(&self, now: SimTime) -> Vec<Hold> {
+    /// No promise is kept between passes that cannot be relied on, since one was missed or
+    /// a job overruns.
+    fn make_way(&mut self, now: SimTime) {
+        let waits = |job: JobId| self.queue.iter().any(|queued| queued.id == job);
+        self.promises.retain(|promise| waits(promise.job));
+        self.head.take_if(|(spec, _)| !waits(spec.id));
+        let head = self.head.iter().map(|(_, promise)| promise);
+        let mut all = self.promises.iter().chain(head);
+        let missed = all.any(|promise| promise.start < now);
+        let overrun = self.running.iter().any(|running| running.expected <= now);
+        if missed || overrun {
+            self.promises.clear();
+            self.head = None;
+        }
+    }
+
+    fn holds_and_head(&self, now: SimTime) -> Vec<Hold> {
         let mut holds = self.all_holds(now);
-        if let Some((spec, head)) = &self.head
-            && self.queue.iter().any(|queued| queued.id == spec.id)
-            && !self.promises.iter().any(|promise| promise.job == spec.id)
-        {
+        let is_listed = |job| self.promises.iter().any(|promise| promise.job == job);
+        if let Some((spec, head)) = self.head.as_ref().filter(|(spec, _)| !is_listed(spec.id)) {
             holds.extend(self.hold(spec, head.start, head.shares.clone()));
         }
         holds
@@ -107,10 +181,12 @@ impl RefCluster {
         all.flat_map(|kept| self.hold(&kept.spec, kept.start, kept.shares.clone()))
     }
 
-    /// When the next reservation begins.
+    /// When the next reservation begins, or the window of a flexible one opens.
     pub(super) fn next_kept(&self) -> Option<SimTime> {
         let ahead = self.kept.iter().filter(|kept| !kept.due);
-        ahead.map(|kept| kept.start).min()
+        let closed = self.kept.iter().filter(|kept| !kept.opened);
+        let opens = closed.map(|kept| kept.window.earliest);
+        ahead.map(|kept| kept.start).chain(opens).min()
     }
 
     /// A job leaves that waits for its reservation; `false` if none does.
@@ -133,9 +209,13 @@ impl RefCluster {
     }
 
     fn come_due(&mut self, now: SimTime) -> bool {
-        let ahead = self.kept.iter_mut().filter(|kept| !kept.due);
-        let begun = ahead.filter(|kept| kept.start <= now);
-        begun.map(|kept| kept.due = true).count() > 0
+        let mut any = false;
+        for kept in &mut self.kept {
+            let (due, opened) = (kept.start <= now, kept.window.earliest <= now);
+            any |= (due && !kept.due) || (opened && !kept.opened);
+            (kept.due, kept.opened) = (due, kept.opened || opened);
+        }
+        any
     }
 
     /// The one that should have ended first of those that run where something is missing.
@@ -159,11 +239,15 @@ impl RefCluster {
             self.change(spec, &placement, false);
         }
         self.kept = kept;
-        let late = self.running.iter().filter(|running| running.expected <= now);
+        let late = self
+            .running
+            .iter()
+            .filter(|running| running.expected <= now);
         let there = late.filter(|running| {
             let own = running.placement.iter().flat_map(|own| self.by_place(own));
             let places = missing.iter().cycle();
-            own.zip(places).any(|(share, missing)| share > 0 && *missing)
+            own.zip(places)
+                .any(|(share, missing)| share > 0 && *missing)
         });
         let first = there.min_by_key(|running| (running.expected, running.spec.id));
         first.map(|running| running.spec.id)
@@ -186,5 +270,25 @@ impl RefCluster {
             self.queue.push(spec);
             started.push(self.start(now, self.queue.len() - 1, placement));
         }
+    }
+
+    /// Those start whose windows have opened, where the queue leaves room; whether any has.
+    pub(super) fn start_flexible(&mut self, now: SimTime, started: &mut Vec<RefStart>) -> bool {
+        self.sort_kept();
+        let before = started.len();
+        let open = |kept: &&Kept| kept.window.flexible && !kept.due && kept.window.earliest <= now;
+        for open in self.kept.iter().filter(open).cloned().collect::<Vec<_>>() {
+            self.loosened = true;
+            self.unplanned = true;
+            self.unreserve(open.spec.id);
+            match self.fits_now(self.holds_and_head(now), &open.spec, now) {
+                Some(placement) => {
+                    self.queue.push(open.spec);
+                    started.push(self.start(now, self.queue.len() - 1, placement));
+                }
+                None => self.kept.push(open),
+            }
+        }
+        started.len() > before
     }
 }
