@@ -270,7 +270,15 @@ impl Running {
     pub fn lock(&self) -> anyhow::Result<File> {
         let dir = self.dir.display();
         let locked = File::open(&self.dir).with_context(|| dir.to_string())?;
-        let alone = locked.try_lock();
+        let mut alone = locked.try_lock();
+        // Whoever only looks whether it is being run has it for an instant.
+        for _ in 0..20 {
+            if alone.is_ok() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+            alone = locked.try_lock();
+        }
         alone.with_context(|| format!("{dir}: another process runs it (expected to be alone)"))?;
         Ok(locked)
     }

@@ -9,7 +9,7 @@ use gridrig_scenario::each_once;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, TryLockError};
 use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -37,6 +37,8 @@ pub enum State {
     /// Its manifest is there, and every file has the size that it names.
     #[default]
     Complete,
+    /// A process runs it, in real time.
+    Running,
     /// It has no manifest, which is written last.
     HalfWritten,
     /// A file is missing, damaged or foreign.
@@ -200,10 +202,14 @@ impl Scan {
                 files.push((name, facts.len(), date.unwrap_or_default().as_nanos()));
             }
         }
-        let is_run = !path.is_empty() && files.iter().any(|(name, ..)| is_file_of_a_run(name));
-        if is_run {
+        let goes_on = files.iter().any(|(name, ..)| name == names::RUNNING);
+        let is_run = goes_on || files.iter().any(|(name, ..)| is_file_of_a_run(name));
+        if is_run && !path.is_empty() {
             files.sort();
-            let mut stamp = String::new();
+            let mut stamp = match goes_on && is_held(dir) {
+                true => "held;".to_owned(),
+                false => String::new(),
+            };
             for (name, bytes, date) in files {
                 let _ = write!(stamp, "{name}:{bytes}:{date};");
             }
@@ -240,8 +246,29 @@ pub(super) fn inspect(folder: &Path, path: &str) -> RunEntry {
         Err(error) => entry.reason = Some(error.to_string()),
     }
     if !dir.join(names::MANIFEST).exists() {
-        entry.state = State::HalfWritten;
-        entry.reason = Some("no manifest.json: it was interrupted while it was written".to_owned());
+        let running = fs::read(dir.join(names::RUNNING)).unwrap_or_default();
+        let running: Value = serde_json::from_slice(&running).unwrap_or_default();
+        let begun = running["lives"].as_array().map(|lives| !lives.is_empty());
+        running["name"]
+            .as_str()
+            .unwrap_or_default()
+            .clone_into(&mut entry.scenario);
+        // It lies where its policy is named.
+        let above = path.rsplit('/').nth(1).filter(|_| begun.is_some());
+        entry.policy = above.map(str::to_owned);
+        let (state, reason) = match begun {
+            Some(_) if is_held(&dir) => (State::Running, "it is being run"),
+            Some(true) => (
+                State::HalfWritten,
+                "it was broken off, and can be gone on with",
+            ),
+            Some(false) => (State::HalfWritten, "it has not begun"),
+            None => {
+                let reason = "no manifest.json: it was interrupted while it was written";
+                (State::HalfWritten, reason)
+            }
+        };
+        (entry.state, entry.reason) = (state, Some(reason.to_owned()));
         return entry;
     }
     let manifest = match rundir::read_manifest(&dir) {
@@ -258,6 +285,12 @@ pub(super) fn inspect(folder: &Path, path: &str) -> RunEntry {
     }
     describe(&mut entry, manifest);
     entry
+}
+
+/// Whether a process has the directory for itself, as whoever runs a run has.
+fn is_held(dir: &Path) -> bool {
+    let file = fs::File::open(dir);
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// The first file that is not as long as the manifest says. Its bytes are not

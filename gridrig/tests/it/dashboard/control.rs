@@ -3,6 +3,7 @@
 use super::live::{interrupt, real};
 use super::{Dashboard, draft, shipped};
 use crate::command::{expect_code, run, stdout};
+use crate::patience::Patience;
 use serde_json::json;
 
 /// A run that takes a minute unless it is stopped.
@@ -237,4 +238,31 @@ fn a_run_whose_dashboard_is_killed_is_shown_by_the_next_one_when_it_has_gone_on(
     std::fs::rename(runs, moved.path().join("runs")).unwrap();
     let next = Dashboard::start_over(moved, &[], &[]);
     assert_eq!(next.get("/api/runs").expect(200).json()["runs"], 1);
+    // One that is started in the shell is listed from its beginning on.
+    let state = |wanted: &str| {
+        let found = next.get(&format!("/api/runs?filter=state:{wanted}"));
+        found.expect(200).json()["rows"].as_array().unwrap().len()
+    };
+    let out = next.runs().join("shell");
+    let file = crate::command::root().join("resources/scenarios/realtime-smoke.toml");
+    let mut child = crate::command::gridrig()
+        .args([
+            "run",
+            file.to_str().unwrap(),
+            "--out",
+            out.to_str().unwrap(),
+        ])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let patience = Patience::seconds(120);
+    while state("running") == 0 {
+        patience.wait("the run to be listed");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    while (state("running"), state("half-written")) != (0, 1) {
+        patience.wait("the run to be listed as broken off");
+    }
 }
