@@ -333,7 +333,15 @@ pub(super) fn workload_hash(submissions: &[Submission], entries: bool) -> String
         }
         hash.update(&wanted);
         for component in &spec.components.more {
-            hash.update(format!("{component:?}"));
+            hash.update(format!(
+                "Component {{ processors: {}, requirements: {:?} }}",
+                component.processors, component.requirements
+            ));
+        }
+        if spec.components.name_clusters() || spec.division.is_some() {
+            let named = spec.components.iter().map(|one| one.cluster);
+            let named: Vec<_> = named.collect();
+            hash.update(format!("{named:?}{:?}", spec.division));
         }
     }
     hex(hash.finalize())

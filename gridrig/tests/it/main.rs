@@ -18,6 +18,7 @@ mod cells;
 mod check;
 mod coallocation;
 mod coallocation_real;
+mod coallocation_requests;
 mod command;
 mod compare_command;
 mod components;

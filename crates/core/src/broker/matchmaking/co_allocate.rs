@@ -8,15 +8,13 @@
 mod searching;
 
 use super::{Around, Fit, Matchmaking};
-use crate::agent::{
-    Asked, BrokerSends, ClaimAnswer, ClaimShare, ClaimStep, FromBroker, Passed, ToLrms,
-};
+use crate::agent::{Asked, BrokerSends, ClaimAnswer, ClaimStep, FromBroker, Passed, ToLrms};
 use crate::broker::{Broker, Held};
 use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::message::{Route, Target};
-use crate::policy::{BrokerSettings, Placing};
+use crate::policy::{BrokerSettings, Placing, Shares};
 use crate::time::{Decimal, SimDuration, SimTime};
 use searching::Searching;
 use std::collections::BTreeMap;
@@ -77,16 +75,9 @@ impl CoAllocate {
     }
 
     /// Where a job would be placed, if so much may be taken of each cluster.
-    fn shares(
-        &self,
-        broker: &Broker,
-        job: &JobSpec,
-        idle: &[u32],
-    ) -> Option<Vec<(usize, ClaimShare)>> {
-        let parts = self
-            .placing
-            .parts(&job.components, &broker.config.clusters)?;
-        self.placing.place(&parts, idle)
+    fn shares(&self, broker: &Broker, job: &JobSpec, idle: &[u32]) -> Option<Shares> {
+        let parts = self.placing.parts(job, &broker.config.clusters)?;
+        Some(self.placing.place(&parts, idle)?.0)
     }
 
     /// What may be taken of each cluster, if so much is idle there.
@@ -272,9 +263,7 @@ impl Matchmaking for CoAllocate {
             return Fit::Never;
         }
         if self.placing.reservations.is_some() {
-            let parts = self
-                .placing
-                .parts(&job.spec.components, &broker.config.clusters);
+            let parts = self.placing.parts(&job.spec, &broker.config.clusters);
             return match parts.is_some_and(|parts| parts.fit_somewhere()) {
                 _ if self.is_tried_enough(job.spec.id) => Fit::Never,
                 true => Fit::Now,
@@ -317,19 +306,15 @@ impl Matchmaking for CoAllocate {
             return false;
         };
         let spec = &held.spec;
-        let Some(parts) = self
-            .placing
-            .parts(&spec.components, &broker.config.clusters)
-        else {
+        let Some(parts) = self.placing.parts(spec, &broker.config.clusters) else {
             return false;
         };
-        let Some(shares) = self.placing.place(&parts, &self.idle) else {
+        let Some((shares, components)) = self.placing.place(&parts, &self.idle) else {
             return false;
         };
         let settings = &broker.config.settings;
         let costs = &settings.co_allocation;
         let (program, now) = ((spec.executable, spec.processors()), cx.now());
-        let components = parts.count(&shares);
         let length = costs.length(program, spec.run_time, shares.len());
         // With what the messages take.
         let estimate = costs.startup(components) + length + SimDuration::from_secs(1);
