@@ -57,7 +57,7 @@ const HARMLESS: [(&str, &str); 26] = [
     ),
     (
         "domain.broker.co_allocation",
-        "startup wide_area run_times claim_timeout",
+        "startup startup_contention wide_area run_times claim_timeout",
     ),
     ("link", "between provides latency protocol bandwidth_mib_s"),
     ("link.roles", "consumer provider"),

@@ -6,6 +6,7 @@ use crate::real_time::alone;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::job::{Division, Entry, Submission};
 use gridrig_core::rng;
+use gridrig_results::jobs::JobRow;
 use gridrig_results::{JobTable, rundir};
 use rand::RngExt as _;
 use std::fs;
@@ -112,8 +113,8 @@ fn bench() -> Bench {
     bench
 }
 
-/// What each job got of each cluster under the policies, in their order.
-fn parts(bench: &Bench, words: &[&str]) -> Vec<Vec<Vec<u32>>> {
+/// What is told of each job by the runs of the policies, in their order.
+fn told<T>(bench: &Bench, words: &[&str], tell: impl Fn(&JobRow) -> T) -> Vec<Vec<T>> {
     let output = bench.run(&[&["--force", "--json"], words].concat());
     expect_code(&output, 0);
     let runs = json(&output)["runs"].as_array().unwrap().clone();
@@ -123,16 +124,20 @@ fn parts(bench: &Bench, words: &[&str]) -> Vec<Vec<Vec<u32>>> {
         let read = rundir::read(Path::new(&bench.path(&format!("runs/s-1/{policy}/r000"))));
         let read = read.unwrap();
         let table = JobTable::build(&read.log, &read.submissions, &read.grid, &["w".to_owned()]);
-        let rows = table.rows().iter().map(|row| {
-            let mut given = vec![0; 3];
-            for part in row.parts() {
-                given[part.cluster.index()] += part.processors;
-            }
-            given
-        });
-        rows.collect()
+        table.rows().iter().map(&tell).collect()
     };
     runs.iter().map(of_run).collect()
+}
+
+/// What each job got of each cluster.
+fn parts(bench: &Bench, words: &[&str]) -> Vec<Vec<Vec<u32>>> {
+    told(bench, words, |row| {
+        let mut given = vec![0; 3];
+        for part in row.parts() {
+            given[part.cluster.index()] += part.processors;
+        }
+        given
+    })
 }
 
 /// What may be divided within bounds is under FCM only: no cluster has room for all of it.
@@ -236,4 +241,32 @@ fn what_nobody_would_keep_to_is_refused_with_the_job() {
         &[],
         "JobDivision of job 3: expected sizes that sum up to its 24 processors",
     );
+}
+
+/// The first has begun when the fourth is placed.
+#[test]
+fn startup_grows_with_the_jobs_that_are_being_started() {
+    let _alone = alone();
+    let jobs = [(2, 5, 4), (2, 5, 4), (2, 5, 4), (16, 5, 4)];
+    let bench = Bench::new(SCENARIO, &jobs);
+    let words = [
+        "--set=run.policies=[\"worst-fit\"]",
+        "--set=domain.d.broker.co_allocation.startup_contention=0.5",
+    ];
+    let startup = |row: &JobRow| {
+        let (placed, start) = row.dispatch.zip(row.start).unwrap();
+        start.since(placed).as_nanos() / 1_000_000_000
+    };
+    // Which of the first three is told first that its processors are held is no matter.
+    let startups = |words: &[&str]| {
+        let mut all = told(&bench, words, startup);
+        all[0][..3].sort_unstable();
+        all
+    };
+    let expected = [[10, 15, 20, 20]];
+    assert_eq!(startups(&words), expected);
+    same_when_calm("startup under contention", || {
+        let real = startups(&[&["--clock", "real"], &words[..]].concat());
+        (real != expected).then(|| format!("{real:?}"))
+    });
 }

@@ -48,6 +48,8 @@ struct Placed {
     components: usize,
     /// Until when it runs, once it has begun.
     until: Option<SimTime>,
+    /// When it starts, once that is known.
+    starts: Option<SimTime>,
     /// The search for reservations for it, until that is over.
     search: Option<Box<Searching>>,
 }
@@ -146,6 +148,13 @@ impl CoAllocate {
         seconds.min(SimDuration::from_nanos(most.as_nanos() / 2))
     }
 
+    /// How many other jobs have been placed and do not run yet.
+    fn being_started(&self, now: SimTime, but: JobId) -> usize {
+        let others = self.placed.iter().filter(|(job, _)| **job != but);
+        let starting = |placed: &Placed| placed.starts.is_some_and(|at| at > now);
+        others.filter(|(_, placed)| starting(placed)).count()
+    }
+
     fn is_tried_enough(&self, job: JobId) -> bool {
         let tries = self.tries.get(&job).copied().unwrap_or(0);
         self.placing.tries > 0 && tries >= self.placing.tries
@@ -160,6 +169,7 @@ impl CoAllocate {
         reserved: Option<SimTime>,
     ) {
         let ahead = self.ahead(job, broker.config.settings.co_allocation.claim_timeout);
+        let others = self.being_started(cx.now(), job);
         let (Some(placed), Some(held)) = (self.placed.get_mut(&job), broker.jobs.get_mut(&job))
         else {
             return;
@@ -173,9 +183,10 @@ impl CoAllocate {
         let length = costs.length(program, spec.run_time, placed.parts.len());
         let length = SimDuration::from_nanos(speed.divide(length.as_nanos()));
         let due = cx.now() + settings.lrms_latency;
-        let soonest = due + costs.startup(placed.components).max(ahead);
+        let startup = costs.startup_among(placed.components, others);
+        let soonest = due + startup.max(ahead);
         let at = reserved.unwrap_or(soonest);
-        placed.until = Some(at + length);
+        (placed.starts, placed.until) = (Some(at), Some(at + length));
         held.sent_at = cx.now();
         self.tries.remove(&job);
         let lead = placed.parts[0].cluster;
@@ -317,7 +328,8 @@ impl Matchmaking for CoAllocate {
         let (program, now) = ((spec.executable, spec.processors()), cx.now());
         let length = costs.length(program, spec.run_time, shares.len());
         // With what the messages take.
-        let estimate = costs.startup(components) + length + SimDuration::from_secs(1);
+        let others = self.being_started(now, job);
+        let estimate = costs.startup_among(components, others) + length + SimDuration::from_secs(1);
         let timeout = costs.claim_timeout;
         let arrives = now + settings.lrms_latency;
         let asked = Asked {
@@ -361,6 +373,7 @@ impl Matchmaking for CoAllocate {
             parts,
             components,
             until: None,
+            starts: None,
             search: None,
         };
         self.placed.insert(job, placed);

@@ -58,6 +58,7 @@ impl CoAllocate {
             parts: Vec::new(),
             components: searching.order.len(),
             until: None,
+            starts: None,
             search: Some(Box::new(searching)),
         };
         self.placed.insert(job, placed);
