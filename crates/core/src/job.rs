@@ -290,6 +290,9 @@ pub enum Entry {
     Cluster(ClusterId),
 }
 
+/// Stands for the workload of the dummy jobs by which background loads are controlled.
+pub const DUMMIES: u16 = u16::MAX;
+
 /// Where a job came from; carried into the results, seen by no machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct JobLabel {

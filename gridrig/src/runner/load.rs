@@ -1,5 +1,6 @@
 //! The jobs of a replication: its traces, read and reduced.
 
+use super::background;
 use crate::check;
 use crate::scenario::{Replication, Scenario};
 use anyhow::bail;
@@ -100,6 +101,7 @@ impl Load {
             );
         }
         replication.shake(&mut submissions);
+        background::add_dummies(&scenario.grid, &mut submissions);
         let mut load = Load {
             workloads,
             submissions,

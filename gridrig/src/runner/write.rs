@@ -1,6 +1,6 @@
 //! Where a run goes: `OUT/SCENARIO-SEED/POLICY/rNNN`.
 
-use super::{Cell, Executed, Load, PolicyRun, RunOptions};
+use super::{Cell, Executed, Load, PolicyRun, RunOptions, background};
 use crate::exit::Failure;
 use crate::scenario::external::as_directory;
 use crate::scenario::value::Str;
@@ -116,6 +116,7 @@ pub fn conclude(
 ) -> Result<PolicyRun, Failure> {
     let names: Vec<String> = load.workloads.iter().map(|w| w.name.clone()).collect();
     let table = JobTable::build(&executed.log, &load.submissions, grid, &names);
+    executed.notes.extend(background::notes(grid, &table));
     let (events, executed) = (executed.events.take(), &*executed);
     let replication = &cell.replication;
     let scenario = &replication.scenario;

@@ -9,6 +9,7 @@
 
 mod arex;
 mod audit_command;
+mod background;
 mod bad_input;
 mod bounds;
 mod broken_off;

@@ -5,13 +5,13 @@ use super::batch::Batch;
 use super::columns::Cell::{Bool, F64, Length, Placement, Text, Time, U32, U64};
 use super::columns::{Column, Table, write_to};
 use super::{Manifest, Result, RunDirError, RunFiles, names};
-use crate::jobs::{ClaimRow, JobRow};
+use crate::jobs::{ClaimRow, DUMMY_JOBS, JobRow};
 use crate::names::Names;
 use crate::threshold::METRICS;
 use gridrig_core::event::Party;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{
-    Component, Components, Division, Entry, JobLabel, JobSpec, Requirements, StartWindow,
+    Component, Components, DUMMIES, Division, Entry, JobLabel, JobSpec, Requirements, StartWindow,
     Submission,
 };
 use gridrig_core::placement::PlacementRun;
@@ -402,6 +402,7 @@ fn components(
 fn workload_number(manifest: &Manifest, name: &str) -> Option<u16> {
     match manifest.workloads.iter().position(|known| known == name) {
         Some(index) => u16::try_from(index).ok(),
+        None if name == DUMMY_JOBS => Some(DUMMIES),
         None => name.parse().ok(),
     }
 }
