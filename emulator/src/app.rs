@@ -74,6 +74,8 @@ async fn submit(
         let said = own.user.take();
         own.user = user(caller, said.as_deref().map(str::to_owned));
     }
+    let own = |cluster| cluster == app.config.cluster.id;
+    submission::check_clusters(&arrival, own, "this cluster, or none")?;
     submission::submit(&app, arrival, MessageKind::Dispatch).await
 }
 

@@ -2,6 +2,7 @@
 //! summarized and written.
 
 mod again;
+mod background;
 mod cell;
 mod done;
 mod execute;

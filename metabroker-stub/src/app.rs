@@ -80,6 +80,12 @@ async fn submit(State(app): State<App>, Body(job): Body<JobSubmission>) -> Resul
         let expected = "an LRMS, which keeps reservations: a broker has none";
         return Err(Problem::field("reservation", &own.name, expected).into());
     }
+    let config = &app.config.setup.config;
+    let places = config.settings.policy.entry().placement.is_some();
+    let own = |cluster| places && config.clusters.iter().any(|(id, _)| *id == cluster);
+    let expected = "a cluster of this broker, whose policy has to place components (worst-fit, \
+                    cluster-minimization, flexible-cluster-minimization, co-reservation)";
+    submission::check_clusters(&arrival, own, expected)?;
     expect_peer(&app, arrival.from())?;
     submission::submit(&app, arrival, MessageKind::Forward).await
 }

@@ -13,7 +13,7 @@ mod schedule;
 mod work;
 
 pub use failures::{NodeChange, OnNodeFailure, PlannedChange};
-pub use kept::{MOST_RESERVATIONS, Overrun, Reserving};
+pub use kept::{Background, MOST_RESERVATIONS, Overrun, Reserving};
 pub use outside::{ProcessorIds, Started};
 pub use run_times::RunTimes;
 pub use work::run_time_on;
@@ -72,6 +72,8 @@ pub struct ClusterConfig {
     pub run_times: Arc<RunTimes>,
     /// How it reserves processors for jobs that ask for it; `None`: it does not.
     pub reserving: Option<Reserving>,
+    /// How its background load is controlled, by others: it knows nothing of it.
+    pub background: Option<Background>,
 }
 
 impl ClusterConfig {
@@ -91,6 +93,7 @@ impl ClusterConfig {
             node_plan: Arc::default(),
             run_times: Arc::default(),
             reserving: None,
+            background: None,
         }
     }
 

@@ -46,6 +46,56 @@ pub struct Component {
     pub processors: u32,
     /// What their nodes must offer.
     pub requirements: Requirements,
+    /// The only cluster that will do (a *fixed* request of KOALA, section 3.1).
+    pub cluster: Option<ClusterId>,
+}
+
+impl Component {
+    /// Whether it may be at a cluster, as far as it names one.
+    pub fn may_be_at(&self, cluster: ClusterId) -> bool {
+        self.cluster.is_none_or(|named| named == cluster)
+    }
+}
+
+/// How a job of one component may be divided over several clusters (a *flexible* request).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Division {
+    /// As the policy likes within bounds.
+    Bounds {
+        /// The least processors on a cluster; 0 is any.
+        least_component: u32,
+        /// Over so many clusters at most; 0 is all.
+        most_components: u32,
+    },
+    /// Into components of these sizes, the ways in order of preference. Each sums up to the
+    /// job, which is for who makes it to see to.
+    Splits(Box<[Box<[u32]>]>),
+}
+
+impl Division {
+    /// Whether parts of so many processors on as many clusters can come of it. Of splits it is
+    /// only looked at how many and how small they may be.
+    pub fn permits(&self, parts: &[u64]) -> bool {
+        let within = |least: u32, most: usize| {
+            parts.len() <= most && parts.iter().all(|part| *part >= u64::from(least))
+        };
+        match self {
+            _ if parts.len() == 1 => true,
+            Division::Bounds {
+                least_component,
+                most_components: 0,
+            } => within(*least_component, usize::MAX),
+            Division::Bounds {
+                least_component,
+                most_components,
+            } => within(*least_component, *most_components as usize),
+            Division::Splits(splits) => splits.iter().any(|sizes| {
+                let least = sizes.iter().min();
+                within(least.copied().unwrap_or(0), sizes.len())
+            }),
+        }
+    }
 }
 
 /// Most components that interfaces take for one job.
@@ -69,6 +119,7 @@ impl Components {
             first: Component {
                 processors,
                 requirements,
+                cluster: None,
             },
             more: Box::default(),
         }
@@ -94,6 +145,11 @@ impl Components {
     /// The only one; `None` if there are several.
     pub fn only(&self) -> Option<&Component> {
         self.more.is_empty().then_some(&self.first)
+    }
+
+    /// Whether one of them names its cluster.
+    pub fn name_clusters(&self) -> bool {
+        self.iter().any(|component| component.cluster.is_some())
     }
 
     /// Processors of all, at most what their number can hold.
@@ -124,6 +180,8 @@ pub struct JobSpec {
     pub executable: Option<NonZeroU32>,
     /// It asks for processors that are reserved for it.
     pub start_window: Option<Box<StartWindow>>,
+    /// How it may be divided, where its user has said so.
+    pub division: Option<Box<Division>>,
 }
 
 /// When a job is to start: it asks for an advance reservation, of its processors for as
@@ -152,6 +210,7 @@ impl JobSpec {
             account: None,
             executable: None,
             start_window: None,
+            division: None,
         }
     }
 
@@ -230,6 +289,9 @@ pub enum Entry {
     /// background load.
     Cluster(ClusterId),
 }
+
+/// Stands for the workload of the dummy jobs by which background loads are controlled.
+pub const DUMMIES: u16 = u16::MAX;
 
 /// Where a job came from; carried into the results, seen by no machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -20,7 +20,7 @@ mod problem;
 mod reservation;
 
 pub use claim::{ClaimKind, ClaimNotice, ClaimOrder};
-pub use component::{JobComponent, JobRequirements, more_components};
+pub use component::{JobComponent, JobDivision, JobRequirements, more_components};
 pub use deal::{DealKind, DealNotice};
 pub use end::{EndPage, JobEndReport, JobState};
 pub use event::{EventPage, EventReport};

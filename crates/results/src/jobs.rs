@@ -10,7 +10,7 @@ use crate::names::Names;
 use gridrig_core::event::{EventKind, MessageKind};
 use gridrig_core::grid::Topology;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{JobLabel, Reason};
+use gridrig_core::job::{DUMMIES, JobLabel, Reason};
 use gridrig_core::time::{SimDuration, SimTime};
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -110,6 +110,9 @@ pub struct JobRow {
     /// Position in the log of the event that started it.
     pub(crate) started_by: usize,
 }
+
+/// What the workload is called of dummy jobs, by which background loads are controlled.
+pub const DUMMY_JOBS: &str = "dummy jobs";
 
 /// Processors that a cluster held for a part of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -361,6 +364,9 @@ impl JobTable {
     /// The name of the workload at this position of the scenario; its number
     /// if it has none.
     pub fn workload(&self, index: u16) -> Cow<'_, str> {
+        if index == DUMMIES {
+            return DUMMY_JOBS.into();
+        }
         let known = self.workloads.get(usize::from(index));
         known.map_or_else(|| index.to_string().into(), Cow::from)
     }

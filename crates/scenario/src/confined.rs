@@ -11,7 +11,7 @@ use ::toml::de::{DeTable, DeValue};
 
 /// Tables, and those of their keys that mean nothing outside of the run. The
 /// clusters of a domain are tables like `[cluster]`.
-const HARMLESS: [(&str, &str); 26] = [
+const HARMLESS: [(&str, &str); 27] = [
     (
         "workload",
         "components_from domain spread cluster offset size sanitize max_processors keep phase share zero_run_time \
@@ -32,8 +32,9 @@ const HARMLESS: [(&str, &str); 26] = [
     (
         "cluster",
         "name processors discipline interval run_times on_node_failure faces arc_step \
-         reservations",
+         reservations background",
     ),
+    ("cluster.background", "least most check processors length"),
     (
         "cluster.reservations",
         "overrun most_share longest most_ahead",
@@ -57,7 +58,7 @@ const HARMLESS: [(&str, &str); 26] = [
     ),
     (
         "domain.broker.co_allocation",
-        "startup wide_area run_times claim_timeout",
+        "startup startup_contention wide_area run_times claim_timeout",
     ),
     ("link", "between provides latency protocol bandwidth_mib_s"),
     ("link.roles", "consumer provider"),

@@ -131,9 +131,10 @@ pub struct Workload {
     pub offset: Option<Duration>,
     /// The field that gives the size of a job. Default "allocated".
     pub size: Option<Str<Name<SizeFrom>>>,
-    /// Into how many components of equal size a job is divided: "one", or as many as its
-    /// "queue" says (SWF field 15), as in KOALA's workloads; a job whose queue is no
-    /// number from 1 to 64 is not divided. Default "one".
+    /// Of which components a job is: what the "comments" JobComponents and JobDivision of the
+    /// trace say, "one" whatever they say, or as many of equal size as its "queue" says (SWF
+    /// field 15), as in KOALA's workloads; a job whose queue is no number from 1 to 64 is not
+    /// divided. Default "comments", or "one" with draw.components.
     pub components_from: Option<At<Str<Name<ComponentsFrom>>>>,
     /// Rules that leave jobs out before all other steps, such as
     /// "failed,wider-than=64". Default: none.

@@ -89,11 +89,11 @@ pub(super) fn resolve(
     let are_reserved = context.check_drawn(&mut document, &grid, (&policies, &external), links)?;
     let mut warnings = unreachable_domains(&grid, &workloads);
     let (measure, regret) = context.measure(&mut document, &workloads, &mut warnings)?;
+    context.check_background(&document, &grid, (links, bounds), &measure)?;
     let replicate = context.replicate(&run, &workloads, !grid.domains.is_empty())?;
     context.failures_scale(&document, &workloads)?;
     context.provides(&document, &mut run, &mut grid, &workloads, replicate)?;
     let speed = fill(&mut run.speed, Decimal::ONE);
-    let primary = primary(&run);
     let scenario = Scenario {
         name: context.name(&run),
         workloads,
@@ -111,7 +111,7 @@ pub(super) fn resolve(
         seed,
         replicate,
         require: required(&mut run),
-        primary,
+        primary: primary(&run),
         relevant: context.relevant(&run)?,
         decisions: decisions(&run, clock, is_external),
         lag_tolerance: fill(&mut run.lag_tolerance, LAG_TOLERANCE),

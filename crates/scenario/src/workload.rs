@@ -58,11 +58,13 @@ pub struct WorkloadSpec {
     pub seed: u64,
 }
 
-/// What says into how many components of equal size a job is divided.
+/// What says of which components a job is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ComponentsFrom {
-    /// None is divided.
+    /// By the comments of the trace, if it has some about its jobs.
     #[default]
+    Comments,
+    /// None is divided.
     One,
     /// Its queue, SWF field 15.
     Queue,

@@ -7,7 +7,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gridrig_core::agent::{Arrival, Receipt, SubmitError};
 use gridrig_core::event::{MessageKind, Party};
-use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::message::Route;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
@@ -40,6 +40,22 @@ pub fn arrival(job: JobSubmission, hosts: NotifyHosts) -> Result<Arrival, Proble
         reservation: job.reservation.map(JobReservation::checked).transpose()?,
         sought: job.sought,
     })
+}
+
+/// A job that names clusters is for a service that `knows` them.
+///
+/// # Errors
+/// A problem document that names the field and what was `expected`.
+pub fn check_clusters(
+    job: &Arrival,
+    knows: impl Fn(ClusterId) -> bool,
+    expected: &str,
+) -> Result<(), Problem> {
+    let named = job.spec.components.iter().filter_map(|one| one.cluster);
+    match named.into_iter().find(|cluster| !knows(*cluster)) {
+        Some(other) => Err(Problem::field("cluster", &other.0.to_string(), expected)),
+        None => Ok(()),
+    }
 }
 
 /// What a submission that contradicts an earlier one is told.

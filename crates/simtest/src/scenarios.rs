@@ -191,6 +191,7 @@ pub fn with_components(mut scenario: Scenario) -> Scenario {
                 ),
                 ..Requirements::default()
             },
+            cluster: None,
         });
         *more = others.collect();
     }
@@ -470,6 +471,7 @@ fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
         account: None,
         executable: None,
         start_window: None,
+        division: None,
     }
 }
 

@@ -95,6 +95,7 @@ pub(crate) fn divided(whole: &Component, number: u32) -> Option<Components> {
     let part = |index| Component {
         processors: whole.processors / number + u32::from(index < whole.processors % number),
         requirements: whole.requirements.clone(),
+        cluster: whole.cluster,
     };
     Components::new((0..number).map(part))
 }

@@ -9,6 +9,7 @@
 
 pub mod batsim;
 pub mod characterize;
+pub mod comments;
 pub mod convert;
 pub mod draw;
 pub mod error;

@@ -1,5 +1,6 @@
 //! From a trace, reduced as [`crate::reduce`] says, to the jobs of a run.
 
+use crate::comments::Comments;
 use crate::error::{Result, TraceError};
 use crate::format::{ACCOUNT, EXECUTABLE, QUEUE, USER};
 use crate::load::{Loaded, TraceJob, load};
@@ -103,8 +104,16 @@ impl Reduced {
     /// [`TraceError::File`] for a time that does not fit.
     pub fn into_prepared(mut self, spec: &WorkloadSpec, index: u16) -> Result<Prepared> {
         let trace = &mut self.trace;
+        let comments = match spec.components_from {
+            ComponentsFrom::Comments => Comments::read(&trace.header, &trace.file)?,
+            _ => Comments::default(),
+        };
         let jobs = std::mem::take(&mut trace.jobs).into_iter();
-        let jobs = jobs.map(|job| run_job(&job, spec, index, &trace.file));
+        let jobs = jobs.map(|job| {
+            let mut made = run_job(&job, spec, index, &trace.file)?;
+            comments.apply(job.trace_id, &mut made.spec, &trace.file)?;
+            Ok(made)
+        });
         let mut jobs: Vec<Submission> = jobs.collect::<Result<_, _>>()?;
         if let Some(draw) = &spec.draw {
             let specs = jobs.iter_mut().map(|job| &mut job.spec);

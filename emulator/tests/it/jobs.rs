@@ -35,6 +35,19 @@ async fn a_running_job_says_where_it_runs() {
 }
 
 #[tokio::test]
+async fn a_job_for_another_cluster_is_refused() {
+    let lrms = start(1).await;
+    let (status, said) = submit(&lrms, r#"{"processors":1,"run_time":"1h","cluster":9}"#).await;
+    let detail = said["detail"].as_str().unwrap_or_default();
+    let expected = "field cluster = \"9\": expected this cluster, or none";
+    assert!(status == 422 && detail.starts_with(expected), "{said}");
+    let (_, _, info) = ask(&lrms, "GET", "/v1/info", None).await;
+    let own = info["cluster"].as_u64().unwrap_or(0);
+    let job = format!(r#"{{"processors":1,"run_time":"1h","cluster":{own}}}"#);
+    assert_eq!(submit(&lrms, &job).await.0, 201);
+}
+
+#[tokio::test]
 async fn the_components_of_a_job_start_together_and_are_shown() {
     let lrms = start(1).await;
     submit(&lrms, r#"{"processors":2,"run_time":"1h"}"#).await;

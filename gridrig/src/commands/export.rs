@@ -6,6 +6,7 @@ use super::{print, print_json, refuse_existing};
 use crate::exit::Failure;
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
+use gridrig_core::job::Submission;
 use gridrig_results::rundir::{self, CsvError, Run, names};
 use gridrig_results::{JobTable, batsim, compare};
 use gridrig_tracelab::format::create;
@@ -211,9 +212,19 @@ fn write(dir: &Path, form: Form, out: &mut impl Write) -> anyhow::Result<io::Res
     let table = JobTable::build(&run.log, &run.submissions, &run.grid, workloads);
     if form == Form::Swf {
         // A line has one number of processors, which need the same memory.
-        let mut jobs = run.submissions.iter();
-        let only = jobs.try_for_each(|job| job.spec.only_component().map(drop));
-        only.with_context(|| format!("{}: --format swf", dir.display()))?;
+        let differ = |job: &&Submission| {
+            let all = &job.spec.components;
+            let mut more = all.more.iter();
+            more.any(|one| one.requirements != all.first.requirements)
+        };
+        if let Some(job) = run.submissions.iter().find(differ) {
+            bail!(
+                "{}: --format swf: {} has components that need different nodes (expected the \
+                 same of all)",
+                dir.display(),
+                job.spec.id
+            );
+        }
     }
     let done = match form {
         Form::Swf => swf::write(&run, &table, out),

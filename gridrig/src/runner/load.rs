@@ -1,10 +1,12 @@
 //! The jobs of a replication: its traces, read and reduced.
 
+use super::background;
 use crate::check;
 use crate::scenario::{Replication, Scenario};
 use anyhow::bail;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Entry, Submission};
+use gridrig_core::policy::PolicySpec;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimTime;
 use gridrig_results::rundir::{ChoiceDoc, ChosenShare, ChosenWindow};
@@ -99,6 +101,7 @@ impl Load {
             );
         }
         replication.shake(&mut submissions);
+        background::add_dummies(&scenario.grid, &mut submissions);
         let mut load = Load {
             workloads,
             submissions,
@@ -158,9 +161,51 @@ pub fn prepare_workloads(scenario: &Scenario) -> anyhow::Result<Vec<Prepared>> {
     let prepared = |(index, spec): (u16, &WorkloadSpec)| {
         let prepared = prepare::prepare(spec, index)?;
         tell_choices(spec, &prepared);
+        refuse_misnamed(scenario, spec, &prepared)?;
         Ok(prepared)
     };
     (0..).zip(&scenario.workloads).map(prepared).collect()
+}
+
+/// Only a broker that places components keeps to the clusters that jobs name, and only to its
+/// own.
+fn refuse_misnamed(
+    scenario: &Scenario,
+    spec: &WorkloadSpec,
+    prepared: &Prepared,
+) -> anyhow::Result<()> {
+    let mut jobs = prepared.jobs.iter();
+    let Some(first) = jobs.find(|job| job.spec.components.name_clusters()) else {
+        return Ok(());
+    };
+    let (name, trace) = (&scenario.name, spec.trace.display());
+    let places = |policy: &Option<PolicySpec>| {
+        let policy = policy.as_ref().map(PolicySpec::entry);
+        policy.is_some_and(|policy| policy.placement.is_some())
+    };
+    if scenario.bounds || !scenario.policies.iter().all(places) {
+        bail!(
+            "{name}: {trace}: job {} names its cluster (expected run.policies that all place \
+             components, such as \"worst-fit\", and run.bounds = false)",
+            first.label.trace_id
+        );
+    }
+    for job in std::iter::once(first).chain(jobs) {
+        let own: &[ClusterId] = match prepared.entry_of(job) {
+            Entry::Domain(id) => &scenario.grid.domains[id.index()].clusters,
+            Entry::Cluster(_) => &[],
+        };
+        let mut named = job.spec.components.iter().filter_map(|one| one.cluster);
+        if let Some(other) = named.find(|cluster| !own.contains(cluster)) {
+            bail!(
+                "{name}: {trace}: job {} names cluster {} (expected one of the domain where it \
+                 enters, by its position in the scenario from 1)",
+                job.label.trace_id,
+                other.index() + 1
+            );
+        }
+    }
+    Ok(())
 }
 
 /// What the reduction was left to choose, and chose.

@@ -1,6 +1,6 @@
 //! Where a run goes: `OUT/SCENARIO-SEED/POLICY/rNNN`.
 
-use super::{Cell, Executed, Load, PolicyRun, RunOptions};
+use super::{Cell, Executed, Load, PolicyRun, RunOptions, background};
 use crate::exit::Failure;
 use crate::scenario::external::as_directory;
 use crate::scenario::value::Str;
@@ -116,6 +116,7 @@ pub fn conclude(
 ) -> Result<PolicyRun, Failure> {
     let names: Vec<String> = load.workloads.iter().map(|w| w.name.clone()).collect();
     let table = JobTable::build(&executed.log, &load.submissions, grid, &names);
+    executed.notes.extend(background::notes(grid, &table));
     let (events, executed) = (executed.events.take(), &*executed);
     let replication = &cell.replication;
     let scenario = &replication.scenario;
@@ -333,7 +334,15 @@ pub(super) fn workload_hash(submissions: &[Submission], entries: bool) -> String
         }
         hash.update(&wanted);
         for component in &spec.components.more {
-            hash.update(format!("{component:?}"));
+            hash.update(format!(
+                "Component {{ processors: {}, requirements: {:?} }}",
+                component.processors, component.requirements
+            ));
+        }
+        if spec.components.name_clusters() || spec.division.is_some() {
+            let named = spec.components.iter().map(|one| one.cluster);
+            let named: Vec<_> = named.collect();
+            hash.update(format!("{named:?}{:?}", spec.division));
         }
     }
     hex(hash.finalize())

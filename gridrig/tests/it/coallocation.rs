@@ -1,5 +1,6 @@
 //! Jobs that several clusters run together.
 
+use crate::coallocation_requests::{sums, wishes};
 use crate::command::{gridrig, run};
 use gridrig_core::agent::Memory;
 use gridrig_core::cluster::{ClusterConfig, Overrun, Reserving};
@@ -8,7 +9,8 @@ use gridrig_core::faults::{Chance, FaultPlan, LinkFaults, Outage, Rates, Restart
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{
-    Component, Components, Entry, JobLabel, JobSpec, Reason, Requirements, StartWindow, Submission,
+    Component, Components, Division, Entry, JobLabel, JobSpec, Reason, Requirements, StartWindow,
+    Submission,
 };
 use gridrig_core::policy::CoAllocation;
 use gridrig_core::resource::{Resource, Resources};
@@ -111,6 +113,7 @@ fn jobs(random: &mut ChaCha8Rng, clusters: u16) -> Vec<Submission> {
                 memory_kib: random.random_range(0..3) * 1024,
                 ..Requirements::default()
             },
+            cluster: None,
         });
         let parts: Vec<Component> = parts.collect();
         let run_time = SimDuration::from_secs(random.random_range(0..60));
@@ -151,6 +154,7 @@ fn ran(seed: u64, plan: Option<&FaultPlan>) -> (JobTable, FaultCounts) {
             })
         });
     }
+    wishes(seed, &mut jobs, grid.clusters.len() as u16);
     let cancellations: Vec<Cancellation> = (0..80)
         .step_by(7)
         .map(|job| Cancellation {
@@ -188,6 +192,15 @@ fn ran(seed: u64, plan: Option<&FaultPlan>) -> (JobTable, FaultCounts) {
     for row in rows.filter(|row| row.start.is_some() && !row.direct) {
         let parts: u32 = row.parts().map(|part| part.processors).sum();
         assert_eq!(parts, row.processors, "seed {seed}: {policy}: {}", row.job);
+        let parts: Vec<u32> = row.parts().map(|part| part.processors).collect();
+        let spec = &jobs[row.job.0 as usize].spec;
+        let wanted = match spec.division.as_deref() {
+            Some(Division::Splits(splits)) if !policy.starts_with("co-reservation") => {
+                splits.iter().any(|sizes| sums(sizes, &mut parts.clone()))
+            }
+            _ => true,
+        };
+        assert!(wanted, "seed {seed}: {policy}: {}: {parts:?}", row.job);
     }
     (table, counts)
 }
@@ -305,6 +318,7 @@ fn a_job_that_finds_no_room_is_tried_so_often_and_then_rejected() {
                 Components::new(sizes.iter().map(|processors| Component {
                     processors: *processors,
                     requirements: Requirements::default(),
+                    cluster: None,
                 }))
                 .unwrap(),
                 SimDuration::from_secs(run_time),

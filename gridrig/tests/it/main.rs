@@ -9,6 +9,7 @@
 
 mod arex;
 mod audit_command;
+mod background;
 mod bad_input;
 mod bounds;
 mod broken_off;
@@ -18,6 +19,7 @@ mod cells;
 mod check;
 mod coallocation;
 mod coallocation_real;
+mod coallocation_requests;
 mod command;
 mod compare_command;
 mod components;

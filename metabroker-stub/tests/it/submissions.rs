@@ -19,6 +19,22 @@ async fn a_job_waits_for_the_cycle_and_can_be_cancelled_till_then() {
 }
 
 #[tokio::test]
+async fn a_job_that_names_a_cluster_is_for_a_policy_that_places_components() {
+    let broker = start_idle().await;
+    let mut named = job(3, 2);
+    named["more_components"] = json!([{"processors": 1, "cluster": 0}]);
+    let (status, said) = ask(&broker, "POST", "/v1/jobs", Some(named)).await;
+    let detail = said["detail"].as_str().unwrap_or_default();
+    let expected = "field cluster = \"0\": expected a cluster of this broker, whose policy has";
+    assert!(status == 422 && detail.starts_with(expected), "{said}");
+    // How it may be divided is no matter where it is not.
+    let mut free = job(4, 2);
+    free["division"] = json!({"splits": [[1, 1]]});
+    let (status, _) = ask(&broker, "POST", "/v1/jobs", Some(free)).await;
+    assert_eq!(status, 201);
+}
+
+#[tokio::test]
 async fn a_job_that_was_dispatched_is_cancelled_where_it_is() {
     let lrms = stub_lrms().await;
     let broker = start(SOON, &lrms, NOWHERE).await;

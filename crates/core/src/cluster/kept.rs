@@ -8,6 +8,7 @@ use crate::queue::Slot;
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// Most jobs for which one cluster keeps processors at a time.
@@ -33,6 +34,22 @@ impl Overrun {
     pub fn name(self) -> &'static str {
         self.into()
     }
+}
+
+/// Within which range the load of those who come past the broker is kept (KOALA, 5.5), for
+/// whoever submits dummy jobs to the cluster and removes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Background {
+    /// Below this share of its processors a dummy job is submitted.
+    pub least: Decimal,
+    /// Above this share dummy jobs are removed.
+    pub most: Decimal,
+    /// Time between two looks at it, above 0.
+    pub check: SimDuration,
+    /// Processors of a dummy job.
+    pub processors: NonZeroU32,
+    /// How long one runs that is not removed.
+    pub length: SimDuration,
 }
 
 /// How a cluster reserves processors.

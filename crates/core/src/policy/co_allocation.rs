@@ -7,7 +7,7 @@ use super::{
 };
 use crate::agent::ClaimShare;
 use crate::ids::ClusterId;
-use crate::job::{Component, Components, JobRequest, MOST_COMPONENTS};
+use crate::job::{Component, Division, JobRequest, JobSpec, MOST_COMPONENTS};
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration};
 use std::cmp::Reverse;
@@ -110,6 +110,7 @@ pub(crate) struct Parts<'a> {
     /// Processors of each.
     sizes: Vec<u32>,
     components: Vec<&'a Component>,
+    division: Option<&'a Division>,
     clusters: &'a [(ClusterId, Arc<Resources>)],
 }
 
@@ -169,18 +170,22 @@ impl Placing {
         idle.min(most.saturating_sub(processors.saturating_sub(idle)))
     }
 
-    /// Which clusters, by position, get how much of a job, the largest part first; `None` if
-    /// not all of it has room. `idle` is what may be taken of each.
-    pub fn place(&self, job: &Parts<'_>, idle: &[u32]) -> Option<Vec<(usize, ClaimShare)>> {
-        let mut shares = match self.placement {
-            Placement::FlexibleClusterMinimization if job.sizes.len() == 1 => {
-                self.divide(job, idle)?
-            }
-            Placement::WorstFit => job.one_by_one(idle, true)?,
-            _ => job.one_by_one(idle, false)?,
+    /// Which clusters, by position, get how much of a job, the largest part first, and how
+    /// many components it has then; `None` if not all of it has room. `idle` is what may be
+    /// taken of each.
+    pub fn place(&self, job: &Parts<'_>, idle: &[u32]) -> Option<(Shares, usize)> {
+        let follows = self.placement == Placement::WorstFit;
+        let flexible = self.placement == Placement::FlexibleClusterMinimization;
+        let (mut shares, components) = match job.division {
+            Some(Division::Splits(splits)) => splits
+                .iter()
+                .find_map(|split| Some((job.split(split, idle, follows)?, split.len())))?,
+            _ if flexible && job.may_be_divided() => (self.divide(job, idle)?, 1),
+            _ => (job.one_by_one(idle, follows)?, job.sizes.len()),
         };
         shares.sort_by_key(|(_, share)| Reverse(job.processors_of(*share)));
-        Some(shares)
+        let components = components.max(shares.len());
+        Some((shares, components))
     }
 
     /// A job as it is placed: under
@@ -189,12 +194,14 @@ impl Placing {
     /// sum of powers of two is too large, or more.
     pub fn parts<'a>(
         &self,
-        job: &'a Components,
+        job: &'a JobSpec,
         clusters: &'a [(ClusterId, Arc<Resources>)],
     ) -> Option<Parts<'a>> {
-        let mut components: Vec<&Component> = job.iter().collect();
-        let mut sizes: Vec<u32> = job.iter().map(|component| component.processors).collect();
-        let alike = |one: &&Component| one.requirements == job.first.requirements;
+        let all = &job.components;
+        let mut components: Vec<&Component> = all.iter().collect();
+        let mut sizes: Vec<u32> = all.iter().map(|component| component.processors).collect();
+        let alike =
+            |one: &&Component| one.requirements == all.first.requirements && one.cluster.is_none();
         if self.placement == Placement::FlexibleClusterMinimization && components.iter().all(alike)
         {
             components.truncate(1);
@@ -203,22 +210,33 @@ impl Placing {
         (components.len() < MOST_COMPONENTS).then_some(Parts {
             sizes,
             components,
+            division: job
+                .division
+                .as_deref()
+                .filter(|_| self.reservations.is_none()),
             clusters,
         })
     }
 
     /// Each cluster takes what it has.
-    fn divide(&self, job: &Parts<'_>, idle: &[u32]) -> Option<Vec<(usize, ClaimShare)>> {
+    fn divide(&self, job: &Parts<'_>, idle: &[u32]) -> Option<Shares> {
         let whole = job.sizes[0];
         let mut left = whole;
-        let most = match self.most_components {
-            0 => idle.len(),
-            most => most as usize,
+        let own = match job.division {
+            Some(Division::Bounds {
+                least_component,
+                most_components,
+            }) => (*least_component, *most_components),
+            _ => (0, 0),
         };
+        let bounds = [own.1, self.most_components]
+            .into_iter()
+            .filter(|most| *most > 0);
+        let most = bounds.min().map_or(idle.len(), |most| most as usize);
         let mut parts = Vec::new();
         for at in by_idle(idle).into_iter().filter(|at| job.fits(0, *at)) {
             // What is left over is no component of its own if it is too small for one.
-            let least = self.least_component.min(whole);
+            let least = self.least_component.max(own.0).min(whole);
             let most_here = match left > idle[at] && left - idle[at] < least {
                 true => left.saturating_sub(least),
                 false => left,
@@ -236,6 +254,9 @@ impl Placing {
     }
 }
 
+/// Clusters by position, and what they get.
+pub(crate) type Shares = Vec<(usize, ClaimShare)>;
+
 /// Clusters by idle processors, the most first.
 fn by_idle(idle: &[u32]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..idle.len()).collect();
@@ -248,25 +269,51 @@ impl Parts<'_> {
     pub fn fit_somewhere(&self) -> bool {
         let mut components = self.sizes.iter().enumerate();
         components.all(|(at, size)| {
-            let wanted = &self.components[at].requirements;
-            let mut clusters = self.clusters.iter();
-            clusters.any(|(_, all)| all.capacity(wanted) >= *size)
+            let component = self.components[at];
+            let mut clusters = self
+                .clusters
+                .iter()
+                .filter(|(id, _)| component.may_be_at(*id));
+            clusters.any(|(_, all)| all.capacity(&component.requirements) >= *size)
         })
+    }
+
+    /// Whether it is one component, which is not to be at one cluster.
+    fn may_be_divided(&self) -> bool {
+        self.sizes.len() == 1 && self.components[0].cluster.is_none()
+    }
+
+    /// Placed as components of these sizes.
+    fn split(&self, sizes: &[u32], idle: &[u32], follows: bool) -> Option<Shares> {
+        let split = Parts {
+            sizes: sizes.to_vec(),
+            components: vec![self.components[0]; sizes.len()],
+            ..*self
+        };
+        let shares = split.one_by_one(idle, follows)?.into_iter();
+        let as_processors = |(at, share)| (at, ClaimShare::Processors(split.processors_of(share)));
+        Some(shares.map(as_processors).collect())
     }
 
     /// Whether a component, or some of one that may be divided, could run on a cluster.
     pub fn fits(&self, component: usize, cluster: usize) -> bool {
-        let wanted = &self.components[component].requirements;
-        wanted.is_any() || self.clusters[cluster].1.capacity(wanted) > 0
+        let (component, (id, all)) = (self.components[component], &self.clusters[cluster]);
+        let wanted = &component.requirements;
+        component.may_be_at(*id) && (wanted.is_any() || all.capacity(wanted) > 0)
     }
 
-    /// The largest component first, each on a cluster: the first that has room, in an order
-    /// that stays as it was or follows what has been taken.
-    fn one_by_one(&self, idle: &[u32], follows: bool) -> Option<Vec<(usize, ClaimShare)>> {
+    /// First the components that name their cluster, then the largest, each on a cluster: the
+    /// first that has room, in an order that stays as it was or follows what has been taken.
+    fn one_by_one(&self, idle: &[u32], follows: bool) -> Option<Shares> {
         let mut left = idle.to_vec();
         let mut order = by_idle(idle);
         let mut largest: Vec<usize> = (0..self.sizes.len()).collect();
-        largest.sort_by_key(|at| Reverse(self.sizes[*at]));
+        largest.sort_by_key(|at| {
+            (
+                self.components[*at].cluster.is_none(),
+                Reverse(self.sizes[*at]),
+            )
+        });
         let mut bits = vec![0_u64; idle.len()];
         for component in largest {
             let size = self.sizes[component];
@@ -298,124 +345,7 @@ impl Parts<'_> {
             }
         }
     }
-
-    /// How many components there are, once it is placed so.
-    pub fn count(&self, shares: &[(usize, ClaimShare)]) -> usize {
-        self.sizes.len().max(shares.len())
-    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::job::Requirements;
-
-    fn clusters(idle: &[u32]) -> Vec<(ClusterId, Arc<Resources>)> {
-        let one = |(id, processors): (u16, &u32)| {
-            (
-                ClusterId(id),
-                Arc::new(Resources::homogeneous((*processors).max(1))),
-            )
-        };
-        (0..).zip(idle).map(one).collect()
-    }
-
-    fn components(sizes: &[u32]) -> Components {
-        let one = |processors: &u32| Component {
-            processors: *processors,
-            requirements: Requirements::default(),
-        };
-        Components::new(sizes.iter().map(one)).expect("a component")
-    }
-
-    /// What each cluster gets.
-    fn placed(placement: Placement, idle: &[u32], sizes: &[u32]) -> Option<Vec<u32>> {
-        let placing = Placing {
-            placement,
-            reservations: None,
-            tries: 0,
-            quota: Decimal::ONE,
-            least_component: 1,
-            most_components: 0,
-        };
-        let (job, clusters) = (components(sizes), clusters(idle));
-        let parts = placing.parts(&job, &clusters)?;
-        let mut given = vec![0; idle.len()];
-        for (at, share) in placing.place(&parts, idle)? {
-            given[at] += parts.processors_of(share);
-        }
-        Some(given)
-    }
-
-    use Placement::{
-        ClusterMinimization as CM, FlexibleClusterMinimization as FCM, WorstFit as WF,
-    };
-
-    /// KOALA, Figure 2: three components of 8, idle 18, 15 and 12.
-    #[test]
-    fn worst_fit_spreads_what_cluster_minimization_puts_together() {
-        let idle = [18, 15, 12];
-        assert_eq!(placed(WF, &idle, &[8, 8, 8]), Some(vec![8, 8, 8]));
-        assert_eq!(placed(CM, &idle, &[8, 8, 8]), Some(vec![16, 8, 0]));
-    }
-
-    /// KOALA, Figure 4: 24 processors.
-    #[test]
-    fn a_flexible_job_is_divided_where_no_cluster_has_room_for_it() {
-        let idle = [18, 15, 12];
-        assert_eq!(placed(WF, &idle, &[24]), None);
-        assert_eq!(placed(CM, &idle, &[24]), None);
-        assert_eq!(placed(FCM, &idle, &[24]), Some(vec![18, 6, 0]));
-        assert_eq!(placed(FCM, &idle, &[8, 8, 8]), Some(vec![18, 6, 0]));
-        assert_eq!(placed(FCM, &idle, &[46]), None);
-        assert_eq!(placed(FCM, &[0, 5], &[5]), Some(vec![0, 5]));
-    }
-
-    #[test]
-    fn the_order_of_clusters_stays_under_cluster_minimization_only() {
-        assert_eq!(placed(WF, &[10, 9], &[4, 4]), Some(vec![4, 4]));
-        assert_eq!(placed(CM, &[10, 9], &[4, 4]), Some(vec![8, 0]));
-        assert_eq!(placed(CM, &[10, 9], &[4, 8]), Some(vec![8, 4]));
-        assert_eq!(placed(CM, &[7, 9], &[8, 4, 4]), None);
-    }
-
-    #[test]
-    fn a_quota_bounds_what_is_taken_of_a_cluster() {
-        let placing = |quota| Placing {
-            placement: CM,
-            reservations: None,
-            tries: 0,
-            quota: Decimal::parse(quota).expect("a number"),
-            least_component: 1,
-            most_components: 0,
-        };
-        assert_eq!(placing("0.5").may_take(20, 20), 10);
-        assert_eq!(placing("0.5").may_take(20, 12), 2);
-        assert_eq!(placing("0.5").may_take(20, 9), 0);
-        assert_eq!(placing("1").may_take(20, 9), 9);
-    }
-
-    #[test]
-    fn components_of_a_divided_job_keep_its_bounds() {
-        let placing = Placing {
-            placement: FCM,
-            reservations: None,
-            tries: 0,
-            quota: Decimal::ONE,
-            least_component: 4,
-            most_components: 2,
-        };
-        let (job, clusters) = (components(&[20]), clusters(&[18, 15, 12]));
-        let parts = placing.parts(&job, &clusters).expect("parts");
-        let shares = |idle: &[u32]| {
-            let placed = placing.place(&parts, idle)?;
-            let sizes = placed
-                .iter()
-                .map(|(at, share)| (*at, parts.processors_of(*share)));
-            Some(sizes.collect::<Vec<_>>())
-        };
-        assert_eq!(shares(&[18, 15, 12]), Some(vec![(0, 16), (1, 4)]));
-        assert_eq!(shares(&[8, 8, 8]), None);
-        assert_eq!(shares(&[3, 15, 3]), None);
-    }
-}
+mod tests;

@@ -142,6 +142,8 @@ pub struct CoAllocation {
     /// Time between placement and start, by the number of components, from 1; of more
     /// than are given that of the last. It is the overhead of the middleware (KOALA 6.1).
     pub startup: Vec<SimDuration>,
+    /// By how much of itself that grows for each other job that is placed and has not begun.
+    pub startup_contention: Decimal,
     /// What run times are multiplied by, by the number of clusters, likewise.
     pub wide_area: Vec<Decimal>,
     /// How long some programs run in their place, by their number, the processors of the job
@@ -155,6 +157,7 @@ impl Default for CoAllocation {
     fn default() -> Self {
         CoAllocation {
             startup: Vec::new(),
+            startup_contention: Decimal::ZERO,
             wide_area: Vec::new(),
             run_times: BTreeMap::new(),
             claim_timeout: SimDuration::from_secs(60),
@@ -171,6 +174,13 @@ impl CoAllocation {
     /// Time between placement and start of a job of so many components.
     pub fn startup(&self, components: usize) -> SimDuration {
         of_so_many(&self.startup, components).unwrap_or_default()
+    }
+
+    /// The same while so many others are being started.
+    pub fn startup_among(&self, components: usize, others: usize) -> SimDuration {
+        let alone = self.startup(components);
+        let more = self.startup_contention.multiply(alone.as_nanos());
+        alone + SimDuration::from_nanos(more.saturating_mul(others as u64))
     }
 
     /// The same with no start earlier than so long after all clusters are told of it.

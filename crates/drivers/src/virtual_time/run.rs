@@ -1,5 +1,7 @@
 //! Brokers and LRMSs by themselves, on links on which everything arrives once.
 
+mod background;
+
 use super::around::Around;
 use super::message::Message;
 use super::order::{Layer, Timers, play};
@@ -53,6 +55,8 @@ struct Simulation<'a, S> {
     /// same time.
     consumers: Vec<BTreeMap<SimDuration, Arc<[DomainId]>>>,
     timers: Timers,
+    /// The jobs that came past the brokers to clusters whose background load is controlled.
+    present: BTreeMap<ClusterId, Vec<JobId>>,
     around: Around<'a, S>,
 }
 
@@ -92,6 +96,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
             brokers,
             lrms: lrms.collect(),
             timers,
+            present: BTreeMap::new(),
             grid,
             submitter: Submitter::new(submissions),
             submissions,
@@ -180,6 +185,12 @@ impl<'a, S: EventSink> Simulation<'a, S> {
     }
 
     fn submit(&mut self, to: Entry, job: JobId) {
+        if let Entry::Cluster(cluster) = to
+            && self.is_needless(cluster, job)
+        {
+            self.around.ended += 1;
+            return;
+        }
         let intended = self.submissions[job.index()].at;
         let submitted = Event::new(EventKind::Submitted, job, Party::Client);
         self.emit(submitted.to(to).at(intended));

@@ -4,7 +4,8 @@ use super::generic::GenericCounts;
 use super::problem::{Problem, Result};
 use crate::xml::too_long;
 use gridrig_core::generic::EXPECTED;
-use gridrig_core::job::{Component, MOST_COMPONENTS, Requirements};
+use gridrig_core::ids::ClusterId;
+use gridrig_core::job::{Component, Components, Division, MOST_COMPONENTS, Requirements};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -18,6 +19,93 @@ pub struct JobComponent {
     /// What its nodes must offer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requirements: Option<JobRequirements>,
+    /// The number of the only cluster that will do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<u16>,
+}
+
+/// How a job of one component may be divided over several clusters: within bounds, or into
+/// components of given sizes (docs/coallocation.md).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobDivision {
+    /// The least processors on a cluster; 0 is any.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub least_component: u32,
+    /// Over so many clusters at most; 0 is all.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub most_components: u32,
+    /// Instead: into components of these sizes, the ways in order of preference.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64)]
+    pub splits: Vec<Vec<u32>>,
+}
+
+fn is_none(number: &u32) -> bool {
+    *number == 0
+}
+
+impl From<&Division> for JobDivision {
+    fn from(division: &Division) -> Self {
+        match division {
+            Division::Bounds {
+                least_component,
+                most_components,
+            } => JobDivision {
+                least_component: *least_component,
+                most_components: *most_components,
+                splits: Vec::new(),
+            },
+            Division::Splits(splits) => JobDivision {
+                splits: splits.iter().map(|sizes| sizes.to_vec()).collect(),
+                ..JobDivision::default()
+            },
+        }
+    }
+}
+
+impl JobDivision {
+    /// The same for a job of these components.
+    ///
+    /// # Errors
+    /// A problem document that names the field, its value and what was expected.
+    pub fn division(&self, job: &Components) -> Result<Box<Division>> {
+        let refuse = |field: &str, value: &str, expected: &str| {
+            Err(Problem::field(&format!("division{field}"), value, expected))
+        };
+        if job.only().is_none_or(|only| only.cluster.is_some()) {
+            let expected = "a job of one component, which names no cluster";
+            return refuse("", "", expected);
+        }
+        if self.splits.is_empty() {
+            return Ok(Box::new(Division::Bounds {
+                least_component: self.least_component,
+                most_components: self.most_components,
+            }));
+        }
+        if self.least_component > 0 || self.most_components > 0 {
+            return refuse(".splits", "", "either splits or bounds, not both");
+        }
+        if self.splits.len() > MOST_COMPONENTS {
+            let given = format!("{} ways", self.splits.len());
+            return refuse(".splits", &given, "at most 64");
+        }
+        for (at, sizes) in self.splits.iter().enumerate() {
+            let sum = sizes
+                .iter()
+                .try_fold(0_u32, |sum, size| sum.checked_add(*size));
+            let good = sizes.len() < MOST_COMPONENTS && !sizes.contains(&0);
+            if !good || sum != Some(job.processors()) {
+                let expected = format!(
+                    "at most 63 sizes from 1, in all the {} processors of the job",
+                    job.processors()
+                );
+                return refuse(&format!(".splits[{at}]"), &format!("{sizes:?}"), &expected);
+            }
+        }
+        let splits = self.splits.iter().map(|sizes| sizes.as_slice().into());
+        Ok(Box::new(Division::Splits(splits.collect())))
+    }
 }
 
 /// What a job's nodes must offer.
@@ -66,6 +154,7 @@ impl From<&Component> for JobComponent {
         JobComponent {
             processors: component.processors,
             requirements: (!wanted.is_any()).then_some(requirements),
+            cluster: component.cluster.map(|id| id.0),
         }
     }
 }
@@ -108,6 +197,7 @@ impl JobComponent {
                 speed_millionths: wanted.speed_millionths,
                 generic,
             },
+            cluster: self.cluster.map(ClusterId),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Jobs as they are submitted, shown and listed.
 
-use super::component::{JobComponent, JobRequirements, is_zero, more_components};
+use super::component::{JobComponent, JobDivision, JobRequirements, is_zero, more_components};
 use super::end::{JobEndReport, JobState};
 use super::place::{Place, PlacementReport};
 use super::problem::{Problem, Result};
@@ -42,6 +42,13 @@ pub struct JobSubmission {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 63)]
     pub more_components: Vec<JobComponent>,
+    /// The number of the only cluster that will do for the first component: for a broker
+    /// whose policy places components.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<u16>,
+    /// How it may be divided over several clusters, if it is one component.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub division: Option<JobDivision>,
     /// The job's number in the run; left out, the service gives one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u32>,
@@ -192,6 +199,8 @@ impl JobSubmission {
             requested_time: spec.requested_time.map(|time| time.to_string()),
             requirements: first.requirements,
             more_components: spec.components.more.iter().map(Into::into).collect(),
+            cluster: first.cluster,
+            division: spec.division.as_deref().map(Into::into),
             id: job.id.map(|id| id.0),
             tag: owned(&job.tag),
             key: job.key.clone(),
@@ -237,13 +246,17 @@ impl JobSubmission {
         let first = JobComponent {
             processors: self.processors,
             requirements: self.requirements.clone(),
+            cluster: self.cluster,
         };
+        let components = Components {
+            first: first.component("")?,
+            more: more_components(self.more_components.clone())?,
+        };
+        let division = self.division.as_ref();
         Ok(JobSpec {
             id: JobId(self.id.unwrap_or(0)),
-            components: Components {
-                first: first.component("")?,
-                more: more_components(self.more_components.clone())?,
-            },
+            division: division.map(|own| own.division(&components)).transpose()?,
+            components,
             run_time: length("run_time", &self.run_time)?,
             requested_time: time
                 .map(|time| length("requested_time", time))

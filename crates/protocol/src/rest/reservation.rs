@@ -62,6 +62,7 @@ impl ReservationRequest {
         let component = JobComponent {
             processors: self.processors,
             requirements: self.requirements.clone(),
+            cluster: None,
         };
         let component = component.component("")?;
         if self.users.len() > MOST_USERS {

@@ -17,6 +17,7 @@ use gridrig_core::cluster::run_time_on;
 use gridrig_core::event::{Event, EventKind, Party};
 use gridrig_core::grid::GridCluster;
 use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::job::DUMMIES;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 use leases::Lease;
@@ -139,7 +140,10 @@ impl<'a> Auditor<'a> {
                         self.find(Rule::News, life.job.spec.id, None, message);
                     }
                 }
-                Place::Nowhere if self.facts.partial => report.not_submitted += 1,
+                // Dummy jobs that were not needed never were.
+                Place::Nowhere if self.facts.partial || life.job.label.workload == DUMMIES => {
+                    report.not_submitted += 1;
+                }
                 _ if life.lost || self.facts.partial => report.jobs.unfinished += 1,
                 _ => self.find_missing(&life),
             }

@@ -5,17 +5,18 @@ use super::batch::Batch;
 use super::columns::Cell::{Bool, F64, Length, Placement, Text, Time, U32, U64};
 use super::columns::{Column, Table, write_to};
 use super::{Manifest, Result, RunDirError, RunFiles, names};
-use crate::jobs::{ClaimRow, JobRow};
+use crate::jobs::{ClaimRow, DUMMY_JOBS, JobRow};
 use crate::names::Names;
 use crate::threshold::METRICS;
 use gridrig_core::event::Party;
-use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{
-    Component, Components, Entry, JobLabel, JobSpec, Requirements, StartWindow, Submission,
+    Component, Components, DUMMIES, Division, Entry, JobLabel, JobSpec, Requirements, StartWindow,
+    Submission,
 };
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_protocol::rest::{JobComponent, more_components};
+use gridrig_protocol::rest::{JobComponent, JobDivision, more_components};
 use serde_json::json;
 use std::borrow::Cow;
 use std::fs::File;
@@ -77,6 +78,11 @@ impl<'a> Job<'a> {
         (!more.is_empty()).then(|| json!(more).to_string().into())
     }
 
+    fn division(self) -> Option<Cow<'a, str>> {
+        let division = self.spec().division.as_deref()?;
+        Some(json!(JobDivision::from(division)).to_string().into())
+    }
+
     /// From whom its processors were delegated to whom.
     fn chain(self) -> Option<Cow<'a, str>> {
         let lease = self.row.lease.as_ref().filter(|it| !it.chain.is_empty())?;
@@ -131,12 +137,16 @@ const PREDICTED: &str = "predicted_start_ns";
 /// The columns of runs in which jobs were to start within a window.
 const WINDOW: [&str; 3] = ["earliest_start_ns", "latest_start_ns", "flexible"];
 
+/// Columns of runs in which jobs named their cluster or said how they may be divided.
+const NAMED: &str = "named_cluster";
+const DIVISION: &str = "division";
+
 /// The columns of runs in which processors were delegated.
 const LEASE: [&str; 2] = ["lease", "leased_ns"];
 
 /// The columns in their order; `docs/run-directory.md` says what they mean.
 #[rustfmt::skip]
-fn columns<'a>() -> [Column<'a, Job<'a>>; 50] {
+fn columns<'a>() -> [Column<'a, Job<'a>>; 52] {
     [
         ("job_id", U32(|of| Some(of.row.job.0))),
         ("workload", Text(|of| Some(of.run.table.workload(of.label().workload)))),
@@ -188,6 +198,8 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 50] {
         (WINDOW[0], Time(|of| Some(of.window()?.earliest))),
         (WINDOW[1], Time(|of| Some(of.window()?.latest))),
         (WINDOW[2], Bool(|of| Some(of.window()?.flexible))),
+        (NAMED, U32(|of| Some(of.spec().components.first.cluster?.0.into()))),
+        (DIVISION, Text(Job::division)),
     ]
 }
 
@@ -213,6 +225,17 @@ fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
     let any_time = |job: &Submission| job.spec.start_window.is_none();
     if run.submissions.iter().all(any_time) {
         columns.retain(|(name, _)| !WINDOW.contains(name));
+    }
+    let names_none = |job: &Submission| job.spec.components.first.cluster.is_none();
+    if run.submissions.iter().all(names_none) {
+        columns.retain(|(name, _)| *name != NAMED);
+    }
+    if run
+        .submissions
+        .iter()
+        .all(|job| job.spec.division.is_none())
+    {
+        columns.retain(|(name, _)| *name != DIVISION);
     }
     if run.table.rows().iter().all(|row| row.predicted.is_none()) {
         columns.retain(|(name, _)| *name != PREDICTED);
@@ -289,39 +312,18 @@ pub(super) fn read(
         name if batch.has(name) => Ok(batch.u32(name, index)?.and_then(NonZeroU32::new)),
         _ => Ok(None),
     };
-    let newer = |name| match batch.has(name) {
-        true => batch.text(name, index),
-        false => Ok(None),
-    };
-    let generic = newer("generic_resources")?.unwrap_or_default();
-    let no_generic = |expected| wrong("generic_resources", Some(generic), expected);
-    let generic = generic.parse().map_err(no_generic)?;
     let processors = batch
         .u32("processors", index)?
         .ok_or_else(|| wrong("processors", None, "a number of processors"))?;
-    let (first, more) = match newer("more_components")? {
-        None => (processors, Box::default()),
-        Some(text) => divided(processors, text).ok_or_else(|| {
-            let expected = "components as over REST, with fewer processors than the job";
-            wrong("more_components", Some(text), expected)
-        })?,
-    };
+    let (components, division) = components(batch, (index, row), processors)?;
     let length = |at: SimTime| SimDuration::from_nanos(at.as_nanos());
     let run_time = batch.time("run_time_ref_ns", index)?.map(length);
     let at = batch.time("intended_ns", index)?;
     Ok(Submission {
         spec: JobSpec {
             id,
-            components: Components {
-                first: Component {
-                    processors: first,
-                    requirements: Requirements {
-                        generic,
-                        ..requirements(batch, index)?
-                    },
-                },
-                more,
-            },
+            division,
+            components,
             run_time: run_time
                 .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
             requested_time: batch.time("requested_time_ns", index)?.map(length),
@@ -345,10 +347,62 @@ pub(super) fn read(
     })
 }
 
+/// What a job of so many processors is made of, and how it may be divided.
+fn components(
+    batch: &Batch<'_>,
+    (index, row): (usize, u64),
+    processors: u32,
+) -> Result<(Components, Option<Box<Division>>)> {
+    let wrong = |field, value: &str, expected| RunDirError::Value {
+        path: batch.path.to_owned(),
+        row,
+        field,
+        value: value.to_owned(),
+        expected,
+    };
+    let newer = |name| match batch.has(name) {
+        true => batch.text(name, index),
+        false => Ok(None),
+    };
+    let generic = newer("generic_resources")?.unwrap_or_default();
+    let no_generic = |expected| wrong("generic_resources", generic, expected);
+    let generic = generic.parse().map_err(no_generic)?;
+    let (first, more) = match newer("more_components")? {
+        None => (processors, Box::default()),
+        Some(text) => divided(processors, text).ok_or_else(|| {
+            let expected = "components as over REST, with fewer processors than the job";
+            wrong("more_components", text, expected)
+        })?,
+    };
+    let named = match batch.has(NAMED) {
+        true => batch.u32(NAMED, index)?,
+        false => None,
+    };
+    let components = Components {
+        first: Component {
+            processors: first,
+            requirements: Requirements {
+                generic,
+                ..requirements(batch, index)?
+            },
+            cluster: named.and_then(|id| Some(ClusterId(u16::try_from(id).ok()?))),
+        },
+        more,
+    };
+    let division = newer(DIVISION)?;
+    let division = division.map(|text| {
+        let read = serde_json::from_str::<JobDivision>(text).ok();
+        let read = read.and_then(|read| read.division(&components).ok());
+        read.ok_or_else(|| wrong(DIVISION, text, "a division as over REST"))
+    });
+    Ok((components, division.transpose()?))
+}
+
 /// The position of a workload; one without a name is shown by its number.
 fn workload_number(manifest: &Manifest, name: &str) -> Option<u16> {
     match manifest.workloads.iter().position(|known| known == name) {
         Some(index) => u16::try_from(index).ok(),
+        None if name == DUMMY_JOBS => Some(DUMMIES),
         None => name.parse().ok(),
     }
 }

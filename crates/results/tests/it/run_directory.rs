@@ -4,8 +4,8 @@ use crate::story::{
 };
 use gridrig_core::event::{Event, EventKind, Party};
 use gridrig_core::grid::{Grid, LinkHours};
-use gridrig_core::ids::JobId;
-use gridrig_core::job::{Components, Requirements, Submission};
+use gridrig_core::ids::{ClusterId, JobId};
+use gridrig_core::job::{Components, Division, Requirements, Submission};
 use gridrig_core::time::SimDuration;
 use gridrig_core::timetable::{Hours, Timetable};
 use gridrig_results::audit::Rule;
@@ -240,6 +240,22 @@ fn the_components_of_a_job_are_read_back_and_audited() {
     // Nothing of it where no job has several.
     let columns = rundir::TableColumns::open(written().path(), names::JOBS).unwrap();
     assert!(columns.codes("more_components").is_err());
+}
+
+#[test]
+fn what_jobs_say_of_their_clusters_is_read_back() {
+    let mut jobs = submissions();
+    jobs[0].spec.components.first.cluster = Some(ClusterId(1));
+    let whole = jobs[1].spec.processors();
+    let splits = [Box::from([whole]), Box::from(vec![1; whole as usize])];
+    jobs[1].spec.division = Some(Box::new(Division::Splits(splits.into())));
+    jobs[2].spec.division = Some(Box::new(Division::Bounds {
+        least_component: 2,
+        most_components: 3,
+    }));
+    let dir = TempDir::new().unwrap();
+    write_jobs(dir.path(), false, &log(), &grid(), &jobs).unwrap();
+    assert_eq!(rundir::read(dir.path()).unwrap().submissions, jobs);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use gridrig_core::broker::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDisp
 use gridrig_core::grid::BrokerSettings;
 use gridrig_core::load::Window;
 use gridrig_core::policy as core;
-use gridrig_core::time::SimDuration;
+use gridrig_core::time::{Decimal, SimDuration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, SeqAccess, Visitor, value};
 use serde::{Deserialize, Serialize};
@@ -124,6 +124,9 @@ pub struct CoAllocation {
     /// Time between placement and start, by the number of components, from 1; of more than
     /// are given that of the last: ["10s", "15s"]. Default: none.
     pub startup: Option<Vec<Duration>>,
+    /// By how much of itself startup grows for each other job that has been placed and has not
+    /// begun: 0.1. Default 0.
+    pub startup_contention: Option<Positive>,
     /// What run times are multiplied by, by the number of clusters, likewise: [1, 1.25].
     /// Default 1.
     pub wide_area: Option<Vec<Positive>>,
@@ -142,6 +145,7 @@ impl CoAllocation {
         let default = core::CoAllocation::default();
         let core::CoAllocation {
             startup,
+            startup_contention,
             wide_area,
             run_times,
             claim_timeout,
@@ -156,6 +160,8 @@ impl CoAllocation {
             .map(|(number, of)| (Number(*number), sizes(of)));
         (*settings != default).then(|| CoAllocation {
             startup: (!startup.is_empty()).then(|| some(startup)),
+            startup_contention: (*startup_contention > Decimal::ZERO)
+                .then_some(Positive(*startup_contention)),
             wide_area: (!wide_area.is_empty())
                 .then(|| wide_area.iter().copied().map(Positive).collect()),
             run_times: (!run_times.is_empty()).then(|| programs.collect()),
@@ -174,6 +180,7 @@ impl CoAllocation {
         let default = core::CoAllocation::default();
         core::CoAllocation {
             startup: self.startup.as_ref().map(plain).unwrap_or_default(),
+            startup_contention: self.startup_contention.map_or(Decimal::ZERO, |it| it.0),
             wide_area: self
                 .wide_area
                 .iter()

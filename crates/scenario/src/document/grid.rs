@@ -9,7 +9,9 @@ use crate::value::{
     AboveZero, At, Count, Duration, Identifier, Name, Named, Number, PathText, Positive, Share,
     Str, Whole, Written, fill, named, or,
 };
-use gridrig_core::cluster::{ClusterConfig, OnNodeFailure, Overrun, Reserving, RunTimes};
+use gridrig_core::cluster::{
+    self as core, ClusterConfig, OnNodeFailure, Overrun, Reserving, RunTimes,
+};
 use gridrig_core::discipline::{DisciplineKind, OwnDiscipline, SlurmBackfillSettings};
 use gridrig_core::grid::GridCluster;
 use gridrig_core::ids::ClusterId;
@@ -52,6 +54,9 @@ pub struct Cluster {
     /// It reserves processors for jobs that are to start within a window. Default: it
     /// refuses them.
     pub reservations: Option<Reservations>,
+    /// How its background load, of jobs that enter past the broker, is kept within a range by
+    /// dummy jobs, in virtual time. Default: it is as it is.
+    pub background: Option<Background>,
     /// Each of its nodes fails by itself, and is repaired: times are those of the
     /// trace, as arrivals are. Default: none does.
     pub node_failures: Option<Failures>,
@@ -77,6 +82,61 @@ pub struct Cluster {
     pub lrms: Option<Str<Name<LrmsName>>>,
     /// How a real Slurm is reached and used.
     pub lrms_settings: Option<Lrms>,
+}
+
+/// Within which range the background load of a cluster is kept (KOALA, 5.5). No scale divides
+/// these times.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct Background {
+    /// Below this share of its processors a dummy job is submitted. Default 0.15.
+    pub least: Option<Share>,
+    /// Above this share dummy jobs are removed. Default 0.2.
+    pub most: Option<Share>,
+    /// Time between two looks at it. Default "10s".
+    pub check: Option<Str<AboveZero>>,
+    /// Processors of a dummy job. Default: half of the range, at least 1.
+    pub processors: Option<Count>,
+    /// How long one runs that is not removed. Default "10min".
+    pub length: Option<Str<AboveZero>>,
+}
+
+impl Background {
+    fn of(settings: &core::Background) -> Self {
+        let core::Background {
+            least,
+            most,
+            check,
+            processors,
+            length,
+        } = *settings;
+        Background {
+            least: Some(Share(least)),
+            most: Some(Share(most)),
+            check: Some(Written::of(check)),
+            processors: Some(Whole(processors.get().into())),
+            length: Some(Written::of(length)),
+        }
+    }
+
+    fn settings(&self, processors: u32) -> core::Background {
+        let share = |written: Option<Share>, default: &str| {
+            let default = Decimal::parse(default).unwrap_or(Decimal::ZERO);
+            written.map_or(default, |share| share.0)
+        };
+        let (least, most) = (share(self.least, "0.15"), share(self.most, "0.2"));
+        let whole = |share: Decimal| share.multiply(processors.into());
+        let half = whole(most).saturating_sub(whole(least)) / 2;
+        let own = self.processors.map_or(half, |own| own.0);
+        core::Background {
+            least,
+            most,
+            check: or(&self.check, SimDuration::from_secs(10)),
+            processors: NonZeroU32::new(u32::try_from(own).unwrap_or(u32::MAX))
+                .unwrap_or(NonZeroU32::MIN),
+            length: or(&self.length, SimDuration::from_secs(600)),
+        }
+    }
 }
 
 /// How a cluster reserves processors in advance.
@@ -316,6 +376,7 @@ impl Cluster {
             on_node_failure: (config.on_node_failure != OnNodeFailure::default())
                 .then(|| Written::of(config.on_node_failure)),
             reservations: config.reserving.as_ref().map(Reservations::of),
+            background: config.background.as_ref().map(Background::of),
             ..written
         }
     }
@@ -328,7 +389,9 @@ impl Cluster {
             _ => DisciplineKind::FirstInFirstFit,
         };
         let own = written.and_then(DisciplineText::own);
+        let background = self.background.as_ref();
         ClusterConfig {
+            background: background.map(|it| it.settings(resources.processors())),
             own_discipline: own.map(|name| OwnDiscipline {
                 name: name.to_owned(),
                 door: None,

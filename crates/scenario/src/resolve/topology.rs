@@ -5,7 +5,7 @@ use crate::document::{Document, Domain, Run};
 use crate::faults::Faults;
 use crate::interface::LinkProtocol;
 use crate::value::{At, Written};
-use crate::{ClockName, Result};
+use crate::{ClockName, Measure, Result};
 use gridrig_core::agent::Memory;
 use gridrig_core::cluster::Overrun;
 use gridrig_core::grid::Grid;
@@ -114,6 +114,35 @@ impl Context<'_> {
                     self.check_co_allocation((raw, grid), policy, &said, links)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Where dummy jobs keep the background load within a range: they are nobody's, and only a
+    /// run in virtual time without faults knows the load at every instant.
+    pub(super) fn check_background(
+        &self,
+        raw: &Document,
+        grid: &Grid,
+        (links, bounds): (Links, bool),
+        measure: &Measure,
+    ) -> Result<()> {
+        let of_domains = raw.domains().flat_map(|domain| &domain.clusters).flatten();
+        for (written, cluster) in raw.cluster.iter().chain(of_domains).zip(&grid.clusters) {
+            let Some(background) = &cluster.config.background else {
+                continue;
+            };
+            let at = self.tables.key(&written.span(), "background");
+            let expected = "clock = \"virtual\" and no faults for a background load that is \
+                            controlled";
+            self.check(links == Links::Certain, &at, expected)?;
+            let expected = "a least share that is below the most";
+            self.check(background.least < background.most, &at, expected)?;
+            let fits = background.processors.get() <= cluster.config.resources.processors();
+            self.check(fits, &at, "dummy jobs no wider than the cluster")?;
+            let expected = "run.bounds = false and measure.direct = false beside it: its dummy \
+                            jobs are not those of a user";
+            self.check(!bounds && !measure.direct, &at, expected)?;
         }
         Ok(())
     }

@@ -124,14 +124,15 @@ impl Context<'_> {
 
     /// What says how jobs are divided: a trace, or a draw.
     fn components_from(&self, raw: &Workload) -> Result<ComponentsFrom> {
-        let Some(written) = &raw.components_from else {
-            return Ok(ComponentsFrom::default());
-        };
-        let from = written.value();
         let draw = raw
             .draw
             .as_ref()
             .and_then(|draw| draw.get().components.as_ref());
+        let Some(written) = &raw.components_from else {
+            let drawn = draw.map(|_| ComponentsFrom::One);
+            return Ok(drawn.unwrap_or_default());
+        };
+        let from = written.value();
         let one = from == ComponentsFrom::One || draw.is_none();
         let expected = "either components_from or draw.components, not both";
         self.check(one, &written.span(), expected)?;

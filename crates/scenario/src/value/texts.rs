@@ -65,7 +65,7 @@ named!(Blocking, "what jobs behind a waiting one do", "head" => Blocking::Head, 
 named!(OwnDispatch, "a way to count own dispatches", "ignored" => OwnDispatch::Ignored, "debited" => OwnDispatch::Debited);
 named!(SpreadBy, "a way to spread jobs over the domains", "round-robin" => SpreadBy::RoundRobin, "random" => SpreadBy::Random);
 named!(SizeFrom, "a source of job sizes", "allocated" => SizeFrom::Allocated, "requested" => SizeFrom::Requested);
-named!(ComponentsFrom, "a source of numbers of components", "one" => ComponentsFrom::One, "queue" => ComponentsFrom::Queue);
+named!(ComponentsFrom, "a source of numbers of components", "comments" => ComponentsFrom::Comments, "one" => ComponentsFrom::One, "queue" => ComponentsFrom::Queue);
 
 /// Things that list themselves.
 macro_rules! listed {

@@ -40,6 +40,7 @@ fn unusual_broker() -> BrokerSettings {
         usage_half_life: seconds(3600),
         co_allocation: CoAllocation {
             startup: vec![seconds(10), seconds(15)],
+            startup_contention: Decimal::parse("0.1").unwrap(),
             wide_area: vec![Decimal::ONE, Decimal::parse("1.25").unwrap()],
             run_times: [(
                 NonZeroU32::MIN,

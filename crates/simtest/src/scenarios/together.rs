@@ -3,10 +3,12 @@
 use super::{Scenario, millis, once_in, pick};
 use gridrig_core::broker::MatchmakingKind;
 use gridrig_core::cluster::{Overrun, Reserving};
-use gridrig_core::job::{Component, Requirements, StartWindow};
+use gridrig_core::ids::ClusterId;
+use gridrig_core::job::{Component, Division, Entry, JobSpec, Requirements, StartWindow};
 use gridrig_core::policy::CoAllocation;
 use gridrig_core::rng;
 use gridrig_core::time::Decimal;
+use rand::rngs::ChaCha8Rng;
 use std::sync::Arc;
 
 /// Policies that place components. A list of its own, as that of all.
@@ -30,6 +32,7 @@ const RESERVING: [&str; 3] = [
 pub fn co_allocating(mut scenario: Scenario) -> Scenario {
     let mut rng = rng::stream(scenario.seed, "scenario.together");
     let mut reserving = rng::stream(scenario.seed, "scenario.together.reservations");
+    let mut wishes = rng::stream(scenario.seed, "scenario.together.wishes");
     let reserves = once_in(&mut reserving, 3);
     for domain in &mut scenario.grid.domains {
         let broker = &mut domain.broker;
@@ -70,8 +73,13 @@ pub fn co_allocating(mut scenario: Scenario) -> Scenario {
         let others = (0..more).map(|_| Component {
             processors: pick(&mut rng, &[1, 1, 2, 3]),
             requirements: Requirements::default(),
+            cluster: None,
         });
         components.more = others.collect();
+        if let Entry::Domain(domain) = submission.entry {
+            let own = &scenario.grid.domains[domain.index()].clusters;
+            wish(&mut wishes, &mut submission.spec, own);
+        }
         if reserves && once_in(&mut reserving, 3) {
             let earliest = submission.at + millis(pick(&mut reserving, &[0, 3_000, 30_000]));
             let length = millis(pick(&mut reserving, &[250, 20_000, 60_000]));
@@ -83,4 +91,27 @@ pub fn co_allocating(mut scenario: Scenario) -> Scenario {
         }
     }
     scenario
+}
+
+/// Some jobs say how they may be divided, or where a component is to be.
+fn wish(rng: &mut ChaCha8Rng, spec: &mut JobSpec, clusters: &[ClusterId]) {
+    let whole = spec.components.first.processors;
+    if spec.components.only().is_some() && once_in(rng, 2) {
+        let pieces = vec![1; whole.min(60) as usize];
+        let splits = [vec![whole], pieces].into_iter();
+        let splits = splits.filter(|sizes| sizes.iter().sum::<u32>() == whole);
+        spec.division = Some(Box::new(match once_in(rng, 2) {
+            true => Division::Splits(splits.map(Vec::into_boxed_slice).collect()),
+            false => Division::Bounds {
+                least_component: pick(rng, &[0, 1, 2]),
+                most_components: pick(rng, &[0, 1, 2]),
+            },
+        }));
+        return;
+    }
+    for component in spec.components.iter_mut() {
+        if once_in(rng, 6) {
+            component.cluster = Some(pick(rng, clusters));
+        }
+    }
 }

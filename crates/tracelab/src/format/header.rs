@@ -12,6 +12,10 @@ const MAX_TABLE_BYTES: usize = 64 << 20;
 /// What the keys of such tables begin with; a GWF column follows.
 pub(crate) const TABLE_KEY_PREFIX: &str = "GWF-";
 
+/// The keys of comments about single jobs (`docs/swf.md`), of which there may be as many.
+pub(crate) const JOB_COMPONENTS: &str = "JobComponents";
+pub(crate) const JOB_DIVISION: &str = "JobDivision";
+
 /// What an entry costs beside its text, about.
 const ENTRY_BYTES: usize = 32;
 
@@ -115,7 +119,8 @@ impl Header {
             return;
         }
         let bytes = text.len() + ENTRY_BYTES;
-        let (kept, limit) = match text.starts_with(TABLE_KEY_PREFIX) {
+        let mut of_tables = [TABLE_KEY_PREFIX, JOB_COMPONENTS, JOB_DIVISION].into_iter();
+        let (kept, limit) = match of_tables.any(|key| text.starts_with(key)) {
             true => (&mut self.table_bytes, MAX_TABLE_BYTES),
             false => (&mut self.bytes, MAX_HEADER_BYTES),
         };

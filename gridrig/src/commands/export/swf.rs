@@ -6,6 +6,7 @@ use gridrig_core::time::SimDuration;
 use gridrig_results::JobTable;
 use gridrig_results::jobs::{JobRow, JobState};
 use gridrig_results::rundir::{Manifest, Run};
+use gridrig_tracelab::comments::comment_of;
 use gridrig_tracelab::format::{Format, Record, Writer, field};
 use std::io::{self, Write};
 
@@ -27,6 +28,11 @@ pub(super) fn write(run: &Run, table: &JobTable, out: &mut impl Write) -> io::Re
     Ok(())
 }
 
+/// SWF counts jobs from 1. Numbers of the trace may repeat where a scenario has several.
+fn number(row: &JobRow) -> u64 {
+    u64::from(row.job.0) + 1
+}
+
 fn record(row: &JobRow) -> Record {
     let submit = row.submit.map(|at| SimDuration::from_nanos(at.as_nanos()));
     let wait = row.start.zip(row.submit);
@@ -34,9 +40,7 @@ fn record(row: &JobRow) -> Record {
     let partition = row.start.and(row.cluster);
     let processors = u64::from(row.processors);
     Record::default()
-        // SWF counts jobs from 1. Numbers of the trace may repeat where a
-        // scenario has several.
-        .with(field::JOB, u64::from(row.job.0) + 1)
+        .with(field::JOB, number(row))
         .with(field::SUBMIT, submit)
         .with(field::WAIT, wait.map(|(start, submit)| start.since(submit)))
         .with(field::RUN_TIME, ran.map(|(start, end)| end.since(start)))
@@ -103,6 +107,11 @@ fn header(run: &Run, table: &JobTable) -> Vec<(String, String)> {
         "status: 1 completed, 0 failed or failed in the trace, 5 cancelled or rejected, -1 when \
          the run ended first",
     );
+    for (row, submission) in table.rows().iter().zip(&run.submissions) {
+        let said = comment_of(number(row), &submission.spec);
+        lines.extend(said.filter(|_| row.submit.is_some()));
+    }
+    let mut line = |key: &str, value: &str| lines.push((key.to_owned(), value.to_owned()));
     for warning in &manifest.warnings {
         line("Note", &format!("warning: {warning}"));
     }

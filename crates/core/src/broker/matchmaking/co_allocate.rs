@@ -8,15 +8,13 @@
 mod searching;
 
 use super::{Around, Fit, Matchmaking};
-use crate::agent::{
-    Asked, BrokerSends, ClaimAnswer, ClaimShare, ClaimStep, FromBroker, Passed, ToLrms,
-};
+use crate::agent::{Asked, BrokerSends, ClaimAnswer, ClaimStep, FromBroker, Passed, ToLrms};
 use crate::broker::{Broker, Held};
 use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, JobId};
 use crate::job::{JobSpec, Reason};
 use crate::message::{Route, Target};
-use crate::policy::{BrokerSettings, Placing};
+use crate::policy::{BrokerSettings, Placing, Shares};
 use crate::time::{Decimal, SimDuration, SimTime};
 use searching::Searching;
 use std::collections::BTreeMap;
@@ -50,6 +48,8 @@ struct Placed {
     components: usize,
     /// Until when it runs, once it has begun.
     until: Option<SimTime>,
+    /// When it starts, once that is known.
+    starts: Option<SimTime>,
     /// The search for reservations for it, until that is over.
     search: Option<Box<Searching>>,
 }
@@ -77,16 +77,9 @@ impl CoAllocate {
     }
 
     /// Where a job would be placed, if so much may be taken of each cluster.
-    fn shares(
-        &self,
-        broker: &Broker,
-        job: &JobSpec,
-        idle: &[u32],
-    ) -> Option<Vec<(usize, ClaimShare)>> {
-        let parts = self
-            .placing
-            .parts(&job.components, &broker.config.clusters)?;
-        self.placing.place(&parts, idle)
+    fn shares(&self, broker: &Broker, job: &JobSpec, idle: &[u32]) -> Option<Shares> {
+        let parts = self.placing.parts(job, &broker.config.clusters)?;
+        Some(self.placing.place(&parts, idle)?.0)
     }
 
     /// What may be taken of each cluster, if so much is idle there.
@@ -155,6 +148,13 @@ impl CoAllocate {
         seconds.min(SimDuration::from_nanos(most.as_nanos() / 2))
     }
 
+    /// How many other jobs have been placed and do not run yet.
+    fn being_started(&self, now: SimTime, but: JobId) -> usize {
+        let others = self.placed.iter().filter(|(job, _)| **job != but);
+        let starting = |placed: &Placed| placed.starts.is_some_and(|at| at > now);
+        others.filter(|(_, placed)| starting(placed)).count()
+    }
+
     fn is_tried_enough(&self, job: JobId) -> bool {
         let tries = self.tries.get(&job).copied().unwrap_or(0);
         self.placing.tries > 0 && tries >= self.placing.tries
@@ -169,6 +169,7 @@ impl CoAllocate {
         reserved: Option<SimTime>,
     ) {
         let ahead = self.ahead(job, broker.config.settings.co_allocation.claim_timeout);
+        let others = self.being_started(cx.now(), job);
         let (Some(placed), Some(held)) = (self.placed.get_mut(&job), broker.jobs.get_mut(&job))
         else {
             return;
@@ -182,9 +183,10 @@ impl CoAllocate {
         let length = costs.length(program, spec.run_time, placed.parts.len());
         let length = SimDuration::from_nanos(speed.divide(length.as_nanos()));
         let due = cx.now() + settings.lrms_latency;
-        let soonest = due + costs.startup(placed.components).max(ahead);
+        let startup = costs.startup_among(placed.components, others);
+        let soonest = due + startup.max(ahead);
         let at = reserved.unwrap_or(soonest);
-        placed.until = Some(at + length);
+        (placed.starts, placed.until) = (Some(at), Some(at + length));
         held.sent_at = cx.now();
         self.tries.remove(&job);
         let lead = placed.parts[0].cluster;
@@ -272,9 +274,7 @@ impl Matchmaking for CoAllocate {
             return Fit::Never;
         }
         if self.placing.reservations.is_some() {
-            let parts = self
-                .placing
-                .parts(&job.spec.components, &broker.config.clusters);
+            let parts = self.placing.parts(&job.spec, &broker.config.clusters);
             return match parts.is_some_and(|parts| parts.fit_somewhere()) {
                 _ if self.is_tried_enough(job.spec.id) => Fit::Never,
                 true => Fit::Now,
@@ -317,22 +317,19 @@ impl Matchmaking for CoAllocate {
             return false;
         };
         let spec = &held.spec;
-        let Some(parts) = self
-            .placing
-            .parts(&spec.components, &broker.config.clusters)
-        else {
+        let Some(parts) = self.placing.parts(spec, &broker.config.clusters) else {
             return false;
         };
-        let Some(shares) = self.placing.place(&parts, &self.idle) else {
+        let Some((shares, components)) = self.placing.place(&parts, &self.idle) else {
             return false;
         };
         let settings = &broker.config.settings;
         let costs = &settings.co_allocation;
         let (program, now) = ((spec.executable, spec.processors()), cx.now());
-        let components = parts.count(&shares);
         let length = costs.length(program, spec.run_time, shares.len());
         // With what the messages take.
-        let estimate = costs.startup(components) + length + SimDuration::from_secs(1);
+        let others = self.being_started(now, job);
+        let estimate = costs.startup_among(components, others) + length + SimDuration::from_secs(1);
         let timeout = costs.claim_timeout;
         let arrives = now + settings.lrms_latency;
         let asked = Asked {
@@ -376,6 +373,7 @@ impl Matchmaking for CoAllocate {
             parts,
             components,
             until: None,
+            starts: None,
             search: None,
         };
         self.placed.insert(job, placed);

@@ -194,3 +194,43 @@ fn a_key_is_measured_in_characters_as_the_schema_says() {
     let read: JobSubmission = serde_json::from_str(&text).unwrap();
     assert!(read.spec().is_ok());
 }
+
+#[test]
+fn what_a_job_says_of_its_clusters_comes_through() {
+    let read = |more: &str| {
+        let text = format!(r#"{{"processors":24,"run_time":"1s",{more}}}"#);
+        serde_json::from_str::<JobSubmission>(&text).unwrap()
+    };
+    for more in [
+        r#""more_components":[{"processors":2,"cluster":1}],"cluster":3"#,
+        r#""division":{"splits":[[24],[12,12]]}"#,
+        r#""division":{"least_component":4,"most_components":2}"#,
+        r#""division":{"most_components":2}"#,
+    ] {
+        let spec = read(more).spec().unwrap();
+        let said = JobSubmission::of(&Arrival::of(spec.clone()));
+        assert_eq!(said.spec().unwrap(), spec);
+        let kept = serde_json::to_string(&said).unwrap();
+        assert!(kept.contains(more), "{kept}");
+    }
+    for (more, wanted) in [
+        (
+            r#""division":{"splits":[[24],[12,11]]}"#,
+            "field division.splits[1] = \"[12, 11]\": expected at most 63 sizes from 1, in all the \
+             24 processors",
+        ),
+        (r#""division":{"splits":[[24,0]]}"#, "division.splits[0]"),
+        (
+            r#""division":{"splits":[[24]],"least_component":1}"#,
+            "either splits or bounds",
+        ),
+        (r#""division":{},"cluster":1"#, "which names no cluster"),
+        (
+            r#""division":{},"more_components":[{"processors":1}]"#,
+            "a job of one component",
+        ),
+    ] {
+        let problem = read(more).spec().unwrap_err();
+        assert!(problem.detail.contains(wanted), "{}", problem.detail);
+    }
+}

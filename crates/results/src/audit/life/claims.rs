@@ -77,6 +77,15 @@ impl<'a> Auditor<'a> {
         let Some(part) = part(&bits) else {
             return self.find_about(Rule::Claims, life, "it has no such components");
         };
+        let here = |cluster| Party::Lrms(cluster) == lrms;
+        let named = part.components.iter().filter_map(|one| one.cluster);
+        if named.into_iter().any(|cluster| !here(cluster)) {
+            let message = format!(
+                "{} holds a component for another cluster",
+                self.names.party(lrms)
+            );
+            self.find_about(Rule::Claims, life, message);
+        }
         let faults = match self.occupancy(lrms) {
             Some(occupancy) => occupancy.take(&part, placement),
             None => vec![(
@@ -142,11 +151,20 @@ impl<'a> Auditor<'a> {
         placement: &[PlacementRun],
     ) -> Vec<Fault> {
         let mut faults = Vec::new();
-        let held: u64 = self.parts(life).map(|(_, held)| processors_of(held)).sum();
+        let sizes: Vec<u64> = self
+            .parts(life)
+            .map(|(_, held)| processors_of(held))
+            .collect();
+        let held: u64 = sizes.iter().sum();
         let wanted = u64::from(life.job.spec.processors());
         if held != wanted {
             let message = format!("{held} processors are held for it, expected {wanted}");
             faults.push((Rule::ProcessorCount, message));
+        }
+        let division = life.job.spec.division.as_deref();
+        if division.is_some_and(|division| !division.permits(&sizes)) {
+            let message = format!("it is divided into {sizes:?}, which it does not permit");
+            faults.push((Rule::Claims, message));
         }
         if !self
             .parts(life)

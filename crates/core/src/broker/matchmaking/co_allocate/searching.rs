@@ -58,6 +58,7 @@ impl CoAllocate {
             parts: Vec::new(),
             components: searching.order.len(),
             until: None,
+            starts: None,
             search: Some(Box::new(searching)),
         };
         self.placed.insert(job, placed);
@@ -69,7 +70,7 @@ impl CoAllocate {
         let spec = &broker.jobs.get(&job)?.spec;
         let (settings, clusters) = (&broker.config.settings, &broker.config.clusters);
         let (costs, rules) = (&settings.co_allocation, self.placing.reservations?);
-        let parts = self.placing.parts(&spec.components, clusters)?;
+        let parts = self.placing.parts(spec, clusters)?;
         let components: Vec<_> = spec.components.iter().collect();
         let mut order: Vec<usize> = (0..components.len()).collect();
         let memory = |at: usize| components[at].requirements.memory_kib;

@@ -1,0 +1,185 @@
+//! Examples of the paper, and what jobs say themselves.
+
+use super::*;
+use crate::job::{Components, Requirements};
+
+fn clusters(idle: &[u32]) -> Vec<(ClusterId, Arc<Resources>)> {
+    let one = |(id, processors): (u16, &u32)| {
+        (
+            ClusterId(id),
+            Arc::new(Resources::homogeneous((*processors).max(1))),
+        )
+    };
+    (0..).zip(idle).map(one).collect()
+}
+
+fn components(sizes: &[u32]) -> JobSpec {
+    let one = |processors: &u32| Component {
+        processors: *processors,
+        requirements: Requirements::default(),
+        cluster: None,
+    };
+    let all = Components::new(sizes.iter().map(one)).expect("a component");
+    JobSpec::of(all, SimDuration::ZERO)
+}
+
+/// What each cluster gets.
+fn placed(placement: Placement, idle: &[u32], sizes: &[u32]) -> Option<Vec<u32>> {
+    placed_job(placement, idle, &components(sizes))
+}
+
+fn placed_job(placement: Placement, idle: &[u32], job: &JobSpec) -> Option<Vec<u32>> {
+    let placing = Placing {
+        placement,
+        reservations: None,
+        tries: 0,
+        quota: Decimal::ONE,
+        least_component: 1,
+        most_components: 0,
+    };
+    let clusters = clusters(idle);
+    let parts = placing.parts(job, &clusters)?;
+    let mut given = vec![0; idle.len()];
+    for (at, share) in placing.place(&parts, idle)?.0 {
+        given[at] += parts.processors_of(share);
+    }
+    Some(given)
+}
+
+use Placement::{ClusterMinimization as CM, FlexibleClusterMinimization as FCM, WorstFit as WF};
+
+/// KOALA, Figure 2: three components of 8, idle 18, 15 and 12.
+#[test]
+fn worst_fit_spreads_what_cluster_minimization_puts_together() {
+    let idle = [18, 15, 12];
+    assert_eq!(placed(WF, &idle, &[8, 8, 8]), Some(vec![8, 8, 8]));
+    assert_eq!(placed(CM, &idle, &[8, 8, 8]), Some(vec![16, 8, 0]));
+}
+
+/// KOALA, Figure 4: 24 processors.
+#[test]
+fn a_flexible_job_is_divided_where_no_cluster_has_room_for_it() {
+    let idle = [18, 15, 12];
+    assert_eq!(placed(WF, &idle, &[24]), None);
+    assert_eq!(placed(CM, &idle, &[24]), None);
+    assert_eq!(placed(FCM, &idle, &[24]), Some(vec![18, 6, 0]));
+    assert_eq!(placed(FCM, &idle, &[8, 8, 8]), Some(vec![18, 6, 0]));
+    assert_eq!(placed(FCM, &idle, &[46]), None);
+    assert_eq!(placed(FCM, &[0, 5], &[5]), Some(vec![0, 5]));
+}
+
+#[test]
+fn the_order_of_clusters_stays_under_cluster_minimization_only() {
+    assert_eq!(placed(WF, &[10, 9], &[4, 4]), Some(vec![4, 4]));
+    assert_eq!(placed(CM, &[10, 9], &[4, 4]), Some(vec![8, 0]));
+    assert_eq!(placed(CM, &[10, 9], &[4, 8]), Some(vec![8, 4]));
+    assert_eq!(placed(CM, &[7, 9], &[8, 4, 4]), None);
+}
+
+#[test]
+fn a_quota_bounds_what_is_taken_of_a_cluster() {
+    let placing = |quota| Placing {
+        placement: CM,
+        reservations: None,
+        tries: 0,
+        quota: Decimal::parse(quota).expect("a number"),
+        least_component: 1,
+        most_components: 0,
+    };
+    assert_eq!(placing("0.5").may_take(20, 20), 10);
+    assert_eq!(placing("0.5").may_take(20, 12), 2);
+    assert_eq!(placing("0.5").may_take(20, 9), 0);
+    assert_eq!(placing("1").may_take(20, 9), 9);
+}
+
+#[test]
+fn components_of_a_divided_job_keep_its_bounds() {
+    let placing = Placing {
+        placement: FCM,
+        reservations: None,
+        tries: 0,
+        quota: Decimal::ONE,
+        least_component: 4,
+        most_components: 2,
+    };
+    let (job, clusters) = (components(&[20]), clusters(&[18, 15, 12]));
+    let parts = placing.parts(&job, &clusters).expect("parts");
+    let shares = |idle: &[u32]| {
+        let (placed, _) = placing.place(&parts, idle)?;
+        let sizes = placed
+            .iter()
+            .map(|(at, share)| (*at, parts.processors_of(*share)));
+        Some(sizes.collect::<Vec<_>>())
+    };
+    assert_eq!(shares(&[18, 15, 12]), Some(vec![(0, 16), (1, 4)]));
+    assert_eq!(shares(&[8, 8, 8]), None);
+    assert_eq!(shares(&[3, 15, 3]), None);
+}
+
+#[test]
+fn a_component_goes_to_the_cluster_that_it_names_or_nowhere() {
+    let idle = [18, 15, 12];
+    let mut job = components(&[10, 8, 8]);
+    job.components.more[1].cluster = Some(ClusterId(1));
+    // The fixed one first, although a larger one comes before it.
+    for (policy, given) in [(WF, [10, 8, 8]), (CM, [18, 8, 0]), (FCM, [18, 8, 0])] {
+        assert_eq!(
+            placed_job(policy, &idle, &job),
+            Some(given.into()),
+            "{policy:?}"
+        );
+    }
+    assert_eq!(placed_job(CM, &[30, 7, 12], &job), None);
+    // One component that names its cluster is not divided.
+    let mut one = components(&[12]);
+    one.components.first.cluster = Some(ClusterId(2));
+    assert_eq!(placed_job(FCM, &idle, &one), Some(vec![0, 0, 12]));
+    assert_eq!(placed_job(FCM, &[18, 15, 11], &one), None);
+    one.components.first.cluster = Some(ClusterId(3));
+    assert_eq!(placed_job(FCM, &idle, &one), None);
+}
+
+#[test]
+fn permitted_splits_are_tried_in_their_order() {
+    let of = |splits: &[&[u32]]| {
+        let splits = splits.iter().map(|sizes| Box::from(*sizes)).collect();
+        let division = Some(Box::new(Division::Splits(splits)));
+        JobSpec {
+            division,
+            ..components(&[24])
+        }
+    };
+    let all = of(&[&[24], &[12, 12], &[8, 8, 8]]);
+    for (idle, given) in [
+        ([24, 24, 24], [24, 0, 0]),
+        ([18, 15, 12], [12, 12, 0]),
+        ([18, 11, 9], [16, 8, 0]),
+    ] {
+        assert_eq!(placed_job(FCM, &idle, &all), Some(given.into()));
+        assert_eq!(placed_job(CM, &idle, &all), Some(given.into()));
+    }
+    assert_eq!(placed_job(FCM, &[15, 7, 7], &all), None);
+    let pieces = of(&[&[8, 8, 8]]);
+    assert_eq!(placed_job(WF, &[24, 9, 9], &pieces), Some(vec![16, 8, 0]));
+    assert_eq!(placed_job(CM, &[24, 9, 9], &pieces), Some(vec![24, 0, 0]));
+}
+
+#[test]
+fn the_narrower_of_a_jobs_own_bounds_and_the_policys_holds() {
+    let bounded = |least_component, most_components| JobSpec {
+        division: Some(Box::new(Division::Bounds {
+            least_component,
+            most_components,
+        })),
+        ..components(&[24])
+    };
+    let idle = [18, 15, 12];
+    assert_eq!(placed_job(FCM, &idle, &bounded(0, 0)), Some(vec![18, 6, 0]));
+    assert_eq!(
+        placed_job(FCM, &idle, &bounded(10, 0)),
+        Some(vec![14, 10, 0])
+    );
+    assert_eq!(placed_job(FCM, &idle, &bounded(0, 1)), None);
+    // Bounds divide nothing where a policy does not.
+    assert_eq!(placed_job(CM, &idle, &bounded(0, 0)), None);
+}

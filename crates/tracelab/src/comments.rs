@@ -1,0 +1,242 @@
+//! What comments of a trace say of single jobs, which no field does: their components, and
+//! how they may be divided (`docs/swf.md`).
+
+use crate::error::{Result, TraceError};
+use crate::format::{Header, JOB_COMPONENTS, JOB_DIVISION};
+use gridrig_core::ids::ClusterId;
+use gridrig_core::job::{Component, Components, Division, JobSpec, MOST_COMPONENTS};
+use std::collections::BTreeMap;
+
+/// Processors, and the number of the only cluster that will do.
+type Size = (u32, Option<ClusterId>);
+
+/// By the numbers of the jobs.
+#[derive(Debug, Default)]
+pub(crate) struct Comments {
+    components: BTreeMap<u64, Vec<Size>>,
+    divisions: BTreeMap<u64, Division>,
+}
+
+impl Comments {
+    /// Those of a header.
+    ///
+    /// # Errors
+    /// [`TraceError::File`] for one that cannot be read, or a second one about a job.
+    pub fn read(header: &Header, file: &str) -> Result<Self> {
+        let expected = "a job number and 1 to 64 components SIZE or SIZE@CLUSTER";
+        let components = by_job(header, JOB_COMPONENTS, file, expected, sizes)?;
+        let expected = "a job number, and least=N, most=N or both, or sizes such as 24 12+12";
+        let divisions = by_job(header, JOB_DIVISION, file, expected, division)?;
+        Ok(Comments {
+            components,
+            divisions,
+        })
+    }
+
+    /// Makes a job what is said of it.
+    ///
+    /// # Errors
+    /// [`TraceError::File`] where that is another size than its own.
+    pub fn apply(&self, number: u64, spec: &mut JobSpec, file: &str) -> Result<()> {
+        let whole = spec.processors();
+        let refuse = |key: &str, expected: &str| {
+            let problem = format!("{key} of job {number}: expected {expected}");
+            Err(TraceError::file(file, problem))
+        };
+        if let Some(sizes) = self.components.get(&number) {
+            let sum: u64 = sizes.iter().map(|(size, _)| u64::from(*size)).sum();
+            if sum != u64::from(whole) {
+                let expected = format!("the {whole} processors that it has, not {sum}");
+                return refuse(JOB_COMPONENTS, &expected);
+            }
+            let first = &spec.components.first;
+            let part = |(processors, cluster): &Size| Component {
+                processors: *processors,
+                cluster: *cluster,
+                ..first.clone()
+            };
+            let parts = Components::new(sizes.iter().map(part));
+            spec.components = parts.unwrap_or_else(|| spec.components.clone());
+        }
+        if let Some(division) = self.divisions.get(&number) {
+            let one = spec.components.only();
+            if one.is_none_or(|only| only.cluster.is_some()) {
+                return refuse(
+                    JOB_DIVISION,
+                    "a job of one component, which names no cluster",
+                );
+            }
+            if let Division::Splits(splits) = division {
+                let sum = |sizes: &[u32]| sizes.iter().copied().map(u64::from).sum::<u64>();
+                if splits.iter().any(|sizes| sum(sizes) != u64::from(whole)) {
+                    let expected = format!("sizes that sum up to its {whole} processors");
+                    return refuse(JOB_DIVISION, &expected);
+                }
+            }
+            spec.division = Some(Box::new(division.clone()));
+        }
+        Ok(())
+    }
+}
+
+/// The comments of this key by the number of the job, with which each begins.
+fn by_job<T>(
+    header: &Header,
+    key: &str,
+    file: &str,
+    expected: &str,
+    read: impl Fn(&mut dyn Iterator<Item = &str>) -> Option<T>,
+) -> Result<BTreeMap<u64, T>> {
+    let mut all = BTreeMap::new();
+    for value in header.values(key) {
+        let mut words = value.split_ascii_whitespace();
+        let number = words.next().and_then(|word| word.parse::<u64>().ok());
+        let found = number.zip(read(&mut words));
+        let new = found.is_some_and(|(number, found)| all.insert(number, found).is_none());
+        if !new {
+            let problem = format!("{key}: {value}: expected {expected}, once for a job");
+            return Err(TraceError::file(file, problem));
+        }
+    }
+    Ok(all)
+}
+
+fn above_zero(word: &str) -> Option<u32> {
+    word.parse().ok().filter(|number| *number > 0)
+}
+
+fn sizes(words: &mut dyn Iterator<Item = &str>) -> Option<Vec<Size>> {
+    let size = |word: &str| {
+        let Some((size, cluster)) = word.split_once('@') else {
+            return Some((above_zero(word)?, None));
+        };
+        // Clusters count from 1, as partitions do.
+        let cluster = cluster.parse::<u16>().ok()?.checked_sub(1)?;
+        Some((above_zero(size)?, Some(ClusterId(cluster))))
+    };
+    let all: Vec<Size> = words.map(size).collect::<Option<_>>()?;
+    (1..=MOST_COMPONENTS).contains(&all.len()).then_some(all)
+}
+
+fn division(words: &mut dyn Iterator<Item = &str>) -> Option<Division> {
+    let (mut least, mut most, mut splits) = (None, None, Vec::new());
+    for word in words {
+        match word.split_once('=') {
+            Some(("least", number)) if least.is_none() => least = Some(above_zero(number)?),
+            Some(("most", number)) if most.is_none() => most = Some(above_zero(number)?),
+            Some(_) => return None,
+            None => {
+                let sizes = word.split('+').map(above_zero);
+                splits.push(sizes.collect::<Option<Box<[u32]>>>()?);
+            }
+        }
+    }
+    let small = |sizes: &[u32]| sizes.len() < MOST_COMPONENTS;
+    let good = splits.len() <= MOST_COMPONENTS && splits.iter().all(|sizes| small(sizes));
+    match (least.or(most), splits.is_empty()) {
+        (Some(_), true) => Some(Division::Bounds {
+            least_component: least.unwrap_or(0),
+            most_components: most.unwrap_or(0),
+        }),
+        (None, false) if good => Some(Division::Splits(splits.into())),
+        _ => None,
+    }
+}
+
+/// The comment about a job of this number, key and value, if there is something to say that
+/// no field does.
+pub fn comment_of(number: u64, spec: &JobSpec) -> Option<(String, String)> {
+    let size = |one: &Component| match one.cluster {
+        Some(cluster) => format!("{}@{}", one.processors, cluster.index() + 1),
+        None => one.processors.to_string(),
+    };
+    let splits = |sizes: &[u32]| {
+        let words: Vec<String> = sizes.iter().map(u32::to_string).collect();
+        words.join("+")
+    };
+    let number = number.to_string();
+    let (key, words) = match spec.division.as_deref() {
+        Some(Division::Splits(all)) => (JOB_DIVISION, all.iter().map(|it| splits(it)).collect()),
+        Some(Division::Bounds {
+            least_component,
+            most_components,
+        }) => {
+            let bounds = [("least", least_component), ("most", most_components)];
+            let bounds = bounds.into_iter().filter(|(_, number)| **number > 0);
+            let words = bounds.map(|(word, number)| format!("{word}={number}"));
+            (JOB_DIVISION, words.collect::<Vec<_>>())
+        }
+        None if spec.components.only().is_some() && !spec.components.name_clusters() => {
+            return None;
+        }
+        None => (JOB_COMPONENTS, spec.components.iter().map(size).collect()),
+    };
+    let has_words = !words.is_empty();
+    has_words.then(|| (key.to_owned(), [&[number][..], &words].concat().join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::job::Requirements;
+    use gridrig_core::time::SimDuration;
+
+    fn header(lines: &[&str]) -> Header {
+        let mut header = Header::default();
+        for line in lines {
+            header.add(format!("; {line}").as_bytes());
+        }
+        header
+    }
+
+    fn job() -> JobSpec {
+        let whole = Components::one(24, Requirements::default());
+        JobSpec::of(whole, SimDuration::ZERO)
+    }
+
+    #[test]
+    fn what_is_said_of_a_job_is_read_and_written_again() {
+        for said in [
+            "JobComponents: 7 12 8@2 4",
+            "JobComponents: 7 24@65535",
+            "JobDivision: 7 least=4 most=3",
+            "JobDivision: 7 most=3",
+            "JobDivision: 7 24 12+12 8+8+8",
+        ] {
+            let read = Comments::read(&header(&[said]), "t").unwrap();
+            let (mut own, mut other) = (job(), job());
+            read.apply(7, &mut own, "t").unwrap();
+            read.apply(8, &mut other, "t").unwrap();
+            let (key, value) = comment_of(7, &own).unwrap();
+            assert_eq!((format!("{key}: {value}").as_str(), other), (said, job()));
+            assert_eq!(own.processors(), 24);
+        }
+        assert_eq!(comment_of(7, &job()), None);
+    }
+
+    #[test]
+    fn what_cannot_be_read_or_is_not_the_job_is_refused() {
+        for said in [
+            &["JobComponents: 7"][..],
+            &["JobComponents: x 24"],
+            &["JobComponents: 7 24@0"],
+            &["JobComponents: 7 0 24"],
+            &["JobComponents: 7 12 12", "JobComponents: 7 24"],
+            &["JobDivision: 7"],
+            &["JobDivision: 7 least=4 24"],
+            &["JobDivision: 7 least=4 least=5"],
+            &["JobDivision: 7 12+"],
+            &["JobComponents: 7 12 11"],
+            &["JobDivision: 7 24 12+11"],
+            &["JobComponents: 7 12 12", "JobDivision: 7 24"],
+        ] {
+            let read = Comments::read(&header(said), "t");
+            let applied = read.and_then(|read| read.apply(7, &mut job(), "t"));
+            let error = applied.unwrap_err().to_string();
+            assert!(
+                error.contains("t: Job") && error.contains("expected"),
+                "{error}"
+            );
+        }
+    }
+}

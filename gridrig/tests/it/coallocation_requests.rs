@@ -1,0 +1,272 @@
+//! What jobs say of their clusters: components that name theirs, and how they may be divided.
+
+use crate::calm::same_when_calm;
+use crate::command::{Bench, expect_code, json, run, stderr, stdout};
+use crate::real_time::alone;
+use gridrig_core::ids::ClusterId;
+use gridrig_core::job::{Division, Entry, Submission};
+use gridrig_core::rng;
+use gridrig_results::jobs::JobRow;
+use gridrig_results::{JobTable, rundir};
+use rand::RngExt as _;
+use std::fs;
+use std::path::Path;
+
+/// Some jobs say where a component is to be, or how they may be divided.
+pub fn wishes(seed: u64, jobs: &mut [Submission], clusters: u16) {
+    let mut random = rng::stream(seed, "co-allocation/wishes");
+    for job in jobs {
+        if matches!(job.entry, Entry::Cluster(_)) {
+            continue;
+        }
+        if job.spec.components.only().is_some() && random.random_bool(0.7) {
+            let whole = job.spec.processors();
+            let halves = [whole / 2, whole - whole / 2];
+            let splits: [&[u32]; 3] = [&[whole], &halves, &vec![1; whole as usize]];
+            let splits = splits.iter().filter(|sizes| !sizes.contains(&0));
+            job.spec.division = Some(Box::new(match random.random_bool(0.5) {
+                true => Division::Splits(splits.map(|sizes| (*sizes).into()).collect()),
+                false => Division::Bounds {
+                    least_component: random.random_range(0..4),
+                    most_components: random.random_range(0..4),
+                },
+            }));
+            continue;
+        }
+        for component in job.spec.components.iter_mut() {
+            if random.random_bool(0.15) {
+                component.cluster = Some(ClusterId(random.random_range(0..clusters)));
+            }
+        }
+    }
+}
+
+/// Whether these sizes make up all of the parts.
+pub fn sums(sizes: &[u32], parts: &mut [u32]) -> bool {
+    let Some((size, others)) = sizes.split_first() else {
+        return parts.iter().all(|left| *left == 0);
+    };
+    (0..parts.len()).any(|at| {
+        let fits = parts[at] >= *size;
+        if fits {
+            parts[at] -= size;
+        }
+        let found = fits && sums(others, parts);
+        if fits && !found {
+            parts[at] += size;
+        }
+        found
+    })
+}
+
+const SCENARIO: &str = r#"
+[[workload]]
+trace = "t.swf"
+domain = "d"
+[[domain]]
+name = "d"
+clusters = [
+    { name = "c1", processors = 18 },
+    { name = "c2", processors = 15 },
+    { name = "c3", processors = 12 },
+]
+[domain.broker]
+interval = "10s"
+phase = "0s"
+exchange = "10s"
+[domain.broker.co_allocation]
+startup = ["10s"]
+[run]
+policies = ["worst-fit", "cluster-minimization", "flexible-cluster-minimization"]
+bounds = false
+speed = 20
+lag_tolerance = "1h"
+"#;
+
+/// One after the other on empty clusters, as in Figures 2 and 4 of the paper.
+const JOBS: [(u64, i64, u32); 7] = [
+    (2, 5, 24),
+    (32, 5, 24),
+    (62, 5, 24),
+    (92, 5, 24),
+    (122, 5, 24),
+    (152, 5, 12),
+    (182, 5, 20),
+];
+
+const COMMENTS: [&str; 7] = [
+    "JobComponents: 1 8 8 8",
+    "JobComponents: 2 8@3 8 8",
+    "JobDivision: 3 24 12+12 8+8+8",
+    "JobDivision: 4 least=10",
+    "JobDivision: 5 8+8+8",
+    "JobComponents: 6 12@3",
+    "JobComponents: 7 10@2 10@1",
+];
+
+fn bench() -> Bench {
+    let bench = Bench::new(SCENARIO, &JOBS);
+    let path = bench.path("t.swf");
+    let comments = COMMENTS.map(|line| format!("; {line}\n")).concat();
+    let trace = fs::read_to_string(&path).unwrap();
+    fs::write(&path, comments + &trace).unwrap();
+    bench
+}
+
+/// What is told of each job by the runs of the policies, in their order.
+fn told<T>(bench: &Bench, words: &[&str], tell: impl Fn(&JobRow) -> T) -> Vec<Vec<T>> {
+    let output = bench.run(&[&["--force", "--json"], words].concat());
+    expect_code(&output, 0);
+    let runs = json(&output)["runs"].as_array().unwrap().clone();
+    let of_run = |run: &serde_json::Value| {
+        assert_eq!(run["audit"], "ok", "{run}");
+        let policy = run["policy"].as_str().unwrap();
+        let read = rundir::read(Path::new(&bench.path(&format!("runs/s-1/{policy}/r000"))));
+        let read = read.unwrap();
+        let table = JobTable::build(&read.log, &read.submissions, &read.grid, &["w".to_owned()]);
+        table.rows().iter().map(&tell).collect()
+    };
+    runs.iter().map(of_run).collect()
+}
+
+/// What each job got of each cluster.
+fn parts(bench: &Bench, words: &[&str]) -> Vec<Vec<Vec<u32>>> {
+    told(bench, words, |row| {
+        let mut given = vec![0; 3];
+        for part in row.parts() {
+            given[part.cluster.index()] += part.processors;
+        }
+        given
+    })
+}
+
+/// What may be divided within bounds is under FCM only: no cluster has room for all of it.
+#[test]
+fn both_clocks_place_what_jobs_ask_for() {
+    let _alone = alone();
+    let bench = bench();
+    let none = vec![0, 0, 0];
+    let expected = vec![
+        vec![
+            vec![8, 8, 8],
+            vec![8, 8, 8],
+            vec![12, 12, 0],
+            none.clone(),
+            vec![8, 8, 8],
+            vec![0, 0, 12],
+            vec![10, 10, 0],
+        ],
+        vec![
+            vec![16, 8, 0],
+            vec![16, 0, 8],
+            vec![12, 12, 0],
+            none,
+            vec![16, 8, 0],
+            vec![0, 0, 12],
+            vec![10, 10, 0],
+        ],
+        vec![
+            vec![18, 6, 0],
+            vec![16, 0, 8],
+            vec![12, 12, 0],
+            vec![14, 10, 0],
+            vec![16, 8, 0],
+            vec![0, 0, 12],
+            vec![10, 10, 0],
+        ],
+    ];
+    assert_eq!(parts(&bench, &[]), expected);
+    same_when_calm("what jobs ask for", || {
+        let only = "--set=run.policies=[\"flexible-cluster-minimization\"]";
+        let real = parts(&bench, &["--clock", "real", only]);
+        (real != expected[2..]).then(|| format!("{real:?}"))
+    });
+}
+
+#[test]
+fn a_log_of_a_run_says_of_its_jobs_what_the_trace_did() {
+    let bench = bench();
+    let placed = parts(&bench, &[]);
+    let log = bench.path("again.swf");
+    let run_dir = bench.path("runs/s-1/flexible-cluster-minimization/r000");
+    expect_code(
+        &run(&["export", &run_dir, "--format", "swf", "--out", &log]),
+        0,
+    );
+    let exported = fs::read_to_string(&log).unwrap();
+    let said: Vec<&str> = exported
+        .lines()
+        .filter_map(|line| line.strip_prefix("; Job"))
+        .collect();
+    assert_eq!(said, COMMENTS.map(|line| &line[3..]));
+    // And it is a workload again, with the run times that the jobs had.
+    let again = parts(&bench, &[&format!("--set=workload.0.trace={log}")]);
+    assert_eq!(again[2], placed[2]);
+    let one = parts(&bench, &["--set=workload.0.components_from=one"]);
+    assert_eq!(one[1][0], [0, 0, 0], "24 processors in one component");
+}
+
+#[test]
+fn what_nobody_would_keep_to_is_refused_with_the_job() {
+    let bench = bench();
+    let refused = |words: &[&str], why: &str| {
+        for command in ["run", "check"] {
+            let scenario = bench.path("s.toml");
+            let out = bench.path("refused");
+            let mut all = vec![command, &scenario];
+            all.extend(words);
+            if command == "run" {
+                all.extend(["--out", &out]);
+            }
+            let output = run(&all);
+            expect_code(&output, 2);
+            assert!(
+                stderr(&output).contains(why),
+                "{}{}",
+                stdout(&output),
+                stderr(&output)
+            );
+        }
+    };
+    refused(
+        &["--set=run.policies=[\"round-robin\"]"],
+        "job 2 names its cluster (expected run.policies that all place components",
+    );
+    let path = bench.path("t.swf");
+    let trace = fs::read_to_string(&path).unwrap();
+    fs::write(&path, trace.replace("12@3", "12@4")).unwrap();
+    refused(&[], "job 6 names cluster 4 (expected one of the domain");
+    fs::write(&path, trace.replace("24 12+12", "24 12+11")).unwrap();
+    refused(
+        &[],
+        "JobDivision of job 3: expected sizes that sum up to its 24 processors",
+    );
+}
+
+/// The first has begun when the fourth is placed.
+#[test]
+fn startup_grows_with_the_jobs_that_are_being_started() {
+    let _alone = alone();
+    let jobs = [(2, 5, 4), (2, 5, 4), (2, 5, 4), (16, 5, 4)];
+    let bench = Bench::new(SCENARIO, &jobs);
+    let words = [
+        "--set=run.policies=[\"worst-fit\"]",
+        "--set=domain.d.broker.co_allocation.startup_contention=0.5",
+    ];
+    let startup = |row: &JobRow| {
+        let (placed, start) = row.dispatch.zip(row.start).unwrap();
+        start.since(placed).as_nanos() / 1_000_000_000
+    };
+    // Which of the first three is told first that its processors are held is no matter.
+    let startups = |words: &[&str]| {
+        let mut all = told(&bench, words, startup);
+        all[0][..3].sort_unstable();
+        all
+    };
+    let expected = [[10, 15, 20, 20]];
+    assert_eq!(startups(&words), expected);
+    same_when_calm("startup under contention", || {
+        let real = startups(&[&["--clock", "real"], &words[..]].concat());
+        (real != expected).then(|| format!("{real:?}"))
+    });
+}
