@@ -4,7 +4,7 @@ mod load;
 mod services;
 pub mod values;
 
-pub use load::{LoadArgs, Plan};
+pub use load::{LoadArgs, Plan, Until};
 pub use services::{
     BrokerArgs, BrokerCommand, EmulatorArgs, MonitoringArgs, ReplayArgs, RoleArgs, ServiceArgs,
     SessionArgs,

@@ -5,11 +5,12 @@ mod tally;
 
 pub use tally::{Level, Paper, Report, Times};
 
-use crate::cli::Plan;
+use crate::cli::{Plan, Until};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::JobSpec;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::TransportError;
+use gridrig_protocol::rest::{JobEndReport, JobState};
 use gridrig_protocol::tag::Tags;
 use gridrig_replayer::describe::Form;
 use gridrig_replayer::outlet::{Outlet, SubmitRequest, shown};
@@ -29,6 +30,12 @@ use tokio::time::Instant;
 /// A client that is turned away takes at least so long for it, or it would do nothing
 /// but ask again.
 const LEAST_OF_A_FAILURE: Duration = Duration::from_millis(100);
+
+/// Time between two questions whether a job has ended.
+const ASK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Else the name of the failure, and the reason.
+type Outcome = Result<(), (&'static str, String)>;
 
 /// What all clients know.
 struct Loop {
@@ -98,13 +105,11 @@ impl Loop {
         loop {
             let begins = Instant::now();
             let request = self.next(client);
-            let submitted = self.outlet.submit(&request);
-            let answer = tokio::time::timeout(self.plan.timeout, submitted).await;
+            let answer = tokio::time::timeout(self.plan.timeout, self.see_to(&request)).await;
             let response = begins.elapsed();
             let late = || format!("no answer within {:?}", self.plan.timeout);
             let outcome = match answer {
-                Ok(Ok(())) => Ok(()),
-                Ok(Err(error)) => Err((name(&error), shown(&error.to_string()))),
+                Ok(outcome) => outcome,
                 Err(_) => Err(("timed-out", late())),
             };
             let failed = outcome.is_err();
@@ -126,6 +131,26 @@ impl Loop {
             }
             if !goes_on || Instant::now() >= starts + self.plan.each {
                 return goes_on;
+            }
+        }
+    }
+
+    /// A job is submitted, and has ended if that is waited for.
+    async fn see_to(&self, request: &SubmitRequest) -> Outcome {
+        let failed = |error: TransportError| (name(&error), shown(&error.to_string()));
+        self.outlet.submit(request).await.map_err(failed)?;
+        if self.plan.until == Until::Accepted {
+            return Ok(());
+        }
+        loop {
+            let end = self.outlet.stands(request.job.id).await.map_err(failed)?;
+            match end.map(|end| JobEndReport::from(&end)) {
+                None => tokio::time::sleep(ASK_AGAIN).await,
+                Some(end) if end.state == JobState::Completed => return Ok(()),
+                Some(end) => {
+                    let why = end.reason.unwrap_or_default();
+                    return Err(("not-completed", format!("{} {why}", end.state.name())));
+                }
             }
         }
     }

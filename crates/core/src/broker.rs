@@ -362,7 +362,8 @@ impl Broker {
         if let Some(held) = self.let_go(end.job, by) {
             self.matched(cx, |own, broker, cx| own.is_back(broker, cx, end.job));
             if let Some(index) = self.known.iter().position(|known| known.target == by) {
-                self.policy.note_end(index, held.sent_at, &end);
+                let sent = (JobRequest::from(&held.spec).estimate, held.sent_at);
+                self.policy.note_end(index, sent, &end);
             }
             self.pass_back(cx, held.route.from, end);
         }

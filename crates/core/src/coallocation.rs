@@ -7,6 +7,7 @@
 //! of them, and nothing else is meant by it here.
 
 mod augment;
+mod best;
 mod exact;
 mod matching;
 
@@ -16,6 +17,8 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
+
+pub use best::Place;
 
 /// Jobs of a set at most: they are bits of a number.
 pub const MOST_JOBS: usize = 64;
@@ -96,12 +99,18 @@ impl Search {
     /// With more than [`MOST_JOBS`].
     pub fn new(wanted: Wanted) -> Self {
         assert!(wanted.resources.len() <= MOST_JOBS, "too many jobs");
+        Self::by(|asker| Box::pin(Matching::new(wanted, asker).search()))
+    }
+
+    /// A search for the best place for these jobs together, a sum of powers of two.
+    pub fn best(jobs: u64, places: Vec<Place>, window: (SimTime, SimTime)) -> Self {
+        Self::by(|asker| Box::pin(best::search(asker, (jobs, places), window)))
+    }
+
+    fn by(search: impl FnOnce(Asker) -> Stopping) -> Self {
         let talk = Arc::new(Mutex::new(Talk::default()));
-        let matching = Matching::new(wanted, Asker(Arc::clone(&talk)));
-        Search {
-            talk,
-            future: Mutex::new(Box::pin(matching.search())),
-        }
+        let future = Mutex::new(search(Asker(Arc::clone(&talk))));
+        Search { talk, future }
     }
 
     /// Goes on, with the answer to what was asked last, to the next question or to the end.

@@ -89,13 +89,22 @@ pub trait Policy: Send + Sync {
     /// in the order in which it is asked about them.
     fn read_queue(&mut self, _: SimTime, _: &[Queued<'_>], _: &View) {}
 
-    /// How long from now on it takes a job to start at a candidate, if it predicts that.
-    fn predicted_start(&self, _: &JobRequest<'_>, _: &View, _index: usize) -> Option<SimDuration> {
+    /// What it predicts of a job at a candidate, if it does.
+    fn forecast(&self, _: &JobRequest<'_>, _: &View, _index: usize) -> Option<Forecast> {
         None
     }
 
-    /// A job that went to this candidate at this instant has ended.
-    fn note_end(&mut self, _index: usize, _sent: SimTime, _: &JobEnd) {}
+    /// A job with this estimate that went to this candidate at this instant has ended.
+    fn note_end(&mut self, _index: usize, _: (SimDuration, SimTime), _: &JobEnd) {}
+}
+
+/// What is predicted of a job at a candidate, from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forecast {
+    /// How long it takes to start.
+    pub start: SimDuration,
+    /// How long what counts takes: the same, or until it is done.
+    pub ready: SimDuration,
 }
 
 /// What a policy says of a job, by positions of candidates.

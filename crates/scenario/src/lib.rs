@@ -47,7 +47,7 @@ use gridrig_core::decision::About;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
 use gridrig_core::job::{Components, Entry};
-use gridrig_core::policy::PolicySpec;
+use gridrig_core::policy::{Placement, PolicySpec};
 use gridrig_core::time::{Decimal, SimDuration};
 use interface::LinkProtocol;
 use serde::Deserialize;
@@ -221,8 +221,9 @@ impl Scenario {
     /// they have together where a policy places jobs on several.
     pub fn could_run(&self, job: &Components, clusters: &[ClusterId]) -> bool {
         let resources = |id: &ClusterId| &self.grid.clusters[id.index()].config.resources;
-        let mut policies = self.policies.iter().flatten().map(PolicySpec::entry);
-        let together = policies.any(|policy| policy.placement.is_some());
+        let mut policies = self.policies.iter().flatten();
+        let placement = |policy: &PolicySpec| policy.placement();
+        let together = policies.any(|it| placement(it).is_some_and(Placement::is_together));
         let processors = clusters.iter().map(|id| resources(id).processors());
         let some = clusters.iter().any(|id| resources(id).could_run(job));
         some || together && clusters.len() > 1 && job.processors() <= processors.sum()

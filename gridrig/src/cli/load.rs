@@ -2,7 +2,7 @@
 
 use super::values;
 use anyhow::ensure;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use gridrig_scenario::external::OutletText;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -70,6 +70,20 @@ pub struct Plan {
     #[serde(rename = "run_time_s", serialize_with = "seconds")]
     #[schemars(with = "f64")]
     pub run_time: Duration,
+    /// Until when a client waits before it submits the next job
+    #[arg(long, value_enum, default_value_t)]
+    pub until: Until,
+}
+
+/// When a request is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Until {
+    /// The job is accepted.
+    #[default]
+    Accepted,
+    /// It has completed (json and lagrid).
+    Ended,
 }
 
 fn seconds<S: Serializer>(length: &Duration, to: S) -> Result<S::Ok, S::Error> {

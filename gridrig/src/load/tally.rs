@@ -1,7 +1,8 @@
 //! What comes out of a closed loop: a line for each request, and figures for each
 //! number of clients.
 
-use crate::cli::Plan;
+use super::Outcome;
+use crate::cli::{Plan, Until};
 use crate::estimate::Histogram;
 use crate::words::many;
 use schemars::JsonSchema;
@@ -20,8 +21,7 @@ pub(super) struct Request {
     pub response: Duration,
     /// With the pause after it.
     pub taken: Duration,
-    /// Else the name of the failure, and the reason.
-    pub outcome: Result<(), (&'static str, String)>,
+    pub outcome: Outcome,
 }
 
 /// Response times in seconds; quantiles to three significant digits.
@@ -46,7 +46,7 @@ pub struct Level {
     pub from_s: f64,
     /// For how long.
     pub seconds: f64,
-    /// Requests whose job was accepted.
+    /// Requests whose job was accepted, or has completed if that is waited for.
     pub accepted: u64,
     /// All others: they count as no throughput.
     pub failed: u64,
@@ -63,8 +63,8 @@ pub struct Level {
 /// Requests that failed in one way.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Failures {
-    /// `refused` (answered, and not accepted), `busy`, `timed-out`, `not-reached` or
-    /// `no-answer` (the connection broke, or a command was killed).
+    /// `refused` (answered, and not accepted), `busy`, `timed-out`, `not-reached`,
+    /// `no-answer` (the connection broke, or a command was killed) or `not-completed`.
     pub outcome: &'static str,
     /// How many.
     pub requests: u64,
@@ -232,6 +232,7 @@ impl Tally {
         }
         self.whole.note(request);
         let (outcome, reason) = match &request.outcome {
+            Ok(()) if self.plan.until == Until::Ended => ("completed", ""),
             Ok(()) => ("accepted", ""),
             Err((outcome, reason)) => {
                 let first = || (Spread::default(), reason.clone());
@@ -336,6 +337,7 @@ mod tests {
             timeout: Duration::from_secs(30),
             processors: 1,
             run_time: Duration::ZERO,
+            until: Until::Accepted,
         };
         Tally::new(plan, 0, None)
     }

@@ -9,7 +9,7 @@ use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::{JobRequest, Reason};
 use gridrig_core::message::JobEnd;
 use gridrig_core::policy::{Candidate, Choice, Policy, Queued, Tie, View};
-use gridrig_core::time::SimTime;
+use gridrig_core::time::{SimDuration, SimTime};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -186,7 +186,7 @@ impl Policy for Asker {
         self.choices = all.collect();
     }
 
-    fn note_end(&mut self, index: usize, _sent: SimTime, end: &JobEnd) {
+    fn note_end(&mut self, index: usize, _: (SimDuration, SimTime), end: &JobEnd) {
         self.ended.push(wire::Ended::new(index, end));
     }
 }

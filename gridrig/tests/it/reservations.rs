@@ -198,3 +198,92 @@ fn predicted_starts_are_told_and_scored() {
     assert!(late[0].abs() < 0.1, "{late:?}");
     assert!(late.iter().any(|it| it.abs() > 1.0), "{late:?}");
 }
+
+/// Two clusters and a neighbour; where each job ran, its predicted and its real start, and
+/// whether that was reserved.
+fn guaranteed(words: &[&str]) -> Vec<(Option<Party>, Option<SimTime>, Option<SimTime>, bool)> {
+    let scenario = PAIR
+        .replace(
+            "policies = [\"round-robin\", \"free-node\"]",
+            "policies = [\"earliest-start(reserve=all)\"]",
+        )
+        .replace("processors = 4", "processors = 4, reservations = {}")
+        .replace(
+            "{ name = \"a1\"",
+            "{ name = \"a2\", processors = 4, reservations = {} }, { name = \"a1\"",
+        );
+    let bench = Bench::new(&scenario, &JOBS);
+    let output = bench.run(&[&["--json"], words].concat());
+    expect_code(&output, 0);
+    let run = &json(&output)["runs"][0];
+    assert_eq!(run["audit"], "ok", "{run}");
+    let mut policies = std::fs::read_dir(bench.path("runs/s-1")).unwrap();
+    let is_its = |entry: &std::fs::DirEntry| entry.path().join("r000").is_dir();
+    let policy = policies
+        .find_map(|entry| entry.ok().filter(is_its))
+        .unwrap();
+    let read = rundir::read(&policy.path().join("r000")).unwrap();
+    let mut told = vec![(None, None, None, false); read.submissions.len()];
+    for (at, event) in read.log.records() {
+        let Some(job) = event.job else { continue };
+        let one = &mut told[job.index()];
+        match event.kind {
+            EventKind::Queued => one.0 = Some(event.by),
+            EventKind::Predicted => one.1 = Some(event.instant()),
+            EventKind::Started => one.2 = Some(at),
+            EventKind::Reserved => one.3 = true,
+            _ => {}
+        }
+    }
+    told
+}
+
+#[test]
+fn a_broker_that_predicts_reserves_keeps_one_and_is_right() {
+    let _alone = alone();
+    let in_virtual = guaranteed(&[]);
+    assert_eq!(in_virtual.len(), JOBS.len());
+    let clusters: std::collections::BTreeSet<_> = in_virtual.iter().map(|it| it.0).collect();
+    assert!(clusters.len() > 1, "{in_virtual:?}");
+    for (_, predicted, start, reserved) in &in_virtual {
+        assert!(
+            *reserved && predicted.is_some() && predicted == start,
+            "{in_virtual:?}"
+        );
+    }
+    // A cluster without reservations has jobs, too, by the estimate of their waits.
+    let mixed = guaranteed(&["--set=domain.a.clusters.a2.reservations={ most_share = 0.01 }"]);
+    let reserved = mixed.iter().filter(|it| it.3).count();
+    assert!((1..JOBS.len()).contains(&reserved), "{mixed:?}");
+    assert!(mixed.iter().all(|it| it.2.is_some()), "{mixed:?}");
+    let lossy = [
+        "--clock",
+        "real",
+        "--set=run.speed=20",
+        "--set=run.lag_tolerance=1h",
+        "--set=faults.links=[{ between = \"domain\", loss = 0.1, duplication = 0.1 }]",
+    ];
+    let in_real = guaranteed(&lossy);
+    for (_, predicted, start, reserved) in &in_real {
+        assert!(start.is_some(), "{in_real:?}");
+        assert!(!reserved || predicted == start, "{in_real:?}");
+    }
+    assert!(in_real.iter().filter(|it| it.3).count() > 6, "{in_real:?}");
+}
+
+#[test]
+fn who_is_to_reserve_has_to_be_able_to() {
+    let plain = PAIR.replace(
+        "policies = [\"round-robin\", \"free-node\"]",
+        "policies = [\"earliest-start(reserve=all)\"]",
+    );
+    let output = Bench::new(&plain, &JOBS).run(&[]);
+    expect_code(&output, 2);
+    let said = stderr(&output);
+    assert!(said.contains("clusters with reservations = {"), "{said}");
+    let twice = "--set=run.policies=[\"earliest-start(matchmaking=push,reserve=all)\"]";
+    let output = Bench::new(&plain, &JOBS).run(&[twice]);
+    expect_code(&output, 2);
+    let said = stderr(&output);
+    assert!(said.contains("reserve=none with a matchmaking"), "{said}");
+}

@@ -1,13 +1,16 @@
 //! Our own interface: `POST /v1/jobs` in JSON.
 
-use super::{Answer, Outlet, Result, SubmitRequest};
+use super::{Answer, Fate, Outlet, Result, SubmitRequest};
 use gridrig_core::agent::{Arrival, Published};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Entry;
 use gridrig_core::message::JobEnd;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::JobSubmission;
+use gridrig_protocol::rest::{JobEndReport, JobState, JobSubmission};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Submits to a broker or an LRMS of ours.
@@ -16,6 +19,8 @@ pub struct Native {
     client: Client,
     url: String,
     in_run: bool,
+    /// The numbers that the service has given jobs of no run.
+    numbers: Arc<Mutex<BTreeMap<JobId, u32>>>,
 }
 
 impl Native {
@@ -25,6 +30,7 @@ impl Native {
             client,
             url: url.trim_end_matches('/').to_owned(),
             in_run: true,
+            numbers: Arc::default(),
         }
     }
 
@@ -62,8 +68,34 @@ impl Outlet for Native {
             ..Arrival::of(request.job.clone())
         });
         Box::pin(async move {
-            let receipt = self.client.submit(&self.url, &job).await;
-            receipt.map(drop).map_err(TransportError::from)
+            let receipt = self.client.submit(&self.url, &job).await?;
+            if !self.in_run {
+                self.numbers.lock().insert(request.job.id, receipt.id);
+            }
+            Ok(())
+        })
+    }
+
+    /// In a run its ends are told otherwise.
+    fn follows(&self) -> bool {
+        !self.in_run
+    }
+
+    fn stands(&self, job: JobId) -> Fate<'_> {
+        Box::pin(async move {
+            let Some(number) = self.numbers.lock().get(&job).copied() else {
+                return Ok(None);
+            };
+            let status = self.client.job(&self.url, number).await?;
+            let state = JobState::from_name(&status.state).filter(|state| state.is_end());
+            let end = state.and_then(|state| {
+                let report = JobEndReport {
+                    reason: status.reason,
+                    ..JobEndReport::of(job, state)
+                };
+                JobEnd::try_from(&report).ok()
+            });
+            Ok(end)
         })
     }
 

@@ -102,6 +102,7 @@ impl BrokerAgent {
                 taken_in: BTreeMap::new(),
                 asked: BTreeMap::new(),
                 beginning: BTreeMap::new(),
+                claimed: BTreeMap::new(),
                 rooms: BTreeMap::new(),
                 domains: setup.names.domains(),
                 next_id: EnvelopeId::first(setup.incarnation),

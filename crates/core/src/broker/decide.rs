@@ -8,7 +8,7 @@ use crate::event::{Event, EventKind};
 use crate::ids::JobId;
 use crate::job::{JobRequest, Reason};
 use crate::message::{Route, Target};
-use crate::policy::{Blocking, Choice, Queued, Tie};
+use crate::policy::{Blocking, Choice, Placement, Queued, Tie};
 use crate::time::{SimDuration, SimTime};
 use rand::RngExt;
 use std::collections::BTreeMap;
@@ -56,10 +56,7 @@ impl Broker {
         } {
             let (verdict, told) = self.choose(now, job, cx.wants_decision(job));
             let outcome = match verdict {
-                Verdict::Send(chosen) => {
-                    self.predict(cx, job, chosen);
-                    self.send_chosen(cx, job, chosen)
-                }
+                Verdict::Send(chosen) => self.send_chosen(cx, job, chosen),
                 Verdict::Hold => {
                     held.insert(arrival, job);
                     Outcome::WaitsForRoom
@@ -88,31 +85,47 @@ impl Broker {
         self.queue.extend(held);
     }
 
-    /// What is predicted of a job is told before it goes.
-    fn predict(&self, cx: &mut impl Cx<BrokerSends>, job: JobId, chosen: usize) {
-        let request = JobRequest::from(&self.jobs[&job].spec);
-        let view = &self.survey.view;
-        if self.survey.predicts
-            && let Some(starts) = self.policy.predicted_start(&request, view, chosen)
-        {
-            let (now, here) = (cx.now(), self.config.domain);
-            let predicted = Event::new(EventKind::Predicted, job, here);
-            cx.emit(now, predicted.at(now + starts));
+    /// A job goes to this candidate: what is predicted of it is told before, unless a start is
+    /// guaranteed, and it counts as sent.
+    pub(super) fn count_on(
+        &mut self,
+        cx: &mut impl Cx<BrokerSends>,
+        job: JobId,
+        chosen: usize,
+        starts: Option<SimTime>,
+    ) {
+        let (now, spec) = (cx.now(), &self.jobs[&job].spec);
+        let predicts = self.survey.predicts && starts.is_none();
+        let forecast = predicts.then(|| {
+            let view = &self.survey.view;
+            self.policy.forecast(&JobRequest::from(spec), view, chosen)
+        });
+        let starts = starts.or(forecast.flatten().map(|it| now + it.start));
+        if let Some(starts) = starts {
+            let predicted = Event::new(EventKind::Predicted, job, self.config.domain);
+            cx.emit(now, predicted.at(starts));
+        }
+        if self.survey.counts_own {
+            self.survey.debit(chosen, spec);
+            self.known[chosen].note_sent(now, spec);
         }
     }
 
     /// A job goes to the candidate that was chosen for it, unless the matchmaking sees
     /// to it.
     fn send_chosen(&mut self, cx: &mut impl Cx<BrokerSends>, job: JobId, chosen: usize) -> Outcome {
-        if self.survey.counts_own {
-            let spec = &self.jobs[&job].spec;
-            self.survey.debit(chosen, spec);
-            self.known[chosen].note_sent(cx.now(), spec);
+        // Where one of several reservations is kept, that says where it goes.
+        let later = self.config.settings.policy.placement() == Some(Placement::KeptReservation);
+        if !later {
+            self.count_on(cx, job, chosen, None);
         }
         let target = self.known[chosen].target;
         match self.matched(cx, |own, it, cx| own.take(it, cx, job, chosen)) {
             Some(true) => Outcome::Arranged,
             _ => {
+                if later {
+                    self.count_on(cx, job, chosen, None);
+                }
                 self.send_to(cx, job, target);
                 Outcome::Sent
             }

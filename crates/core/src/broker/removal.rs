@@ -30,10 +30,12 @@ impl Broker {
         let Some(arrival) = self.visit_to_remove(job, by) else {
             return false;
         };
-        // What was asked for it is not asked any more.
-        let ours = self.matched(cx, |own, broker, cx| own.withdraw(broker, cx, job));
         let latest = self.jobs.get(&job);
         let is_latest = latest.is_some_and(|held| held.arrival == arrival);
+        // What was asked for it is not asked any more.
+        let ours = is_latest
+            .then(|| self.matched(cx, |own, broker, cx| own.withdraw(broker, cx, job)))
+            .flatten();
         // A request would overtake data that is on its way: that is stopped.
         let leaves = ours != Some(true) && is_latest && self.is_leaving(cx.now(), job);
         let stopped = ours == Some(true) || leaves && cx.recall(job);

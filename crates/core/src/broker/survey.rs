@@ -6,7 +6,7 @@ use crate::ids::{ClusterId, DomainId};
 use crate::job::{Component, JobRequest, JobSpec, Requirements};
 use crate::load::LoadSample;
 use crate::message::Route;
-use crate::policy::{InformationNeed, Kinds, Machine, Site, View, Wanted};
+use crate::policy::{InformationNeed, Kinds, Machine, Placement, Site, View, Wanted};
 use crate::resource::Resources;
 use std::sync::Arc;
 
@@ -74,7 +74,11 @@ impl Survey {
             counts_own: debited || need == InformationNeed::Truth,
             late,
             lacks_room: false,
-            together: config.settings.matchmaking() == MatchmakingKind::CoAllocate,
+            together: config
+                .settings
+                .policy
+                .placement()
+                .is_some_and(Placement::is_together),
             waits_away: false,
         }
     }

@@ -61,8 +61,18 @@ const SEARCH: Parameter = Parameter {
 };
 
 const DEVIATION: Parameter = time("deviation", |_| "1m".to_owned());
-const WITHIN: Parameter = time("within", |_| "1d".to_owned());
-const NOTICE: Parameter = time("notice", |_| "10s".to_owned());
+pub(super) const WITHIN: Parameter = time("within", |_| "1d".to_owned());
+pub(super) const NOTICE: Parameter = time("notice", |settings| match settings.policy.placement() {
+    Some(Placement::KeptReservation) => "2s".to_owned(),
+    _ => "10s".to_owned(),
+});
+
+/// At how many candidates, the best ones by what is predicted; 0 is all.
+pub(super) const CANDIDATES: Parameter = Parameter {
+    name: "candidates",
+    values: Values::Whole(u32::MAX),
+    default: |_| "0".to_owned(),
+};
 
 const fn time(name: &'static str, default: fn(&BrokerSettings) -> String) -> Parameter {
     Parameter {
@@ -138,6 +148,10 @@ pub(crate) struct CoReservation {
     pub within: SimDuration,
     /// How long before the first start a search may take.
     pub notice: SimDuration,
+    /// Whether that is for jobs with a start window only.
+    pub windows_only: bool,
+    /// At so many candidates, 0 is all.
+    pub candidates: usize,
 }
 
 impl Placing {
@@ -145,13 +159,16 @@ impl Placing {
     pub fn of(settings: &BrokerSettings) -> Option<Self> {
         let whole = |parameter: &Parameter| parameter.of(settings).parse().unwrap_or(0);
         let time = |parameter: &Parameter| SimDuration::parse(&parameter.of(settings));
-        let placement = settings.policy.entry().placement?;
-        let reserves = placement == Placement::Reservations;
+        let placement = settings.policy.placement()?;
+        let keeps_one = placement == Placement::KeptReservation;
+        let reserves = keeps_one || placement == Placement::Reservations;
         let reservations = reserves.then(|| CoReservation {
             exact: SEARCH.of(settings) == "exact",
             deviation: time(&DEVIATION).unwrap_or_default(),
             within: time(&WITHIN).unwrap_or_default(),
             notice: time(&NOTICE).unwrap_or_default(),
+            windows_only: BrokerSettings::RESERVE.of(settings) == "windows",
+            candidates: whole(&CANDIDATES) as usize,
         });
         Some(Placing {
             placement,
@@ -161,6 +178,11 @@ impl Placing {
             least_component: whole(&LEAST_COMPONENT).max(1),
             most_components: whole(&MOST_PARTS),
         })
+    }
+
+    /// Whether it is one of several reservations that is kept.
+    pub fn keeps_one(&self) -> bool {
+        self.placement == Placement::KeptReservation
     }
 
     /// How many processors may be taken of a cluster that has so many, of which so many are

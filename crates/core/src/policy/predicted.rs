@@ -5,12 +5,15 @@
 //! predictor of its own: stage-in is what its data takes over the link; the wait is a coarse
 //! estimate from the load that was last told, or what jobs that were sent there have waited
 //! lately; the run time is the estimate over the speed (a benchmark against that of the machine
-//! of the trace), as if the job got nodes of the mean speed of those that will do.
+//! of the trace), as if the job got nodes of the mean speed of those that will do; where it is
+//! corrected, times what jobs have run lately of their estimates.
 
+use super::co_allocation::{CANDIDATES, NOTICE, WITHIN};
 use super::domains::SPEED_ONE;
 use super::registry::Values;
 use super::{
-    BrokerSettings, Choice, InformationNeed, Machine, Parameter, Policy, PolicyEntry, Tie, View,
+    BrokerSettings, Choice, Forecast, InformationNeed, Machine, Parameter, Policy, PolicyEntry,
+    Tie, View,
 };
 use crate::decision::Score;
 use crate::job::JobRequest;
@@ -35,7 +38,15 @@ const fn entry(
     summary: &'static str,
     build: fn(&BrokerSettings) -> Box<dyn Policy>,
 ) -> PolicyEntry {
-    let parameters = &[WAIT, Tie::PARAMETER];
+    let parameters = &[
+        WAIT,
+        RUN_TIMES,
+        BrokerSettings::RESERVE,
+        CANDIDATES,
+        WITHIN,
+        NOTICE,
+        Tie::PARAMETER,
+    ];
     PolicyEntry {
         predicts: true,
         ..PolicyEntry::new(name, summary, parameters, InformationNeed::Clusters, build)
@@ -48,6 +59,16 @@ const WAIT: Parameter = Parameter {
     values: Values::Word(|| vec!["load", "recent"]),
     default: |_| "load".to_owned(),
 };
+
+/// Whether users are believed how long their jobs run.
+const RUN_TIMES: Parameter = Parameter {
+    name: "run_times",
+    values: Values::Word(|| vec!["estimates", "corrected"]),
+    default: |_| "estimates".to_owned(),
+};
+
+/// In nanoseconds.
+const ONE_SECOND: u128 = 1_000_000_000;
 
 /// So many of the latest jobs count.
 const LATEST: usize = 50;
@@ -88,8 +109,12 @@ struct Predicting {
     to_completion: bool,
     /// Whether the latest waits are taken for the next one.
     by_waits: bool,
+    /// Whether estimates are multiplied by what came of the latest ones.
+    corrects: bool,
     tie: Tie,
     known: Vec<Known>,
+    /// How long jobs ran, in seconds for each that they were estimated to run.
+    ran: Latest,
 }
 
 /// Nanoseconds until a job starts, and until it is done.
@@ -104,8 +129,10 @@ impl Predicting {
         Box::new(Predicting {
             to_completion,
             by_waits: WAIT.of(settings) == "recent",
+            corrects: RUN_TIMES.of(settings) == "corrected",
             tie: Tie::of(settings),
             known: Vec::new(),
+            ran: Latest::default(),
         })
     }
 
@@ -145,7 +172,10 @@ impl Predicting {
         if offer.capacity < wanted || offer.speed == 0 {
             return None;
         }
-        let estimate = u128::from(request.estimate.as_nanos());
+        let mut estimate = u128::from(request.estimate.as_nanos());
+        if let Some(ran) = self.ran.mean().filter(|_| self.corrects) {
+            estimate = estimate * ran / ONE_SECOND;
+        }
         let run = estimate * u128::from(SPEED_ONE) / u128::from(offer.speed);
         let lacks = (machine.queued + wanted).saturating_sub(machine.free(offer));
         let known = self.known.get(index);
@@ -183,17 +213,16 @@ impl Policy for Predicting {
         })
     }
 
-    fn predicted_start(
-        &self,
-        request: &JobRequest<'_>,
-        view: &View,
-        index: usize,
-    ) -> Option<SimDuration> {
-        let start = self.predict(request, view, index)?.start;
-        Some(SimDuration::from_nanos(u64::try_from(start).ok()?))
+    fn forecast(&self, request: &JobRequest<'_>, view: &View, index: usize) -> Option<Forecast> {
+        let prediction = self.predict(request, view, index)?;
+        let time = |nanos| Some(SimDuration::from_nanos(u64::try_from(nanos).ok()?));
+        Some(Forecast {
+            start: time(prediction.start)?,
+            ready: time(self.value(prediction))?,
+        })
     }
 
-    fn note_end(&mut self, index: usize, sent: SimTime, end: &JobEnd) {
+    fn note_end(&mut self, index: usize, (estimate, sent): (SimDuration, SimTime), end: &JobEnd) {
         // One that was ended before its time says little of others.
         if let (EndState::Completed, Some(start), Some(finish)) = (end.state, end.start, end.finish)
         {
@@ -201,7 +230,13 @@ impl Policy for Predicting {
                 self.known.resize_with(index + 1, Known::default);
             }
             let known = &mut self.known[index];
-            known.runs.add(finish.since(start));
+            let run = finish.since(start);
+            let for_each = u128::from(run.as_nanos()) * ONE_SECOND;
+            if let Some(ran) = for_each.checked_div(estimate.as_nanos().into()) {
+                let ran = u64::try_from(ran).unwrap_or(u64::MAX);
+                self.ran.add(SimDuration::from_nanos(ran));
+            }
+            known.runs.add(run);
             known.waits.add(start.since(sent.min(start)));
         }
     }

@@ -240,6 +240,14 @@ impl PolicySpec {
         self.own.is_some()
     }
 
+    /// How it places jobs, if it does.
+    pub fn placement(&self) -> Option<Placement> {
+        let reserve = self.given.get(BrokerSettings::RESERVE.name);
+        let keeps_one = reserve.is_some_and(|reserve| reserve != "none");
+        let kept = keeps_one.then_some(Placement::KeptReservation);
+        self.entry().placement.or(kept)
+    }
+
     /// What the table has of it.
     pub fn entry(&self) -> &'static PolicyEntry {
         match self.own {
@@ -285,7 +293,11 @@ impl FromStr for PolicySpec {
                 return Err(format!("`{key}` to be given once"));
             }
         }
-        Ok(policy)
+        let matched = policy.given.contains_key(BrokerSettings::MATCHMAKING.name);
+        match policy.placement() {
+            Some(_) if matched => Err("reserve=none with a matchmaking".to_owned()),
+            _ => Ok(policy),
+        }
     }
 }
 
@@ -397,6 +409,13 @@ impl BrokerSettings {
         default: |settings| settings.ttl.to_string(),
     };
 
+    /// For which jobs processors are reserved, to know when they start.
+    pub(super) const RESERVE: Parameter = Parameter {
+        name: "reserve",
+        values: Values::Word(|| vec!["none", "windows", "all"]),
+        default: |_| "none".to_owned(),
+    };
+
     /// What becomes of a job that has come back where it entered.
     pub(super) const TTL_END: Parameter = Parameter {
         name: "ttl_end",
@@ -430,10 +449,9 @@ impl BrokerSettings {
     /// How jobs and processors are brought together under the policy in force. A bound
     /// is one of routing.
     pub fn matchmaking(&self) -> MatchmakingKind {
-        let policy = self.policy.entry();
-        match policy.placement {
+        match self.policy.placement() {
             Some(_) => MatchmakingKind::CoAllocate,
-            None if policy.is_bound => MatchmakingKind::Route,
+            None if self.policy.entry().is_bound => MatchmakingKind::Route,
             None => Self::MATCHMAKING.of(self).parse().expect("a matchmaking"),
         }
     }

@@ -134,6 +134,20 @@ pub enum Placement {
     FlexibleClusterMinimization,
     /// By advance reservations that start within a short time of one another (JSS 3.2).
     Reservations,
+    /// Not at all: the whole job is reserved for at several clusters, and one reservation kept.
+    KeptReservation,
+}
+
+impl Placement {
+    /// Whether several clusters run a job.
+    pub fn is_together(self) -> bool {
+        self != Placement::KeptReservation
+    }
+
+    /// Whether clusters are asked to reserve.
+    pub fn reserves(self) -> bool {
+        matches!(self, Placement::Reservations | Placement::KeptReservation)
+    }
 }
 
 /// What it takes that several clusters run a job together. `Default`: nothing.

@@ -253,6 +253,7 @@ impl<'a> Auditor<'a> {
         if !fits {
             self.find_misplaced(life, &format!("is sent back by {}", self.names.party(by)));
         }
+        self.unclaimed(life);
         life.move_to(match to {
             Party::Broker(_) => Place::Broker(to),
             Party::Lrms(_) => Place::Queued(to),

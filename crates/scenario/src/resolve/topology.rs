@@ -104,7 +104,7 @@ impl Context<'_> {
                 let alike = *first.get_or_insert(kind) == kind;
                 self.check(alike, &said, "the same matchmaking in every domain")?;
                 self.check_one(kind, &said, grid, links)?;
-                let places = policy.entry().placement.is_some();
+                let places = policy.placement().is_some();
                 if kind == MatchmakingKind::CoAllocate {
                     let expected = "a policy that places components, worst-fit, \
                                     cluster-minimization, flexible-cluster-minimization or \
@@ -173,18 +173,7 @@ impl Context<'_> {
         });
         let expected = format!("clusters whose nodes do not fail for {name}");
         self.check(!fails, at, &expected)?;
-        if policy.entry().placement == Some(Placement::Reservations) {
-            let mut clusters = grid.clusters.iter();
-            let keeps = clusters.all(|cluster| {
-                let reserving = cluster.config.reserving.as_ref();
-                reserving.is_some_and(|it| it.overrun == Overrun::Kill)
-            });
-            let expected = format!(
-                "clusters with reservations = {{ overrun = \"kill\" }} for {name}: all begin at \
-                 one instant"
-            );
-            self.check(keeps, at, &expected)?;
-        }
+        self.check_reserving(grid, policy, at)?;
         for domain in &grid.domains {
             let own = domain.clusters.iter();
             let pass = own
@@ -202,6 +191,29 @@ impl Context<'_> {
             self.check(timeout > least, at, &expected)?;
         }
         Ok(())
+    }
+
+    /// Jobs start when that is reserved.
+    fn check_reserving(&self, grid: &Grid, policy: &PolicySpec, at: &Range<usize>) -> Result<()> {
+        let placement = policy.placement();
+        let keeps_one = placement == Some(Placement::KeptReservation);
+        if !keeps_one && placement != Some(Placement::Reservations) {
+            return Ok(());
+        }
+        let configs = || grid.clusters.iter().map(|cluster| &cluster.config);
+        let overruns = || configs().map(|it| it.reserving.map(|it| it.overrun));
+        let keeps = match keeps_one {
+            true => overruns().all(|it| it != Some(Overrun::Delay)),
+            false => overruns().all(|it| it == Some(Overrun::Kill)),
+        };
+        let expected = format!(
+            "clusters with reservations = {{ overrun = \"kill\" }} for {policy}: jobs start at the \
+             instant that is reserved"
+        );
+        self.check(keeps && overruns().any(|it| it.is_some()), at, &expected)?;
+        let alike = !keeps_one || configs().all(|it| it.run_times.0.is_empty());
+        let expected = format!("clusters without run_times for {policy}: the broker says how long");
+        self.check(alike, at, &expected)
     }
 
     /// A borrower starts a job in the delegation cycle after it was served.

@@ -57,8 +57,7 @@ impl Context<'_> {
         let ours = brokers.all(ExternalBroker::takes_components);
         let expected = "brokers that are told of windows: ours, or with an outlet json:URL";
         self.check(ours, span, expected)?;
-        let asks_not =
-            |policy: &&PolicySpec| policy.entry().placement != Some(Placement::Reservations);
+        let asks_not = |policy: &&PolicySpec| !policy.placement().is_some_and(Placement::reserves);
         let mut kinds = policies
             .iter()
             .flatten()
@@ -70,7 +69,7 @@ impl Context<'_> {
         let other = kinds.find(|kind| *kind != MatchmakingKind::Route);
         let other = other.map_or("", MatchmakingKind::name);
         let expected = format!(
-            "matchmaking \"route\" or policy co-reservation: under {other} nobody asks for windows"
+            "matchmaking \"route\" or a policy that reserves: under {other} nobody asks for windows"
         );
         self.check(other.is_empty(), span, expected)?;
         let expected = "protocol = \"native\" on all links: sessions say nothing of windows";

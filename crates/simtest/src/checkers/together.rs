@@ -4,7 +4,7 @@ use super::Checked;
 use crate::trail::{Share, Step, Trails};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::ClusterId;
-use gridrig_core::job::{Entry, Submission};
+use gridrig_core::job::Submission;
 use gridrig_core::time::{SimDuration, SimTime};
 use std::collections::BTreeMap;
 
@@ -103,13 +103,8 @@ impl<'a> Parts<'a> {
     /// How long a job runs that has these parts at this instant; `None` if they are not all
     /// of it.
     fn lasts(&self, grid: &Grid, job: &Submission, at: SimTime) -> Option<SimDuration> {
-        let Entry::Domain(domain) = job.entry else {
-            return None;
-        };
-        let (spec, costs) = (
-            &job.spec,
-            &grid.domains[domain.index()].broker.co_allocation,
-        );
+        let home = grid.clusters[self.asked.first()?.index()].domain;
+        let (spec, costs) = (&job.spec, &grid.domains[home?.index()].broker.co_allocation);
         let program = (spec.executable, spec.processors());
         let length = costs.length(program, spec.run_time, self.asked.len());
         let (mut has, mut lasts) = (0, SimDuration::ZERO);

@@ -4,11 +4,12 @@ use super::{Scenario, pick};
 use gridrig_core::rng;
 
 /// The policies that do, as they are written.
-const POLICIES: [&str; 4] = [
+const POLICIES: [&str; 5] = [
     "earliest-start",
     "earliest-completion",
     "earliest-start(wait=recent)",
     "earliest-completion(wait=recent)",
+    "earliest-completion(run_times=corrected)",
 ];
 
 /// The same with brokers that predict.

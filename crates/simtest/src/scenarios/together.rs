@@ -27,6 +27,14 @@ const RESERVING: [&str; 3] = [
     "co-reservation(search=exact,deviation=2s,notice=1s,within=2m,tries=4)",
 ];
 
+/// Policies that keep one reservation of several.
+const KEEPING: [&str; 4] = [
+    "earliest-start(reserve=all,notice=200ms,within=10m)",
+    "earliest-completion(reserve=all,notice=1s)",
+    "earliest-start(candidates=2,reserve=all,notice=10ms,within=20s)",
+    "earliest-completion(reserve=windows,wait=recent)",
+];
+
 /// The same where each broker places jobs, of some components that want nothing of their
 /// nodes, on all its clusters. No node fails.
 pub fn co_allocating(mut scenario: Scenario) -> Scenario {
@@ -34,11 +42,17 @@ pub fn co_allocating(mut scenario: Scenario) -> Scenario {
     let mut reserving = rng::stream(scenario.seed, "scenario.together.reservations");
     let mut wishes = rng::stream(scenario.seed, "scenario.together.wishes");
     let reserves = once_in(&mut reserving, 3);
+    let mut keeping = rng::stream(scenario.seed, "scenario.together.keeping");
+    let keeps = once_in(&mut keeping, 4);
+    let reserves = reserves || keeps;
     for domain in &mut scenario.grid.domains {
         let broker = &mut domain.broker;
         broker.policy = pick(&mut rng, &POLICIES).parse().expect("a policy");
         if reserves {
             broker.policy = pick(&mut reserving, &RESERVING).parse().expect("a policy");
+        }
+        if keeps {
+            broker.policy = pick(&mut keeping, &KEEPING).parse().expect("a policy");
         }
         broker.matchmaking = MatchmakingKind::Route;
         let startup = pick(&mut rng, &[&[][..], &[0, 1_000], &[2_000, 3_000, 5_000]]);
@@ -55,7 +69,8 @@ pub fn co_allocating(mut scenario: Scenario) -> Scenario {
         cluster.config.queue_limit = None;
         cluster.config.node_plan = Arc::default();
         // All parts begin at one instant, whoever is in the way.
-        cluster.config.reserving = reserves.then_some(Reserving {
+        let does = reserves && !(keeps && once_in(&mut keeping, 4));
+        cluster.config.reserving = does.then_some(Reserving {
             overrun: Overrun::Kill,
             most_share: Decimal::ONE,
             longest: None,

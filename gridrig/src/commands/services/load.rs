@@ -1,6 +1,6 @@
 //! `gridrig load`
 
-use crate::cli::LoadArgs;
+use crate::cli::{LoadArgs, Until};
 use crate::commands::{print, print_json, refuse_existing};
 use crate::exit::Failure;
 use crate::interrupt;
@@ -35,6 +35,10 @@ pub(in crate::commands) fn load(args: LoadArgs) -> Result<(), Failure> {
     args.plan.check()?;
     let workdir = workdir().map_err(Failure::run)?;
     let ways = way(&args, workdir.path())?;
+    if args.plan.until == Until::Ended && !ways.follows() {
+        let expected = "json:URL or lagrid:URL#INITIATOR, which can be asked how a job stands";
+        return Err(anyhow!("--until ended: expected an OUTLET {expected}").into());
+    }
     // A command makes it.
     let descriptions = Some(workdir.path().join("jobs")).filter(|dir| dir.is_dir());
     allow_descriptors(u64::from(args.plan.clients) + OTHERS);

@@ -25,7 +25,10 @@ impl Notes {
         due: SimTime,
     ) -> Option<FromBroker> {
         let (job, target) = (asked.job, Target::Cluster(to));
-        let step = step.with_job(|passed| self.request(passed, due))?;
+        let step = step.with_job(|passed| {
+            self.claimed.insert(job, passed.route);
+            self.request(passed, due)
+        })?;
         let leads = match step {
             ClaimStep::Hold { .. } | ClaimStep::Reserve { .. } => None,
             ClaimStep::Begin { leads, .. } => Some(leads),
@@ -38,7 +41,11 @@ impl Notes {
                     // It was dispatched, and that will never be said.
                     self.undelivered.count(MessageKind::Dispatch);
                 }
-                self.forget_sent(job, target);
+                // It may have gone there as a whole since.
+                let sent = self.sent_to(job, target);
+                if sent.is_some_and(|sent| sent.job.meant == Some(asked.at)) {
+                    self.forget_sent(job, target);
+                }
                 None
             }
         };
@@ -56,6 +63,7 @@ impl Notes {
         let spec = self.store.get(job)?.spec.clone();
         let sent = Arrival {
             id: Some(job),
+            route: self.claimed.get(&job).copied(),
             meant: Some(asked.at),
             ..Arrival::of(spec)
         };

@@ -38,6 +38,8 @@ pub(super) struct Notes {
     pub asked: BTreeMap<JobId, JobSpec>,
     /// Jobs that all clusters hold their part of, and of which not all are told yet.
     pub beginning: BTreeMap<JobId, Begins>,
+    /// By which way jobs have come of which parts are asked for.
+    pub claimed: BTreeMap<JobId, Route>,
     /// The latest word of each peer about its room.
     pub rooms: BTreeMap<Target, EnvelopeId>,
     /// How many domains the grid has.
@@ -352,6 +354,7 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
             FromBroker::Lrms(to, ToLrms::Claim(asked, step)) => notes.claim(to, (asked, step), due),
             FromBroker::Peer(to, ToPeer::Cancel(job)) => notes.removes(job, Target::Peer(to)),
             FromBroker::Peer(to, ToPeer::News(news)) => {
+                notes.claimed.remove(&news.job());
                 let news = notes.store.tell(to.into(), news);
                 Some(FromBroker::Peer(to, ToPeer::News(news)))
             }
@@ -384,6 +387,7 @@ impl<C: Cx<FromBroker>> Cx<BrokerSends> for Writing<'_, C> {
 impl<C: Cx<FromBroker>> Writing<'_, C> {
     /// The end of a job is known where the job came in.
     fn seen(&mut self, end: JobEnd, due: SimTime) {
+        self.notes.claimed.remove(&end.job);
         self.notes.store.end(end);
         self.notes.store.publish(end);
         let Some(record) = self.notes.store.get(end.job) else {

@@ -4,6 +4,7 @@ use super::{Claimed, JobNews, LrmsAgent};
 use crate::agent::{Cx, Handle};
 use crate::conversation::{Asked, ClaimStep, FromLrms};
 use crate::envelope::{Received, Undelivered};
+use crate::ids::JobId;
 use crate::time::{SimDuration, SimTime};
 
 /// The broker says something of processors for a part of a job. A message counts once, and a
@@ -62,6 +63,18 @@ impl Handle<Received<(Asked, ClaimStep)>> for LrmsAgent {
 }
 
 impl LrmsAgent {
+    /// A job comes as a whole: what is reserved here for it is not wanted any more, though that
+    /// may not have been heard yet.
+    pub(super) fn forget_part_of(&mut self, cx: &mut impl Cx<FromLrms>, job: JobId) {
+        if self.cluster().is_silent(job)
+            && let Some((at, arrival)) = self.notes.parts.get_mut(&job)
+        {
+            *arrival = None;
+            let (asked, step) = (Asked { job, at: *at }, ClaimStep::Release);
+            self.inside(cx, Claimed { asked, step });
+        }
+    }
+
     /// A part begins, if it is held still. The job is known here from then on, if it is this
     /// LRMS that tells of it.
     fn begin(

@@ -31,6 +31,7 @@ impl Handle<Arrival> for LrmsAgent {
             }
             Opened::New(job) => job,
         };
+        self.forget_part_of(cx, job);
         if self.cluster().query(job).is_some() {
             return Err(SubmitError::IdTaken(job));
         }

@@ -3,8 +3,9 @@
 //! queue, which is gone through from its head to its tail in each cycle for any job that has
 //! room. Its processors are claimed on all its clusters, and only when all hold theirs does
 //! it begin, everywhere at one instant; if one does not, the others let go. Or they are
-//! reserved: see [`searching`].
+//! reserved: see [`searching`]. Or a job of one cluster keeps one reservation: see [`keeping`].
 
+mod keeping;
 mod searching;
 
 use super::{Around, Fit, Matchmaking};
@@ -234,6 +235,9 @@ fn say(
 impl Matchmaking for CoAllocate {
     /// Arrivals are tried at once, and all that wait in the cycles.
     fn begin(&mut self, broker: &Broker, now: SimTime) -> Option<Vec<u64>> {
+        if self.placing.keeps_one() {
+            return None;
+        }
         let settings = &broker.config.settings;
         let scans = now.next_on_grid(settings.phase, settings.interval) == now;
         let from = if scans { 0 } else { self.seen };
@@ -265,11 +269,14 @@ impl Matchmaking for CoAllocate {
     }
 
     fn acts_by_a_cycle(&self) -> bool {
-        true
+        !self.placing.keeps_one()
     }
 
     /// The first candidate stands for all.
     fn fit(&self, broker: &Broker, index: usize, job: &Held) -> Fit {
+        if self.placing.keeps_one() {
+            return Fit::Now;
+        }
         if index > 0 {
             return Fit::Never;
         }
@@ -309,9 +316,9 @@ impl Matchmaking for CoAllocate {
         self.is_tried_enough(job).then_some(Reason::TriesExhausted)
     }
 
-    fn take(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId, _: usize) -> bool {
+    fn take(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId, at: usize) -> bool {
         if self.placing.reservations.is_some() {
-            return self.begin_search(broker, cx, job);
+            return self.begin_search(broker, cx, job, at);
         }
         let Some(held) = broker.jobs.get(&job) else {
             return false;
@@ -384,6 +391,7 @@ impl Matchmaking for CoAllocate {
     /// said for too long that they hold their part of one.
     fn next_due(&self, broker: &Broker, now: SimTime) -> Option<SimTime> {
         let new = broker.queue.range(self.seen..).next();
+        let new = new.filter(|_| !self.placing.keeps_one());
         let timeout = broker.config.settings.co_allocation.claim_timeout;
         let waits = self.placed.values().filter(|it| it.until.is_none());
         let first = waits.map(|it| (it.at + timeout).max(now)).min();

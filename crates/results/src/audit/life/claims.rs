@@ -19,6 +19,8 @@ pub(super) struct Claim<'a> {
     /// What is held, or was last, and until when.
     held: Option<(JobSpec, &'a [PlacementRun])>,
     ended: Option<SimTime>,
+    /// Whether the job has not gone back to its broker since.
+    wanted: bool,
 }
 
 impl Claim<'_> {
@@ -28,9 +30,17 @@ impl Claim<'_> {
 }
 
 impl<'a> Auditor<'a> {
-    /// Whether parts of it are, or were, asked for at several clusters.
+    /// Whether it is to run in what was asked for by claims.
     pub(super) fn runs_together(&self, life: &Life<'a>) -> bool {
-        !self.claims.is_empty() && self.claims.contains_key(&life.job.spec.id)
+        let claims = self.claims.get(&life.job.spec.id).into_iter().flatten();
+        claims.into_iter().any(|claim| claim.wanted)
+    }
+
+    /// It is back at a broker, from where it may as well go as a whole.
+    pub(super) fn unclaimed(&mut self, life: &Life<'a>) {
+        if let Some(claims) = self.claims.get_mut(&life.job.spec.id) {
+            claims.iter_mut().for_each(|claim| claim.wanted = false);
+        }
     }
 
     fn claim(&mut self, life: &Life<'a>, lrms: Party) -> Option<&mut Claim<'a>> {
@@ -44,7 +54,7 @@ impl<'a> Auditor<'a> {
         }
         let (asked_at, asked) = (life.last, bits.cast_unsigned());
         if let Some(before) = self.claim(life, lrms) {
-            before.asked_at = asked_at;
+            (before.asked_at, before.wanted) = (asked_at, true);
             return before.asked.push(asked);
         }
         let claims = self.claims.entry(life.job.spec.id).or_default();
@@ -54,6 +64,7 @@ impl<'a> Auditor<'a> {
             asked: vec![asked],
             held: None,
             ended: None,
+            wanted: true,
         });
     }
 
@@ -179,7 +190,7 @@ impl<'a> Auditor<'a> {
     /// How long it runs, as long as everywhere on the slowest of its nodes.
     pub(super) fn together(&self, life: &Life<'a>) -> Option<SimDuration> {
         let spec = &life.job.spec;
-        let domain = Party::from(life.job.entry).domain()?;
+        let domain = self.cluster(self.parts(life).next()?.0)?.domain?;
         let costs = &self
             .facts
             .grid

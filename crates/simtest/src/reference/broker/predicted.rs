@@ -10,6 +10,14 @@ pub(super) struct Ran {
     to: Target,
     waited: SimDuration,
     ran: SimDuration,
+    estimate: SimDuration,
+}
+
+impl Ran {
+    /// Billionths of the estimate.
+    fn share(&self) -> u128 {
+        u128::from(self.ran.as_nanos()) * 1_000_000_000 / u128::from(self.estimate.as_nanos())
+    }
 }
 
 impl RefBroker<'_> {
@@ -24,6 +32,7 @@ impl RefBroker<'_> {
                 to,
                 waited: start.since(visit.sent_at),
                 ran: finish.since(start),
+                estimate: visit.spec.requested_time.unwrap_or(visit.spec.run_time),
             });
         }
     }
@@ -41,6 +50,16 @@ impl RefBroker<'_> {
         let spec = &visit.spec;
         let way = u128::from(view.latency.as_nanos()) + u128::from(carried(view, spec));
         let estimate = spec.requested_time.unwrap_or(spec.run_time);
+        let mut estimate = u128::from(estimate.as_nanos());
+        if self.written.contains("run_times=corrected") {
+            let all = self.ran.iter().rev();
+            let all = all.filter(|ran| ran.estimate > SimDuration::ZERO).take(50);
+            let shares: Vec<u128> = all.map(Ran::share).collect();
+            if !shares.is_empty() {
+                let mean = shares.iter().sum::<u128>() / shares.len() as u128;
+                estimate = estimate * mean / 1_000_000_000;
+            }
+        }
         let (runs, waits) = (
             self.mean(view.target, |ran| ran.ran),
             self.mean(view.target, |ran| ran.waited),
@@ -51,7 +70,7 @@ impl RefBroker<'_> {
             if !seen.can_run(visit) || speed == 0 {
                 continue;
             }
-            let run = u128::from(estimate.as_nanos()) * 1_000_000_000 / speed;
+            let run = estimate * 1_000_000_000 / speed;
             let wanted = seen.queued + u128::from(spec.processors());
             let lacks = wanted.saturating_sub(seen.free(visit));
             let wait = match (lacks, waits) {

@@ -14,23 +14,26 @@ use crate::time::{Decimal, SimDuration, SimTime};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// No cluster counts a job as shorter.
+pub(super) const SHORTEST: SimDuration = SimDuration::from_nanos(1_000_000);
+
 /// A search for reservations for the components of a job.
 pub(super) struct Searching {
-    search: Search,
+    pub search: Search,
     /// Its components, the hardest to place first.
-    order: Vec<usize>,
-    /// How long they are reserved: as long as the job may take, wherever it runs, and until the
-    /// last of them starts.
-    length: SimDuration,
+    pub order: Vec<usize>,
+    /// How long they are reserved at each cluster: as long as the job may take, wherever it
+    /// runs, and until the last of them starts.
+    pub lengths: Vec<SimDuration>,
     /// How long they are kept unconfirmed: longer after tries in which they were lost.
-    timeout: SimDuration,
+    pub timeout: SimDuration,
     /// The cluster that has been asked, by its position, and for which jobs of the search.
-    asked: Option<(usize, u64)>,
-    reserved: BTreeMap<usize, Reserved>,
+    pub asked: Option<(usize, u64)>,
+    pub reserved: BTreeMap<usize, Reserved>,
 }
 
 /// What a cluster has reserved.
-struct Reserved {
+pub(super) struct Reserved {
     /// When it was asked for.
     asked: SimTime,
     jobs: u64,
@@ -39,14 +42,19 @@ struct Reserved {
 }
 
 impl CoAllocate {
-    /// The search for a job begins.
+    /// The search for a job begins; `false` if there is nothing to ask.
     pub(super) fn begin_search(
         &mut self,
         broker: &mut Broker,
         cx: &mut Around<'_>,
         job: JobId,
+        chosen: usize,
     ) -> bool {
-        let Some(searching) = self.searching(broker, cx.now(), job) else {
+        let searching = match self.placing.keeps_one() {
+            true => self.keeping(broker, cx.now(), job, chosen),
+            false => self.searching(broker, cx.now(), job),
+        };
+        let Some(searching) = searching else {
             return false;
         };
         if let Some(held) = broker.jobs.get_mut(&job) {
@@ -110,8 +118,7 @@ impl CoAllocate {
             search: Search::new(wanted),
             order,
             timeout: costs.claim_timeout + ahead,
-            // No cluster counts a job as shorter than 1 ms.
-            length: longest.max(SimDuration::from_nanos(1_000_000)) + rules.deviation,
+            lengths: vec![longest.max(SHORTEST) + rules.deviation; clusters.len()],
             asked: None,
             reserved: BTreeMap::new(),
         })
@@ -145,12 +152,12 @@ impl CoAllocate {
                     self.forget(job);
                     return broker.turn_away(&mut { cx }, job, Reason::NotReserved);
                 }
-                Step::Over(Some(_)) => return self.confirm(broker, cx, job),
+                Step::Over(Some(found)) => return self.end_well(broker, cx, job, &found),
             }
         }
     }
 
-    fn searching_of(&mut self, job: JobId) -> Option<&mut Searching> {
+    pub(super) fn searching_of(&mut self, job: JobId) -> Option<&mut Searching> {
         self.placed.get_mut(&job)?.search.as_deref_mut()
     }
 
@@ -186,7 +193,7 @@ impl CoAllocate {
                 has_data: false,
             },
             share: searching.share(question.jobs),
-            length: searching.length,
+            length: searching.lengths[question.resource],
             timeout: searching.timeout,
             window: question.window,
         };
@@ -237,7 +244,7 @@ impl CoAllocate {
     }
 
     /// All are reserved: the job begins everywhere when the last reservation starts.
-    fn confirm(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
+    pub(super) fn confirm(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) {
         let latency = broker.config.settings.lrms_latency;
         // Its own, so that what was answered to the search is not taken for an answer to this.
         let name = self.name(cx.now() + latency);
@@ -276,7 +283,11 @@ impl CoAllocate {
             held.sent = Some(Target::Cluster(lead.cluster));
         }
         match first > cx.now() + latency {
-            true => self.begin_job(broker, cx, job, last),
+            true => {
+                let place = searching.reserved.keys().next().copied();
+                self.tell_kept(broker, cx, job, (place.unwrap_or(0), first));
+                self.begin_job(broker, cx, job, last);
+            }
             // One of them would have started before it heard of that.
             false => {
                 placed.until = last;
