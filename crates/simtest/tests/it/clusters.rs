@@ -96,6 +96,16 @@ fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {
     }
 }
 
+/// The instants at which something comes from outside, the last one first.
+fn outside(scenario: &Scenario) -> Vec<SimTime> {
+    let submitted = scenario.submissions.iter().map(|s| s.at);
+    let all = submitted.chain(scenario.cancellations.iter().map(|c| c.at));
+    let mut all: Vec<SimTime> = all.collect();
+    all.sort_unstable();
+    all.reverse();
+    all
+}
+
 /// Both clusters through the same instants: completions, cancellations,
 /// submissions, pass, then another round; at the end of the instant a sample.
 fn compare(scenario: &Scenario) -> Result<(), String> {
@@ -106,11 +116,7 @@ fn compare(scenario: &Scenario) -> Result<(), String> {
     let mut reference = RefCluster::new(config);
     let (mut real_trails, mut ref_trails) = (Trails::default(), Trails::default());
     let mut ref_pass: Option<SimTime> = None;
-    let outside = scenario.submissions.iter().map(|s| s.at);
-    let outside = outside.chain(scenario.cancellations.iter().map(|c| c.at));
-    let mut outside: Vec<SimTime> = outside.collect();
-    outside.sort_unstable();
-    outside.reverse();
+    let mut outside = outside(scenario);
     loop {
         let own = [reference.next_completion(), ref_pass]
             .into_iter()
@@ -137,15 +143,9 @@ fn compare(scenario: &Scenario) -> Result<(), String> {
             real.handle_node_changes(now, &mut real_trails, &mut finished);
             changed |= other_nodes(&mut reference, now, &mut ref_trails);
             real.handle_reservations(now, &mut real_trails, &mut finished);
-            let (ended, begun) = reference.begin_reserved(now);
-            for job in ended {
-                let step = Step::Failed(Party::Lrms(id), Reason::OverranReservation);
-                ref_trails.note(now, job, step);
-                changed = true;
-            }
-            if begun {
-                ref_pass = Some(ref_pass.map_or(now, |pass| pass.min(now)));
-            }
+            let (ended, begun) = begin_reserved(&mut reference, now, &mut ref_trails);
+            changed |= ended;
+            ref_pass = ref_pass.into_iter().chain(begun).min();
             if first_round {
                 changed |= from_outside(
                     scenario,
@@ -192,6 +192,21 @@ fn other_nodes(reference: &mut RefCluster, now: SimTime, trails: &mut Trails) ->
         trails.note(now, job, step);
     }
     !nodes.is_empty()
+}
+
+/// Reservations begin: whether jobs end for it, and the pass that is due then.
+fn begin_reserved(
+    reference: &mut RefCluster,
+    now: SimTime,
+    trails: &mut Trails,
+) -> (bool, Option<SimTime>) {
+    let (ended, begun) = reference.begin_reserved(now);
+    let ends = !ended.is_empty();
+    for job in ended {
+        let by = Party::Lrms(ClusterId(0));
+        trails.note(now, job, Step::Failed(by, Reason::OverranReservation));
+    }
+    (ends, begun.then_some(now))
 }
 
 fn from_outside(
