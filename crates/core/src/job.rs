@@ -307,6 +307,13 @@ pub struct JobLabel {
     pub failed_in_trace: bool,
 }
 
+impl JobLabel {
+    /// Whether it keeps a background load within its range.
+    pub fn is_dummy(&self) -> bool {
+        self.workload == DUMMIES
+    }
+}
+
 /// A job with the instant at which the replayer intends to submit it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission {

@@ -63,7 +63,7 @@ pub(super) fn notes(grid: &Grid, table: &JobTable) -> Vec<String> {
 /// of them a dummy, while the load was looked at.
 fn longest_above(cluster: &GridCluster, most: Decimal, table: &JobTable) -> SimDuration {
     let mut rows = table.rows().iter();
-    let last = rows.rfind(|row| row.label.workload == DUMMIES);
+    let last = rows.rfind(|row| row.label.is_dummy());
     let end = last.map_or(SimTime::ZERO, |row| row.intended);
     let here = |id| id == Some(cluster.config.id);
     let mut changes: Vec<(SimTime, i64, i64)> = Vec::new();
@@ -73,11 +73,8 @@ fn longest_above(cluster: &GridCluster, most: Decimal, table: &JobTable) -> SimD
         .filter(|row| row.direct && here(row.cluster))
     {
         let Some(start) = row.start else { continue };
-        let processors = i64::from(row.processors);
-        let (load, dummies) = match row.label.workload {
-            DUMMIES => (processors, 1),
-            _ => (processors, 0),
-        };
+        let load = i64::from(row.processors);
+        let dummies = i64::from(row.label.is_dummy());
         changes.push((start, load, dummies));
         changes.push((row.end.unwrap_or(end), -load, -dummies));
     }

@@ -17,7 +17,6 @@ use gridrig_core::cluster::run_time_on;
 use gridrig_core::event::{Event, EventKind, Party};
 use gridrig_core::grid::GridCluster;
 use gridrig_core::ids::{DomainId, JobId};
-use gridrig_core::job::DUMMIES;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 use leases::Lease;
@@ -125,6 +124,7 @@ impl<'a> Auditor<'a> {
             events: log.len() as u64,
             ..AuditReport::default()
         };
+        let partial = self.facts.partial;
         for life in std::mem::take(&mut self.lives) {
             self.look_at_leases(&life);
             self.look_at_claims(&life);
@@ -134,17 +134,14 @@ impl<'a> Auditor<'a> {
                 Place::Ended(state) => {
                     *report.jobs.in_state(state) += 1;
                     report.found_again += u64::from(life.lost);
-                    let may_be_unseen = life.lost || self.facts.partial;
+                    let may_be_unseen = life.lost || partial;
                     if state == JobState::Completed && !life.seen && !may_be_unseen {
                         let message = "the news of its end never arrived";
                         self.find(Rule::News, life.job.spec.id, None, message);
                     }
                 }
-                // Dummy jobs that were not needed never were.
-                Place::Nowhere if self.facts.partial || life.job.label.workload == DUMMIES => {
-                    report.not_submitted += 1;
-                }
-                _ if life.lost || self.facts.partial => report.jobs.unfinished += 1,
+                Place::Nowhere if partial || life.job.label.is_dummy() => report.not_submitted += 1,
+                _ if life.lost || partial => report.jobs.unfinished += 1,
                 _ => self.find_missing(&life),
             }
         }

@@ -54,8 +54,7 @@ pub struct Cluster {
     /// It reserves processors for jobs that are to start within a window. Default: it
     /// refuses them.
     pub reservations: Option<Reservations>,
-    /// How its background load, of jobs that enter past the broker, is kept within a range by
-    /// dummy jobs, in virtual time. Default: it is as it is.
+    /// Dummy jobs keep its background load within a range, in virtual time. Default: none do.
     pub background: Option<Background>,
     /// Each of its nodes fails by itself, and is repaired: times are those of the
     /// trace, as arrivals are. Default: none does.

@@ -6,7 +6,6 @@ use gridrig_core::agent::Cancel;
 use gridrig_core::cluster::JobStatus;
 use gridrig_core::event::EventSink;
 use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::job::DUMMIES;
 use gridrig_core::time::Decimal;
 
 impl<S: EventSink> Simulation<'_, S> {
@@ -47,7 +46,7 @@ impl<S: EventSink> Simulation<'_, S> {
     }
 
     fn is_dummy(&self, job: JobId) -> bool {
-        self.submissions[job.index()].label.workload == DUMMIES
+        self.submissions[job.index()].label.is_dummy()
     }
 
     fn processors(&self, job: JobId) -> u64 {
