@@ -233,6 +233,7 @@ fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
                 account: None,
                 executable: None,
                 start_window: None,
+                objective: None,
             },
             at: SimTime::from_nanos(u64::from(id) * 3_000_000_000),
             entry: Entry::Domain(DomainId(0)),

@@ -470,6 +470,7 @@ fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
         account: None,
         executable: None,
         start_window: None,
+        objective: None,
     }
 }
 

@@ -162,6 +162,7 @@ fn spec() -> impl Strategy<Value = JobSpec> {
         account: None,
         executable: None,
         start_window: None,
+        objective: None,
     })
 }
 

@@ -108,6 +108,7 @@ fn submission(job: u32, intended_ms: u64, processors: u32, run_time_s: u64) -> S
             account: account(job),
             executable: NonZeroU32::new(job).filter(|_| job < 3),
             start_window: None,
+            objective: None,
         },
         at: ms(intended_ms),
         entry: Entry::Domain(A),

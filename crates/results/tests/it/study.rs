@@ -121,6 +121,7 @@ fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
             account: NonZeroU32::new(id as u32 % 3),
             executable: NonZeroU32::new(id as u32 % 2),
             start_window: None,
+            objective: None,
         },
         at: SimTime::from_secs(10 * id as u64),
         entry,
