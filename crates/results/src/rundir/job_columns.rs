@@ -289,10 +289,8 @@ pub(super) fn read(
         name if batch.has(name) => Ok(batch.u32(name, index)?.and_then(NonZeroU32::new)),
         _ => Ok(None),
     };
-    let newer = |name| match batch.has(name) {
-        true => batch.text(name, index),
-        false => Ok(None),
-    };
+    let newer = |name| batch.has(name).then(|| batch.text(name, index));
+    let newer = |name| newer(name).transpose().map(Option::flatten);
     let generic = newer("generic_resources")?.unwrap_or_default();
     let no_generic = |expected| wrong("generic_resources", Some(generic), expected);
     let generic = generic.parse().map_err(no_generic)?;
