@@ -182,6 +182,19 @@ pub struct JobSpec {
     pub start_window: Option<Box<StartWindow>>,
     /// How it may be divided, where its user has said so.
     pub division: Option<Box<Division>>,
+    /// What its user wants of a broker that predicts; `None`: what its policy is for.
+    pub objective: Option<Objective>,
+}
+
+/// What a user wants of a job (JSS 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Objective {
+    /// It starts early.
+    EarlyStart,
+    /// It is done early.
+    EarlyCompletion,
 }
 
 /// When a job is to start: it asks for an advance reservation, of its processors for as
@@ -211,6 +224,7 @@ impl JobSpec {
             executable: None,
             start_window: None,
             division: None,
+            objective: None,
         }
     }
 
@@ -265,6 +279,8 @@ pub struct JobRequest<'a> {
     pub components: &'a Components,
     /// Data that goes with it when it is forwarded, in KiB.
     pub data_kib: u64,
+    /// What its user wants of a broker that predicts.
+    pub objective: Option<Objective>,
 }
 
 impl<'a> From<&'a JobSpec> for JobRequest<'a> {
@@ -275,6 +291,7 @@ impl<'a> From<&'a JobSpec> for JobRequest<'a> {
             estimate: spec.requested_time.unwrap_or(spec.run_time),
             components: &spec.components,
             data_kib: spec.data_kib,
+            objective: spec.objective,
         }
     }
 }

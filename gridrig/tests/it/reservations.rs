@@ -199,9 +199,11 @@ fn predicted_starts_are_told_and_scored() {
     assert!(late.iter().any(|it| it.abs() > 1.0), "{late:?}");
 }
 
-/// Two clusters and a neighbour; where each job ran, its predicted and its real start, and
-/// whether that was reserved.
-fn guaranteed(words: &[&str]) -> Vec<(Option<Party>, Option<SimTime>, Option<SimTime>, bool)> {
+/// Where a job ran, its predicted and its real start, and whether that was reserved.
+type Told = (Option<Party>, Option<SimTime>, Option<SimTime>, bool);
+
+/// Two clusters and a neighbour.
+fn guaranteed(words: &[&str]) -> Vec<Told> {
     let scenario = PAIR
         .replace(
             "policies = [\"round-robin\", \"free-node\"]",

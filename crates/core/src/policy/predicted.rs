@@ -16,7 +16,7 @@ use super::{
     Tie, View,
 };
 use crate::decision::Score;
-use crate::job::JobRequest;
+use crate::job::{JobRequest, Objective};
 use crate::message::{EndState, JobEnd};
 use crate::time::{SimDuration, SimTime};
 use std::collections::VecDeque;
@@ -136,8 +136,14 @@ impl Predicting {
         })
     }
 
-    fn value(&self, prediction: Prediction) -> u128 {
-        match self.to_completion {
+    /// Whether it counts when this job is done, not when it starts.
+    fn to_completion(&self, request: &JobRequest<'_>) -> bool {
+        let own = request.objective.map(|it| it == Objective::EarlyCompletion);
+        own.unwrap_or(self.to_completion)
+    }
+
+    fn value(&self, request: &JobRequest<'_>, prediction: Prediction) -> u128 {
+        match self.to_completion(request) {
             true => prediction.completion,
             false => prediction.start,
         }
@@ -157,7 +163,7 @@ impl Predicting {
             let completion = start + run;
             Some(Prediction { start, completion })
         });
-        predicted.min_by_key(|prediction| self.value(*prediction))
+        predicted.min_by_key(|prediction| self.value(request, *prediction))
     }
 
     /// Its wait and its run time.
@@ -197,7 +203,10 @@ impl Policy for Predicting {
     fn choose(&mut self, request: &JobRequest<'_>, view: &View) -> Choice {
         let told = view.possible.iter().map(|&index| {
             let prediction = self.predict(request, view, index);
-            (index, prediction.map_or(u128::MAX, |it| self.value(it)))
+            (
+                index,
+                prediction.map_or(u128::MAX, |it| self.value(request, it)),
+            )
         });
         Choice::Among(super::view::best(told, Ord::cmp), self.tie)
     }
@@ -205,11 +214,11 @@ impl Policy for Predicting {
     fn score(&self, request: &JobRequest<'_>, view: &View, index: usize) -> Option<Score> {
         let prediction = self.predict(request, view, index)?;
         Some(Score {
-            of: match self.to_completion {
+            of: match self.to_completion(request) {
                 true => "predicted s until it is done, the least",
                 false => "predicted s until it starts, the least",
             },
-            value: self.value(prediction) as f64 / 1e9,
+            value: self.value(request, prediction) as f64 / 1e9,
         })
     }
 
@@ -218,7 +227,7 @@ impl Policy for Predicting {
         let time = |nanos| Some(SimDuration::from_nanos(u64::try_from(nanos).ok()?));
         Some(Forecast {
             start: time(prediction.start)?,
-            ready: time(self.value(prediction))?,
+            ready: time(self.value(request, prediction))?,
         })
     }
 

@@ -6,7 +6,7 @@ use super::place::{Place, PlacementReport};
 use super::problem::{Problem, Result};
 use gridrig_core::agent::{self, Arrival, JobView};
 use gridrig_core::ids::JobId;
-use gridrig_core::job::{Components, JobSpec, StartWindow};
+use gridrig_core::job::{Components, JobSpec, Objective, StartWindow};
 use gridrig_core::reservation::ReservationUse;
 use gridrig_core::time::{SimDuration, SimTime};
 use reqwest::Url;
@@ -95,6 +95,9 @@ pub struct JobSubmission {
     /// by a cluster that has none then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_window: Option<JobStartWindow>,
+    /// What its user prefers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preferences: Option<JobPreferences>,
     /// The advance reservation of an LRMS in which it is to run: it waits there, and is
     /// refused if it could not end before the reservation does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,6 +115,44 @@ pub struct JobSubmission {
     /// or is found further on by a broker that was restarted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sought: bool,
+}
+
+/// What the user of a job prefers: a broker that predicts goes by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobPreferences {
+    /// That it starts early, or is done early; left out, what the broker's policy is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<JobObjective>,
+}
+
+/// `early-start` or `early-completion`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum JobObjective {
+    /// It starts early.
+    EarlyStart,
+    /// It is done early.
+    EarlyCompletion,
+}
+
+impl From<Objective> for JobPreferences {
+    fn from(objective: Objective) -> Self {
+        let objective = Some(match objective {
+            Objective::EarlyStart => JobObjective::EarlyStart,
+            Objective::EarlyCompletion => JobObjective::EarlyCompletion,
+        });
+        JobPreferences { objective }
+    }
+}
+
+impl From<JobObjective> for Objective {
+    fn from(objective: JobObjective) -> Self {
+        match objective {
+            JobObjective::EarlyStart => Objective::EarlyStart,
+            JobObjective::EarlyCompletion => Objective::EarlyCompletion,
+        }
+    }
 }
 
 /// Within which a job is to start, in nanoseconds of the run.
@@ -213,6 +254,7 @@ impl JobSubmission {
             account: spec.account,
             executable: spec.executable,
             start_window: spec.start_window.as_deref().map(Into::into),
+            preferences: spec.objective.map(Into::into),
             reservation: job.reservation.as_ref().map(|own| JobReservation {
                 name: own.name.to_string(),
                 user: owned(&own.user),
@@ -265,6 +307,9 @@ impl JobSubmission {
             account: self.account,
             executable: self.executable,
             start_window: self.start_window.map(|own| own.window()).transpose()?,
+            objective: self
+                .preferences
+                .and_then(|own| own.objective.map(Into::into)),
         })
     }
 

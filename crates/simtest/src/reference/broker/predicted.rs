@@ -1,7 +1,7 @@
 //! The reference of the policies that predict when a job starts, or is done.
 
 use super::{RefBroker, RefView, Visit};
-use gridrig_core::job::JobSpec;
+use gridrig_core::job::{JobSpec, Objective};
 use gridrig_core::message::Target;
 use gridrig_core::time::{SimDuration, SimTime};
 
@@ -79,9 +79,9 @@ impl RefBroker<'_> {
                 _ => lacks * runs.unwrap_or(run) / seen.capacity(visit),
             };
             let start = way + wait;
-            least = least.min(match self.policy == "earliest-start" {
-                true => start,
-                false => start + run,
+            least = least.min(match (spec.objective, self.policy.as_str()) {
+                (Some(Objective::EarlyStart), _) | (None, "earliest-start") => start,
+                _ => start + run,
             });
         }
         least
