@@ -134,8 +134,7 @@ impl<'a> Auditor<'a> {
                 Place::Ended(state) => {
                     *report.jobs.in_state(state) += 1;
                     report.found_again += u64::from(life.lost);
-                    let may_be_unseen = life.lost || partial;
-                    if state == JobState::Completed && !life.seen && !may_be_unseen {
+                    if state == JobState::Completed && !(life.seen || life.lost || partial) {
                         let message = "the news of its end never arrived";
                         self.find(Rule::News, life.job.spec.id, None, message);
                     }
