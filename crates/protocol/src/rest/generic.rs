@@ -2,7 +2,7 @@
 
 use crate::xml::digits;
 use gridrig_core::generic::{Generics, is_name, listed};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -35,6 +35,12 @@ impl GenericCounts {
         let named = all.map(|(name, count)| is_name(name).then(|| (name.as_str().into(), *count)));
         named.collect()
     }
+}
+
+/// What says that there are none says nothing, as in XML, which has no word for it.
+pub(super) fn some<'de, D: Deserializer<'de>>(json: D) -> Result<Option<GenericCounts>, D::Error> {
+    let all = Option::deserialize(json)?;
+    Ok(all.filter(|all: &GenericCounts| !all.is_empty()))
 }
 
 impl From<&Generics> for GenericCounts {

@@ -1,6 +1,6 @@
 //! Resource information.
 
-use super::generic::GenericCounts;
+use super::generic::{self, GenericCounts};
 use super::notice::LetterName;
 use super::place::Place;
 use super::problem::{Problem, Result};
@@ -68,7 +68,11 @@ pub struct LoadReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_disk_mib: Option<u64>,
     /// Generic resources of all nodes that no job has, where nodes have some.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "generic::some",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub free_generic_resources: Option<GenericCounts>,
 }
 
@@ -245,7 +249,11 @@ pub struct NodeGroup {
     /// Speed relative to 1.0, as a decimal.
     pub speed: String,
     /// Generic resources per node, such as GPUs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "generic::some",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub generic_resources: Option<GenericCounts>,
 }
 
@@ -467,6 +475,11 @@ mod tests {
         let text = serde_json::to_string(&LoadReport::from(&sample)).unwrap();
         let read: LoadReport = serde_json::from_str(&text).unwrap();
         assert_eq!(LoadSample::try_from(&read), Ok(sample));
+        // None is not said, as in XML.
+        let mut said: serde_json::Value = serde_json::from_str(&text).unwrap();
+        said["free_generic_resources"] = serde_json::json!({});
+        let read: LoadReport = serde_json::from_value(said).unwrap();
+        assert_eq!(read.free_generic_resources, None);
     }
 
     #[test]
