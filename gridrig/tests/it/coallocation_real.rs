@@ -3,6 +3,7 @@
 use crate::calm::same_when_calm;
 use crate::command::{Bench, expect_code, json};
 use crate::real_time::alone;
+use gridrig_results::jobs::JobRow;
 use gridrig_results::{JobTable, rundir};
 use std::path::Path;
 
@@ -34,32 +35,36 @@ speed = 20
 lag_tolerance = "1h"
 "#;
 
-/// For each policy what became of each job: which cluster had how much of it, and when it
-/// began, to a second.
-fn places(bench: &Bench, words: &[&str]) -> Vec<String> {
+/// What is told of each job by the runs of the policies, in their order.
+pub fn told<T>(bench: &Bench, words: &[&str], tell: impl Fn(&str, &JobRow) -> T) -> Vec<Vec<T>> {
     let output = bench.run(&[&["--force", "--json"], words].concat());
     expect_code(&output, 0);
     let runs = json(&output)["runs"].as_array().unwrap().clone();
-    let place = |run: &serde_json::Value| {
+    let of_run = |run: &serde_json::Value| {
         assert_eq!(run["audit"], "ok", "{run}");
         let policy = run["policy"].as_str().unwrap();
         let read = rundir::read(Path::new(&bench.path(&format!("runs/s-1/{policy}/r000"))));
         let read = read.unwrap();
         let table = JobTable::build(&read.log, &read.submissions, &read.grid, &["w".to_owned()]);
-        let rows = table.rows().iter().map(|row| {
-            let mut parts: Vec<_> = row
-                .parts()
-                .map(|part| (part.cluster.0, part.processors))
-                .collect();
-            parts.sort_unstable();
-            let start = row
-                .start
-                .map_or(0, |start| start.as_nanos() / 1_000_000_000);
-            format!("{policy} {} {:?} {parts:?} {start}", row.job, row.state)
-        });
-        rows.collect::<Vec<_>>()
+        let rows = table.rows().iter();
+        rows.map(|row| tell(policy, row)).collect()
     };
-    runs.iter().flat_map(place).collect()
+    runs.iter().map(of_run).collect()
+}
+
+/// For each policy what became of each job: which cluster had how much of it, and when it
+/// began, to a second.
+fn places(bench: &Bench, words: &[&str]) -> Vec<String> {
+    let place = |policy: &str, row: &JobRow| {
+        let parts = row.parts().map(|part| (part.cluster.0, part.processors));
+        let mut parts: Vec<_> = parts.collect();
+        parts.sort_unstable();
+        let start = row
+            .start
+            .map_or(0, |start| start.as_nanos() / 1_000_000_000);
+        format!("{policy} {} {:?} {parts:?} {start}", row.job, row.state)
+    };
+    told(bench, words, place).concat()
 }
 
 #[test]

@@ -1,16 +1,15 @@
 //! What jobs say of their clusters: components that name theirs, and how they may be divided.
 
 use crate::calm::same_when_calm;
-use crate::command::{Bench, expect_code, json, run, stderr, stdout};
+use crate::coallocation_real::told;
+use crate::command::{Bench, expect_code, run, stderr, stdout};
 use crate::real_time::alone;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::job::{Division, Entry, Submission};
 use gridrig_core::rng;
 use gridrig_results::jobs::JobRow;
-use gridrig_results::{JobTable, rundir};
 use rand::RngExt as _;
 use std::fs;
-use std::path::Path;
 
 /// Some jobs say where a component is to be, or how they may be divided.
 pub fn wishes(seed: u64, jobs: &mut [Submission], clusters: u16) {
@@ -113,25 +112,9 @@ fn bench() -> Bench {
     bench
 }
 
-/// What is told of each job by the runs of the policies, in their order.
-fn told<T>(bench: &Bench, words: &[&str], tell: impl Fn(&JobRow) -> T) -> Vec<Vec<T>> {
-    let output = bench.run(&[&["--force", "--json"], words].concat());
-    expect_code(&output, 0);
-    let runs = json(&output)["runs"].as_array().unwrap().clone();
-    let of_run = |run: &serde_json::Value| {
-        assert_eq!(run["audit"], "ok", "{run}");
-        let policy = run["policy"].as_str().unwrap();
-        let read = rundir::read(Path::new(&bench.path(&format!("runs/s-1/{policy}/r000"))));
-        let read = read.unwrap();
-        let table = JobTable::build(&read.log, &read.submissions, &read.grid, &["w".to_owned()]);
-        table.rows().iter().map(&tell).collect()
-    };
-    runs.iter().map(of_run).collect()
-}
-
 /// What each job got of each cluster.
 fn parts(bench: &Bench, words: &[&str]) -> Vec<Vec<Vec<u32>>> {
-    told(bench, words, |row| {
+    told(bench, words, |_, row| {
         let mut given = vec![0; 3];
         for part in row.parts() {
             given[part.cluster.index()] += part.processors;
@@ -253,7 +236,7 @@ fn startup_grows_with_the_jobs_that_are_being_started() {
         "--set=run.policies=[\"worst-fit\"]",
         "--set=domain.d.broker.co_allocation.startup_contention=0.5",
     ];
-    let startup = |row: &JobRow| {
+    let startup = |_: &str, row: &JobRow| {
         let (placed, start) = row.dispatch.zip(row.start).unwrap();
         start.since(placed).as_nanos() / 1_000_000_000
     };

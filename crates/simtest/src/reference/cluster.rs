@@ -254,9 +254,8 @@ impl RefCluster {
         self.wakeup
     }
 
-    /// `slurm-backfill` plans on a
-    /// grid of instants, and promises are kept when their time comes, unless a
-    /// job overruns: then they wait for its end.
+    /// `slurm-backfill` plans on a grid of instants, and promises are kept when their time
+    /// comes, unless a job overruns: then they wait for its end.
     fn next_wakeup(&self, now: SimTime) -> Option<SimTime> {
         let is_slurm = self.config.discipline == DisciplineKind::SlurmBackfill;
         let grid = self.config.slurm.bf_interval.as_nanos();
