@@ -46,7 +46,7 @@ impl Broker {
         if self.policy.reads_queue() {
             self.show_queue(now);
         }
-        let order = self.matched(cx, |own, broker, _| own.begin(broker, now));
+        let order = self.matched(cx, |own, broker, cx| own.begin(broker, cx));
         let mut order = order.flatten().map(Vec::into_iter);
         let blocks = order.is_none() && self.config.settings.blocking == Blocking::Head;
         let mut held = BTreeMap::new();

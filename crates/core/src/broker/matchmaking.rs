@@ -70,7 +70,7 @@ pub(super) trait Matchmaking: Send + Sync {
     /// A cycle begins. Answers the arrivals of the waiting jobs that it goes through, in
     /// their order: one that has no room is passed by those behind it. `None`: all, as they
     /// came, and who waits with whom is a matter of the settings.
-    fn begin(&mut self, _broker: &Broker, _now: SimTime) -> Option<Vec<u64>> {
+    fn begin(&mut self, _: &Broker, _: &Around<'_>) -> Option<Vec<u64>> {
         None
     }
 

@@ -84,8 +84,15 @@ pub(super) struct Kept {
     pub window: StartWindow,
     pub demand: Demand,
     pub held: Reservation,
-    /// Whether its start has been told to be late.
-    pub late: bool,
+    /// When it was to start, if that has been told to be late.
+    pub late: Option<SimTime>,
+}
+
+impl Kept {
+    /// Its place among others: who is late keeps the one that it had.
+    fn turn(&self, (job, slot): (JobId, Slot)) -> (SimTime, JobId, Slot) {
+        (self.late.unwrap_or(self.held.start), job, slot)
+    }
 }
 
 impl Reserved {
@@ -129,16 +136,16 @@ impl Reserved {
         any
     }
 
-    pub fn put(&mut self, (job, slot): (JobId, Slot), kept: &Kept, calendar: &mut Calendar) {
+    pub fn put(&mut self, job: (JobId, Slot), kept: &Kept, calendar: &mut Calendar) {
         calendar.free.reserve(&kept.held);
         self.quota.change(&kept.held, -1);
-        self.ahead.insert((kept.held.start, job, slot));
+        self.ahead.insert(kept.turn(job));
     }
 
-    pub fn take_out(&mut self, (job, slot): (JobId, Slot), kept: &Kept, calendar: &mut Calendar) {
+    pub fn take_out(&mut self, job: (JobId, Slot), kept: &Kept, calendar: &mut Calendar) {
         calendar.free.release(&kept.held);
         self.quota.change(&kept.held, 1);
-        let key = (kept.held.start, job, slot);
+        let key = kept.turn(job);
         if !self.ahead.remove(&key) {
             self.due.remove(&key);
         }

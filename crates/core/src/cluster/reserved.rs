@@ -97,7 +97,7 @@ impl Cluster {
             window: *window,
             demand: *demand,
             held,
-            late: false,
+            late: None,
         })
     }
 
@@ -326,12 +326,19 @@ impl Cluster {
 
     /// At the beginning of a pass, and again where the discipline has planned beside those
     /// that are late: jobs start whose reservations have begun, the first one first.
-    pub(super) fn start_reserved(&mut self, now: SimTime, events: &mut impl EventSink) {
+    pub(super) fn start_reserved(
+        &mut self,
+        now: SimTime,
+        is_planned: bool,
+        events: &mut impl EventSink,
+    ) {
         self.reserved.come_due(now);
         if self.reserved.due.is_empty() || !self.serve_blocks(now, events) {
             return;
         }
-        self.make_way(now);
+        if !is_planned {
+            self.make_way(now);
+        }
         // Each has what was reserved for it, if that is free.
         let due = self.reserved.due.clone().into_iter();
         let late = due.filter_map(|(.., slot)| {
@@ -370,7 +377,8 @@ impl Cluster {
         mut kept: Kept,
         events: &mut impl EventSink,
     ) {
-        if !std::mem::replace(&mut kept.late, true) {
+        if kept.late.is_none() {
+            kept.late = Some(kept.held.start);
             let job = self.jobs.get(slot).id;
             let late = Event::new(EventKind::PromiseWithdrawn, job, self.config.id);
             events.emit(now, late);

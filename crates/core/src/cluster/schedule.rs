@@ -196,7 +196,7 @@ impl Cluster {
         }
         self.next_pass = None;
         let busy_before = self.nodes.busy();
-        self.start_reserved(now, events);
+        self.start_reserved(now, false, events);
         match &self.scheduler {
             Scheduler::Instant { .. } => self.pass_by_the_instant(now, events),
             Scheduler::Planning { .. } => self.pass_by_a_plan(now, events),
@@ -246,7 +246,7 @@ impl Cluster {
                 begun = true;
                 // A promise is withdrawn before the job starts late.
                 self.tell_promises(now, events);
-                self.start_reserved(now, events);
+                self.start_reserved(now, true, events);
                 continue;
             }
             let Some(planned) = planner.next_start(&mut outlook) else {

@@ -239,6 +239,10 @@ impl RefCluster {
             }
             DisciplineKind::SlurmBackfill => self.slurm(now, &mut started),
         }
+        // As long as a reservation is late, what was planned is not the last word.
+        if self.is_late() {
+            (self.loosened, self.unplanned) = (true, true);
+        }
         self.wakeup = self.next_wakeup(now);
         if self.start_flexible(now, &mut started) {
             self.wakeup = Some(now);

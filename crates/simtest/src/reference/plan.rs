@@ -108,6 +108,9 @@ impl RefPlan {
         let begins = self.holds.iter().map(|hold| hold.from);
         let mut instants: Vec<SimTime> = begins.filter(|at| start < *at && *at < end).collect();
         instants.push(start);
+        if !self.has_in_all(wish, &instants) {
+            return None;
+        }
         let mut offers = wish.most.clone();
         for at in instants.into_iter().rev() {
             for (place, offer) in offers
@@ -128,6 +131,35 @@ impl RefPlan {
             shares.push(share);
         }
         (missing == 0).then_some(shares)
+    }
+
+    /// Whether there is enough of the resources at these instants, whatever their nodes have.
+    /// Where reservations that are late overlap, who comes after them finds as much less as
+    /// they have twice.
+    fn has_in_all(&self, wish: &Wish, instants: &[SimTime]) -> bool {
+        let resources = self.places.last().map_or(0, |last| last.resource + 1);
+        let offer = |resource: usize, at: SimTime| {
+            let all = self.places.iter().enumerate();
+            let own = all.filter(|(_, place)| place.resource == resource);
+            let (mut free, mut most, mut memory) = (0, 0, Some(0));
+            for (place, _) in own {
+                let (processors, left) = self.free(place, at);
+                free += processors;
+                most += i128::from(wish.most[place]);
+                memory = memory.zip(left).map(|(sum, left)| sum + left);
+            }
+            let free = free.min(most).max(0);
+            match memory.filter(|_| wish.memory_kib > 0) {
+                Some(memory) => free.min(memory.max(0) / i128::from(wish.memory_kib)),
+                None => free,
+            }
+        };
+        let least = |resource| {
+            let offers = instants.iter().map(|at| offer(resource, *at));
+            offers.min().unwrap_or(0)
+        };
+        let all: i128 = (0..resources).map(least).sum();
+        all >= i128::from(wish.processors)
     }
 
     /// The first instant from `from` on at which it fits: that one, or one at

@@ -1,6 +1,6 @@
 //! `core::cluster::Cluster` driven by a small loop, against the reference.
 
-use gridrig_core::cluster::{Cluster, Overrun};
+use gridrig_core::cluster::Cluster;
 use gridrig_core::discipline::DisciplineKind::ShortestJobFirst;
 use gridrig_core::event::{EventSink, Party};
 use gridrig_core::ids::ClusterId;
@@ -76,9 +76,6 @@ fn a_cluster_reserves_as_the_reference_cluster_does() {
         let config = &mut scenario.grid.clusters[0].config;
         // Plans of rounded times are another thing beside reservations.
         config.slurm.bf_resolution = SimDuration::ZERO;
-        if let Some(rules) = &mut config.reserving {
-            rules.overrun = Overrun::Kill;
-        }
         scenario
     };
     compare_all(SCENARIOS, of);

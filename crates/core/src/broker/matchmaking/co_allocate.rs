@@ -33,6 +33,8 @@ pub struct CoAllocate {
     placed: BTreeMap<JobId, Placed>,
     /// What may be taken of each cluster by what is known in this cycle.
     idle: Vec<u32>,
+    /// What could be taken when these arrivals were tried, and none was placed.
+    in_vain: (Vec<u32>, Vec<u64>),
     /// What the last samples do not show: the cluster by position, when the claim was to
     /// arrive, and processors.
     sent: Vec<(usize, SimTime, u32)>,
@@ -72,6 +74,7 @@ impl CoAllocate {
             late: BTreeMap::new(),
             placed: BTreeMap::new(),
             idle: Vec::new(),
+            in_vain: Default::default(),
             sent: Vec::new(),
             latest: SimTime::ZERO,
         })
@@ -113,6 +116,29 @@ impl CoAllocate {
                 broker.queue.insert(arrival, job);
             }
         }
+    }
+
+    /// Those of these arrivals that are worth a try: as long as the same may be taken, the
+    /// others fail as before. All are where jobs may wait for something else than room.
+    fn worth_a_try(&mut self, broker: &Broker, cx: &Around<'_>, mut order: Vec<u64>) -> Vec<u64> {
+        let open = broker.known.iter().all(|it| it.is_open(cx.now()));
+        if !open || self.placing.tries > 0 || self.placing.reservations.is_some() {
+            return order;
+        }
+        let (idle, failed) = &mut self.in_vain;
+        if *idle != self.idle {
+            (*idle, *failed) = (self.idle.clone(), Vec::new());
+        }
+        order.retain(|arrival| {
+            let job = broker.queue[arrival];
+            failed.binary_search(arrival).is_err()
+                || broker.jobs[&job].spec.start_window.is_some()
+                || cx.wants_decision(job)
+        });
+        failed.extend(&order);
+        failed.sort_unstable();
+        failed.dedup();
+        order
     }
 
     /// A job is not here any more.
@@ -234,7 +260,8 @@ fn say(
 
 impl Matchmaking for CoAllocate {
     /// Arrivals are tried at once, and all that wait in the cycles.
-    fn begin(&mut self, broker: &Broker, now: SimTime) -> Option<Vec<u64>> {
+    fn begin(&mut self, broker: &Broker, cx: &Around<'_>) -> Option<Vec<u64>> {
+        let now = cx.now();
         if self.placing.keeps_one() {
             return None;
         }
@@ -265,7 +292,7 @@ impl Matchmaking for CoAllocate {
                 *self.tries.entry(broker.queue[arrival]).or_default() += 1;
             }
         }
-        Some(order)
+        Some(self.worth_a_try(broker, cx, order))
     }
 
     fn acts_by_a_cycle(&self) -> bool {
@@ -352,6 +379,7 @@ impl Matchmaking for CoAllocate {
             has_data: false,
         };
         let mut claimed = Vec::with_capacity(shares.len());
+        self.in_vain.1.clear();
         for (at, share) in shares {
             let (cluster, processors) = (broker.config.clusters[at].0, parts.processors_of(share));
             self.idle[at] -= processors;
@@ -371,13 +399,12 @@ impl Matchmaking for CoAllocate {
                 held: None,
             });
         }
-        let parts = claimed;
         if let Some(held) = broker.jobs.get_mut(&job) {
-            (held.sent, held.sent_at) = (Some(Target::Cluster(parts[0].cluster)), now);
+            (held.sent, held.sent_at) = (Some(Target::Cluster(claimed[0].cluster)), now);
         }
         let placed = Placed {
             at: asked.at,
-            parts,
+            parts: claimed,
             components,
             until: None,
             starts: None,
@@ -440,11 +467,8 @@ impl Matchmaking for CoAllocate {
         if placed.parts.iter().any(|part| part.held.is_none()) {
             return;
         }
-        match placed
-            .parts
-            .iter()
-            .all(|part| part.held.flatten().is_some())
-        {
+        let mut parts = placed.parts.iter();
+        match parts.all(|part| part.held.flatten().is_some()) {
             true => self.begin_job(broker, cx, job, None),
             false => self.give_up(broker, cx, job),
         }
@@ -463,10 +487,8 @@ impl Matchmaking for CoAllocate {
     }
 
     fn withdraw(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) -> bool {
-        let waits = self
-            .placed
-            .get(&job)
-            .is_some_and(|placed| placed.until.is_none());
+        let placed = self.placed.get(&job);
+        let waits = placed.is_some_and(|placed| placed.until.is_none());
         if waits {
             self.end_search(broker, cx, job);
             self.release(broker, cx, job, 0);

@@ -201,7 +201,7 @@ impl Matchmaking for Delegate {
         settings.matchmaking_interval
     }
 
-    fn begin(&mut self, broker: &Broker, _: SimTime) -> Option<Vec<u64>> {
+    fn begin(&mut self, broker: &Broker, _: &Around<'_>) -> Option<Vec<u64>> {
         self.room = broker.room();
         None
     }

@@ -232,7 +232,8 @@ impl Matchmaking for Flock {
     }
 
     /// Fair share: users by their past usage, those alike by their first job.
-    fn begin(&mut self, broker: &Broker, now: SimTime) -> Option<Vec<u64>> {
+    fn begin(&mut self, broker: &Broker, cx: &Around<'_>) -> Option<Vec<u64>> {
+        let now = cx.now();
         self.room = broker.room();
         self.has_served = true;
         let mut users: BTreeMap<User, Vec<u64>> = BTreeMap::new();

@@ -70,7 +70,7 @@ impl Asks {
 }
 
 impl Matchmaking for Pull {
-    fn begin(&mut self, broker: &Broker, _: SimTime) -> Option<Vec<u64>> {
+    fn begin(&mut self, broker: &Broker, _: &Around<'_>) -> Option<Vec<u64>> {
         self.room = broker.room();
         None
     }

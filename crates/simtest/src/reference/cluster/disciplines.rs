@@ -56,6 +56,7 @@ impl RefCluster {
         self.keep_promises(now);
         let mut promise: Option<Vec<Hold>> = None;
         self.head = None;
+        self.start_late(now, started);
         let mut index = 0;
         while index < self.queue.len() {
             let job = self.queue[index].clone();
@@ -100,6 +101,7 @@ impl RefCluster {
             let found = plan.earliest(&self.wishes(&job), now);
             self.promise(now, job.id, found, own);
         }
+        self.start_late(now, started);
         self.start_due(now, started);
     }
 
@@ -107,6 +109,7 @@ impl RefCluster {
     /// others are promised something, too.
     pub(super) fn slurm_that_promises(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
         self.keep_promises(now);
+        self.start_late(now, started);
         let mut tests = match self.is_time_to_plan(now) {
             true => self.config.slurm.bf_max_job_test,
             false => 0,

@@ -1,10 +1,11 @@
 //! Processors that are reserved for jobs which are to start within a window: one list of
-//! them, in which every question looks at everything. Who runs too long ends
-//! (docs/reservations.md).
+//! them, in which every question looks at everything (docs/reservations.md).
 
+use super::nodes::Placement;
 use super::wishes::estimate;
 use super::{RefCluster, RefStart};
 use crate::reference::plan::Hold;
+use gridrig_core::cluster::Overrun;
 use gridrig_core::ids::JobId;
 use gridrig_core::job::{JobSpec, Reason, StartWindow};
 use gridrig_core::time::{SimDuration, SimTime};
@@ -21,6 +22,8 @@ pub(super) struct Kept {
     shares: Vec<Vec<u32>>,
     /// Whether it is known to have begun.
     due: bool,
+    /// When it was to start, if it could not.
+    late: Option<SimTime>,
 }
 
 /// A job is reserved for as if it took so long at least.
@@ -48,6 +51,7 @@ impl RefCluster {
             start: now,
             shares: Vec::new(),
             due: false,
+            late: None,
         };
         let found = self.within(now, &new);
         let found = found.or_else(|| self.move_others(now, &new));
@@ -201,7 +205,8 @@ impl RefCluster {
     pub fn begin_reserved(&mut self, now: SimTime) -> (Vec<JobId>, bool) {
         let begun = self.come_due(now);
         let mut ended = Vec::new();
-        while let Some(job) = self.in_the_way(now) {
+        let kills = self.config.reserving.map(|it| it.overrun) == Some(Overrun::Kill);
+        while kills && let Some(job) = self.in_the_way(now) {
             self.cancel(now, job);
             ended.push(job);
         }
@@ -254,22 +259,58 @@ impl RefCluster {
     }
 
     fn sort_kept(&mut self) {
-        self.kept.sort_by_key(|kept| (kept.start, kept.spec.id));
+        let turn = |kept: &Kept| kept.late.unwrap_or(kept.start);
+        self.kept.sort_by_key(|kept| (turn(kept), kept.spec.id));
     }
 
-    /// Jobs start whose reservations have begun.
+    /// A pass begins: jobs start whose reservations have begun.
     pub(super) fn start_kept(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
         self.come_due(now);
+        if self.is_late() {
+            self.make_way(now);
+            self.start_late(now, started);
+        }
+    }
+
+    /// Those start on what is reserved for them, or where there is room, now and again when
+    /// it is known what others are promised. Who finds none waits, and no promise holds.
+    pub(super) fn start_late(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
         self.sort_kept();
         let due = self.kept.iter().filter(|kept| kept.due).count();
-        for _ in 0..due {
-            let Kept { spec, shares, .. } = self.kept.remove(0);
-            let placement = self.place_as_planned(&spec, &shares);
-            let placement = placement.expect("what is reserved is free when it begins");
-            self.loosened = true;
-            self.queue.push(spec);
-            started.push(self.start(now, self.queue.len() - 1, placement));
+        if due > 0 {
+            (self.loosened, self.unplanned) = (true, true);
         }
+        let mut late = Vec::new();
+        for kept in self.kept.drain(..due).collect::<Vec<_>>() {
+            match self.place_as_planned(&kept.spec, &kept.shares) {
+                Some(placement) => started.push(self.begin(now, kept.spec, placement)),
+                None => late.push(kept),
+            }
+        }
+        for mut kept in late {
+            if let Some(placement) = self.fits_now(self.holds_and_head(now), &kept.spec, now) {
+                started.push(self.begin(now, kept.spec, placement));
+                continue;
+            }
+            kept.late.get_or_insert(kept.start);
+            if kept.start < now {
+                kept.start = now;
+                self.promises.clear();
+                self.head = None;
+            }
+            self.kept.push(kept);
+        }
+    }
+
+    /// Whether a job waits though its reservation has begun.
+    pub(super) fn is_late(&self) -> bool {
+        self.kept.iter().any(|kept| kept.due)
+    }
+
+    /// A job starts that was in no queue.
+    fn begin(&mut self, now: SimTime, spec: JobSpec, placement: Placement) -> RefStart {
+        self.queue.push(spec);
+        self.start(now, self.queue.len() - 1, placement)
     }
 
     /// Those start whose windows have opened, where the queue leaves room; whether any has.
@@ -282,10 +323,7 @@ impl RefCluster {
             self.unplanned = true;
             self.unreserve(open.spec.id);
             match self.fits_now(self.holds_and_head(now), &open.spec, now) {
-                Some(placement) => {
-                    self.queue.push(open.spec);
-                    started.push(self.start(now, self.queue.len() - 1, placement));
-                }
+                Some(placement) => started.push(self.begin(now, open.spec, placement)),
                 None => self.kept.push(open),
             }
         }
