@@ -143,7 +143,11 @@ async fn claim(State(app): State<App>, Body(order): Body<ClaimOrder>) -> Result<
 async fn info(State(app): State<App>) -> Result<Json<ClusterInfo>> {
     let sample = app.call(|lrms, now| lrms.sample_at(now)).await?;
     let resources = &app.config.cluster.resources;
+    let benchmarks = resources.benchmarks().iter();
     Ok(Json(ClusterInfo {
+        benchmarks: benchmarks
+            .map(|(name, result)| (name.to_string(), result.to_string()))
+            .collect(),
         cluster: app.config.cluster.id.0,
         name: app.config.name.clone(),
         processors: resources.processors(),

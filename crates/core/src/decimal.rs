@@ -88,6 +88,19 @@ impl Decimal {
         narrow(self.0.saturating_mul(u128::from(whole)) / ONE)
     }
 
+    /// `floor(nanos * self / by)`, exact while the product fits; saturates where the result
+    /// does not fit, as dividing by zero does.
+    pub fn over_other(self, by: Decimal, nanos: u64) -> u64 {
+        let common = (self.0 | by.0).trailing_zeros().min(u128::BITS - 1);
+        let (mut over, mut under) = (self.0 >> common, by.0 >> common);
+        loop {
+            if let Some(product) = over.checked_mul(nanos.into()) {
+                return product.checked_div(under).map_or(u64::MAX, narrow);
+            }
+            (over, under) = (over >> 1, under >> 1);
+        }
+    }
+
     /// The value as a fraction of whole numbers, the lower one a power of ten;
     /// saturates where they do not fit, which what has been read does.
     pub fn ratio(self) -> (u64, u64) {
@@ -213,6 +226,20 @@ mod tests {
         assert_eq!(of("0.5").divide(9), 18);
         assert_eq!(of("2.5").multiply(3), 7);
         assert_eq!(of("1000").multiply(u64::MAX), u64::MAX);
+        let hour = 3_600_000_000_000;
+        assert_eq!(
+            of("1250.5").over_other(of("1000.4"), hour),
+            4_500_000_000_000
+        );
+        assert_eq!(of("3").over_other(of("7"), 100), 42);
+        let flops = of("2500000000000000000");
+        assert_eq!(
+            flops.over_other(of("1000000000000000000"), hour),
+            9_000_000_000_000
+        );
+        assert_eq!(flops.over_other(of("0.000000001"), hour), u64::MAX);
+        assert_eq!(Decimal::ONE.over_other(Decimal::ZERO, 1), u64::MAX);
+        assert_eq!(Decimal::ZERO.over_other(Decimal::ZERO, 1), u64::MAX);
         assert_eq!(Decimal::ZERO.divide(1), u64::MAX);
         assert_eq!(of("2.50").ratio(), (25, 10));
         assert_eq!(of("1234.567").as_f64(), 1234.567);

@@ -2,7 +2,8 @@
 
 use crate::generic::Generics;
 use crate::ids::{ClusterId, DomainId, JobId};
-use crate::time::{SimDuration, SimTime};
+use crate::time::{Decimal, SimDuration, SimTime};
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -182,8 +183,32 @@ pub struct JobSpec {
     pub start_window: Option<Box<StartWindow>>,
     /// How it may be divided, where its user has said so.
     pub division: Option<Box<Division>>,
-    /// What its user wants of a broker that predicts; `None`: what its policy is for.
+    /// What its user has said for a broker that predicts.
+    pub preferences: Option<Arc<Preferences>>,
+}
+
+/// What a user says of a job for a broker that predicts (JSS 2.4), all of it optional.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Preferences {
+    /// What is wanted; `None`: what the policy of the broker is for.
     pub objective: Option<Objective>,
+    /// How some system fares in benchmarks that are like the job, by their names.
+    pub benchmarks: BTreeMap<Arc<str>, Measured>,
+    /// How long the files that it reads take to be in place.
+    pub stage_in: Option<SimDuration>,
+    /// How long the files that it writes take to be back.
+    pub stage_out: Option<SimDuration>,
+}
+
+/// The result of a system in a benchmark, above 0, and how long the job takes there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Measured {
+    /// The more, the faster.
+    pub result: Decimal,
+    /// The run time of the job; `None` is its estimate.
+    pub time: Option<SimDuration>,
 }
 
 /// What a user wants of a job (JSS 3.1).
@@ -224,7 +249,7 @@ impl JobSpec {
             executable: None,
             start_window: None,
             division: None,
-            objective: None,
+            preferences: None,
         }
     }
 
@@ -279,8 +304,8 @@ pub struct JobRequest<'a> {
     pub components: &'a Components,
     /// Data that goes with it when it is forwarded, in KiB.
     pub data_kib: u64,
-    /// What its user wants of a broker that predicts.
-    pub objective: Option<Objective>,
+    /// What its user has said for a broker that predicts.
+    pub preferences: Option<&'a Preferences>,
 }
 
 impl<'a> From<&'a JobSpec> for JobRequest<'a> {
@@ -291,7 +316,7 @@ impl<'a> From<&'a JobSpec> for JobRequest<'a> {
             estimate: spec.requested_time.unwrap_or(spec.run_time),
             components: &spec.components,
             data_kib: spec.data_kib,
-            objective: spec.objective,
+            preferences: spec.preferences.as_deref(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::generic::{Generics, untyped};
 use crate::job::Requirements;
 use crate::time::{Decimal, SimDuration};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A group of identical nodes, one `Resource` of the XML.
@@ -34,7 +35,11 @@ pub struct Resources {
     groups: Vec<Resource>,
     processors: u32,
     nodes: u32,
+    benchmarks: Benchmarks,
 }
+
+/// What a cluster achieves in benchmarks, by their names; above 0, and the more, the faster.
+pub type Benchmarks = BTreeMap<Arc<str>, Decimal>;
 
 /// The most processors of a cluster: for each node about a byte is kept.
 pub const MOST_PROCESSORS: u32 = 100_000_000;
@@ -59,6 +64,7 @@ impl Resources {
                 groups,
                 processors,
                 nodes,
+                benchmarks: Benchmarks::new(),
             })
     }
 
@@ -83,7 +89,19 @@ impl Resources {
             groups: vec![group],
             processors,
             nodes: processors,
+            benchmarks: Benchmarks::new(),
         }
+    }
+
+    /// The same with these results in benchmarks.
+    #[must_use]
+    pub fn with_benchmarks(self, benchmarks: Benchmarks) -> Self {
+        Resources { benchmarks, ..self }
+    }
+
+    /// What it achieves in benchmarks.
+    pub fn benchmarks(&self) -> &Benchmarks {
+        &self.benchmarks
     }
 
     /// The groups in file order.

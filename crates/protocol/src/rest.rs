@@ -10,12 +10,14 @@ mod component;
 mod deal;
 mod end;
 mod event;
+mod field;
 mod generic;
 mod info;
 mod job;
 mod node;
 mod notice;
 mod place;
+mod preferences;
 mod problem;
 mod reservation;
 
@@ -33,6 +35,7 @@ pub use job::{JobList, JobReceipt, JobReservation, JobStatus, JobSubmission};
 pub use node::{NodeList, NodeState};
 pub use notice::{JobNotice, LetterName, NoticeKind};
 pub use place::{Place, PlaceKind, PlacementReport};
+pub use preferences::{JobBenchmark, JobObjective, JobPreferences, benchmarks};
 pub use problem::{Problem, Result};
 pub use reservation::{
     ReservationAfter, ReservationList, ReservationRequest, ReservationState, ReservationStatus,

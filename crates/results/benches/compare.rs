@@ -234,7 +234,7 @@ fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
                 executable: None,
                 start_window: None,
                 division: None,
-                objective: None,
+                preferences: None,
             },
             at: SimTime::from_nanos(u64::from(id) * 3_000_000_000),
             entry: Entry::Domain(DomainId(0)),

@@ -11,11 +11,15 @@ use ::toml::de::{DeTable, DeValue};
 
 /// Tables, and those of their keys that mean nothing outside of the run. The
 /// clusters of a domain are tables like `[cluster]`.
-const HARMLESS: [(&str, &str); 27] = [
+const HARMLESS: [(&str, &str); 28] = [
     (
         "workload",
         "components_from domain spread cluster offset size sanitize max_processors keep phase share zero_run_time \
-         min_run_time requirements model_load",
+         min_run_time requirements model_load preferences",
+    ),
+    (
+        "workload.preferences",
+        "objective benchmarks stage_in stage_out",
     ),
     (
         "workload.draw",
@@ -31,7 +35,7 @@ const HARMLESS: [(&str, &str); 27] = [
     ("workload.scale", "arrival run_time"),
     (
         "cluster",
-        "name processors discipline interval run_times on_node_failure faces arc_step \
+        "name processors discipline interval run_times benchmarks on_node_failure faces arc_step \
          reservations background",
     ),
     ("cluster.background", "least most check processors length"),

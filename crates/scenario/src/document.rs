@@ -2,17 +2,21 @@
 //! other. Defaults are named here; `resolve` completes a document with
 //! them, so that what is written into run directories has the same types.
 
+mod background;
 mod broker;
 mod faults;
 mod grid;
 mod policy;
+mod preferences;
 
+pub use background::Background;
 pub use broker::{Broker, Commands, Words};
 pub use faults::{
     Between, Distribution, Failures, Faults, LinkFaults, MemoryName, Outage, Restart,
 };
 pub use grid::{Cluster, Domain, Link, Lrms, LrmsName, Mesh, NodeOutage, Roles, Slurm};
 pub use policy::{DisciplineText, Own, PolicyText};
+pub use preferences::{Benchmark, Preferences};
 
 use crate::provides::TimeOfDay;
 use crate::threshold::{Figure, Threshold};
@@ -162,6 +166,8 @@ pub struct Workload {
     /// Requirements that the trace does not have, drawn with the seed of the
     /// run. Default: none are.
     pub draw: Option<At<Draw>>,
+    /// What the users of all its jobs say for brokers that predict. Default: nothing.
+    pub preferences: Option<At<Preferences>>,
 }
 
 /// Requirements that are drawn (LA Grid 4.3.1).

@@ -163,7 +163,7 @@ pub trait Text: Sized {
 }
 
 /// A [`Text`] as serde reads it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Str<T>(pub T);
 
 impl<'de, T: Text> Deserialize<'de> for Str<T> {

@@ -3,7 +3,7 @@
 
 use crate::sanitize::{RuleError, Rules};
 use gridrig_core::generic::Generics;
-use gridrig_core::job::Entry;
+use gridrig_core::job::{Entry, Preferences};
 use gridrig_core::time::{Decimal, SimDuration};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -45,6 +45,8 @@ pub struct WorkloadSpec {
     pub require_memory: bool,
     /// Requirements that are drawn.
     pub draw: Option<Draw>,
+    /// What users say of all its jobs for brokers that predict.
+    pub preferences: Option<Arc<Preferences>>,
     /// Where its jobs enter.
     pub entry: Entry,
     /// Instead: every domain, one after the other or at random.
@@ -307,6 +309,7 @@ impl WorkloadSpec {
             offset: SimDuration::ZERO,
             require_memory: false,
             draw: None,
+            preferences: None,
             entry,
             spread: None,
             is_model: false,

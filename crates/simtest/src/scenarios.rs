@@ -472,7 +472,7 @@ fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
         executable: None,
         start_window: None,
         division: None,
-        objective: None,
+        preferences: None,
     }
 }
 

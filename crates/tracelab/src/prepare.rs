@@ -170,6 +170,7 @@ fn run_job(job: &TraceJob, spec: &WorkloadSpec, index: u16, file: &str) -> Resul
             requested_time: job.requested_time,
             account: number(ACCOUNT),
             executable: number(EXECUTABLE),
+            preferences: spec.preferences.clone(),
             ..JobSpec::of(components, job.run_time)
         },
         at,

@@ -35,6 +35,16 @@ async fn a_running_job_says_where_it_runs() {
 }
 
 #[tokio::test]
+async fn it_tells_what_it_achieves_in_benchmarks() {
+    let mut config = config(1);
+    let known = [("linpack".into(), Decimal::parse("1250.5").unwrap())];
+    config.cluster.resources = config.cluster.resources.with_benchmarks(known.into());
+    let lrms = spawn(config, door()).await.unwrap();
+    let (_, _, info) = ask(&lrms, "GET", "/v1/info", None).await;
+    assert_eq!(info["benchmarks"], serde_json::json!({"linpack": "1250.5"}));
+}
+
+#[tokio::test]
 async fn a_job_for_another_cluster_is_refused() {
     let lrms = start(1).await;
     let (status, said) = submit(&lrms, r#"{"processors":1,"run_time":"1h","cluster":9}"#).await;

@@ -3,6 +3,7 @@
 use crate::command::{Bench, PAIR, expect_code, json, run, stderr, stdout};
 use crate::real_time::alone;
 use gridrig_core::event::{EventKind, Party};
+use gridrig_core::ids::ClusterId;
 use gridrig_core::time::SimTime;
 use gridrig_results::rundir;
 use serde_json::Value;
@@ -258,6 +259,15 @@ fn a_broker_that_predicts_reserves_keeps_one_and_is_right() {
     let reserved = mixed.iter().filter(|it| it.3).count();
     assert!((1..JOBS.len()).contains(&reserved), "{mixed:?}");
     assert!(mixed.iter().all(|it| it.2.is_some()), "{mixed:?}");
+    // A reservation waits for the files of its job; the first one comes at 0.
+    let staged = guaranteed(&["--set=workload.preferences={ stage_in = \"60s\" }"]);
+    for ((submitted, ..), it) in JOBS.iter().zip(&staged) {
+        assert!(it.3 && it.1 == it.2, "{staged:?}");
+        assert!(
+            it.2 >= Some(SimTime::from_secs(submitted - JOBS[0].0 + 60)),
+            "{staged:?}"
+        );
+    }
     let lossy = [
         "--clock",
         "real",
@@ -288,4 +298,96 @@ fn who_is_to_reserve_has_to_be_able_to() {
     expect_code(&output, 2);
     let said = stderr(&output);
     assert!(said.contains("reserve=none with a matchmaking"), "{said}");
+}
+
+/// Where jobs run of which users know that they are fast at the neighbour, and how long after
+/// they were sent on they are predicted to start.
+fn by_benchmarks(words: &[&str]) -> Vec<(Option<Party>, u64)> {
+    let knows = "domain = \"a\"\npreferences = { stage_in = \"30s\", \
+                 benchmarks = { linpack = { result = 1000, time = \"20s\" }, other = { result = 1 } } }";
+    let scenario = PAIR
+        .replacen("domain = \"a\"", knows, 1)
+        .replace("\"round-robin\", \"free-node\"", "\"earliest-completion\"")
+        .replace(
+            "\"a1\", processors = 4",
+            "\"a1\", processors = 4, benchmarks = { linpack = 100 }",
+        )
+        .replace(
+            "\"b1\", processors = 4",
+            "\"b1\", processors = 4, benchmarks = { linpack = 1250.5 }",
+        );
+    let bench = Bench::new(&scenario, &[(0, 10, 4), (60, 10, 2), (120, 10, 1)]);
+    let output = bench.run(&[&["--json"], words].concat());
+    expect_code(&output, 0);
+    let directory = bench.path("runs/s-1/earliest-completion/r000");
+    let read = rundir::read(Path::new(&directory)).unwrap();
+    let mut told = vec![(None, 0); read.submissions.len()];
+    for (at, event) in read.log.records() {
+        let Some(job) = event.job else { continue };
+        match event.kind {
+            EventKind::Queued => told[job.index()].0 = Some(event.by),
+            EventKind::Predicted if told[job.index()].1 == 0 => {
+                told[job.index()].1 = event.instant().since(at).as_nanos();
+            }
+            _ => {}
+        }
+    }
+    told
+}
+
+#[test]
+fn benchmarks_and_staging_count_under_both_clocks() {
+    let _alone = alone();
+    let real = [
+        "--clock",
+        "real",
+        "--set=run.speed=20",
+        "--set=run.lag_tolerance=1h",
+    ];
+    for words in [&[][..], &real] {
+        // The latency, and 30 s that the user says: the link has no bandwidth.
+        let at_b1 = (Some(Party::Lrms(ClusterId(1))), 30_050_000_000);
+        assert_eq!(by_benchmarks(words), [at_b1; 3], "{words:?}");
+    }
+    // As fast as the other in what is known of both, or nothing known of one: at home.
+    for other in ["{ linpack = 1250.5 }", "{ stream = 1 }"] {
+        let set = format!("--set=domain.a.clusters.a1.benchmarks={other}");
+        let told = by_benchmarks(&[&set]);
+        let at_home = |it: &(Option<Party>, u64)| it.0 == Some(Party::Lrms(ClusterId(0)));
+        assert!(told.iter().all(at_home), "{told:?}");
+    }
+}
+
+#[test]
+fn preferences_that_would_get_lost_or_mean_nothing_are_refused() {
+    let known = "--set=workload.preferences={ objective = \"early-start\" }";
+    let bench = Bench::new(PAIR, &JOBS);
+    for (set, expected) in [
+        (
+            "link.0.protocol=json",
+            "brokers that are told of preferences",
+        ),
+        (
+            "workload.preferences.benchmarks={ a = {} }",
+            "missing key `workload.preferences.benchmarks.a.result`",
+        ),
+        (
+            "workload.preferences.benchmarks={ a = { result = 0 } }",
+            "a decimal number above 0",
+        ),
+        ("workload.preferences.objective=cheap", "early-start"),
+        (
+            "domain.a.clusters.a1.benchmarks={ a = -1 }",
+            "a decimal number above 0",
+        ),
+        (
+            "domain.a.clusters.a1.benchmarks={ \"a b\" = 1 }",
+            "a name of 1 to 64",
+        ),
+    ] {
+        let output = bench.run(&[known, &format!("--set={set}"), "--clock=real"]);
+        expect_code(&output, 2);
+        let said = stderr(&output);
+        assert!(said.contains(expected), "{said}");
+    }
 }

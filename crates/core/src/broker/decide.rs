@@ -229,10 +229,14 @@ impl Broker {
         let hops_left = self.hops_left(held.route);
         self.survey.turn_to(&request, held.route);
         if self.survey.predicts {
+            let said = request.preferences.and_then(|own| own.stage_in);
             let known = self.known.iter().map(|known| {
-                let peer = known.target.peer();
-                let data = peer.map(|peer| self.transfer_to(peer, held.spec.data_kib));
-                self.config.latency(known.target) + data.unwrap_or_default()
+                // Its size and the bandwidth tell more than its user does.
+                let computed = known
+                    .target
+                    .peer()
+                    .and_then(|peer| self.carries(peer, held));
+                self.config.latency(known.target) + computed.or(said).unwrap_or_default()
             });
             self.survey.view.stage_in = known.collect();
         }

@@ -135,6 +135,14 @@ impl Broker {
         }
     }
 
+    /// How long the data of a job is on its way to a peer; `None` if it has none that is known
+    /// of, or the link has no bandwidth.
+    pub(super) fn carries(&self, to: DomainId, job: &Held) -> Option<SimDuration> {
+        let bandwidth = self.config.neighbour(to)?.bandwidth;
+        let data_kib = job.spec.data_kib;
+        (data_kib > 0 && bandwidth.is_some()).then(|| transfer_time(data_kib, bandwidth))
+    }
+
     /// How long so much data is on its way to a peer.
     pub(super) fn transfer_to(&self, to: DomainId, data_kib: u64) -> SimDuration {
         let bandwidth = self.config.neighbour(to).and_then(|one| one.bandwidth);

@@ -8,7 +8,7 @@ pub use summary::Aggregate;
 use crate::generic::Generics;
 use crate::ids::{ClusterId, DomainId};
 use crate::job::Requirements;
-use crate::resource::{Resource, Resources, fitting};
+use crate::resource::{Benchmarks, Resource, Resources, fitting};
 use summary::Summary;
 
 /// The names of architectures and operating systems, as numbers.
@@ -124,6 +124,8 @@ pub struct Machine {
     pub queued: u64,
     /// Memory that no job has, in KiB: of all nodes, and the most on one.
     pub memory_kib: [u64; 2],
+    /// What it achieves in benchmarks.
+    pub benchmarks: Benchmarks,
 }
 
 /// What a cluster has for a job.
@@ -146,6 +148,7 @@ impl Machine {
             busy: 0,
             queued: 0,
             memory_kib: [u64::MAX; 2],
+            benchmarks: resources.benchmarks().clone(),
         }
     }
 

@@ -4,9 +4,11 @@
 //! Time to start = stage-in + wait in the queue; time to completion = that + run time. Each has a
 //! predictor of its own: stage-in is what its data takes over the link; the wait is a coarse
 //! estimate from the load that was last told, or what jobs that were sent there have waited
-//! lately; the run time is the estimate over the speed (a benchmark against that of the machine
-//! of the trace), as if the job got nodes of the mean speed of those that will do; where it is
-//! corrected, times what jobs have run lately of their estimates.
+//! lately; the run time is by the benchmarks that the user gives, as far as the cluster has them,
+//! else the estimate over the speed (a benchmark against that of the machine of the trace), as if
+//! the job got nodes of the mean speed of those that will do; where it is corrected, times what
+//! jobs have run lately of their estimates. A user also says how long files take that the broker
+//! knows nothing of.
 
 use super::co_allocation::{CANDIDATES, NOTICE, WITHIN};
 use super::domains::SPEED_ONE;
@@ -117,6 +119,20 @@ struct Predicting {
     ran: Latest,
 }
 
+/// The run time by the benchmarks that both the job and the cluster have, on average (JSS 3.1).
+fn by_benchmarks(request: &JobRequest<'_>, machine: &Machine, estimate: u128) -> Option<u128> {
+    let estimate = u64::try_from(estimate).unwrap_or(u64::MAX);
+    let (mut sum, mut count) = (0, 0);
+    for (name, measured) in &request.preferences?.benchmarks {
+        if let Some(result) = machine.benchmarks.get(name) {
+            let time = measured.time.map_or(estimate, SimDuration::as_nanos);
+            sum += u128::from(measured.result.over_other(*result, time));
+            count += 1;
+        }
+    }
+    sum.checked_div(count)
+}
+
 /// Nanoseconds until a job starts, and until it is done.
 #[derive(Clone, Copy)]
 struct Prediction {
@@ -138,8 +154,8 @@ impl Predicting {
 
     /// Whether it counts when this job is done, not when it starts.
     fn to_completion(&self, request: &JobRequest<'_>) -> bool {
-        let own = request.objective.map(|it| it == Objective::EarlyCompletion);
-        own.unwrap_or(self.to_completion)
+        let own = request.preferences.and_then(|own| own.objective);
+        own.map_or(self.to_completion, |it| it == Objective::EarlyCompletion)
     }
 
     fn value(&self, request: &JobRequest<'_>, prediction: Prediction) -> u128 {
@@ -157,10 +173,12 @@ impl Predicting {
             Some(peer) => &view.domains[peer + 1].machines[..],
         };
         let stage_in = u128::from(view.stage_in[index].as_nanos());
+        let stage_out = request.preferences.and_then(|own| own.stage_out);
+        let stage_out = u128::from(stage_out.unwrap_or_default().as_nanos());
         let predicted = machines.iter().filter_map(|machine| {
             let (start, run) = self.on_machine(request, view, (index, machine))?;
             let start = stage_in + start;
-            let completion = start + run;
+            let completion = start + run + stage_out;
             Some(Prediction { start, completion })
         });
         predicted.min_by_key(|prediction| self.value(request, *prediction))
@@ -182,7 +200,8 @@ impl Predicting {
         if let Some(ran) = self.ran.mean().filter(|_| self.corrects) {
             estimate = estimate * ran / ONE_SECOND;
         }
-        let run = estimate * u128::from(SPEED_ONE) / u128::from(offer.speed);
+        let run = by_benchmarks(request, machine, estimate)
+            .unwrap_or_else(|| estimate * u128::from(SPEED_ONE) / u128::from(offer.speed));
         let lacks = (machine.queued + wanted).saturating_sub(machine.free(offer));
         let known = self.known.get(index);
         let recent = known.and_then(|known| known.waits.mean());
@@ -254,6 +273,13 @@ impl Policy for Predicting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{ClusterId, DomainId, JobId};
+    use crate::job::{JobSpec, Measured, Preferences, Requirements};
+    use crate::message::Route;
+    use crate::policy::{Kinds, Site};
+    use crate::resource::Resources;
+    use crate::time::Decimal;
+    use std::sync::Arc;
 
     #[test]
     fn the_latest_fifty_count() {
@@ -261,5 +287,55 @@ mod tests {
         assert_eq!(latest.mean(), None);
         (1..=60).for_each(|secs| latest.add(SimDuration::from_secs(secs)));
         assert_eq!(latest.mean(), Some(35_500_000_000));
+    }
+
+    #[test]
+    fn what_the_user_says_counts_in_each_of_the_four_times() {
+        let decimal = |text: &str| Decimal::parse(text).unwrap();
+        let secs = SimDuration::from_secs;
+        let results = [
+            ("linpack".into(), decimal("1250")),
+            ("own".into(), decimal("2")),
+        ];
+        let nodes = Resources::homogeneous(4).with_benchmarks(results.into());
+        let mut kinds = Kinds::default();
+        let machine = Machine::idle(ClusterId(0), &nodes, &mut kinds);
+        let view = View {
+            own: 1,
+            possible: vec![0],
+            candidates: Vec::new(),
+            truth: Vec::new(),
+            domains: vec![Site::new(DomainId(0), vec![machine])],
+            wanted: kinds.wanted(&Requirements::default()),
+            stage_in: vec![secs(30)],
+            route: Route::entering(DomainId(0)),
+        };
+        let ready = |benchmarks: &[(&str, &str, Option<u64>)]| {
+            let said = benchmarks.iter().map(|(name, result, time)| {
+                let (result, time) = (decimal(result), time.map(secs));
+                (Arc::from(*name), Measured { result, time })
+            });
+            let mut job = JobSpec::rigid(JobId(0), 1, secs(100));
+            job.preferences = Some(Arc::new(Preferences {
+                objective: Some(Objective::EarlyCompletion),
+                benchmarks: said.collect(),
+                stage_out: Some(secs(7)),
+                ..Preferences::default()
+            }));
+            let policy = Predicting::boxed(&BrokerSettings::default(), false);
+            let forecast = policy.forecast(&JobRequest::from(&job), &view, 0).unwrap();
+            assert_eq!(forecast.start, secs(30));
+            forecast.ready.as_nanos() / 1_000_000_000 - 37
+        };
+        // 50 s there; the estimate, 100 s, there; and 80 s and 150 s on average.
+        assert_eq!(ready(&[("linpack", "2500", Some(25))]), 50);
+        assert_eq!(ready(&[("own", "2", None)]), 100);
+        assert_eq!(ready(&[("linpack", "1000", None), ("own", "3", None)]), 115);
+        // What the cluster has not does not count; without any, the estimate does.
+        assert_eq!(
+            ready(&[("linpack", "1250", Some(9)), ("other", "1", None)]),
+            9
+        );
+        assert_eq!(ready(&[("other", "1", Some(9))]), 100);
     }
 }

@@ -1,7 +1,8 @@
 //! Processors for parts of jobs that several clusters run together, between a broker and its
 //! LRMSs.
 
-use super::job::{JobSubmission, length};
+use super::field::length;
+use super::job::JobSubmission;
 use super::notice::LetterName;
 use super::place::Place;
 use super::problem::{Problem, Result};

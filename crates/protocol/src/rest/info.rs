@@ -11,6 +11,7 @@ use gridrig_core::load::{FreeSpace, LoadSample, Mean};
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimTime};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// A mean as the exact fraction `sum / weight_ns`.
@@ -318,6 +319,9 @@ pub struct ClusterInfo {
     pub nodes: u32,
     /// Its nodes by group.
     pub resources: Vec<NodeGroup>,
+    /// What it achieves in benchmarks, decimal numbers by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub benchmarks: BTreeMap<String, String>,
     /// Its load at this instant.
     pub load: LoadReport,
     /// Its clock.

@@ -2,13 +2,15 @@
 
 use super::component::{JobComponent, JobDivision, JobRequirements, is_zero, more_components};
 use super::end::{JobEndReport, JobState};
+use super::field::{checked, is_longer, length};
 use super::place::{Place, PlacementReport};
+use super::preferences::JobPreferences;
 use super::problem::{Problem, Result};
 use gridrig_core::agent::{self, Arrival, JobView};
 use gridrig_core::ids::JobId;
-use gridrig_core::job::{Components, JobSpec, Objective, StartWindow};
+use gridrig_core::job::{Components, JobSpec, StartWindow};
 use gridrig_core::reservation::ReservationUse;
-use gridrig_core::time::{SimDuration, SimTime};
+use gridrig_core::time::SimTime;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -117,44 +119,6 @@ pub struct JobSubmission {
     pub sought: bool,
 }
 
-/// What the user of a job prefers: a broker that predicts goes by it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct JobPreferences {
-    /// That it starts early, or is done early; left out, what the broker's policy is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub objective: Option<JobObjective>,
-}
-
-/// `early-start` or `early-completion`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum JobObjective {
-    /// It starts early.
-    EarlyStart,
-    /// It is done early.
-    EarlyCompletion,
-}
-
-impl From<Objective> for JobPreferences {
-    fn from(objective: Objective) -> Self {
-        let objective = Some(match objective {
-            Objective::EarlyStart => JobObjective::EarlyStart,
-            Objective::EarlyCompletion => JobObjective::EarlyCompletion,
-        });
-        JobPreferences { objective }
-    }
-}
-
-impl From<JobObjective> for Objective {
-    fn from(objective: JobObjective) -> Self {
-        match objective {
-            JobObjective::EarlyStart => Objective::EarlyStart,
-            JobObjective::EarlyCompletion => Objective::EarlyCompletion,
-        }
-    }
-}
-
 /// Within which a job is to start, in nanoseconds of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -220,9 +184,6 @@ impl JobReservation {
     }
 }
 
-/// Longest name of a reservation or a user, in characters.
-const MAX_NAME: usize = 200;
-
 /// Longest key that is kept, in characters.
 const MAX_KEY: usize = 200;
 /// Longest URL that is kept, in characters.
@@ -254,7 +215,7 @@ impl JobSubmission {
             account: spec.account,
             executable: spec.executable,
             start_window: spec.start_window.as_deref().map(Into::into),
-            preferences: spec.objective.map(Into::into),
+            preferences: spec.preferences.as_deref().map(Into::into),
             reservation: job.reservation.as_ref().map(|own| JobReservation {
                 name: own.name.to_string(),
                 user: owned(&own.user),
@@ -294,7 +255,7 @@ impl JobSubmission {
             first: first.component("")?,
             more: more_components(self.more_components.clone())?,
         };
-        let division = self.division.as_ref();
+        let (division, preferences) = (self.division.as_ref(), self.preferences.as_ref());
         Ok(JobSpec {
             id: JobId(self.id.unwrap_or(0)),
             division: division.map(|own| own.division(&components)).transpose()?,
@@ -307,9 +268,7 @@ impl JobSubmission {
             account: self.account,
             executable: self.executable,
             start_window: self.start_window.map(|own| own.window()).transpose()?,
-            objective: self
-                .preferences
-                .and_then(|own| own.objective.map(Into::into)),
+            preferences: preferences.map(JobPreferences::preferences).transpose()?,
         })
     }
 
@@ -330,34 +289,8 @@ impl JobSubmission {
 }
 
 /// A name of a reservation or a user.
-pub(super) fn checked(field: &str, text: String) -> Result<Arc<str>> {
-    match text.is_empty() || is_longer(&text, MAX_NAME) || text.contains(char::is_control) {
-        true => Err(Problem::field(field, &text, "1 to 200 characters")),
-        false => Ok(text.into()),
-    }
-}
-
-/// Whether a text has more than `most` characters, which is how JSON Schema
-/// counts.
-fn is_longer(text: &str, most: usize) -> bool {
-    text.chars().nth(most).is_some()
-}
-
 fn owned(text: &Option<Arc<str>>) -> Option<String> {
     text.as_deref().map(str::to_owned)
-}
-
-pub(super) fn length(field: &str, value: &str) -> Result<SimDuration> {
-    let refuse = |why: String| {
-        let expected = format!("a length of time such as \"60s\" ({why})");
-        Problem::field(field, value, &expected)
-    };
-    // A scenario's author may write " + 60 s"; on the wire there is one way, the
-    // one that the schema's pattern allows.
-    if value.contains(|c: char| c == '+' || c.is_whitespace()) {
-        return Err(refuse("it has a sign or a space".to_owned()));
-    }
-    SimDuration::parse(value).map_err(|error| refuse(error.to_string()))
 }
 
 /// The answer to a submission. A repeated submission gets the first one again.

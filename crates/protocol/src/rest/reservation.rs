@@ -1,7 +1,8 @@
 //! Advance reservations that are made without a job.
 
 use super::component::{JobComponent, JobRequirements};
-use super::job::{JobStartWindow, checked, length};
+use super::field::{checked, length};
+use super::job::JobStartWindow;
 use super::problem::{Problem, Result};
 use gridrig_core::job::Reason;
 use gridrig_core::reservation::{AdvanceReservation, ReservationRefusal, ReservationView};

@@ -163,7 +163,7 @@ fn spec() -> impl Strategy<Value = JobSpec> {
         executable: None,
         start_window: None,
         division: None,
-        objective: None,
+        preferences: None,
     })
 }
 

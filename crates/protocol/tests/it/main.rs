@@ -7,6 +7,7 @@ mod description;
 mod inventory;
 mod jsdl;
 mod lagrid;
+mod preferences;
 mod resources;
 mod seeds;
 mod soap;

@@ -331,7 +331,7 @@ pub(super) fn read(
             account: owner(1)?,
             executable: owner(2)?,
             start_window: start_window(batch, index)?,
-            objective: None,
+            preferences: None,
         },
         at: at.ok_or_else(|| wrong("intended_ns", None, "an instant from 0"))?,
         entry: match entry.and_then(|text| shown.find_party(text)) {

@@ -109,7 +109,7 @@ fn submission(job: u32, intended_ms: u64, processors: u32, run_time_s: u64) -> S
             executable: NonZeroU32::new(job).filter(|_| job < 3),
             start_window: None,
             division: None,
-            objective: None,
+            preferences: None,
         },
         at: ms(intended_ms),
         entry: Entry::Domain(A),

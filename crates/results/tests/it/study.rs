@@ -122,7 +122,7 @@ fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
             executable: NonZeroU32::new(id as u32 % 2),
             start_window: None,
             division: None,
-            objective: None,
+            preferences: None,
         },
         at: SimTime::from_secs(10 * id as u64),
         entry,

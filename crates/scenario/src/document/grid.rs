@@ -1,7 +1,7 @@
 //! The grid as it is written: clusters, domains with their brokers, links; and
 //! what of it is settings of the core, both ways.
 
-use super::{Broker, DisciplineText, Failures, List};
+use super::{Background, Broker, DisciplineText, Failures, List};
 use crate::failure_table::FailureTable;
 use crate::interface::{FaceKind, LinkProtocol, SLEEP, SlurmAccess};
 use crate::provides::DayHours;
@@ -9,13 +9,11 @@ use crate::value::{
     AboveZero, At, Count, Duration, Identifier, Name, Named, Number, PathText, Positive, Share,
     Str, Whole, Written, fill, named, or,
 };
-use gridrig_core::cluster::{
-    self as core, ClusterConfig, OnNodeFailure, Overrun, Reserving, RunTimes,
-};
+use gridrig_core::cluster::{ClusterConfig, OnNodeFailure, Overrun, Reserving, RunTimes};
 use gridrig_core::discipline::{DisciplineKind, OwnDiscipline, SlurmBackfillSettings};
 use gridrig_core::grid::GridCluster;
 use gridrig_core::ids::ClusterId;
-use gridrig_core::resource::Resources;
+use gridrig_core::resource::{Benchmarks, Resources};
 use gridrig_core::time::{Decimal, SimDuration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,6 +46,9 @@ pub struct Cluster {
     /// the job, whatever their jobs say: { 5 = { 1 = "15355s", 8 = "2942s" } }. No scale
     /// divides these times. Default: none is known.
     pub run_times: Option<BTreeMap<Number, BTreeMap<Number, Duration>>>,
+    /// What it achieves in benchmarks, the more the faster: { linpack = 1250 }. Brokers that
+    /// predict are told. Default: none is known.
+    pub benchmarks: Option<BTreeMap<Str<Identifier>, Positive>>,
     /// What becomes of a job that runs on a node that fails: "fail", "requeue" (it
     /// runs again) or "resume" (what it has run counts as done). Default "requeue".
     pub on_node_failure: Option<Str<Name<OnNodeFailure>>>,
@@ -81,61 +82,6 @@ pub struct Cluster {
     pub lrms: Option<Str<Name<LrmsName>>>,
     /// How a real Slurm is reached and used.
     pub lrms_settings: Option<Lrms>,
-}
-
-/// Within which range the background load of a cluster is kept (KOALA, 5.5). No scale divides
-/// these times.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, expecting = "a table")]
-pub struct Background {
-    /// Below this share of its processors a dummy job is submitted. Default 0.15.
-    pub least: Option<Share>,
-    /// Above this share dummy jobs are removed. Default 0.2.
-    pub most: Option<Share>,
-    /// Time between two looks at it. Default "10s".
-    pub check: Option<Str<AboveZero>>,
-    /// Processors of a dummy job. Default: half of the range, at least 1.
-    pub processors: Option<Count>,
-    /// How long one runs that is not removed. Default "10min".
-    pub length: Option<Str<AboveZero>>,
-}
-
-impl Background {
-    fn of(settings: &core::Background) -> Self {
-        let core::Background {
-            least,
-            most,
-            check,
-            processors,
-            length,
-        } = *settings;
-        Background {
-            least: Some(Share(least)),
-            most: Some(Share(most)),
-            check: Some(Written::of(check)),
-            processors: Some(Whole(processors.get().into())),
-            length: Some(Written::of(length)),
-        }
-    }
-
-    fn settings(&self, processors: u32) -> core::Background {
-        let share = |written: Option<Share>, default: &str| {
-            let default = Decimal::parse(default).unwrap_or(Decimal::ZERO);
-            written.map_or(default, |share| share.0)
-        };
-        let (least, most) = (share(self.least, "0.15"), share(self.most, "0.2"));
-        let whole = |share: Decimal| share.multiply(processors.into());
-        let half = whole(most).saturating_sub(whole(least)) / 2;
-        let own = self.processors.map_or(half, |own| own.0);
-        core::Background {
-            least,
-            most,
-            check: or(&self.check, SimDuration::from_secs(10)),
-            processors: NonZeroU32::new(u32::try_from(own).unwrap_or(u32::MAX))
-                .unwrap_or(NonZeroU32::MIN),
-            length: or(&self.length, SimDuration::from_secs(600)),
-        }
-    }
 }
 
 /// How a cluster reserves processors in advance.
@@ -359,6 +305,13 @@ fn run_times(known: &RunTimes) -> Option<BTreeMap<Number, BTreeMap<Number, Durat
     Some(programs.collect()).filter(|all: &BTreeMap<_, _>| !all.is_empty())
 }
 
+fn benchmarks(known: &Benchmarks) -> BTreeMap<Str<Identifier>, Positive> {
+    let written = |(name, result): (&Arc<str>, &Decimal)| {
+        (Str(Identifier(name.to_string())), Positive(*result))
+    };
+    known.iter().map(written).collect()
+}
+
 impl Cluster {
     /// This cluster of a grid, with what no grid says from `written`.
     pub(crate) fn of(cluster: &GridCluster, written: Cluster) -> Self {
@@ -372,6 +325,8 @@ impl Cluster {
             interval: Some(Str(config.interval)),
             slurm: plans.then(|| Slurm::of(&config.slurm)),
             run_times: run_times(&config.run_times),
+            benchmarks: Some(benchmarks(config.resources.benchmarks()))
+                .filter(|known: &BTreeMap<_, _>| !known.is_empty()),
             on_node_failure: (config.on_node_failure != OnNodeFailure::default())
                 .then(|| Written::of(config.on_node_failure)),
             reservations: config.reserving.as_ref().map(Reservations::of),
@@ -389,6 +344,9 @@ impl Cluster {
         };
         let own = written.and_then(DisciplineText::own);
         let background = self.background.as_ref();
+        let results = self.benchmarks.iter().flatten();
+        let results = results.map(|(name, result)| (name.0.0.as_str().into(), result.0));
+        let resources = resources.with_benchmarks(results.collect());
         ClusterConfig {
             background: background.map(|it| it.settings(resources.processors())),
             own_discipline: own.map(|name| OwnDiscipline {

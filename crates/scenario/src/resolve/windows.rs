@@ -44,6 +44,15 @@ impl Context<'_> {
     ) -> Result<bool> {
         self.check_components(document, grid, external)?;
         let workloads = document.workload.iter_mut().into_iter();
+        let mut brokers = external.brokers.values();
+        let told = brokers.all(ExternalBroker::takes_components) && links != Links::Sessions;
+        let mut said = workloads.filter_map(|(_, it)| it.preferences.as_ref());
+        if let Some(said) = said.next() {
+            let expected = "brokers that are told of preferences: ours or with an outlet json:URL, \
+                            and protocol = \"native\" on all links";
+            self.check(told, &said.span(), expected)?;
+        }
+        let workloads = document.workload.iter_mut().into_iter();
         let draws = workloads.filter_map(|(_, it)| it.draw.as_ref()?.get().start_window.as_ref());
         let spans: Vec<Range<usize>> = draws.map(At::span).collect();
         let Some(span) = spans.first() else {

@@ -83,6 +83,7 @@ impl Context<'_> {
             offset: fill(&mut raw.offset, SimDuration::ZERO),
             require_memory,
             draw,
+            preferences: raw.preferences.as_ref().map(|it| it.get().settings()),
             entry,
             spread,
             is_model: raw.model.is_some(),

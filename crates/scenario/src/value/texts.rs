@@ -275,7 +275,7 @@ impl Text for DecisionTime {
 
 /// The name of a run, a domain or a cluster. It is part of file names and of
 /// override paths, so that points and slashes cannot be in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Identifier(pub String);
 
 impl Text for Identifier {

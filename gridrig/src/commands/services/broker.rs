@@ -25,7 +25,7 @@ use gridrig_core::resource::Resources;
 use gridrig_core::time::SimDuration;
 use gridrig_metabroker_stub::{Config, Introduction, Liveness, Peer};
 use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::ClusterInfo;
+use gridrig_protocol::rest::{self, ClusterInfo};
 use gridrig_service::JournalSetup;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -161,6 +161,7 @@ fn described(id: ClusterId, info: ClusterInfo) -> Result<ClusterConfig> {
     let groups: Option<Vec<_>> = info.resources.iter().map(|g| g.to_resource()).collect();
     let resources = groups.and_then(Resources::new);
     let resources = resources.context("it describes impossible nodes")?;
+    let resources = resources.with_benchmarks(rest::benchmarks(&info.benchmarks)?);
     Ok(ClusterConfig::new(
         id,
         resources,

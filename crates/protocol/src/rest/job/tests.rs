@@ -2,6 +2,7 @@ use super::*;
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::Requirements;
 use gridrig_core::message::Route;
+use gridrig_core::time::SimDuration;
 
 #[test]
 fn a_job_survives_the_wire() {
@@ -233,35 +234,4 @@ fn what_a_job_says_of_its_clusters_comes_through() {
         let problem = read(more).spec().unwrap_err();
         assert!(problem.detail.contains(wanted), "{}", problem.detail);
     }
-}
-
-#[test]
-fn an_objective_goes_along_and_other_preferences_are_refused() {
-    let read = |preferences: &str| {
-        let text =
-            format!(r#"{{"processors": 2, "run_time": "10s", "preferences": {preferences}}}"#);
-        serde_json::from_str::<JobSubmission>(&text)
-    };
-    for (preferences, objective) in [
-        ("{}", None),
-        (
-            r#"{"objective": "early-start"}"#,
-            Some(Objective::EarlyStart),
-        ),
-        (
-            r#"{"objective": "early-completion"}"#,
-            Some(Objective::EarlyCompletion),
-        ),
-    ] {
-        let spec = read(preferences).unwrap().spec().unwrap();
-        assert_eq!(spec.objective, objective);
-        let passed_on = JobSubmission::forwarded(&Arrival::of(spec.clone()));
-        assert_eq!(passed_on.spec().unwrap(), spec);
-    }
-    let said = read(r#"{"objective": "cheap"}"#).unwrap_err().to_string();
-    assert!(
-        said.contains("`early-start` or `early-completion`"),
-        "{said}"
-    );
-    assert!(read(r#"{"benchmarks": []}"#).is_err());
 }

@@ -3,7 +3,7 @@
 use super::{RefBroker, RefView, Visit};
 use gridrig_core::grid::BrokerSettings;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::job::Requirements;
+use gridrig_core::job::{Preferences, Requirements};
 use gridrig_core::message::Target;
 use gridrig_core::policy::Tie;
 use gridrig_core::resource::{Resource, Resources};
@@ -58,6 +58,21 @@ pub(super) struct Seen<'a> {
 impl Seen<'_> {
     pub fn capacity(&self, visit: &Visit) -> u128 {
         u128::from(self.resources.capacity(&wanted(visit)))
+    }
+
+    /// The mean over those that both have.
+    pub fn by_benchmarks(&self, said: &Preferences, estimate: u128) -> Option<u128> {
+        let mut runs = Vec::new();
+        for (name, own) in self.resources.benchmarks() {
+            if let Some(measured) = said.benchmarks.get(name) {
+                let (over, under) = measured.result.ratio();
+                let (own_over, own_under) = own.ratio();
+                let time = measured.time.map(|time| u128::from(time.as_nanos()));
+                let over = time.unwrap_or(estimate) * u128::from(over) * u128::from(own_under);
+                runs.push(over / (u128::from(under) * u128::from(own_over)));
+            }
+        }
+        runs.iter().sum::<u128>().checked_div(runs.len() as u128)
     }
 
     pub fn can_run(&self, visit: &Visit) -> bool {

@@ -48,7 +48,14 @@ impl RefBroker<'_> {
     /// Nanoseconds until a job that is sent there starts or is done.
     pub(super) fn predicted(&self, visit: &Visit, view: &RefView) -> u128 {
         let spec = &visit.spec;
-        let way = u128::from(view.latency.as_nanos()) + u128::from(carried(view, spec));
+        let said = spec.preferences.as_deref().cloned().unwrap_or_default();
+        let nanos = |time: Option<SimDuration>| u128::from(time.unwrap_or_default().as_nanos());
+        let is_computed = view.bandwidth.is_some() && spec.data_kib > 0;
+        let staged = match is_computed && matches!(view.target, Target::Peer(_)) {
+            true => u128::from(carried(view, spec)),
+            false => nanos(said.stage_in),
+        };
+        let way = u128::from(view.latency.as_nanos()) + staged;
         let estimate = spec.requested_time.unwrap_or(spec.run_time);
         let mut estimate = u128::from(estimate.as_nanos());
         if self.written.contains("run_times=corrected") {
@@ -70,7 +77,8 @@ impl RefBroker<'_> {
             if !seen.can_run(visit) || speed == 0 {
                 continue;
             }
-            let run = estimate * 1_000_000_000 / speed;
+            let by_speed = estimate * 1_000_000_000 / speed;
+            let run = seen.by_benchmarks(&said, estimate).unwrap_or(by_speed);
             let wanted = seen.queued + u128::from(spec.processors());
             let lacks = wanted.saturating_sub(seen.free(visit));
             let wait = match (lacks, waits) {
@@ -79,9 +87,9 @@ impl RefBroker<'_> {
                 _ => lacks * runs.unwrap_or(run) / seen.capacity(visit),
             };
             let start = way + wait;
-            least = least.min(match (spec.objective, self.policy.as_str()) {
+            least = least.min(match (said.objective, self.policy.as_str()) {
                 (Some(Objective::EarlyStart), _) | (None, "earliest-start") => start,
-                _ => start + run,
+                _ => start + run + nanos(said.stage_out),
             });
         }
         least

@@ -33,12 +33,15 @@ impl CoAllocate {
         let timeout = costs.claim_timeout.as_nanos();
         let ahead = self.ahead(job, SimDuration::from_nanos(timeout.saturating_mul(8)));
         let soonest = now + costs.startup(1) + settings.lrms_latency + rules.notice + ahead;
+        let view = &broker.survey.view;
+        // Not before its files are in place.
+        let staged = view.stage_in.iter().take(clusters.len()).max();
+        let soonest = soonest.max(now + staged.copied().unwrap_or_default());
         let (earliest, latest) = match window {
             None => (soonest, soonest + rules.within),
             Some(window) => (window.earliest.max(soonest), window.latest),
         };
         let request = JobRequest::from(spec);
-        let view = &broker.survey.view;
         let told = view.possible.iter().filter_map(|&index| {
             let forecast = broker.policy.forecast(&request, view, index)?;
             Some((index, forecast))
