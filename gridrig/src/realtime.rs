@@ -42,6 +42,7 @@ use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::{Recorder, RunClock, wall_length};
 use gridrig_metabroker_stub::lagrid::LinkProtocol;
 use gridrig_replayer::player::{self, Outlets, Patience, PlayConfig, PlayError, Played, Progress};
+use gridrig_results::EventLog;
 use gridrig_scenario::document::Cluster;
 use gridrig_service::http::{AnswerFault, Monitoring};
 use gridrig_service::{Begun, JournalSetup};
@@ -340,6 +341,25 @@ pub fn recall(
     let mut outcome = outcome::collect(logs, &recorder, played, Vec::new(), &known);
     outcome.unread = recalled.errors;
     Ok(Some(outcome))
+}
+
+/// What the journals of a run that goes on tell so far, as far as they can be read.
+///
+/// # Errors
+/// When its services cannot be.
+pub fn told(
+    grid: &Grid,
+    submissions: &[Submission],
+    options: &RealOptions,
+) -> anyhow::Result<EventLog> {
+    let (logs, recorder) = Recalled::of(grid, submissions, options)?.or_faults(&mut Vec::new());
+    let played = Played {
+        interrupted: true,
+        ..Played::default()
+    };
+    let known = options.known(submissions.len(), false, SimDuration::ZERO);
+    let outcome = outcome::collect((logs, None), &recorder, played, Vec::new(), &known);
+    Ok(outcome.log)
 }
 
 /// What all journals of a run tell.
