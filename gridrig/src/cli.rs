@@ -423,6 +423,10 @@ pub enum SchemaFormat {
     Compare,
     /// What `load --json` prints, as JSON Schema.
     Load,
+    /// What `twin --json` prints, as JSON Schema.
+    Twin,
+    /// What `whatif --json` prints, as JSON Schema.
+    Whatif,
     /// The lines to and from the program of a policy, as JSON Schema.
     Policy,
     /// Resource descriptions, as XSD.

@@ -9,6 +9,7 @@ mod journals;
 mod listener;
 mod outcome;
 mod processes;
+mod recalled;
 pub mod remote;
 #[cfg(test)]
 mod tests;
@@ -16,13 +17,14 @@ mod watched;
 mod workdir;
 
 pub use configs::Configs;
-use configs::{Logs, Urls};
+use configs::Urls;
 pub use external::{outlet, slurm_setup};
 pub use grid::Services;
 pub use journals::Journals;
 pub use listener::Listener;
 pub use outcome::{Exchanged, RealOutcome};
 pub use processes::{Order, run_in_processes};
+pub use recalled::{recall, told};
 pub use watched::SubmitterMetrics;
 pub use workdir::{BrokerLogs, workdir};
 
@@ -46,6 +48,7 @@ use gridrig_scenario::document::Cluster;
 use gridrig_service::http::{AnswerFault, Monitoring};
 use gridrig_service::{Begun, JournalSetup};
 use listener::Elsewhere;
+use recalled::Recalled;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -302,71 +305,6 @@ async fn conduct(
     outcome.said = logs.map(|(logs, dir)| BrokerLogs { dir, logs });
     outcome.broke_off = broke_off;
     Ok(outcome)
-}
-
-/// What the journals of a run tell that cannot go on, since one of them cannot be read
-/// to its end: what has happened until then, and why; `None` if all can be read.
-///
-/// # Errors
-/// When its services cannot be.
-pub fn recall(
-    grid: &Grid,
-    submissions: &[Submission],
-    options: &RealOptions,
-) -> anyhow::Result<Option<RealOutcome>> {
-    if options.from() == SimTime::ZERO {
-        return Ok(None);
-    }
-    let Recalled {
-        services: mut recalled,
-        client,
-    } = Recalled::of(grid, submissions, options)?;
-    let Some(until) = recalled.until else {
-        return Ok(None);
-    };
-    let own = client.take().into_iter().filter(|event| event.at < until);
-    let mut recorder = Recorder::default();
-    gridrig_drivers::real_time::replay(&own.collect::<Vec<_>>(), &mut recorder);
-    let Logs { brokers, lrms, .. } = &mut recalled.logs;
-    for log in brokers.iter_mut().chain(lrms.values_mut()) {
-        log.retain(|event| event.at < until);
-    }
-    let played = Played {
-        interrupted: true,
-        ..Played::default()
-    };
-    let known = options.known(submissions.len(), false, SimDuration::ZERO);
-    let logs = (recalled.logs, None);
-    let mut outcome = outcome::collect(logs, &recorder, played, Vec::new(), &known);
-    outcome.unread = recalled.errors;
-    Ok(Some(outcome))
-}
-
-/// What all journals of a run tell.
-struct Recalled {
-    services: configs::Recalled,
-    client: Recorder,
-}
-
-impl Recalled {
-    fn of(grid: &Grid, submissions: &[Submission], options: &RealOptions) -> anyhow::Result<Self> {
-        let clock = RunClock::waiting_at(options.from(), options.speed);
-        let urls = Urls::nowhere(grid);
-        let mut services = Configs::of(grid, options, clock, &urls)?.recall();
-        let config = play_config(urls.entries(submissions), None, clock, options);
-        let machine = |_, _| config.client(submissions);
-        let setup = options.journals.as_ref().map(|all| all.of("client"));
-        let recalled =
-            setup.map(|it| gridrig_service::recall(&it, clock, Recorder::default(), machine));
-        let client = services.note(recalled.unwrap_or_default());
-        Ok(Recalled { services, client })
-    }
-
-    /// The logs of the services and of the client, and what could not be read, as faults.
-    fn or_faults(self, faults: &mut Vec<String>) -> (Logs, Recorder) {
-        faults.extend(self.services.errors);
-        (self.services.logs, self.client)
-    }
 }
 
 /// What a future answers, or the error for which an agent in it cannot go on.

@@ -3,6 +3,7 @@
 use crate::load::Report;
 use gridrig_results::RunSummary;
 use gridrig_results::compare::Comparison;
+use gridrig_tracelab::twin::Twin;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,30 +16,38 @@ pub struct Runs<'a> {
 
 /// A document that begins with the name and the version of its schema. The version rises
 /// when a field goes or means something else, and not when one is added.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct Versioned<T> {
     schema: &'static str,
     #[serde(flatten)]
     document: T,
 }
 
-impl<'a> From<Runs<'a>> for Versioned<Runs<'a>> {
-    fn from(document: Runs<'a>) -> Self {
-        let schema = RUN;
-        Versioned { schema, document }
-    }
+/// A document with a schema of its own.
+pub trait Document {
+    /// Name and version of the schema.
+    const SCHEMA: &'static str;
 }
 
-impl<'a> From<&'a Comparison> for Versioned<&'a Comparison> {
-    fn from(document: &'a Comparison) -> Self {
-        let schema = COMPARE;
-        Versioned { schema, document }
-    }
+impl Document for Runs<'_> {
+    const SCHEMA: &'static str = RUN;
 }
 
-impl<'a> From<&'a Report> for Versioned<&'a Report> {
-    fn from(document: &'a Report) -> Self {
-        let schema = LOAD;
+impl Document for &Comparison {
+    const SCHEMA: &'static str = COMPARE;
+}
+
+impl Document for &Report {
+    const SCHEMA: &'static str = LOAD;
+}
+
+impl Document for &Twin {
+    const SCHEMA: &'static str = TWIN;
+}
+
+impl<T: Document> From<T> for Versioned<T> {
+    fn from(document: T) -> Self {
+        let schema = T::SCHEMA;
         Versioned { schema, document }
     }
 }
@@ -49,3 +58,7 @@ pub const RUN: &str = "gridrig.run.1";
 pub const COMPARE: &str = "gridrig.compare.1";
 /// What that of `load` is called.
 pub const LOAD: &str = "gridrig.load.1";
+/// What that of `twin` is called.
+pub const TWIN: &str = "gridrig.twin.1";
+/// What that of `whatif` is called.
+pub const WHATIF: &str = "gridrig.whatif.1";

@@ -16,7 +16,7 @@ pub use filter::{Filter, FilterError};
 pub use labels::{Labels, LabelsError, MOST_NOTE, MOST_TAG, MOST_TAGS};
 pub use remove::Removed;
 pub use rows::{Order, Row, rows};
-pub use scan::{Figures, RunEntry, State};
+pub use scan::{Figures, RunEntry, State, is_held};
 
 use crate::rundir::RunDirError;
 use scan::Scan;

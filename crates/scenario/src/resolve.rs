@@ -374,11 +374,9 @@ impl Context<'_> {
             true => ".".to_owned(),
             false => place.display().to_string(),
         };
-        Err(format!(
-            "a file, looked for in {} and {}",
-            name(places[0]),
-            name(places[1])
-        ))
+        let mut places: Vec<String> = places.into_iter().map(name).collect();
+        places.dedup();
+        Err(format!("a file, looked for in {}", places.join(" and ")))
     }
 }
 

@@ -10,18 +10,18 @@ use std::collections::BTreeMap;
 /// Processors, and the number of the only cluster that will do.
 type Size = (u32, Option<ClusterId>);
 
-/// By the numbers of the jobs.
+/// By the numbers of the jobs, each with its line.
 #[derive(Debug, Default)]
 pub(crate) struct Comments {
-    components: BTreeMap<u64, Vec<Size>>,
-    divisions: BTreeMap<u64, Division>,
+    components: BTreeMap<u64, (u64, Vec<Size>)>,
+    divisions: BTreeMap<u64, (u64, Division)>,
 }
 
 impl Comments {
     /// Those of a header.
     ///
     /// # Errors
-    /// [`TraceError::File`] for one that cannot be read, or a second one about a job.
+    /// [`TraceError::Line`] for one that cannot be read, or a second one about a job.
     pub fn read(header: &Header, file: &str) -> Result<Self> {
         let expected = "a job number and 1 to 64 components SIZE or SIZE@CLUSTER";
         let components = by_job(header, JOB_COMPONENTS, file, expected, sizes)?;
@@ -36,18 +36,18 @@ impl Comments {
     /// Makes a job what is said of it.
     ///
     /// # Errors
-    /// [`TraceError::File`] where that is another size than its own.
+    /// [`TraceError::Line`] where that is another size than its own.
     pub fn apply(&self, number: u64, spec: &mut JobSpec, file: &str) -> Result<()> {
         let whole = spec.processors();
-        let refuse = |key: &str, expected: &str| {
+        let refuse = |line: u64, key: &str, expected: &str| {
             let problem = format!("{key} of job {number}: expected {expected}");
-            Err(TraceError::file(file, problem))
+            Err(TraceError::line(file, line, problem))
         };
-        if let Some(sizes) = self.components.get(&number) {
+        if let Some((line, sizes)) = self.components.get(&number) {
             let sum: u64 = sizes.iter().map(|(size, _)| u64::from(*size)).sum();
             if sum != u64::from(whole) {
                 let expected = format!("the {whole} processors that it has, not {sum}");
-                return refuse(JOB_COMPONENTS, &expected);
+                return refuse(*line, JOB_COMPONENTS, &expected);
             }
             let first = &spec.components.first;
             let part = |(processors, cluster): &Size| Component {
@@ -58,10 +58,11 @@ impl Comments {
             let parts = Components::new(sizes.iter().map(part));
             spec.components = parts.unwrap_or_else(|| spec.components.clone());
         }
-        if let Some(division) = self.divisions.get(&number) {
+        if let Some((line, division)) = self.divisions.get(&number) {
             let one = spec.components.only();
             if one.is_none_or(|only| only.cluster.is_some()) {
                 return refuse(
+                    *line,
                     JOB_DIVISION,
                     "a job of one component, which names no cluster",
                 );
@@ -70,7 +71,7 @@ impl Comments {
                 let sum = |sizes: &[u32]| sizes.iter().copied().map(u64::from).sum::<u64>();
                 if splits.iter().any(|sizes| sum(sizes) != u64::from(whole)) {
                     let expected = format!("sizes that sum up to its {whole} processors");
-                    return refuse(JOB_DIVISION, &expected);
+                    return refuse(*line, JOB_DIVISION, &expected);
                 }
             }
             spec.division = Some(Box::new(division.clone()));
@@ -86,16 +87,16 @@ fn by_job<T>(
     file: &str,
     expected: &str,
     read: impl Fn(&mut dyn Iterator<Item = &str>) -> Option<T>,
-) -> Result<BTreeMap<u64, T>> {
+) -> Result<BTreeMap<u64, (u64, T)>> {
     let mut all = BTreeMap::new();
-    for value in header.values(key) {
+    for (line, value) in header.of_jobs(key) {
         let mut words = value.split_ascii_whitespace();
         let number = words.next().and_then(|word| word.parse::<u64>().ok());
         let found = number.zip(read(&mut words));
-        let new = found.is_some_and(|(number, found)| all.insert(number, found).is_none());
+        let new = found.is_some_and(|(number, found)| all.insert(number, (line, found)).is_none());
         if !new {
             let problem = format!("{key}: {value}: expected {expected}, once for a job");
-            return Err(TraceError::file(file, problem));
+            return Err(TraceError::line(file, line, problem));
         }
     }
     Ok(all)
@@ -183,8 +184,8 @@ mod tests {
 
     fn header(lines: &[&str]) -> Header {
         let mut header = Header::default();
-        for line in lines {
-            header.add(format!("; {line}").as_bytes());
+        for (number, line) in (3..).zip(lines) {
+            header.add(number, format!("; {line}").as_bytes());
         }
         header
     }
@@ -233,10 +234,9 @@ mod tests {
             let read = Comments::read(&header(said), "t");
             let applied = read.and_then(|read| read.apply(7, &mut job(), "t"));
             let error = applied.unwrap_err().to_string();
-            assert!(
-                error.contains("t: Job") && error.contains("expected"),
-                "{error}"
-            );
+            // The last of them is the one that is wrong.
+            let at = format!("t:{}: Job", said.len() + 2);
+            assert!(error.contains(&at) && error.contains("expected"), "{error}");
         }
     }
 }

@@ -107,7 +107,7 @@ pub fn import(request: &Request) -> Result<Report, ConvertError> {
         return Err(TraceError::file(&file, problem).into());
     }
     order(map, &mut kept, &mut jobs.skipped);
-    let warnings = warnings(request, &jobs.dates);
+    let warnings = warnings(request, &jobs.dates, &kept);
     let mut report = Report {
         file: file.clone(),
         map: map.name.clone(),
@@ -133,9 +133,18 @@ pub fn import(request: &Request) -> Result<Report, ConvertError> {
 }
 
 /// What the user should know.
-fn warnings(request: &Request, dates: &Dates) -> Vec<String> {
+fn warnings(request: &Request, dates: &Dates, jobs: &[Job]) -> Vec<String> {
     let mut warnings = Vec::new();
     let file = request.input.display();
+    let size = |job: &&Job| job[field::ALLOCATED].max(job[field::REQUESTED]) <= 0;
+    let without = jobs.iter().filter(size).count();
+    if without > 0 {
+        warnings.push(format!(
+            "{file}: {without} of {} jobs have no number of processors, and none is run (expected \
+             allocated_processors or requested_processors in the map)",
+            jobs.len()
+        ));
+    }
     if dates.local > 0 && request.map.zone.is_none() {
         warnings.push(format!(
             "{file}: {} times do not say their offset and were taken as UTC (expected --zone, or \

@@ -16,6 +16,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::time::SimDuration;
 use gridrig_results::stats::Distribution;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Two waits that are no further apart are the same.
@@ -33,7 +34,7 @@ pub struct Options {
 }
 
 /// A log and its model, side by side.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Twin {
     /// The log as it was named.
     pub file: String,

@@ -36,8 +36,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The commands that are installed.
-pub const COMMANDS: [&str; 8] = [
-    "sbatch", "squeue", "scancel", "sacct", "scontrol", "sinfo", "srun", "sacctmgr",
+pub const COMMANDS: [&str; 9] = [
+    "sbatch", "squeue", "scancel", "sacct", "scontrol", "sinfo", "srun", "sacctmgr", "sshare",
 ];
 
 /// How this face is set up.

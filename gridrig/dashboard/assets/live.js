@@ -36,6 +36,7 @@ function head() {
     run && runs.length > 1 ? `run ${current + 1} of ${runs.length}` : null,
     run?.key && run.key !== "single" ? `replication ${keyWords(run.key)}` : null,
     `${session.clock} clock${session.speed ? `, speed ${number(session.speed)}` : ""}`,
+    followed() ? "started elsewhere, read from its journals every few seconds" : null,
     session.compression !== 1 || session.run_time_compression !== 1
       ? `arrivals compressed ${number(session.compression)}\u00d7, run times ${number(session.run_time_compression)}\u00d7`
       : "trace not compressed",
@@ -47,6 +48,9 @@ function head() {
   warnings(session.warnings);
   validity(run);
 }
+
+// A run that was started elsewhere is read again and again until it is over.
+const followed = () => Boolean(chosen) && state.session?.state === "running";
 
 const progress = () => (state.now && state.now.jobs > 0 ? state.now.ended / state.now.jobs : 0);
 
@@ -106,7 +110,7 @@ function facts() {
 function tiles() {
   const { now } = state;
   // Of a run that is over the summary has the exact figures.
-  const exact = chosen ? state.runs[state.current] : null;
+  const exact = chosen && state.session.state !== "running" ? state.runs[state.current] : null;
   const named = (name) => (exact ? name : `${name} (est.)`);
   const { waited_share: waited, delay_mean_s: mean, delay_p95_s: p95 } = exact ?? now;
   pairs(id("tiles"), [
@@ -268,15 +272,26 @@ id("stop").addEventListener("click", async () => {
   id("stop").disabled = false;
 });
 
+async function look() {
+  const begin = performance.now();
+  try {
+    apply(await ask(`/api/live/run/${chosen.split("/").map(encodeURIComponent).join("/")}`), true);
+    id("estimates").hidden = !followed();
+  } catch (error) {
+    id("message").hidden = false;
+    id("message").textContent = error.message;
+    // One that has just ended is not to be read until its tables are written.
+    if (!followed()) {
+      id("state").textContent = "unreadable";
+      id("state").className = "badge bad";
+    }
+  }
+  // A run with many jobs takes longer to read: nine tenths of the time are left to it.
+  if (followed()) setTimeout(look, Math.max(3000, 9 * (performance.now() - begin)));
+}
+
 if (chosen) {
   id("state").textContent = "reading";
   id("estimates").hidden = true;
-  ask(`/api/live/run/${chosen.split("/").map(encodeURIComponent).join("/")}`)
-    .then((whole) => apply(whole, true))
-    .catch((error) => {
-      id("state").textContent = "unreadable";
-      id("state").className = "badge bad";
-      id("message").hidden = false;
-      id("message").textContent = error.message;
-    });
+  look();
 } else follow();

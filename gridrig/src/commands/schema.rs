@@ -1,13 +1,15 @@
 //! `gridrig schema`
 
+use super::whatif::Told;
 use super::{print, print_json};
 use crate::cli::SchemaFormat;
 use crate::exit::Failure;
 use crate::load::Report;
 use crate::own_policy::Messages;
 use crate::scenario;
-use crate::versioned::{COMPARE, LOAD, RUN, Runs};
+use crate::versioned::{COMPARE, LOAD, RUN, Runs, TWIN, WHATIF};
 use gridrig_results::compare::Comparison;
+use gridrig_tracelab::twin::Twin;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
@@ -40,6 +42,8 @@ pub(super) fn schema(format: SchemaFormat) -> Result<(), Failure> {
         SchemaFormat::Run => print_json(&versioned::<Runs<'_>>(RUN)),
         SchemaFormat::Compare => print_json(&versioned::<Comparison>(COMPARE)),
         SchemaFormat::Load => print_json(&versioned::<Report>(LOAD)),
+        SchemaFormat::Twin => print_json(&versioned::<Twin>(TWIN)),
+        SchemaFormat::Whatif => print_json(&versioned::<Told<'_>>(WHATIF)),
         SchemaFormat::Policy => print_json(&written::<Messages>()),
         SchemaFormat::Resources => print(include_str!(
             "../../../resources/xsd/emulated-resources.xsd"

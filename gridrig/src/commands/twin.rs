@@ -3,6 +3,7 @@
 use super::{answer, refuse_existing};
 use crate::commands::trace::values;
 use crate::exit::Failure;
+use crate::versioned::Versioned;
 use crate::words::many;
 use anyhow::Context as _;
 use clap::Args;
@@ -72,7 +73,7 @@ pub(super) fn twin(args: &TwinArgs) -> Result<(), Failure> {
         let written = std::fs::write(out, csv(&loaded, &twin));
         written.with_context(|| format!("{}: expected a file to write", out.display()))?;
     }
-    answer(args.json, &twin, text)
+    answer(args.json, &Versioned::from(&twin), |_| text(&twin))
 }
 
 /// The log of a site, and its twin.

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::init::{self, OwnLog, Site};
 use crate::runner::{self, RunOptions};
 use crate::scenario::Scenario;
-use crate::versioned::Versioned;
+use crate::versioned::{Document, Versioned, WHATIF};
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use gridrig_core::time::SimDuration;
@@ -14,6 +14,7 @@ use gridrig_tracelab::characterize::calendar::{Clock, ClockSource};
 use gridrig_tracelab::load::{Loaded, load};
 use gridrig_tracelab::spec::{SizeFrom, TraceWindow};
 use gridrig_tracelab::twin::{Grade, Options, Twin, twin};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -76,13 +77,18 @@ enum Align {
 }
 
 /// The document of `--json`.
-#[derive(Serialize)]
-struct Told<'a> {
-    schema: &'static str,
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Told<'a> {
     /// In the order of the logs; null for a log without recorded waits.
     twins: Vec<Option<Twin>>,
+    /// What the reader should know of the logs and their twins.
     warnings: Vec<String>,
+    /// The document of `compare`, with `local-only` as the baseline.
     comparison: Versioned<&'a Comparison>,
+}
+
+impl Document for &Told<'_> {
+    const SCHEMA: &'static str = WHATIF;
 }
 
 /// Says who gains and who loses by brokers between the sites of these logs.
@@ -113,12 +119,11 @@ pub(super) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
     drop(logs);
     let comparison = federate(args, &sites)?;
     let told = Told {
-        schema: "gridrig.whatif.1",
         twins,
         warnings,
         comparison: Versioned::from(&comparison),
     };
-    answer(args.json, &told, |told| {
+    answer(args.json, &Versioned::from(&told), |_| {
         let mut text = String::new();
         for (site, twin) in sites.iter().zip(&told.twins) {
             let verdict = twin.as_ref().map_or("no twin", |twin| &twin.verdict);

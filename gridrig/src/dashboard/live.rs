@@ -6,6 +6,7 @@
 mod document;
 mod exchange;
 mod finished;
+mod followed;
 mod hub;
 mod life;
 mod series;
@@ -17,8 +18,8 @@ pub use hub::Hub;
 pub use life::finished as life_of;
 pub use watch::Watch;
 
-use super::Shared;
 use super::layout::{Layout, Tab, message, page};
+use super::{Shared, pages};
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -69,6 +70,8 @@ struct LivePage {
     runs: String,
     /// Whether runs can be started from the page.
     starts: bool,
+    /// Address and name of the runs in real time that were started elsewhere.
+    elsewhere: Vec<(String, String)>,
 }
 
 impl LivePage {
@@ -77,13 +80,19 @@ impl LivePage {
             layout: Layout::new(Tab::Live),
             runs: dashboard.runs.display().to_string(),
             starts: run.is_none() && dashboard.control.starts(),
+            elsewhere: Vec::new(),
             run,
         }
     }
 }
 
 async fn current(State(dashboard): State<Shared>) -> Response {
-    page(&LivePage::new(&dashboard, None))
+    let mut shown = LivePage::new(&dashboard, None);
+    let own = dashboard.hub.is_busy();
+    if !own && let Ok(going_on) = read(&dashboard, |own| pages::going_on(own)).await {
+        shown.elsewhere = going_on;
+    }
+    page(&shown)
 }
 
 async fn chosen(State(dashboard): State<Shared>, Path(run): Path<String>) -> Response {

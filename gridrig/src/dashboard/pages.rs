@@ -16,7 +16,7 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use gridrig_protocol::rest::{Problem, Result};
-use gridrig_results::catalogue::{Catalogue, CatalogueError, RunEntry};
+use gridrig_results::catalogue::{Catalogue, CatalogueError, RunEntry, State};
 use gridrig_results::compare::said;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -189,6 +189,17 @@ struct Chosen {
     /// Where those that were named lie.
     dirs: Vec<PathBuf>,
     generation: u64,
+}
+
+/// Address and name of each run that goes on, whoever has started it.
+pub(super) fn going_on(dashboard: &Dashboard) -> Result<Vec<(String, String)>> {
+    dashboard.with_catalogue(|opened| {
+        let all = opened.catalogue.runs()?.into_iter();
+        let running = all.filter(|run| run.state == State::Running);
+        Ok(running
+            .map(|run| (format!("/live/{}", query::encoded(&run.path)), run.path))
+            .collect())
+    })
 }
 
 impl Dashboard {

@@ -132,7 +132,7 @@ impl Configs {
         let mut decisions = Vec::new();
         let mut told = |name: String, it: (Recorder, Option<io::Error>)| {
             let recorder = recalled.note(it);
-            let restarts = recorder.lives() - 1;
+            let restarts = recorder.lives().saturating_sub(1);
             let restarted = (restarts > 0).then_some((name, restarts));
             recalled.restarted.extend(restarted);
             decisions.extend(recorder.take_decisions());

@@ -236,6 +236,22 @@ impl Running {
         Journals::of_run(&self.dir.join(JOURNALS), &self.doc.run)
     }
 
+    /// Copies of the journals as they are now, in this directory.
+    ///
+    /// # Errors
+    /// When they cannot be read or written.
+    pub fn copy_journals(&self, to: &Path) -> anyhow::Result<Journals> {
+        let journals = self.dir.join(JOURNALS);
+        // Before the run has begun there are none.
+        for entry in std::fs::read_dir(&journals).into_iter().flatten() {
+            let entry = entry?;
+            let copied = std::fs::copy(entry.path(), to.join(entry.file_name()));
+            copied.with_context(|| entry.path().display().to_string())?;
+        }
+        let opened = Journals::open(to, &self.doc.run);
+        opened.with_context(|| journals.display().to_string())
+    }
+
     /// The run directory.
     pub fn dir(&self) -> &Path {
         &self.dir

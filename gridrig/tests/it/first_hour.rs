@@ -41,7 +41,7 @@ fn two_logs_become_a_scenario_that_says_whether_to_federate() {
     let answer = stdout(&ran).replace('\n', " ");
     assert!(answer.starts_with("Federating: with "), "{answer}");
     assert!(
-        answer.contains("gains in mean delay: alpha-site ("),
+        answer.contains("Better off in mean delay: alpha-site ("),
         "{answer}"
     );
     let document = json(&run(&["compare", &out, "--json"]));

@@ -157,7 +157,7 @@ fn the_notebook_gives_the_numbers_of_the_comparison() {
     }
     lies_within([&own["low"], &own["high"]], &other["interval"]);
     assert_eq!(own["n"], other["n"]);
-    assert_eq!(own["other sign"], other["disagree"]);
+    assert_eq!(own["disagree"], other["disagree"]);
 }
 
 const QUERIES: &str = r#"

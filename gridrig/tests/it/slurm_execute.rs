@@ -80,6 +80,61 @@ fn an_exit_code_a_signal_and_a_file_that_cannot_be_written_are_told_apart() {
     assert_eq!(said, "3:0\n0:9\n0:53\n");
 }
 
+#[test]
+fn signals_reach_the_steps_or_the_shell_or_all_as_with_debians_slurm() {
+    let cluster = cluster(1, 8);
+    // A shell, and one below it in a step or beside it, each says what it hears.
+    let script = |below: &str| {
+        let loops = "for i in 1 2 3 4 5 6 7 8 9; do read -t 1 < pipe; done";
+        format!(
+            "#!/bin/bash\ntrap 'echo shell' USR1\n{below} bash -c \"trap 'echo below' USR1; touch \
+             ready.\\$SLURM_JOB_ID; {loops}\" &\n{loops}\nwait\n"
+        )
+    };
+    let made = std::process::Command::new("mkfifo")
+        .arg(cluster.dir.path().join("pipe"))
+        .status();
+    assert!(made.unwrap().success());
+    // Open for both, so that nobody waits for somebody to open it.
+    let _pipe = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(cluster.dir.path().join("pipe"))
+        .unwrap();
+    write(&cluster, "step.sh", &script("srun"));
+    write(&cluster, "beside.sh", &script(""));
+    let cases = [
+        (&["-s", "USR1"][..], "step.sh", "below\n"),
+        (&["-s", "USR1"], "beside.sh", ""),
+        (&["-b", "-s", "USR1"], "step.sh", "shell\n"),
+        (&["-f", "-s", "USR1"], "beside.sh", "below\nshell\n"),
+    ];
+    for (number, (_, file, _)) in (1..).zip(cases) {
+        cluster.ok("sbatch", &["-n1", "-o", &format!("out.{number}"), file]);
+    }
+    let late = ["--signal=B:USR1@56", "-t", "1", "-n1", "-o", "out.5"];
+    cluster.ok("sbatch", &[&late[..], &["step.sh"]].concat());
+    let patience = Patience::seconds(180);
+    for (number, (words, _, _)) in (1..).zip(cases) {
+        while !cluster.dir.path().join(format!("ready.{number}")).exists() {
+            patience.wait("a script");
+        }
+        cluster.ok("scancel", &[words, &[&number.to_string()]].concat());
+    }
+    let ended = |number: usize| cluster.wait_for(&number.to_string(), "%T", "COMPLETED");
+    (1..=5).for_each(ended);
+    for (number, (_, _, expected)) in (1..).zip(cases) {
+        let said = read(&cluster, &format!("out.{number}"));
+        let mut said: Vec<&str> = said.lines().filter(|it| it.len() == 5).collect();
+        said.sort_unstable();
+        assert_eq!(said.join("\n"), expected.trim_end(), "{number}");
+    }
+    assert!(
+        read(&cluster, "out.5").contains("shell"),
+        "before the limit"
+    );
+}
+
 /// Whether a process of this id is there and no zombie.
 fn lives(id: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{}/stat", id.trim()));

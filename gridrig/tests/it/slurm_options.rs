@@ -23,6 +23,65 @@ fn every_option_of_sbatch_is_taken_or_refused_as_by_debians_slurm() {
     pair.end(148);
 }
 
+#[test]
+fn jobs_are_requeued_and_shares_are_shown_as_by_debians_slurm() {
+    let test = "jobs_are_requeued_and_shares_are_shown_as_by_debians_slurm";
+    let Some(mut pair) = Pair::start(test) else {
+        return;
+    };
+    pair.ask("sbatch --wrap sleep~600", None);
+    pair.ask("sbatch --no-requeue --wrap sleep~600", None);
+    pair.ask("sbatch -H --wrap true", None);
+    pair.ask("sbatch -a 0-2 --wrap sleep~600", None);
+    settle(&pair.real);
+    for words in REQUEUES.lines().filter(|words| !words.is_empty()) {
+        pair.ask(&format!("scontrol {words}"), None);
+    }
+    for words in SHARES.lines() {
+        pair.ask(format!("sshare {words}").trim_end(), None);
+    }
+    pair.end(35);
+}
+
+const REQUEUES: &str = "\
+requeue
+requeuehold
+requeue 99
+requeue abc
+requeue name=wrap
+requeue 99_1
+requeue 2
+requeuehold 2
+requeue 3
+requeue 1
+requeue 1
+requeue JobId=1,3
+requeue 4_1
+requeue 4
+requeue 4_1
+-Q requeue 99";
+
+const SHARES: &str = "
+
+-l
+-m
+-l -m
+-n
+-p
+-P
+-e
+-a
+-u root
+-A foo -U
+-o Account,User%5,FairShare%-12,ID
+-o Account%3,Cluster
+-o fair,norm
+-o zonk
+-p -o User%30
+-V
+--zonk
+-n foo";
+
 /// Scripts on standard input, and the words after `sbatch`.
 const SCRIPTS: [(&str, &str); 9] = [
     ("#!/bin/sh\nsleep 1\n", ""),

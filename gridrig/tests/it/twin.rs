@@ -158,7 +158,7 @@ fn whatif_answers_for_two_shipped_traces_and_says_that_they_have_no_twins() {
         "ctc-like: no twin",
         "warning: grid5000-like: its log has no recorded waits",
         "Federating: with free-node the mean delay is ",
-        "gain in mean delay: ctc-like",
+        "Better off in mean delay: ctc-like",
         "Mean delay_s by origin domain",
         "Mean delay_s by user",
         "Worse off than under local-only",

@@ -253,9 +253,14 @@ pub(super) fn inspect(folder: &Path, path: &str) -> RunEntry {
             .as_str()
             .unwrap_or_default()
             .clone_into(&mut entry.scenario);
-        // It lies where its policy is named.
-        let above = path.rsplit('/').nth(1).filter(|_| begun.is_some());
-        entry.policy = above.map(str::to_owned);
+        // It lies where its scenario with its seed, and its policy, are named.
+        let mut above = path.rsplit('/').skip(1).filter(|_| begun.is_some());
+        entry.policy = above.next().map(str::to_owned);
+        let study = above.next().and_then(|study| {
+            let rest = study.strip_prefix(&entry.scenario)?.strip_prefix('-')?;
+            rest.split('-').next()?.parse().ok()
+        });
+        entry.seed = study.unwrap_or_default();
         let (state, reason) = match begun {
             Some(_) if is_held(&dir) => (State::Running, "it is being run"),
             Some(true) => (
@@ -288,7 +293,7 @@ pub(super) fn inspect(folder: &Path, path: &str) -> RunEntry {
 }
 
 /// Whether a process has the directory for itself, as whoever runs a run has.
-fn is_held(dir: &Path) -> bool {
+pub fn is_held(dir: &Path) -> bool {
     let file = fs::File::open(dir);
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }

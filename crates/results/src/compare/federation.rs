@@ -129,16 +129,20 @@ fn sentence(document: &Comparison, figure: Figure, found: &Federation) -> Option
     let gains = found.domains.iter().rev();
     let gains: Vec<&Domain> = gains.filter(|it| it.change() < 1.0 - AS_IT_WAS).collect();
     if found.domains.len() > 1 {
-        text.push_str(&named(figure, &worse, ("is worse off", "are worse off")));
-        text.push_str(&named(figure, &gains, ("gains", "gain")));
+        let mean = words::metric(figure.metric());
+        text.push_str(&named(figure, &worse, &format!("Worse off in mean {mean}")));
+        text.push_str(&named(
+            figure,
+            &gains,
+            &format!("Better off in mean {mean}"),
+        ));
     }
     text.push('.');
     Some(text)
 }
 
-/// `; beta is worse off (its mean delay 19.2 s instead of 4.1 s, 4.7 times as long)`.
-fn named(figure: Figure, domains: &[&Domain], verbs: (&str, &str)) -> String {
-    let mean = words::metric(figure.metric());
+/// `. Worse off in mean delay: beta (19.2 s instead of 4.1 s, 4.7 times as much)`.
+fn named(figure: Figure, domains: &[&Domain], who: &str) -> String {
     let one = |domain: &&Domain| {
         let (value, local) = (domain.value, domain.local_value);
         let by = match local > 0.0 {
@@ -149,16 +153,10 @@ fn named(figure: Figure, domains: &[&Domain], verbs: (&str, &str)) -> String {
         format!("{} ({value} instead of {local}{by})", domain.domain)
     };
     let listed: Vec<String> = domains.iter().take(NAMED).map(one).collect();
-    let more = domains.len() - listed.len();
-    match (listed.as_slice(), more) {
-        ([], _) => String::new(),
-        ([only], 0) => format!("; {} in mean {mean}: {only}", verbs.0),
-        (some, 0) => format!("; {} in mean {mean}: {}", verbs.1, some.join(", ")),
-        (some, more) => format!(
-            "; {} in mean {mean}: {} and {more} more",
-            verbs.1,
-            some.join(", ")
-        ),
+    match (listed.join(", "), domains.len() - listed.len()) {
+        (some, _) if some.is_empty() => String::new(),
+        (some, 0) => format!(". {who}: {some}"),
+        (some, more) => format!(". {who}: {some} and {more} more"),
     }
 }
 

@@ -169,16 +169,16 @@ fn interval_text(document: &Comparison) -> String {
     });
     let relevant: Vec<String> = relevant.collect();
     format!(
-        "95 % {interval} of each value and of the paired differences to the baseline; those of {} \
-         corrected by Bonferroni for {} comparisons, {}. Measured: {:.0} % of such intervals from \
-         {} pairs held the mean of skewed populations",
-        method
-            .relevant
-            .keys()
-            .cloned()
-            .collect::<Vec<_>>()
-            .join(", "),
-        method.comparisons,
+        "95 % {interval} of each value and of the paired differences to the baseline{}; {}. \
+         Measured: {:.0} % of such intervals from {} pairs held the mean of skewed populations",
+        match method.comparisons {
+            0 | 1 => String::new(),
+            n => {
+                let figures: Vec<&str> = method.relevant.keys().map(String::as_str).collect();
+                let figures = figures.join(", ");
+                format!(", those of {figures} corrected by Bonferroni for {n} comparisons")
+            }
+        },
         relevant.join(", "),
         100.0 * coverage,
         document.pairs.n

@@ -4,6 +4,7 @@
 use super::answer::{Outcome, Verdict, Versus};
 use super::document::{Comparison, Estimate, Policy, Role};
 use super::text::{noun, number};
+use crate::plot;
 use crate::plot::{integer, percent};
 use crate::stats::{Judgement, Paired};
 use crate::threshold::Figure;
@@ -158,8 +159,8 @@ fn against(document: &Comparison, policy: &Policy, difference: f64) -> Vec<Strin
         let other_way = by * difference < 0.0 && by.abs() > relevant;
         other_way.then(|| {
             let word = if by < 0.0 { "lower" } else { "higher" };
-            let (what, by) = (words::figure(figure), number(by.abs()));
-            format!("its {what} is {by}{} {word}", unit(figure))
+            let (what, by) = (words::figure(figure), shown(figure, by.abs()));
+            format!("its {what} is {by} {word}")
         })
     });
     told.collect()
@@ -174,20 +175,18 @@ fn sentence(document: &Comparison, figure: Figure, verdict: &Verdict) -> String 
     );
     let over = noun(&document.pairs.over, verdict.n);
     if let (Some(low), Some(high)) = (verdict.low, verdict.high) {
-        let unit = unit(figure);
         let simultaneous = match document.method.comparisons {
             0 | 1 => String::new(),
-            n => format!(", one of {n} simultaneous ones"),
+            n => format!(", corrected for {n} comparisons"),
         };
         text.push_str(&format!(
-            ", 95 % interval {} to {}{unit} (n = {} {over}{simultaneous})",
-            number(low),
-            number(high),
+            ", 95 % interval {} (n = {} {over}{simultaneous})",
+            both(figure, low, "to", high),
             verdict.n,
         ));
         if verdict.relevant > 0.0 {
-            let least = number(verdict.relevant);
-            text.push_str(&format!("; differences below {least}{unit} do not matter"));
+            let least = shown(figure, verdict.relevant);
+            text.push_str(&format!("; differences below {least} do not matter"));
         }
     } else if verdict.n > 1 {
         text.push_str(&format!(" (n = {} {over}, no interval)", verdict.n));
@@ -223,7 +222,7 @@ fn head(document: &Comparison, verdict: &Verdict) -> String {
             }
         }
         Outcome::Several => format!(
-            "The best of {all} policies are not told apart: {}; with {policy} the",
+            "The best of {all} policies cannot be told apart: {}; with {policy} the",
             verdict.best.join(", ")
         ),
         Outcome::Equivalent if two => {
@@ -255,13 +254,10 @@ fn head(document: &Comparison, verdict: &Verdict) -> String {
 
 fn difference(figure: Figure, verdict: &Verdict) -> String {
     let by = verdict.difference.unwrap_or_default();
-    let unit = unit(figure);
-    let of = |value: Option<f64>| value.map_or("-".to_owned(), number);
-    let values = format!(
-        "{} against {}{unit}",
-        of(verdict.value),
-        of(verdict.baseline_value)
-    );
+    let values = verdict.value.zip(verdict.baseline_value);
+    let values = values.map_or("not known".to_owned(), |(value, baseline)| {
+        both(figure, value, "against", baseline)
+    });
     let ratio = verdict
         .ratio
         .map_or(String::new(), |r| format!(", ratio {}", number(r)));
@@ -270,10 +266,29 @@ fn difference(figure: Figure, verdict: &Verdict) -> String {
     }
     let word = if by < 0.0 { "lower" } else { "higher" };
     format!(
-        "is {}{unit} {word} than with {} ({values}{ratio})",
-        number(by.abs()),
+        "is {} {word} than with {} ({values}{ratio})",
+        shown(figure, by.abs()),
         verdict.baseline
     )
+}
+
+/// So many seconds and more are told in minutes, hours or days.
+const MINUTE_S: f64 = 60.0;
+
+/// A value in the unit that a person would use.
+fn shown(figure: Figure, value: f64) -> String {
+    match figure.unit() {
+        "s" if value.abs() >= MINUTE_S => plot::seconds(value),
+        _ => format!("{}{}", number(value), unit(figure)),
+    }
+}
+
+/// Two of them, with the unit behind the second where it is the same.
+fn both(figure: Figure, one: f64, between: &str, other: f64) -> String {
+    match one.abs().max(other.abs()) >= MINUTE_S {
+        true => format!("{} {between} {}", shown(figure, one), shown(figure, other)),
+        false => format!("{} {between} {}", number(one), shown(figure, other)),
+    }
 }
 
 /// How many single replications say otherwise.

@@ -54,10 +54,15 @@ fn caption(comparison: &Comparison) -> String {
     let one = noun(&comparison.pairs.over);
     let interval = match (comparison.method.interval, &comparison.method.why_none) {
         (Some(method), _) => format!(
-            "Lines: 95 % intervals ({method}) of the mean of {} paired differences, corrected \
-             for {} comparisons where they are of policies that compete. A line that crosses 0 \
-             means that the {one}s do not tell the policies apart.",
-            comparison.pairs.n, comparison.method.comparisons
+            "Lines: 95 % intervals ({method}) of the mean of {} paired differences{}. A line that \
+             crosses 0 means that the {one}s do not tell the policies apart.",
+            comparison.pairs.n,
+            match comparison.method.comparisons {
+                0 | 1 => String::new(),
+                n => format!(
+                    ", corrected for {n} comparisons where they are of policies that compete"
+                ),
+            }
         ),
         (None, Some(why)) => format!("No intervals: {why}."),
         (None, None) => String::new(),

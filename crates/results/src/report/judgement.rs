@@ -132,9 +132,9 @@ fn meaning(metric: &str) -> &'static str {
 fn table(comparison: &Comparison, metric: &str) -> Table {
     let unit = words::unit_of(metric);
     let one = words::noun(&comparison.pairs.over);
-    let mut table = Table::new("statistic | policy | value | 95 % interval | difference | its 95 % interval | ratio | verdict | p | other sign | n".split(" | "))
+    let mut table = Table::new("statistic | policy | value | 95 % interval | difference | its 95 % interval | ratio | verdict | p | disagree | n".split(" | "))
     .caption(format!(
-        "{}{unit}; n: {one}s; other sign: {one}s whose difference has another sign than the mean",
+        "{}{unit}; n: {one}s; disagree: {one}s whose difference has another sign than the mean",
         words::metric(metric)
     ));
     let figures = Figure::all().filter(|figure| figure.metric() == metric);

@@ -69,7 +69,7 @@ fn the_best_are_a_set_where_no_pair_tells_them_apart() {
     };
     assert_eq!(two("queue-length", "free-node"), Judgement::Equivalent);
     assert_eq!(two("random", "round-robin"), Judgement::Worse);
-    let said = "The best of 4 policies are not told apart: free-node, queue-length;";
+    let said = "The best of 4 policies cannot be told apart: free-node, queue-length;";
     assert!(verdict.text.contains(said), "{}", verdict.text);
 }
 

@@ -37,6 +37,8 @@ pub struct Header {
     bytes: usize,
     table_bytes: usize,
     dropped: u64,
+    /// The lines of the comments about single jobs, by key in file order.
+    job_lines: BTreeMap<&'static str, Vec<u64>>,
 }
 
 impl Header {
@@ -55,6 +57,12 @@ impl Header {
     /// The values of a key, none if it does not occur.
     pub fn values(&self, key: &str) -> &[String] {
         self.entries.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The values of a key of comments about single jobs, each with its line.
+    pub(crate) fn of_jobs(&self, key: &str) -> impl Iterator<Item = (u64, &str)> {
+        let lines = self.job_lines.get(key).into_iter().flatten().copied();
+        lines.zip(self.values(key).iter().map(String::as_str))
     }
 
     /// The whole number that begins the first value of a key that begins with
@@ -107,8 +115,8 @@ impl Header {
             .collect()
     }
 
-    /// Takes in a comment line, with its semicolon.
-    pub(crate) fn add(&mut self, line: &[u8]) {
+    /// Takes in a comment line with this number, with its semicolon.
+    pub(crate) fn add(&mut self, number: u64, line: &[u8]) {
         let start = line
             .iter()
             .position(|b| !matches!(b, b';' | b'#') && !b.is_ascii_whitespace());
@@ -132,6 +140,10 @@ impl Header {
         if let Some((key, value)) = split_key(text) {
             let values = self.entries.entry(key.to_owned()).or_default();
             values.push(value.to_owned());
+            let of_jobs = [JOB_COMPONENTS, JOB_DIVISION].into_iter();
+            for key in of_jobs.filter(|of_jobs| *of_jobs == key) {
+                self.job_lines.entry(key).or_default().push(number);
+            }
             self.lines.push((key.to_owned(), value.to_owned()));
         } else if let Some((key, value)) = self.lines.last_mut().filter(|_| self.open) {
             let values = self.entries.get_mut(key.as_str());
@@ -175,8 +187,8 @@ mod tests {
 
     fn header(text: &str) -> Header {
         let mut header = Header::default();
-        for line in text.lines() {
-            header.add(line.as_bytes());
+        for (number, line) in (1..).zip(text.lines()) {
+            header.add(number, line.as_bytes());
         }
         header
     }
@@ -216,7 +228,7 @@ mod tests {
         let mut header = Header::default();
         let line = format!("; Note: {}", "x".repeat(60_000));
         for _ in 0..20 {
-            header.add(line.as_bytes());
+            header.add(1, line.as_bytes());
         }
         assert_eq!(header.dropped_lines(), 3);
     }

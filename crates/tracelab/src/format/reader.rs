@@ -105,17 +105,18 @@ impl<R: BufRead> TraceReader<R> {
         let mut other_header = Header::default();
         let mut own_comments = 0;
         while reader.lines.advance()?.is_some() {
+            let number = reader.lines.number();
             let line = reader.lines.current()?;
             let text = line.trim_ascii();
             match text.first() {
                 None => {}
                 Some(mark) if *mark == reader.format.mark() => {
                     own_comments += 1;
-                    reader.header.add(text);
+                    reader.header.add(number, text);
                 }
                 Some(b';' | b'#') => {
                     reader.foreign_comments += 1;
-                    other_header.add(text);
+                    other_header.add(number, text);
                 }
                 Some(_) => {
                     reader.again = true;
@@ -250,10 +251,11 @@ impl<R: BufRead> TraceReader<R> {
                 false => self.lines.advance()?,
             };
             let Some(end) = end else { break };
+            let number = self.lines.number();
             let text = self.lines.current()?.trim_ascii();
             match text.first() {
                 None => {}
-                Some(mark) if *mark == self.format.mark() => self.header.add(text),
+                Some(mark) if *mark == self.format.mark() => self.header.add(number, text),
                 Some(b';' | b'#') => self.foreign_comments += 1,
                 Some(_) => {
                     self.header.end_value();

@@ -184,10 +184,11 @@ impl Rows for Blanks {
     fn next(&mut self, row: &mut ByteRecord) -> Result<Option<u64>> {
         row.clear();
         while self.lines.advance()?.is_some() {
+            let number = self.lines.number();
             let line = self.lines.current()?.trim_ascii();
             match line.first() {
                 None => {}
-                Some(b';' | b'#') => self.header.add(line),
+                Some(b';' | b'#') => self.header.add(number, line),
                 Some(_) => {
                     let cells = line.split(u8::is_ascii_whitespace);
                     cells

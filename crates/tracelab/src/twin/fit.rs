@@ -7,6 +7,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_results::plot::seconds;
 use gridrig_results::stats::{Distribution, mean};
 use gridrig_results::threshold::{SIZE_NAMES, size_class};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 const SHOWN: usize = 5;
 
 /// What the model is good for, from the best to the worst.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
     /// Each job waits as long as it did.
@@ -36,7 +37,7 @@ const KS: f64 = 0.10;
 const RANK: f64 = 0.30;
 
 /// Waits under a discipline, beside those of the log.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Fit {
     /// Its name.
     pub discipline: &'static str,
@@ -67,7 +68,7 @@ pub struct Fit {
 }
 
 /// The jobs by one of their fields.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Breakdown {
     /// `size`, `user`, `queue` or `partition`.
     pub by: &'static str,
@@ -80,7 +81,7 @@ pub struct Breakdown {
 }
 
 /// Jobs that have something in common.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Group {
     /// What that is.
     pub group: String,

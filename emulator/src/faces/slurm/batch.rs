@@ -7,6 +7,7 @@ mod values;
 
 pub(super) use array::{MAX_ARRAY_SIZE, TaskList, compress};
 pub(super) use script::{Interpreter, words};
+pub(super) use values::{Reach, Warning, signal_number};
 
 use super::depend::{self, Wish};
 use super::options::{Parsed, Place, Program, parse};
@@ -56,6 +57,8 @@ pub(super) struct Batch {
     pub requeue: bool,
     /// Whether it is cancelled once its dependencies can never come true.
     pub kill_on_invalid_dep: bool,
+    /// The signal that it is sent before its limit.
+    pub warning: Option<Warning>,
     /// What it was submitted by.
     pub submit_line: String,
     /// Memory of each node, or of each processor, in MiB.
@@ -246,6 +249,7 @@ fn apply(all: &Parsed, order: &mut Order) -> Result<(), Refusal> {
     batch.requeue = last_of(all, "requeue", "no-requeue").unwrap_or(true);
     let kills = all.last("kill-on-invalid-dep");
     batch.kill_on_invalid_dep = kills.is_some_and(|kills| kills.eq_ignore_ascii_case("yes"));
+    batch.warning = all.last("signal").and_then(Warning::parse);
     batch.nice = match all.last("nice") {
         Some("") => 100,
         Some(nice) => values::leading_number(nice),

@@ -8,13 +8,13 @@
 mod environment;
 
 use super::Execute;
-use super::batch::{Batch, Interpreter, OpenMode};
+use super::batch::{Batch, Interpreter, OpenMode, Reach};
 use super::file_names::{Facts, default_output, fill};
 use super::site::Site;
 use super::store::Job;
 use environment::environment;
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -165,11 +165,24 @@ impl Runner {
         });
     }
 
-    /// Sends a script's processes a signal.
-    pub fn signal(&self, seq: u32, number: i32) {
-        let signal = Signal::from_named_raw(number);
-        if let (Some(process), Some(signal)) = (self.running.get(&seq), signal) {
-            signal_group(process, signal);
+    /// Sends these of a script's processes a signal.
+    pub fn signal(&self, seq: u32, number: i32, reach: Reach) {
+        let (process, signal) = (self.running.get(&seq), Signal::from_named_raw(number));
+        let Some((process, signal)) = process.zip(signal) else {
+            return;
+        };
+        let group = process.lock().group;
+        match (reach, group) {
+            (Reach::All, _) => signal_group(process, signal),
+            (_, None) => {}
+            // The shell leads its group.
+            (Reach::Batch, Some(shell)) => drop(kill_process(shell, signal)),
+            (Reach::Steps, Some(group)) => {
+                for task in tasks_of(group) {
+                    // It may just have ended.
+                    let _ = kill_process(task, signal);
+                }
+            }
         }
     }
 
@@ -198,6 +211,29 @@ fn signal_group(process: &Mutex<Process>, signal: Signal) {
         None if signal == Signal::TERM || signal == Signal::KILL => process.unwanted = true,
         None => {}
     }
+}
+
+/// What runs below an `srun` in this group of processes.
+fn tasks_of(group: Pid) -> Vec<Pid> {
+    let group = group.as_raw_nonzero().get();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    // PID (NAME) STATE PARENT GROUP ..., where a name may have blanks and parentheses.
+    let known = processes.filter_map(|process| {
+        let id: i32 = process.file_name().to_str()?.parse().ok()?;
+        let stat = fs::read_to_string(process.path().join("stat")).ok()?;
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+        let mut rest = rest.split_ascii_whitespace().skip(1).map(str::parse::<i32>);
+        let (parent, its_group) = (rest.next()?.ok()?, rest.next()?.ok()?);
+        (its_group == group).then(|| (id, (parent, name == "srun")))
+    });
+    let known: BTreeMap<i32, (i32, bool)> = known.collect();
+    let is_task = |id: &i32| {
+        let parent = |id: &i32| known.get(id).map(|(parent, _)| *parent);
+        let mut above = std::iter::successors(parent(id), parent).take(known.len());
+        above.any(|id| known.get(&id).is_some_and(|(_, is_srun)| *is_srun))
+    };
+    let tasks = known.keys().filter(|id| is_task(id));
+    tasks.filter_map(|id| Pid::from_raw(*id)).collect()
 }
 
 fn failed(seq: u32) -> Exited {

@@ -323,9 +323,9 @@ impl Handler {
                 }
                 true
             }
-            Action::Signal(seq, signal) => {
+            Action::Signal(seq, signal, reach) => {
                 if let Some(runner) = &self.runner {
-                    runner.signal(seq, signal);
+                    runner.signal(seq, signal, reach);
                 }
                 true
             }

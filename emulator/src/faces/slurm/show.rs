@@ -7,6 +7,7 @@ mod scancel;
 mod scontrol;
 mod sinfo;
 mod squeue;
+mod sshare;
 
 pub(super) use scontrol::reserved;
 
@@ -74,6 +75,7 @@ pub(super) fn command(
         }
         "sinfo" => sinfo::sinfo(store, &request, now),
         "sacct" => sacct::sacct(store, &request, caller, now),
+        "sshare" => sshare::sshare(&request, &store.site),
         "sacctmgr" => Ok(sacctmgr(&request)),
         other => refuse(format!("{other}: error: not a command of this cluster\n")),
     };

@@ -3,11 +3,12 @@
 
 mod change;
 mod record;
+mod requeue;
 mod waiting;
 
 pub(super) use record::Record;
 
-use super::batch::Batch;
+use super::batch::{Batch, Reach};
 use super::depend::{Kind, Target, Wish};
 use super::length::Plan;
 use super::site::{MIN_JOB_AGE, Site};
@@ -62,6 +63,8 @@ impl State {
 pub(super) enum Hold {
     User,
     Admin,
+    /// By `scontrol requeuehold`.
+    Requeued,
 }
 
 /// One job or task of an array.
@@ -143,8 +146,8 @@ pub(super) enum Action {
     Launch(u32),
     /// End its processes.
     Kill(u32),
-    /// Send its processes a signal.
-    Signal(u32, i32),
+    /// Send these of its processes a signal.
+    Signal(u32, i32, Reach),
     /// Take a node down or up.
     Node(NodeChange),
 }
@@ -180,6 +183,8 @@ pub(super) struct JobStore {
     aged: usize,
     /// Instants at which running jobs reach their limit.
     limits: BTreeSet<(SimTime, u32)>,
+    /// Those at which they are sent the signal of `--signal`.
+    warnings: BTreeSet<(SimTime, u32)>,
     next_seq: u32,
     names_given: u32,
     next_id: u32,
@@ -204,6 +209,7 @@ impl JobStore {
             ended: VecDeque::new(),
             aged: 0,
             limits: BTreeSet::new(),
+            warnings: BTreeSet::new(),
             next_seq: 0,
             names_given: 0,
             next_id: 1,
@@ -276,8 +282,9 @@ impl JobStore {
 
     /// When something happens by itself: a begin time, or a limit.
     pub fn next_timer(&self) -> Option<SimTime> {
-        let limit = self.limits.first().map(|(at, _)| *at);
-        limit.into_iter().chain(self.waiting.next_begin()).min()
+        let firsts = [&self.limits, &self.warnings].map(BTreeSet::first);
+        let firsts = firsts.into_iter().flatten().map(|(at, _)| *at);
+        firsts.chain(self.waiting.next_begin()).min()
     }
 
     /// Why a pending job waits.
@@ -288,6 +295,7 @@ impl JobStore {
         match job.hold {
             Some(Hold::User) => return "JobHeldUser",
             Some(Hold::Admin) => return "JobHeldAdmin",
+            Some(Hold::Requeued) => return "job requeued in held state",
             None => {}
         }
         let begun = |name: &String| {

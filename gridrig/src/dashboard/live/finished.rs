@@ -1,6 +1,7 @@
 //! A finished run as if one had watched it: what its tables tell is played again.
 
 use super::document::{self, AgeOfRun, Context, Now, RunDoc, SessionDoc};
+use super::followed;
 use super::hub::{Hub, Shown};
 use super::tap::Tap;
 use super::words::{self, Line};
@@ -30,7 +31,8 @@ pub fn directory(runs: &Path, run: &str) -> Result<PathBuf> {
     let mut parts = below.components();
     let plain = parts.all(|part| matches!(part, Component::Normal(_)));
     let dir = runs.join(below);
-    if plain && !run.is_empty() && dir.join(rundir::names::MANIFEST).is_file() {
+    let signs = [rundir::names::MANIFEST, rundir::names::RUNNING];
+    if plain && !run.is_empty() && signs.iter().any(|sign| dir.join(sign).is_file()) {
         return Ok(dir);
     }
     let run: String = run.chars().take(200).collect();
@@ -53,6 +55,9 @@ fn unreadable(error: RunDirError) -> Problem {
 /// A run that is not there or cannot be read.
 pub fn state(dashboard: &Dashboard, run: &str) -> Result<Arc<String>> {
     let dir = directory(&dashboard.runs, run)?;
+    if is_going_on(&dir) {
+        return followed::state(&dir);
+    }
     let manifest = std::fs::metadata(dir.join(rundir::names::MANIFEST));
     let written = manifest.and_then(|manifest| manifest.modified()).ok();
     let mut newest = true;
@@ -63,6 +68,11 @@ pub fn state(dashboard: &Dashboard, run: &str) -> Result<Arc<String>> {
         || read(&dir, run).map_err(unreadable),
         stays,
     )
+}
+
+/// Whether it has no results yet.
+fn is_going_on(dir: &Path) -> bool {
+    !dir.join(rundir::names::MANIFEST).is_file()
 }
 
 fn read(dir: &Path, below: &str) -> Result<String, RunDirError> {
@@ -77,7 +87,11 @@ fn read(dir: &Path, below: &str) -> Result<String, RunDirError> {
 /// # Errors
 /// A run that is not there or cannot be read.
 pub fn life(runs: &Path, run: &str, job: JobId) -> Result<Option<Value>> {
-    let found = rundir::read_job(&directory(runs, run)?, job).map_err(unreadable)?;
+    let dir = directory(runs, run)?;
+    if is_going_on(&dir) {
+        return followed::life(&dir, job);
+    }
+    let found = rundir::read_job(&dir, job).map_err(unreadable)?;
     let life = found.as_ref().map(super::life::finished);
     Ok(life.map(|mut life| {
         life["is_over"] = json!(true);

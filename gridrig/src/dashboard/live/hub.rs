@@ -190,6 +190,13 @@ impl Hub {
         state.dirty = true;
     }
 
+    /// Whether a session goes on here.
+    pub fn is_busy(&self) -> bool {
+        let state = self.state.lock();
+        let session = state.session.as_ref();
+        session.is_some_and(|session| matches!(session.state, "preparing" | "running"))
+    }
+
     /// Whether this session is the one that is shown.
     pub fn shows(&self, id: u64) -> bool {
         self.state

@@ -260,9 +260,39 @@ fn a_run_whose_dashboard_is_killed_is_shown_by_the_next_one_when_it_has_gone_on(
     while state("running") == 0 {
         patience.wait("the run to be listed");
     }
+    let shown = "shell/realtime-smoke-1/round-robin/r000";
+    follows(&next, shown);
     child.kill().unwrap();
     child.wait().unwrap();
+    let broken_off = next.get(&format!("/api/live/run/{shown}"));
+    let broken_off = broken_off.expect(200).json()["session"].clone();
+    assert_eq!(broken_off["state"], "stopped");
+    let message = broken_off["message"].as_str().unwrap();
+    assert!(message.contains("gridrig run --resume"), "{message}");
     while (state("running"), state("half-written")) != (0, 1) {
         patience.wait("the run to be listed as broken off");
     }
+}
+
+/// A run that was started in a shell is followed by its journals.
+fn follows(dashboard: &Dashboard, run: &str) {
+    let look = || {
+        let answer = dashboard.get(&format!("/api/live/run/{run}"));
+        answer.expect(200).json()
+    };
+    let patience = Patience::seconds(120);
+    while look()["now"]["submitted"].as_u64() < Some(3) {
+        patience.wait("jobs of a run that is followed");
+    }
+    let now = look();
+    assert_eq!(now["session"]["state"], "running");
+    assert_eq!(now["runs"][0]["state"], "running");
+    assert!(!now["feed"].as_array().unwrap().is_empty());
+    let job = dashboard.get(&format!("/api/live/jobs/0?run={run}"));
+    let job = job.expect(200).json();
+    assert_eq!(job["is_over"], json!(false));
+    assert_eq!(job["steps"][0]["kind"], "submitted");
+    let links = |page: &str| dashboard.get(page).expect(200).body.matches(run).count();
+    // On the page of what goes on, and beside the row of the run.
+    assert!(links("/") > 0 && links("/runs?each=1") > 1);
 }

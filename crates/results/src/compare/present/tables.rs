@@ -84,7 +84,7 @@ fn primary_table(document: &Comparison, figure: Figure) -> Table {
             words::figure(figure)
         ),
         header: columns(
-            "policy | value | 95 % interval | difference | 95 % interval | ratio | verdict | p | other sign",
+            "policy | value | 95 % interval | difference | 95 % interval | ratio | verdict | p | disagree",
         ),
         rows,
         note: bounds_note(document),

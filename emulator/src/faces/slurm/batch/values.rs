@@ -3,6 +3,7 @@
 
 use super::{BAD_OPTION, Parsed, Refusal};
 use crate::slurm::times::Limit;
+use gridrig_core::time::SimDuration;
 
 /// Refuses what sbatch refuses, in its words.
 pub(super) fn check(all: &Parsed) -> Result<(), Refusal> {
@@ -31,7 +32,7 @@ const CHECKS: [Check; 7] = [
     }),
     ("mail-type", is_mail),
     ("open-mode", |value| value.starts_with(['a', 'A', 't', 'T'])),
-    ("signal", is_signal),
+    ("signal", |value| Warning::parse(value).is_some()),
     ("time-min", |value| Limit::parse(value).is_some()),
 ];
 
@@ -57,21 +58,74 @@ fn is_mail(value: &str) -> bool {
     value.split(',').any(known)
 }
 
-/// `[R][B][:]SIGNAL[@SECONDS]`, with a number or a name.
-fn is_signal(value: &str) -> bool {
-    let value = match value.split_once(':') {
-        Some((flags, rest)) if flags.chars().all(|flag| "RrBb".contains(flag)) => rest,
-        _ => value,
-    };
-    let (signal, seconds) = value.split_once('@').unwrap_or((value, "60"));
-    let names = [
-        "HUP", "INT", "QUIT", "ABRT", "KILL", "ALRM", "TERM", "USR1", "USR2", "URG", "CONT",
-        "STOP", "TSTP", "TTIN", "TTOU",
-    ];
-    let upper = signal.to_ascii_uppercase();
+/// Which processes of a script a signal goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::faces::slurm) enum Reach {
+    /// The tasks of its steps.
+    Steps,
+    /// The shell that runs it.
+    Batch,
+    All,
+}
+
+/// A signal some time before the limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::faces::slurm) struct Warning {
+    pub number: i32,
+    before: SimDuration,
+    pub reach: Reach,
+}
+
+impl Warning {
+    /// How far into a run with this limit it comes.
+    pub fn into_run(self, limit: SimDuration) -> SimDuration {
+        SimDuration::from_nanos(limit.as_nanos().saturating_sub(self.before.as_nanos()))
+    }
+
+    /// Reads `[R][B][:]SIGNAL[@SECONDS]`, with a number or a name.
+    pub(super) fn parse(value: &str) -> Option<Self> {
+        let (flags, value) = match value.split_once(':') {
+            Some((flags, rest)) if flags.chars().all(|flag| "RrBb".contains(flag)) => (flags, rest),
+            _ => ("", value),
+        };
+        let (signal, seconds) = value.split_once('@').unwrap_or((value, "60"));
+        let of_batch = flags.contains(['B', 'b']);
+        Some(Warning {
+            number: signal_number(signal)?,
+            before: SimDuration::from_secs(seconds.parse::<u16>().ok()?.into()),
+            reach: if of_batch { Reach::Batch } else { Reach::Steps },
+        })
+    }
+}
+
+/// Signals by name and number on Linux, as far as jobs are sent them.
+const SIGNALS: [(&str, i32); 15] = [
+    ("HUP", 1),
+    ("INT", 2),
+    ("QUIT", 3),
+    ("ABRT", 6),
+    ("KILL", 9),
+    ("USR1", 10),
+    ("USR2", 12),
+    ("ALRM", 14),
+    ("TERM", 15),
+    ("CONT", 18),
+    ("STOP", 19),
+    ("TSTP", 20),
+    ("TTIN", 21),
+    ("TTOU", 22),
+    ("URG", 23),
+];
+
+/// The number of a signal that is given by name or number.
+pub(in crate::faces::slurm) fn signal_number(text: &str) -> Option<i32> {
+    let upper = text.to_ascii_uppercase();
     let name = upper.strip_prefix("SIG").unwrap_or(&upper);
-    let number = signal.parse::<u16>().is_ok_and(|number| number > 0);
-    (number || names.contains(&name)) && seconds.parse::<u16>().is_ok()
+    let named = SIGNALS.iter().find(|(known, _)| *known == name);
+    let number = || text.parse::<u16>().ok().filter(|number| *number > 0);
+    named
+        .map(|(_, number)| *number)
+        .or_else(|| number().map(i32::from))
 }
 
 /// The number that a text begins with, 0 if with none, as C's `strtol`.
@@ -88,10 +142,10 @@ mod tests {
     #[test]
     fn values_are_told_apart_as_sbatch_does() {
         for signal in ["USR1", "B:USR1@60", "R:10@5", "SIGTERM", "99"] {
-            assert!(is_signal(signal), "{signal}");
+            assert!(Warning::parse(signal).is_some(), "{signal}");
         }
         for signal in ["foo", "USR1@99999", "", "B:", "0"] {
-            assert!(!is_signal(signal), "{signal}");
+            assert_eq!(Warning::parse(signal), None, "{signal}");
         }
         assert!(is_mail("foo,END") && is_mail("begin,TIME_LIMIT_80") && !is_mail("foo"));
         assert!(is_distribution("cyclic:block,NoPack") && is_distribution("plane=4"));

@@ -4,7 +4,7 @@
 //! mean nothing to an emulated cluster are read and have no effect;
 //! `docs/slurm.md` names the ones that have.
 
-pub(super) const OPTIONS: [(&str, &str); 7] = [
+pub(super) const OPTIONS: [(&str, &str); 8] = [
     (
         "sbatch",
         "account,A= acctg-freq= array,a= batch= bb= bbf= begin,b= chdir,D= \
@@ -61,6 +61,11 @@ pub(super) const OPTIONS: [(&str, &str); 7] = [
          format,o= gid,g= group= help,h helpformat,e jobs,j= local long,l name= ncpus,i= \
          noconvert nodelist,N= noheader,n nnodes,I= parsable,p parsable2,P partition,r= \
          qos,q= starttime,S= state,s= truncate,T uid,u= user= version,V wckeys,W=",
+    ),
+    (
+        "sshare",
+        "accounts,A= all,a cluster= clusters,M= format,o= help helpformat,e long,l noheader,n \
+         parsable,p parsable2,P partition,m usage user= users,u= Users,U verbose,v version,V",
     ),
     (
         "scancel",

@@ -1,6 +1,6 @@
 //! `sacct`: what the store knows, as a Slurm with accounts would answer.
 
-use super::format::pad;
+use super::sshare::{Column, table};
 use super::{among, list, of_users, options, refuse, tres};
 use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::options::Parsed;
@@ -38,7 +38,7 @@ const fn field(name: &'static str, width: usize, shows: Shows) -> Field {
 }
 
 #[rustfmt::skip]
-static FIELDS: [Field; 53] = [
+static FIELDS: [Field; 54] = [
     field("Account", 10, Value(|l| l.job.batch.account.clone().unwrap_or_default())),
     field("AllocCPUS", 10, Value(|l| l.allocated(l.record.cpus))),
     field("AllocNodes", 10, Value(|l| l.allocated(l.record.nodes))),
@@ -50,6 +50,7 @@ static FIELDS: [Field; 53] = [
     field("Comment", 14, OnlyJob(|l| l.job.batch.comment.clone().unwrap_or_default())),
     field("CPUTime", 10, Value(|l| times::long(l.cpu_seconds()))),
     field("CPUTimeRAW", 10, Value(|l| l.cpu_seconds().to_string())),
+    field("DBIndex", 10, Value(|l| (l.job.seq + 1).to_string())),
     field("DerivedExitCode", 15, OfJob("0:0")),
     field("Elapsed", 10, Value(|l| times::long(l.record.run_seconds(l.now)))),
     field("ElapsedRaw", 10, Value(|l| l.record.run_seconds(l.now).to_string())),
@@ -120,13 +121,6 @@ fn fields() -> impl Iterator<Item = Field> {
 const DEFAULT: &str = "JobID,JobName,Partition,Account,AllocCPUS,State,ExitCode";
 const BRIEF: &str = "JobID,State,ExitCode";
 
-/// A column as it was asked for.
-struct Column {
-    field: Field,
-    width: usize,
-    right: bool,
-}
-
 /// A line: the job itself, or its batch step.
 struct Line<'a> {
     job: &'a Job,
@@ -151,47 +145,16 @@ pub(super) fn sacct(
     let default = if parsed.has("brief") { BRIEF } else { DEFAULT };
     let columns = columns(parsed.last("format").unwrap_or(default))?;
     let lines = lines(store, &parsed, caller, now)?;
-    let parsable = parsed.has("parsable") || parsed.has("parsable2");
-    let delimiter = parsed.last("delimiter").unwrap_or("|");
-    let end = match parsed.has("parsable") {
-        true => delimiter,
-        false => "",
-    };
-    let mut out = String::new();
-    let mut line = |cells: Vec<String>| match parsable {
-        true => {
-            out.push_str(&cells.join(delimiter));
-            out.push_str(end);
-            out.push('\n');
-        }
-        false => {
-            for (cell, column) in cells.iter().zip(&columns) {
-                let mut cell = cell.clone();
-                if cell.chars().count() > column.width {
-                    // Slurm marks what it cuts.
-                    cell = cell.chars().take(column.width.saturating_sub(1)).collect();
-                    cell.push('+');
-                }
-                pad(&mut out, &cell, column.width, column.right);
-                out.push(' ');
-            }
-            out.push('\n');
-        }
-    };
-    let each = |cell: &dyn Fn(&Column) -> String| columns.iter().map(cell).collect();
-    if !parsed.has("noheader") {
-        line(each(&|column| column.field.name.to_owned()));
-        if !parsable {
-            line(each(&|column| "-".repeat(column.width)));
-        }
-    }
-    for one in &lines {
-        line(each(&|column| one.value(&column.field)));
-    }
-    Ok(Answer::said(out))
+    let (fields, columns): (Vec<Field>, Vec<Column>) = columns.into_iter().unzip();
+    let cells = |line: &Line<'_>| fields.iter().map(|field| line.value(field)).collect();
+    Ok(Answer::said(table(
+        &parsed,
+        &columns,
+        lines.iter().map(cells),
+    )))
 }
 
-fn columns(format: &str) -> Result<Vec<Column>, Answer> {
+fn columns(format: &str) -> Result<Vec<(Field, Column)>, Answer> {
     let parts = format
         .split(',')
         .map(str::trim)
@@ -207,11 +170,12 @@ fn columns(format: &str) -> Result<Vec<Column>, Answer> {
             };
             let left = width.starts_with('-');
             let width = width.trim_start_matches('-').parse().unwrap_or(field.width);
-            Ok(Column {
-                field,
+            let column = Column {
+                name: field.name,
                 width,
                 right: !left && !field.name.starts_with("JobID"),
-            })
+            };
+            Ok((field, column))
         })
         .collect()
 }

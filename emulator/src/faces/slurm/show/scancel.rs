@@ -1,31 +1,17 @@
 //! `scancel`
 
 use super::{Filter, list, options, refuse, split_jobs, targets};
+use crate::faces::slurm::batch::{Reach, signal_number};
 use crate::faces::slurm::depend::Target;
 use crate::faces::slurm::options::Parsed;
 use crate::faces::slurm::show::Caller;
 use crate::faces::slurm::site::Site;
-use crate::faces::slurm::store::{Action, Job, JobStore, State};
+use crate::faces::slurm::store::{Job, JobStore, State};
 use crate::faces::slurm::users::is_unknown;
 use crate::faces::slurm::wire::{Answer, Request};
 use crate::slurm::hostlist;
 use gridrig_core::time::SimTime;
 use std::collections::BTreeSet;
-
-/// Signals by name and number on Linux, as far as jobs are sent them.
-const SIGNALS: [(&str, i32); 11] = [
-    ("HUP", 1),
-    ("INT", 2),
-    ("QUIT", 3),
-    ("KILL", 9),
-    ("USR1", 10),
-    ("USR2", 12),
-    ("ALRM", 14),
-    ("TERM", 15),
-    ("CONT", 18),
-    ("STOP", 19),
-    ("TSTP", 20),
-];
 
 pub(super) fn scancel(
     store: &mut JobStore,
@@ -46,6 +32,11 @@ pub(super) fn scancel(
         return refuse("scancel: error: No job identification provided\n");
     }
     let signal = parsed.last("signal").map(read_signal).transpose()?;
+    let reach = match (parsed.has("batch"), parsed.has("full")) {
+        (true, _) => Reach::Batch,
+        (_, true) => Reach::All,
+        _ => Reach::Steps,
+    };
     let mut stderr = String::new();
     let verbose = parsed.has("verbose");
     let mut chosen: Vec<u32> = Vec::new();
@@ -71,7 +62,9 @@ pub(super) fn scancel(
     // Later ones first: what is pending does not start in place of what ends.
     for seq in chosen.into_iter().rev() {
         match signal {
-            Some(number) if number != 9 => store.signal(seq, number),
+            Some(number) if number != 9 || reach == Reach::Batch => {
+                store.signal(seq, number, reach);
+            }
             _ => drop(store.cancel(now, seq, caller.uid)),
         }
     }
@@ -82,11 +75,7 @@ pub(super) fn scancel(
 }
 
 fn read_signal(text: &str) -> Result<i32, Answer> {
-    let upper = text.to_ascii_uppercase();
-    let name = upper.strip_prefix("SIG").unwrap_or(&upper);
-    let named = SIGNALS.iter().find(|(known, _)| *known == name);
-    let number = name.parse().ok().filter(|number| (1..32).contains(number));
-    let found = named.map(|(_, number)| *number).or(number);
+    let found = signal_number(text).filter(|number| *number < 32);
     found.ok_or_else(|| Answer::failed(1, format!("Unknown job signal: {text}\n")))
 }
 
@@ -143,15 +132,5 @@ fn read_state(word: &str) -> Result<Wanted, Answer> {
             "Invalid job state specified: {word}\n\
                  Valid job states are PENDING, RUNNING, and SUSPENDED\n"
         )),
-    }
-}
-
-impl JobStore {
-    /// `scancel --signal`: only running scripts hear it.
-    fn signal(&mut self, seq: u32, number: i32) {
-        let running = self.job(seq).is_some_and(|job| job.state == State::Running);
-        if running {
-            self.give(Action::Signal(seq, number));
-        }
     }
 }

@@ -9,6 +9,7 @@ pub(in crate::faces::slurm) use reservation::{
 };
 
 use super::{options, refuse, split_jobs, targets};
+use crate::faces::slurm::batch::compress;
 use crate::faces::slurm::show::{Caller, Outcome};
 use crate::faces::slurm::store::{Hold, Job, JobStore, State};
 use crate::faces::slurm::wire::{Answer, JOB_NODES, Request};
@@ -51,15 +52,21 @@ pub(super) fn scontrol(
             store.hold(now, seq, Hold::User)
         }),
         "release" => each(store, keyword, rest, |store, seq| store.release(now, seq)),
+        "requeue" => requeue(store, keyword, rest, None, now),
+        // Of a job of one's own, as root or not.
+        "requeuehold" => requeue(store, keyword, rest, Some(Hold::Requeued), now),
         "wait_job" => wait_job(store, rest),
         "update" if rest.first().is_some_and(|word| is_node_name(word)) => {
             cluster::update(store, rest, caller, now).unwrap_or_else(|refused| refused)
         }
-        "update" | "requeue" | "suspend" | "resume" | "requeuehold" | "reconfigure"
-        | "shutdown" | "top" | "write" => Answer::failed(
-            1,
-            format!("slurm_{keyword} error: Requested operation not supported on this system\n"),
-        ),
+        "update" | "suspend" | "resume" | "reconfigure" | "shutdown" | "top" | "write" => {
+            Answer::failed(
+                1,
+                format!(
+                    "slurm_{keyword} error: Requested operation not supported on this system\n"
+                ),
+            )
+        }
         _ => Answer::failed(1, format!("invalid keyword: {keyword}\n")),
     };
     if quiet {
@@ -201,6 +208,64 @@ fn each(
         answer.stderr.push_str(&said);
     }
     answer
+}
+
+/// Lets jobs that run or have ended wait again, behind a hold or not.
+fn requeue(
+    store: &mut JobStore,
+    keyword: &str,
+    words: &[&str],
+    hold: Option<Hold>,
+    now: SimTime,
+) -> Answer {
+    if words.is_empty() {
+        return Answer::failed(1, format!("too few arguments for keyword:{keyword}\n"));
+    }
+    let mut answer = Answer::default();
+    for word in words.iter().flat_map(|word| split_jobs(word)) {
+        let name = word.split_once('=');
+        let name = name.filter(|(key, _)| key.eq_ignore_ascii_case("jobid"));
+        let name = name.map_or(word, |(_, name)| name);
+        let of = targets(name);
+        let found = of.iter().flatten().flat_map(|target| store.find(*target));
+        let found: Vec<u32> = found.filter(|seq| is_shown(store, *seq, now)).collect();
+        // Those of an array by what has become of them.
+        let mut tasks: Vec<(&'static str, u32, Vec<u32>)> = Vec::new();
+        let mut why = found.is_empty().then_some("Invalid job id specified");
+        for seq in found {
+            let done = store.requeue(now, seq, hold).err();
+            why = why.or(done);
+            let task = store.job(seq).and_then(|job| job.task.as_ref());
+            let (said, task) = (
+                done.unwrap_or("No error"),
+                task.map(|it| (it.array, it.index)),
+            );
+            let Some((array, index)) = task else { continue };
+            match tasks.iter_mut().find(|(other, _, _)| *other == said) {
+                Some((_, _, all)) => all.push(index),
+                None => tasks.push((said, array, vec![index])),
+            }
+        }
+        let Some(why) = why else { continue };
+        answer.code = 1;
+        let lines = tasks.iter().map(|(said, array, all)| {
+            let all = compress(all);
+            format!("{array}_{all}: {said}\n")
+        });
+        let said = match (tasks.is_empty(), name.contains('_')) {
+            (false, _) => lines.collect(),
+            (true, true) => format!("{name}: {why}\n"),
+            (true, false) => format!("{why} for job {name}\n"),
+        };
+        answer.stderr.push_str(&said);
+    }
+    answer
+}
+
+/// Whether a job is still known to more than accounts.
+fn is_shown(store: &JobStore, seq: u32, now: SimTime) -> bool {
+    let job = store.job(seq);
+    job.is_some_and(|job| !job.dropped && !store.is_aged(job, now))
 }
 
 /// Changes the jobs that a word names, or says why not.

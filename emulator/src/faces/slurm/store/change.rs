@@ -177,40 +177,15 @@ impl JobStore {
         job.placement = placement;
         let (ours, is_stale) = (!job.batch.foreign, job.is_stale);
         if let (true, Some(limit)) = (ours, job.limit) {
+            let warned = job.batch.warning.as_ref();
+            let warned = warned.map(|warning| at + warning.into_run(limit));
             self.limits.insert((at + limit, seq));
+            self.warnings.extend(warned.map(|at| (at, seq)));
         }
         if ours && self.site.execute && !is_stale {
             self.actions.push(Action::Launch(seq));
         }
         self.stir(seq, at);
-    }
-
-    /// A node on which a job ran has failed: it waits again.
-    pub fn requeued(&mut self, name: JobId) {
-        let Some(&seq) = self.by_machine.get(&name) else {
-            return;
-        };
-        let execute = self.site.execute;
-        let Some(job) = self.job_mut(seq) else { return };
-        if job.ending.is_some() {
-            // It was to end anyway.
-            return self.give(Action::Cancel(name));
-        }
-        job.state = State::Pending;
-        job.restarts += 1;
-        job.placement.clear();
-        let until = job.start.take().zip(job.limit);
-        let runs = execute && !job.batch.foreign;
-        job.is_stale |= runs;
-        if let Some((start, limit)) = until {
-            self.limits.remove(&(start + limit, seq));
-        }
-        if runs {
-            self.give(Action::Kill(seq));
-        }
-        self.running.remove(&seq);
-        self.queued.insert(seq);
-        self.count_task(seq, |inside| inside.running -= 1);
     }
 
     /// A task that stops being one of the pending gets a number of its own,
@@ -351,6 +326,12 @@ impl JobStore {
             self.limits.remove(&(at, seq));
             self.end_early(seq, State::Timeout, "TimeLimit", (0, 0));
         }
+        while let Some(&(at, seq)) = self.warnings.first()
+            && at <= now
+        {
+            self.warnings.remove(&(at, seq));
+            self.warn(at, seq);
+        }
         while let Some(seq) = self.waiting.take_begin(now) {
             self.admit(seq, now);
         }
@@ -385,15 +366,15 @@ impl JobStore {
     /// The process of a job has ended; `failed` says why it never began.
     pub fn exited(&mut self, seq: u32, exit: (u8, u8), failed: Option<&'static str>) {
         let Some(job) = self.job_mut(seq) else { return };
-        let Some(name) = job.machine.filter(|_| !job.state.is_ended()) else {
-            return;
-        };
         if std::mem::take(&mut job.is_stale) && job.ending.is_none() {
             if job.state == State::Running {
                 self.actions.push(Action::Launch(seq));
             }
             return;
         }
+        let Some(name) = job.machine.filter(|_| !job.state.is_ended()) else {
+            return;
+        };
         if job.ending.is_none() {
             let (state, why) = match (failed, exit) {
                 (Some(why), _) => (State::Failed, why),

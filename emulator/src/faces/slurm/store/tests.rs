@@ -346,7 +346,7 @@ fn something_happens(store: &mut JobStore, second: u64, roll: &mut impl FnMut(u3
     let (now, jobs) = (at(second), store.next_seq);
     let seq = if jobs == 0 { 0 } else { roll(jobs) };
     let other = roll(jobs + 2) + 1;
-    match roll(12) {
+    match roll(13) {
         0 => drop(submit(store, second, "-a 0-5%2 job")),
         1 => drop(submit(store, second, "-d singleton -J one job")),
         2 => {
@@ -367,6 +367,7 @@ fn something_happens(store: &mut JobStore, second: u64, roll: &mut impl FnMut(u3
         5 => drop(store.hold(now, seq, Hold::User)),
         6 => drop(store.release(now, seq)),
         7 => drop(store.cancel(now, seq, 0)),
+        8 => drop(store.requeue(now, seq, None)),
         _ => match store.job(seq).map(|job| (job.state, job.machine)) {
             Some((State::Pending, Some(_))) => start(store, second, seq),
             Some((State::Running, Some(name))) => {
@@ -441,4 +442,50 @@ fn a_script_runs_again_only_when_its_process_on_the_failed_node_has_ended() {
     assert_eq!(store.take_actions(), [Action::Cancel(name)]);
     end_as(&mut store, 4, name, EndState::Cancelled);
     assert_eq!(store.job(0).unwrap().state, State::Cancelled);
+}
+
+#[test]
+fn a_job_that_is_requeued_leaves_the_cluster_and_comes_again_after_two_minutes() {
+    let mut store = store();
+    submit(&mut store, 0, "-t 10 job");
+    submit(&mut store, 0, "--no-requeue job");
+    assert_eq!(
+        store.requeue(at(0), 0, None),
+        Err("Job is pending execution")
+    );
+    for seq in [0, 1] {
+        start(&mut store, 1, seq);
+    }
+    let name = store.job(0).unwrap().machine.unwrap();
+    store.take_actions();
+    assert_eq!(
+        store.requeue(at(5), 1, None),
+        Err("Requested operation is presently disabled")
+    );
+    assert_eq!(store.requeue(at(5), 0, None), Ok(()));
+    assert_eq!(store.take_actions(), [Action::Cancel(name)]);
+    // What the cluster says of the first run is no news of the job.
+    end_as(&mut store, 5, name, EndState::Cancelled);
+    let job = store.job(0).unwrap();
+    assert_eq!(
+        (job.state, job.restarts, job.submit),
+        (State::Pending, 1, at(5))
+    );
+    assert_eq!(store.reason(job, at(6)), "BeginTime");
+    assert_eq!(store.next_timer(), Some(at(126)), "its limit is no timer");
+    store.handle_timers(at(126));
+    assert_eq!(sent(&mut store), [0]);
+    start(&mut store, 127, 0);
+    end(&mut store, 130, 0, EndState::Completed);
+    assert_eq!(store.requeue(at(131), 0, Some(Hold::Requeued)), Ok(()));
+    let job = store.job(0).unwrap();
+    assert_eq!(store.reason(job, at(132)), "job requeued in held state");
+    store.handle_timers(at(300));
+    assert!(sent(&mut store).is_empty());
+    assert!(store.release(at(301), 0));
+    assert_eq!(sent(&mut store), [0]);
+    assert_eq!(
+        store.requeue(at(9), 7, None),
+        Err("Invalid job id specified")
+    );
 }

@@ -62,7 +62,8 @@ fn lines(store: &JobStore, record: &Record<'_>, now: SimTime) -> Vec<String> {
         or_null(&batch.account),
         or_null(&batch.qos),
     );
-    let (priority, state, reason) = (record.priority(), job.state.names().0, record.reason);
+    let (priority, state) = (record.priority(), job.state.names().0);
+    let reason = record.reason.replace(' ', "_");
     let (dependency, requeue) = (record.dependency(), u8::from(batch.requeue));
     let (code, signal) = job.exit;
     let (wanted, unwanted) = (or_null(&batch.wanted_nodes), or_null(&batch.unwanted_nodes));

@@ -1,0 +1,82 @@
+//! A run in real time that somebody else runs, followed by its journals.
+
+use super::real::real_options;
+use super::{Cell, Load, RunOptions, Running, Start, tolerance};
+use crate::realtime::{told, workdir};
+use anyhow::{Context as _, anyhow};
+use gridrig_core::grid::Grid;
+use gridrig_core::time::SimTime;
+use gridrig_results::EventLog;
+use std::path::Path;
+
+/// How far it has come.
+pub struct Followed {
+    /// Which run it is.
+    pub cell: Cell,
+    /// Its grid.
+    pub grid: Grid,
+    /// Its jobs.
+    pub load: Load,
+    /// What has happened.
+    pub log: EventLog,
+    /// The latest instant that a journal has.
+    pub now: SimTime,
+    /// The command that goes on with it, where nobody runs it.
+    pub command: String,
+}
+
+impl Followed {
+    /// The run that goes on in this directory, or was broken off. Its journals are copied
+    /// and read from there, so that it is not disturbed.
+    ///
+    /// # Errors
+    /// When there is none, or its files cannot be read.
+    pub fn read(dir: &Path) -> anyhow::Result<Self> {
+        let running = Running::read(dir)?;
+        let running = running.with_context(|| format!("{}: no run goes on", dir.display()))?;
+        let cell = running.cell()?;
+        let scenario = &cell.replication.scenario;
+        if scenario.clusters().any(|it| it.slurm_bin().is_some()) {
+            return Err(anyhow!(
+                "{}: field slurm_bin: a run with commands of Slurm is followed only by its own \
+                 page (gridrig run --dashboard)",
+                dir.display()
+            ));
+        }
+        let mut load = Load::prepare(&cell.replication)?;
+        if cell.replication.pooled {
+            load = load.pooled();
+        }
+        let mut grid = scenario.grid_for(cell.contender.ours.as_ref());
+        scenario.fail_nodes(&mut grid, load.submissions.iter());
+        let copies = workdir()?;
+        let journals = running.copy_journals(copies.path())?;
+        let now = journals.from();
+        let mut followed = Followed {
+            cell: cell.clone(),
+            grid,
+            load,
+            log: EventLog::default(),
+            now,
+            command: running.command(),
+        };
+        let start = followed.start();
+        let real = real_options(&start, &RunOptions::default(), "page");
+        let mut real = real.map_err(|failure| anyhow!(failure.why()))?;
+        real.journals = Some(journals);
+        followed.log = told(&followed.grid, &followed.load.submissions, &real)?;
+        Ok(followed)
+    }
+
+    /// What it is.
+    pub fn start(&self) -> Start<'_> {
+        let scenario = &self.cell.replication.scenario;
+        Start {
+            scenario,
+            grid: &self.grid,
+            policy: self.cell.contender.ours.as_ref(),
+            load: &self.load,
+            tolerance: tolerance(scenario.clock),
+        }
+    }
+}
