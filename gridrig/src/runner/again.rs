@@ -63,8 +63,14 @@ fn decide_again(dir: &Path, manifest: &Manifest, job: JobId) -> Result<Vec<Decis
     .context("expected a run with run.decisions = 1")?;
     let mut grid = scenario.grid_for(policy);
     scenario.fail_nodes(&mut grid, run.submissions.iter());
+    let mut submissions = run.submissions;
+    for job in &mut submissions {
+        // What all jobs of a workload have is told by the scenario alone.
+        let workload = scenario.workloads.get(usize::from(job.label.workload));
+        job.spec.preferences = workload.and_then(|it| it.preferences.clone());
+    }
     let load = Load {
-        submissions: run.submissions,
+        submissions,
         ..Load::default()
     };
     let start = Start {

@@ -27,14 +27,20 @@ fn explained(run: &Path, job: u32) -> Value {
 }
 
 const PAIR: &str = "resources/scenarios/two-sites.toml";
-const POLICIES: &str =
-    r#"run.policies=["queue-length","free-node(commit=late)","inter-rr","random"]"#;
+const POLICIES: &str = r#"run.policies=["queue-length","free-node(commit=late)","inter-rr","random",
+    "earliest-completion"]"#;
 
 #[test]
 fn a_run_that_is_played_again_tells_of_a_job_what_the_run_has_recorded() {
     let dir = tempfile::tempdir().unwrap();
     let (all, none, some) = ("all", "none", "some");
-    let common = [POLICIES, "workload.window.length=1d", "run.bounds=false"];
+    let common = [
+        POLICIES,
+        "workload.window.length=1d",
+        "run.bounds=false",
+        r#"workload.preferences={ stage_in = "30s", benchmarks = { linpack = { result = 1000 } } }"#,
+        "domain.b.clusters.b1.benchmarks={ linpack = 4000 }",
+    ];
     for (name, share) in [(all, "1"), (none, "0"), (some, "0.25")] {
         let share = format!("run.decisions={share}");
         let sets = [&common[..], &[&share]].concat();
@@ -46,6 +52,7 @@ fn a_run_that_is_played_again_tells_of_a_job_what_the_run_has_recorded() {
         "free-node(commit=late)",
         "inter-rr",
         "random",
+        "earliest-completion",
     ] {
         let folder = as_directory(policy);
         let of = |name: &str| {
