@@ -136,13 +136,11 @@ pub fn import(request: &Request) -> Result<Report, ConvertError> {
 fn warnings(request: &Request, dates: &Dates, jobs: &[Job]) -> Vec<String> {
     let mut warnings = Vec::new();
     let file = request.input.display();
-    let size = |job: &&Job| job[field::ALLOCATED].max(job[field::REQUESTED]) <= 0;
-    let without = jobs.iter().filter(size).count();
-    if without > 0 {
+    let size = |job: &Job| job[field::ALLOCATED].max(job[field::REQUESTED]);
+    if !jobs.is_empty() && jobs.iter().all(|job| size(job) <= 0) {
         warnings.push(format!(
-            "{file}: {without} of {} jobs have no number of processors, and none is run (expected \
-             allocated_processors or requested_processors in the map)",
-            jobs.len()
+            "{file}: no job has a number of processors, and none is run (expected \
+             allocated_processors or requested_processors in the map)"
         ));
     }
     if dates.local > 0 && request.map.zone.is_none() {
