@@ -51,7 +51,7 @@ pub fn state(dir: &Path) -> Result<Arc<String>> {
     let told = serde_json::from_str(&hub.snapshot());
     let mut told: Value = told.map_err(|_| Problem::new(500, "unreadable-run", "no state"))?;
     // When it began on the wall is not in its journals.
-    for figure in ["pace", "eta_s"] {
+    for figure in ["wall_s", "pace", "eta_s"] {
         told["now"][figure] = Value::Null;
     }
     Ok(Arc::new(told.to_string()))
