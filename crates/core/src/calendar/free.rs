@@ -351,7 +351,7 @@ impl Free {
             });
             let rises = self.by_node.go_to(start, nodes);
             if self.by_node.total >= wanted {
-                found = self.shares(layout, demand, (start, start + length));
+                found = Some(self.offered(demand.processors));
                 break;
             }
             if rises == SimTime::MAX {
@@ -360,6 +360,29 @@ impl Free {
             start = self.earliest_by_resource(layout, demand, rises)?;
         }
         found.map(|shares| (start, shares))
+    }
+
+    /// So many processors of what the nodes offer together, the first of them.
+    fn offered(&self, mut missing: u32) -> Shares {
+        let counts = self.resources.iter().zip(0..);
+        let nodes = counts.flat_map(|(capacity, resource)| {
+            let nodes = 0..capacity.nodes.len() as u32;
+            nodes.map(move |node| (resource, node))
+        });
+        let mut shares = Shares::new();
+        for ((resource, node), offer) in nodes.zip(&self.by_node.offers) {
+            let processors = offer.processors.min(i64::from(missing)) as u32;
+            if processors > 0 {
+                shares.push(Share {
+                    resource,
+                    node: Some(node),
+                    processors,
+                    component: 0,
+                });
+                missing -= processors;
+            }
+        }
+        shares
     }
 
     /// The first start from `from` on at which the resources have enough, and

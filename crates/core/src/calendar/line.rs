@@ -1,6 +1,7 @@
 //! Free capacity of one resource or node over time.
 
 use crate::time::{SimDuration, SimTime};
+use std::cell::Cell;
 
 /// From `at` on this is free. Numbers are signed, since a plan that jobs have
 /// overrun may promise more than there is.
@@ -47,6 +48,8 @@ impl Need {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
     pub steps: Vec<Step>,
+    /// The step that was last looked for: more often than not it is the next one too.
+    last: Cell<usize>,
 }
 
 /// What a job would get of a line if it started at one instant, and how long
@@ -83,29 +86,41 @@ impl Offer {
     }
 }
 
+/// So many steps are looked at one by one.
+const NEAR: usize = 8;
+
 impl Line {
     /// From the beginning on, so much is free for ever.
     pub fn new(free: i64, memory: i64) -> Self {
         let at = SimTime::ZERO;
         Line {
             steps: vec![Step { at, free, memory }],
+            last: Cell::new(0),
         }
     }
 
     /// Nobody will ask any more what was free before this instant.
     pub fn forget_before(&mut self, now: SimTime) {
-        match self.step_at(now) {
-            0 => {}
-            over => drop(self.steps.drain(..over)),
+        if self.steps.get(1).is_some_and(|second| second.at <= now) {
+            self.steps.drain(..self.step_at(now));
         }
     }
 
     /// The step that holds at this instant.
+    #[inline]
     pub fn step_at(&self, at: SimTime) -> usize {
-        match self.steps.get(1) {
-            Some(second) if second.at <= at => self.steps.partition_point(|step| step.at <= at) - 1,
-            _ => 0,
-        }
+        let begins = |step: usize| self.steps.get(step).is_some_and(|step| step.at <= at);
+        let last = self.last.get();
+        let near = match begins(last) {
+            true => (last..last + NEAR).find(|step| !begins(step + 1)),
+            false => None,
+        };
+        let step = near.unwrap_or_else(|| match begins(1) {
+            true => self.steps.partition_point(|step| step.at <= at) - 1,
+            false => 0,
+        });
+        self.last.set(step);
+        step
     }
 
     /// The steps from the one that holds at `start` on that a job meets which
@@ -259,14 +274,12 @@ impl Line {
 
     /// The step that begins at `at`, made if there is none.
     fn split(&mut self, at: SimTime) -> usize {
-        match self.steps.binary_search_by_key(&at, |step| step.at) {
-            Ok(step) => step,
-            Err(0) => 0,
-            Err(next) => {
-                let before = self.steps[next - 1];
-                self.steps.insert(next, Step { at, ..before });
-                next
-            }
+        let step = self.step_at(at);
+        if at <= self.steps[step].at {
+            return step;
         }
+        let before = self.steps[step];
+        self.steps.insert(step + 1, Step { at, ..before });
+        step + 1
     }
 }
