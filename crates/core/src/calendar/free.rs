@@ -1,6 +1,6 @@
 //! What is free over time.
 
-use super::line::{Line, Need, Offer};
+use super::line::{Line, Need, Offer, Sweep};
 use super::{Demand, Layout, Reservation, Shares};
 use crate::placement::Share;
 use crate::time::{SimDuration, SimTime};
@@ -66,42 +66,6 @@ pub struct Free {
     by_node: Sweep,
     /// For [`longest`](Self::longest): when how much less is free.
     falls: Vec<(SimTime, i64)>,
-}
-
-/// What some lines offer together to starts that come later and later.
-#[derive(Debug, Default)]
-struct Sweep {
-    offers: Vec<Offer>,
-    total: i64,
-}
-
-impl Sweep {
-    fn reset(&mut self) {
-        self.offers.clear();
-        self.total = 0;
-    }
-
-    /// Goes on to this start; answers the next one at which they may offer more.
-    fn go_to<F: Fn() -> Offer>(
-        &mut self,
-        start: SimTime,
-        lines: impl Iterator<Item = F>,
-    ) -> SimTime {
-        let mut rises = SimTime::MAX;
-        for (index, offer_then) in lines.enumerate() {
-            if index == self.offers.len() {
-                self.offers.push(Offer::UNKNOWN);
-            }
-            let offer = &mut self.offers[index];
-            if offer.changes <= start {
-                self.total -= offer.processors;
-                *offer = offer_then();
-                self.total += offer.processors;
-            }
-            rises = rises.min(offer.rises);
-        }
-        rises
-    }
 }
 
 impl Free {

@@ -86,6 +86,42 @@ impl Offer {
     }
 }
 
+/// What some lines offer together to starts that come later and later.
+#[derive(Debug, Default)]
+pub(super) struct Sweep {
+    pub offers: Vec<Offer>,
+    pub total: i64,
+}
+
+impl Sweep {
+    pub fn reset(&mut self) {
+        self.offers.clear();
+        self.total = 0;
+    }
+
+    /// Goes on to this start; answers the next one at which they may offer more.
+    pub fn go_to<F: Fn() -> Offer>(
+        &mut self,
+        start: SimTime,
+        lines: impl Iterator<Item = F>,
+    ) -> SimTime {
+        let mut rises = SimTime::MAX;
+        for (index, offer_then) in lines.enumerate() {
+            if index == self.offers.len() {
+                self.offers.push(Offer::UNKNOWN);
+            }
+            let offer = &mut self.offers[index];
+            if offer.changes <= start {
+                self.total -= offer.processors;
+                *offer = offer_then();
+                self.total += offer.processors;
+            }
+            rises = rises.min(offer.rises);
+        }
+        rises
+    }
+}
+
 /// So many steps are looked at one by one.
 const NEAR: usize = 8;
 
