@@ -87,7 +87,8 @@ impl Survey {
     /// `informed` if information has come in since the last one.
     pub fn refresh(&mut self, known: &[Known], informed: bool) {
         let (view, counts_own) = (&mut self.view, self.counts_own);
-        if matches!(self.need, InformationNeed::Totals | InformationNeed::Truth) {
+        // Who places jobs on several clusters looks at what is known itself.
+        if matches!(self.need, InformationNeed::Totals | InformationNeed::Truth) && !self.together {
             let candidates = known.iter().map(|known| known.candidate(counts_own));
             view.candidates.clear();
             view.candidates.extend(candidates);
