@@ -360,7 +360,7 @@ impl Cluster {
         });
         let late: Vec<(Slot, Kept)> = late.collect();
         for (slot, kept) in late {
-            match self.placement_now(now, &kept.demand) {
+            match self.placement_before_others(now, (slot, &kept)) {
                 Some(placement) => self.start_kept(now, (slot, &kept), placement, events),
                 // The others do not wait for it.
                 None if self.jobs.get(slot).claim.is_some() => self.lose_part(slot),
@@ -369,7 +369,26 @@ impl Cluster {
         }
     }
 
-    /// A job cannot start when its reservation begins: nothing that is planned holds.
+    /// What is free for a job that could not start when its reservation began. If others are
+    /// in its way that have only been promised something since, nothing of that holds.
+    fn placement_before_others(
+        &mut self,
+        now: SimTime,
+        (slot, kept): (Slot, &Kept),
+    ) -> Option<Vec<PlacementRun>> {
+        let beside = self.placement_now(now, &kept.demand);
+        let waits = kept.held.start < now && self.jobs.get(slot).claim.is_none();
+        if beside.is_some() || !waits {
+            return beside;
+        }
+        if let Scheduler::Planning { planner, .. } = &mut self.scheduler {
+            planner.break_promises();
+        }
+        self.make_way(now);
+        self.placement_now(now, &kept.demand)
+    }
+
+    /// A job cannot start when its reservation begins.
     fn wait_longer(
         &mut self,
         now: SimTime,
@@ -385,9 +404,6 @@ impl Cluster {
         }
         if kept.held.start < now {
             (kept.held.start, kept.held.end) = (now, now + kept.demand.length);
-            if let Scheduler::Planning { planner, .. } = &mut self.scheduler {
-                planner.break_promises();
-            }
         }
         self.put_reserved(slot, kept);
         self.reserved.come_due(now);

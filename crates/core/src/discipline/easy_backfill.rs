@@ -119,8 +119,12 @@ impl Planner for EasyBackfill {
             return;
         };
         outlook.calendar.free.release(&head);
-        // A start that was missed, or waits for a job that overruns, cannot be relied on.
-        let holds = head.start >= outlook.now && !outlook.calendar.overrun(outlook.now);
+        // A start that was missed, waits for a job that overruns, or was found on other nodes
+        // cannot be relied on.
+        let holds = head.start >= outlook.now
+            && !outlook.calendar.overrun(outlook.now)
+            && !self.promises.has_other_nodes(outlook.backlog)
+            && !self.promises.are_broken();
         if holds && outlook.backlog.waits(self.head_arrival) {
             outlook.calendar.free.reserve(&head);
             self.head = Some(head);

@@ -39,9 +39,10 @@ impl Promises {
     /// A pass begins; answers whether what was promised holds no more.
     pub(super) fn review(&mut self, outlook: &Outlook<'_>) -> bool {
         let backlog = outlook.backlog;
-        let is_broken = self.overran != backlog.overran()
+        let are_broken = std::mem::take(&mut self.are_broken);
+        let is_broken = are_broken
+            || self.overran != backlog.overran()
             || self.has_other_nodes(backlog)
-            || std::mem::take(&mut self.are_broken)
             || outlook.calendar.overrun(outlook.now);
         self.overran = backlog.overran();
         self.node_changes = backlog.node_changes();

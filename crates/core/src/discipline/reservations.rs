@@ -32,7 +32,8 @@ impl Reservations {
 
     /// Between passes: nothing is kept that cannot be relied on.
     pub fn make_way(&mut self, outlook: &mut Outlook<'_>) {
-        self.give_back(outlook, false);
+        let has_other_nodes = self.promises.has_other_nodes(outlook.backlog);
+        self.give_back(outlook, self.promises.are_broken() || has_other_nodes);
     }
 
     fn give_back(&mut self, outlook: &mut Outlook<'_>, is_broken: bool) {

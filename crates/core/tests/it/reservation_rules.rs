@@ -1,6 +1,8 @@
 //! Advance reservations, each case worked out by hand.
 
-use gridrig_core::cluster::{Cluster, ClusterConfig, Finished, Overrun, Reserving};
+use gridrig_core::cluster::{
+    Cluster, ClusterConfig, Finished, NodeChange, Overrun, PlannedChange, Reserving,
+};
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::NoEvents;
 use gridrig_core::event::{Event, EventKind, EventSink};
@@ -55,6 +57,10 @@ fn spec(id: u32, (_, processors, estimate, run_time, window): Job) -> JobSpec {
 }
 
 fn cluster(kind: DisciplineKind, overrun: Overrun, share: &str) -> Cluster {
+    Cluster::new(config(kind, overrun, share))
+}
+
+fn config(kind: DisciplineKind, overrun: Overrun, share: &str) -> ClusterConfig {
     let mut config = ClusterConfig::new(ClusterId(0), Resources::homogeneous(4), kind);
     config.reserving = Some(Reserving {
         overrun,
@@ -62,7 +68,29 @@ fn cluster(kind: DisciplineKind, overrun: Overrun, share: &str) -> Cluster {
         longest: None,
         most_ahead: None,
     });
-    Cluster::new(config)
+    config
+}
+
+/// The last node of these is down from 5 s to 50 s.
+fn failing(kind: DisciplineKind, resources: Resources) -> Cluster {
+    let (resource, node) = match resources.groups() {
+        [only] => (0, only.count - 1),
+        more => (more.len() as u16 - 1, 0),
+    };
+    let planned = |at: u64, up: bool| PlannedChange {
+        at: secs(at),
+        change: NodeChange {
+            resource,
+            node,
+            nodes: 1,
+            up,
+        },
+    };
+    Cluster::new(ClusterConfig {
+        resources,
+        node_plan: [planned(5, false), planned(50, true)].into(),
+        ..config(kind, Overrun::Kill, "1")
+    })
 }
 
 /// Runs jobs on four processors to their ends; answers what was told, and who was refused.
@@ -77,6 +105,7 @@ fn run(mut cluster: Cluster, jobs: &[Job]) -> (Told, Vec<u32>) {
         };
         let mut ended: Vec<Finished> = Vec::new();
         cluster.handle_completions(now, &mut told, &mut ended);
+        cluster.handle_node_changes(now, &mut told, &mut ended);
         cluster.handle_reservations(now, &mut told, &mut ended);
         while let Some((id, job)) = left.next_if(|(_, job)| secs(job.0) == now) {
             if cluster.submit(now, &spec(id, *job), &mut told).is_err() {
@@ -239,4 +268,46 @@ fn a_job_that_is_removed_gives_its_reservation_back() {
     assert!(cluster.cancel(secs(1), JobId(0), &mut NoEvents));
     cluster.handle_pass(secs(1), &mut NoEvents);
     assert_eq!(cluster.busy(), 4, "the other one starts at once");
+}
+
+const THAT_PROMISE: [DisciplineKind; 2] = [
+    DisciplineKind::EasyBackfill,
+    DisciplineKind::ConservativeBackfill,
+];
+
+#[test]
+fn who_lost_what_was_reserved_to_a_failure_goes_before_who_came_later() {
+    let one = Resources::homogeneous(1).groups()[0].clone();
+    let jobs = [
+        (0, 1, 30, 30, None),
+        // On the other node, which is down then.
+        (1, 1, 10, 10, Some((10, 10, false))),
+        // Promised what the first gives back, as long as nobody knows better.
+        (12, 1, 10, 10, None),
+    ];
+    for kind in THAT_PROMISE {
+        let two = Resources::new(vec![one.clone(), one.clone()]).unwrap();
+        let (told, _) = run(failing(kind, two), &jobs);
+        assert_eq!(told.when(EventKind::PromiseWithdrawn, 1), Some(10));
+        assert_eq!(
+            (told.start(1), told.start(2)),
+            (Some(30), Some(40)),
+            "{kind:?}"
+        );
+    }
+}
+
+#[test]
+fn what_was_promised_before_a_node_failed_is_in_the_way_of_no_reservation() {
+    let jobs = [
+        (0, 2, 20, 20, None),
+        // Promised 20 to 30, and never before 50 once a node is down.
+        (1, 4, 10, 10, None),
+        (5, 2, 10, 10, Some((20, 20, false))),
+    ];
+    for kind in THAT_PROMISE {
+        let (told, refused) = run(failing(kind, Resources::homogeneous(4)), &jobs);
+        assert!(refused.is_empty(), "{kind:?}");
+        assert_eq!((told.start(1), told.start(2)), (Some(50), Some(20)));
+    }
 }

@@ -188,9 +188,7 @@ impl RefCluster {
             self.queue.remove(index);
             self.loosened = true;
         } else if let Some(index) = self.running.iter().position(|r| r.spec.id == job) {
-            let running = self.running.remove(index);
-            self.change(&running.spec, &running.placement, false);
-            self.loosened |= now < running.promised;
+            self.end(now, index);
         } else if self.unreserve(job) {
             self.loosened = true;
         } else {
@@ -205,9 +203,7 @@ impl RefCluster {
     pub fn complete(&mut self, now: SimTime) -> Vec<(SimTime, JobId)> {
         let mut ended = Vec::new();
         while let Some(index) = self.running.iter().position(|r| r.finish <= now) {
-            let running = self.running.remove(index);
-            self.change(&running.spec, &running.placement, false);
-            self.loosened |= running.finish < running.promised;
+            let running = self.end(now, index);
             self.unplanned = true;
             ended.push((running.finish, running.spec.id));
         }
@@ -216,6 +212,17 @@ impl RefCluster {
             self.note(now);
         }
         ended
+    }
+
+    /// A running job gives back what it held. One that overran breaks what EASY has promised.
+    fn end(&mut self, now: SimTime, index: usize) -> Running {
+        let running = self.running.remove(index);
+        self.change(&running.spec, &running.placement, false);
+        self.loosened |= now < running.promised;
+        if self.config.discipline == DisciplineKind::EasyBackfill && running.expected < now {
+            self.promises.clear();
+        }
+        running
     }
 
     /// One scheduling pass: starts what the discipline allows.
@@ -238,10 +245,6 @@ impl RefCluster {
                 self.slurm_that_promises(now, &mut started);
             }
             DisciplineKind::SlurmBackfill => self.slurm(now, &mut started),
-        }
-        // As long as a reservation is late, what was planned is not the last word.
-        if self.is_late() {
-            (self.loosened, self.unplanned) = (true, true);
         }
         self.wakeup = self.next_wakeup(now);
         if self.start_flexible(now, &mut started) {

@@ -109,11 +109,11 @@ impl RefCluster {
     /// others are promised something, too.
     pub(super) fn slurm_that_promises(&mut self, now: SimTime, started: &mut Vec<RefStart>) {
         self.keep_promises(now);
-        self.start_late(now, started);
         let mut tests = match self.is_time_to_plan(now) {
             true => self.config.slurm.bf_max_job_test,
             false => 0,
         };
+        self.start_late(now, started);
         while let Some(job) = self.queue.first().cloned() {
             let own = self.take_promise(job.id);
             let Some(placement) = self.fits_now(self.all_holds(now), &job, now) else {

@@ -41,6 +41,7 @@ impl RefCluster {
             self.unplanned = true;
             self.loosened = true;
             self.promises.clear();
+            self.head = None;
             if !change.up {
                 lost.extend(self.take_off(now, &failed));
             }
@@ -88,9 +89,7 @@ impl RefCluster {
             let Some(index) = self.running.iter().position(|r| r.spec.id == job) else {
                 continue;
             };
-            let running = self.running.remove(index);
-            self.change(&running.spec, &running.placement, false);
-            self.loosened |= now < running.promised;
+            let running = self.end(now, index);
             if self.config.on_node_failure == OnNodeFailure::Fail {
                 lost.push((job, RefLoss::Job));
                 continue;

@@ -288,16 +288,18 @@ impl RefCluster {
             }
         }
         for mut kept in late {
-            if let Some(placement) = self.fits_now(self.holds_and_head(now), &kept.spec, now) {
+            let mut placement = self.fits_now(self.holds_and_head(now), &kept.spec, now);
+            if placement.is_none() && kept.start < now {
+                self.promises.clear();
+                self.head = None;
+                placement = self.fits_now(self.holds_and_head(now), &kept.spec, now);
+            }
+            if let Some(placement) = placement {
                 started.push(self.begin(now, kept.spec, placement));
                 continue;
             }
             kept.late.get_or_insert(kept.start);
-            if kept.start < now {
-                kept.start = now;
-                self.promises.clear();
-                self.head = None;
-            }
+            kept.start = kept.start.max(now);
             self.kept.push(kept);
         }
     }
