@@ -84,7 +84,7 @@ async fn submit(State(app): State<App>, Body(job): Body<JobSubmission>) -> Resul
     let places = config.settings.policy.entry().placement.is_some();
     let own = |cluster| places && config.clusters.iter().any(|(id, _)| *id == cluster);
     let expected = "a cluster of this broker, whose policy has to place components (worst-fit, \
-                    cluster-minimization, flexible-cluster-minimization, co-reservation)";
+                    close-to-files, cluster-minimization, flexible-cluster-minimization, co-reservation)";
     submission::check_clusters(&arrival, own, expected)?;
     expect_peer(&app, arrival.from())?;
     submission::submit(&app, arrival, MessageKind::Forward).await

@@ -99,6 +99,29 @@ impl Division {
     }
 }
 
+/// Data that a component reads: it has to be at its cluster before the job starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Input {
+    /// The position of the component.
+    pub component: u8,
+    /// Its size, in MiB.
+    pub data_mib: u64,
+    /// The clusters that have it; of any other one it has to be brought to.
+    pub clusters: Box<[ClusterId]>,
+}
+
+/// Most inputs that interfaces take for one job.
+pub const MOST_INPUTS: usize = 256;
+
+impl Input {
+    /// How much of all that a cluster does not have, in MiB.
+    pub fn missing_mib(all: &[Input], cluster: ClusterId) -> u64 {
+        let missing = all.iter().filter(|it| !it.clusters.contains(&cluster));
+        missing.fold(0, |sum, it| sum.saturating_add(it.data_mib))
+    }
+}
+
 /// Most components that interfaces take for one job.
 pub const MOST_COMPONENTS: usize = 64;
 
@@ -175,6 +198,8 @@ pub struct JobSpec {
     pub requested_time: Option<SimDuration>,
     /// Data that goes with it when it is forwarded, in KiB.
     pub data_kib: u64,
+    /// What its components read, where several clusters run them.
+    pub inputs: Box<[Input]>,
     /// The account or project that it is charged to, by its number.
     pub account: Option<NonZeroU32>,
     /// The program that it runs, by its number.
@@ -245,6 +270,7 @@ impl JobSpec {
             run_time,
             requested_time: None,
             data_kib: 0,
+            inputs: Box::default(),
             account: None,
             executable: None,
             start_window: None,
@@ -265,6 +291,16 @@ impl JobSpec {
     /// Processors of all components (the job's size).
     pub fn processors(&self) -> u32 {
         self.components.processors()
+    }
+
+    /// The clusters that it names: of its components, and of what they read.
+    pub fn named_clusters(&self) -> impl Iterator<Item = ClusterId> {
+        let own = self.components.iter().filter_map(|one| one.cluster);
+        own.chain(
+            self.inputs
+                .iter()
+                .flat_map(|it| it.clusters.iter().copied()),
+        )
     }
 
     /// The only component, for those who have no words for several.

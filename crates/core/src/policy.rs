@@ -51,6 +51,7 @@ pub static POLICIES: &[PolicyEntry] = &[
     inter::IN_TURN,
     inter::AT_RANDOM,
     co_allocation::WORST_FIT,
+    co_allocation::CLOSE_TO_FILES,
     co_allocation::CLUSTER_MINIMIZATION,
     co_allocation::FLEXIBLE,
     co_allocation::RESERVATIONS,

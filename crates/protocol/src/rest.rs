@@ -22,7 +22,9 @@ mod problem;
 mod reservation;
 
 pub use claim::{ClaimKind, ClaimNotice, ClaimOrder};
-pub use component::{JobComponent, JobDivision, JobRequirements, more_components};
+pub use component::{
+    JobComponent, JobDivision, JobInput, JobRequirements, inputs, more_components,
+};
 pub use deal::{DealKind, DealNotice};
 pub use end::{EndPage, JobEndReport, JobState};
 pub use event::{EventPage, EventReport};

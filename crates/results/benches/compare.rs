@@ -230,6 +230,7 @@ fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
                 run_time: SimDuration::from_millis(load.random_range(1_000..10_000_000)),
                 requested_time: None,
                 data_kib: 0,
+                inputs: Box::default(),
                 account: None,
                 executable: None,
                 start_window: None,

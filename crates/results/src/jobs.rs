@@ -105,11 +105,17 @@ pub struct JobRow {
     /// Where processors were held for parts of it; empty but for a job that several clusters
     /// ran together, or were asked to.
     pub claims: Vec<ClaimRow>,
-    /// When they were asked for last, and where.
-    pub(crate) asked: Option<Box<(SimTime, Vec<ClusterId>)>>,
+    /// How much was brought to its clusters of what it reads, in MiB; `None` if it reads
+    /// nothing, or did not start on several.
+    pub moved_mib: Option<u64>,
+    /// When they were asked for last, where, and for which of its components.
+    pub(crate) asked: Option<Box<(SimTime, Asked)>>,
     /// Position in the log of the event that started it.
     pub(crate) started_by: usize,
 }
+
+/// Clusters and sums of powers of two, as the events have them.
+pub(crate) type Asked = Vec<(ClusterId, u64)>;
 
 /// What the workload is called of dummy jobs, by which background loads are controlled.
 pub const DUMMY_JOBS: &str = "dummy jobs";

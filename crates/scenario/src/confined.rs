@@ -62,7 +62,7 @@ const HARMLESS: [(&str, &str); 28] = [
     ),
     (
         "domain.broker.co_allocation",
-        "startup startup_contention wide_area run_times claim_timeout",
+        "startup startup_contention wide_area run_times bandwidth_mib_s claim_timeout",
     ),
     ("link", "between provides latency protocol bandwidth_mib_s"),
     ("link.roles", "consumer provider"),

@@ -52,7 +52,7 @@ pub const FIGURES: [&str; 9] = [
     "delay_s_unwaited_mean",
 ];
 /// The same, which a summary has by these names.
-pub const FURTHER: [&str; 21] = [
+pub const FURTHER: [&str; 22] = [
     "finished_share",
     "goodput_ref_processor_s",
     "utilization_ref",
@@ -63,6 +63,7 @@ pub const FURTHER: [&str; 21] = [
     "clusters_mean",
     "placement_s_mean",
     "startup_s_mean",
+    "moved_mib_mean",
     "run_time_s_mean",
     "reservations_granted_share",
     "wait_s_unreserved_mean",

@@ -51,8 +51,7 @@ pub fn check_clusters(
     knows: impl Fn(ClusterId) -> bool,
     expected: &str,
 ) -> Result<(), Problem> {
-    let named = job.spec.components.iter().filter_map(|one| one.cluster);
-    match named.into_iter().find(|cluster| !knows(*cluster)) {
+    match job.spec.named_clusters().find(|cluster| !knows(*cluster)) {
         Some(other) => Err(Problem::field("cluster", &other.0.to_string(), expected)),
         None => Ok(()),
     }

@@ -468,6 +468,7 @@ fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
         run_time: millis(run_time),
         requested_time: requested.map(millis),
         data_kib: pick(rng, &[0, 0, 256, 1_024, 4_096]),
+        inputs: Box::default(),
         account: None,
         executable: None,
         start_window: None,

@@ -38,7 +38,7 @@ pub enum Step {
     /// Accepted by an LRMS.
     Queued(ClusterId),
     /// A part of it is asked for at this cluster, at the same instant as all others.
-    Asked(ClusterId),
+    Asked(ClusterId, u64),
     /// These processors are held for a part of it.
     Held(ClusterId, Vec<Share>),
     /// They are held no more.
@@ -146,7 +146,7 @@ impl Trails {
                 Step::Cancelled(_) => record.end = Some(EndState::Cancelled),
                 Step::Failed(_, reason) => record.end = Some(EndState::Failed(*reason)),
                 Step::Submitted(..)
-                | Step::Asked(_)
+                | Step::Asked(..)
                 | Step::Held(..)
                 | Step::LetGo(_)
                 | Step::Requeued(..)
@@ -255,7 +255,8 @@ impl EventSink for Trails {
                 return;
             }
             EventKind::ClaimRequested => {
-                Step::Asked(to().cluster().expect("an LRMS receives this"))
+                let cluster = to().cluster().expect("an LRMS receives this");
+                Step::Asked(cluster, event.value.cast_unsigned())
             }
             EventKind::Claimed => Step::Held(lrms(), shares(event.placement)),
             EventKind::ClaimEnded => Step::LetGo(lrms()),

@@ -1,10 +1,12 @@
-//! What comments of a trace say of single jobs, which no field does: their components, and
-//! how they may be divided (`docs/swf.md`).
+//! What comments of a trace say of single jobs, which no field does: their components, how
+//! they may be divided, and what they read (`docs/swf.md`).
 
 use crate::error::{Result, TraceError};
-use crate::format::{Header, JOB_COMPONENTS, JOB_DIVISION};
+use crate::format::{Header, JOB_COMPONENTS, JOB_DIVISION, JOB_INPUTS};
 use gridrig_core::ids::ClusterId;
-use gridrig_core::job::{Component, Components, Division, JobSpec, MOST_COMPONENTS};
+use gridrig_core::job::{
+    Component, Components, Division, Input, JobSpec, MOST_COMPONENTS, MOST_INPUTS,
+};
 use std::collections::BTreeMap;
 
 /// Processors, and the number of the only cluster that will do.
@@ -15,6 +17,7 @@ type Size = (u32, Option<ClusterId>);
 pub(crate) struct Comments {
     components: BTreeMap<u64, (u64, Vec<Size>)>,
     divisions: BTreeMap<u64, (u64, Division)>,
+    inputs: BTreeMap<u64, (u64, Box<[Input]>)>,
 }
 
 impl Comments {
@@ -27,9 +30,13 @@ impl Comments {
         let components = by_job(header, JOB_COMPONENTS, file, expected, sizes)?;
         let expected = "a job number, and least=N, most=N or both, or sizes such as 24 12+12";
         let divisions = by_job(header, JOB_DIVISION, file, expected, division)?;
+        let expected = "a job number, and what components read as COMPONENT:MIB or \
+                        COMPONENT:MIB@CLUSTER+CLUSTER";
+        let inputs = by_job(header, JOB_INPUTS, file, expected, inputs)?;
         Ok(Comments {
             components,
             divisions,
+            inputs,
         })
     }
 
@@ -76,6 +83,14 @@ impl Comments {
             }
             spec.division = Some(Box::new(division.clone()));
         }
+        if let Some((line, inputs)) = self.inputs.get(&number) {
+            let all = spec.components.iter().count();
+            if inputs.iter().any(|it| usize::from(it.component) >= all) {
+                let expected = format!("components from 1 to the {all} that it has");
+                return refuse(*line, JOB_INPUTS, &expected);
+            }
+            spec.inputs = inputs.clone();
+        }
         Ok(())
     }
 }
@@ -106,14 +121,34 @@ fn above_zero(word: &str) -> Option<u32> {
     word.parse().ok().filter(|number| *number > 0)
 }
 
+/// Clusters count from 1, as partitions do.
+fn cluster(word: &str) -> Option<ClusterId> {
+    Some(ClusterId(word.parse::<u16>().ok()?.checked_sub(1)?))
+}
+
+fn inputs(words: &mut dyn Iterator<Item = &str>) -> Option<Box<[Input]>> {
+    let input = |word: &str| {
+        let (component, rest) = word.split_once(':')?;
+        let (data_mib, clusters) = match rest.split_once('@') {
+            Some((size, named)) => (size, named.split('+').map(cluster).collect::<Option<_>>()?),
+            None => (rest, Box::default()),
+        };
+        Some(Input {
+            component: component.parse::<u8>().ok()?.checked_sub(1)?,
+            data_mib: data_mib.parse().ok()?,
+            clusters,
+        })
+    };
+    let all: Box<[Input]> = words.map(input).collect::<Option<_>>()?;
+    (1..=MOST_INPUTS).contains(&all.len()).then_some(all)
+}
+
 fn sizes(words: &mut dyn Iterator<Item = &str>) -> Option<Vec<Size>> {
     let size = |word: &str| {
-        let Some((size, cluster)) = word.split_once('@') else {
+        let Some((size, named)) = word.split_once('@') else {
             return Some((above_zero(word)?, None));
         };
-        // Clusters count from 1, as partitions do.
-        let cluster = cluster.parse::<u16>().ok()?.checked_sub(1)?;
-        Some((above_zero(size)?, Some(ClusterId(cluster))))
+        Some((above_zero(size)?, Some(cluster(named)?)))
     };
     let all: Vec<Size> = words.map(size).collect::<Option<_>>()?;
     (1..=MOST_COMPONENTS).contains(&all.len()).then_some(all)
@@ -144,9 +179,16 @@ fn division(words: &mut dyn Iterator<Item = &str>) -> Option<Division> {
     }
 }
 
-/// The comment about a job of this number, key and value, if there is something to say that
+/// The comments about a job of this number, keys and values, if there is something to say that
 /// no field does.
-pub fn comment_of(number: u64, spec: &JobSpec) -> Option<(String, String)> {
+pub fn comments_of(number: u64, spec: &JobSpec) -> Vec<(String, String)> {
+    let reads = |one: &Input| {
+        let at = one.clusters.iter().map(|id| (id.index() + 1).to_string());
+        let at: Vec<String> = at.collect();
+        let mark = if at.is_empty() { "" } else { "@" };
+        let component = one.component + 1;
+        format!("{component}:{}{mark}{}", one.data_mib, at.join("+"))
+    };
     let size = |one: &Component| match one.cluster {
         Some(cluster) => format!("{}@{}", one.processors, cluster.index() + 1),
         None => one.processors.to_string(),
@@ -168,12 +210,16 @@ pub fn comment_of(number: u64, spec: &JobSpec) -> Option<(String, String)> {
             (JOB_DIVISION, words.collect::<Vec<_>>())
         }
         None if spec.components.only().is_some() && !spec.components.name_clusters() => {
-            return None;
+            (JOB_COMPONENTS, Vec::new())
         }
         None => (JOB_COMPONENTS, spec.components.iter().map(size).collect()),
     };
-    let has_words = !words.is_empty();
-    has_words.then(|| (key.to_owned(), [&[number][..], &words].concat().join(" ")))
+    let read = spec.inputs.iter().map(reads).collect::<Vec<_>>();
+    let all = [(key, words), (JOB_INPUTS, read)].into_iter();
+    let said = all.filter(|(_, words)| !words.is_empty());
+    let number = &[number][..];
+    said.map(|(key, words)| (key.to_owned(), [number, &words].concat().join(" ")))
+        .collect()
 }
 
 #[cfg(test)]
@@ -203,16 +249,18 @@ mod tests {
             "JobDivision: 7 least=4 most=3",
             "JobDivision: 7 most=3",
             "JobDivision: 7 24 12+12 8+8+8",
+            "JobInputs: 7 1:2048 1:0@2+65535",
         ] {
             let read = Comments::read(&header(&[said]), "t").unwrap();
             let (mut own, mut other) = (job(), job());
             read.apply(7, &mut own, "t").unwrap();
             read.apply(8, &mut other, "t").unwrap();
-            let (key, value) = comment_of(7, &own).unwrap();
-            assert_eq!((format!("{key}: {value}").as_str(), other), (said, job()));
+            let all = comments_of(7, &own).into_iter();
+            let all: Vec<_> = all.map(|(key, value)| format!("{key}: {value}")).collect();
+            assert_eq!((all.join(" "), other), (said.to_owned(), job()));
             assert_eq!(own.processors(), 24);
         }
-        assert_eq!(comment_of(7, &job()), None);
+        assert_eq!(comments_of(7, &job()), []);
     }
 
     #[test]
@@ -230,6 +278,11 @@ mod tests {
             &["JobComponents: 7 12 11"],
             &["JobDivision: 7 24 12+11"],
             &["JobComponents: 7 12 12", "JobDivision: 7 24"],
+            &["JobInputs: 7"],
+            &["JobInputs: 7 1"],
+            &["JobInputs: 7 0:5"],
+            &["JobInputs: 7 1:5@0"],
+            &["JobInputs: 7 1:5 2:5"],
         ] {
             let read = Comments::read(&header(said), "t");
             let applied = read.and_then(|read| read.apply(7, &mut job(), "t"));

@@ -53,7 +53,7 @@ pub use sink::{OutFile, create, remove_partial};
 pub use source::TraceFile;
 pub use write::Writer;
 
-pub(crate) use header::{JOB_COMPONENTS, JOB_DIVISION, TABLE_KEY_PREFIX};
+pub(crate) use header::{JOB_COMPONENTS, JOB_DIVISION, JOB_INPUTS, TABLE_KEY_PREFIX};
 pub(crate) use lines::Lines;
 pub(crate) use names::{from_header, place, table_key};
 pub(crate) use reader::open_watched;

@@ -175,7 +175,9 @@ fn refuse_misnamed(
     prepared: &Prepared,
 ) -> anyhow::Result<()> {
     let mut jobs = prepared.jobs.iter();
-    let Some(first) = jobs.find(|job| job.spec.components.name_clusters()) else {
+    let has_places =
+        |job: &Submission| job.spec.components.name_clusters() || !job.spec.inputs.is_empty();
+    let Some(first) = jobs.find(|job| has_places(job)) else {
         return Ok(());
     };
     let (name, trace) = (&scenario.name, spec.trace.display());
@@ -185,7 +187,7 @@ fn refuse_misnamed(
     };
     if scenario.bounds || !scenario.policies.iter().all(places) {
         bail!(
-            "{name}: {trace}: job {} names its cluster (expected run.policies that all place \
+            "{name}: {trace}: job {} names its cluster, or what it reads there (expected run.policies that all place \
              components, such as \"worst-fit\", and run.bounds = false)",
             first.label.trace_id
         );
@@ -195,8 +197,11 @@ fn refuse_misnamed(
             Entry::Domain(id) => &scenario.grid.domains[id.index()].clusters,
             Entry::Cluster(_) => &[],
         };
-        let mut named = job.spec.components.iter().filter_map(|one| one.cluster);
-        if let Some(other) = named.find(|cluster| !own.contains(cluster)) {
+        if let Some(other) = job
+            .spec
+            .named_clusters()
+            .find(|cluster| !own.contains(cluster))
+        {
             bail!(
                 "{name}: {trace}: job {} names cluster {} (expected one of the domain where it \
                  enters, by its position in the scenario from 1)",

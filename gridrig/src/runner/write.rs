@@ -344,6 +344,9 @@ pub(super) fn workload_hash(submissions: &[Submission], entries: bool) -> String
             let named: Vec<_> = named.collect();
             hash.update(format!("{named:?}{:?}", spec.division));
         }
+        if !spec.inputs.is_empty() {
+            hash.update(format!("{:?}", spec.inputs));
+        }
     }
     hex(hash.finalize())
 }

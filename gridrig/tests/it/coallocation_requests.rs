@@ -213,7 +213,7 @@ fn what_nobody_would_keep_to_is_refused_with_the_job() {
     };
     refused(
         &["--set=run.policies=[\"round-robin\"]"],
-        "job 2 names its cluster (expected run.policies that all place components",
+        "job 2 names its cluster, or what it reads there (expected run.policies that all place",
     );
     let path = bench.path("t.swf");
     let trace = fs::read_to_string(&path).unwrap();
@@ -252,4 +252,48 @@ fn startup_grows_with_the_jobs_that_are_being_started() {
         let real = startups(&[&["--clock", "real"], &words[..]].concat());
         (real != expected).then(|| format!("{real:?}"))
     });
+}
+
+/// What each job waits for: a second of startup beside the files of the cluster that gets the
+/// most, at 8 MiB/s; and how much all get. Under reservations, as if all came to one.
+#[test]
+fn components_start_when_what_they_read_is_at_their_clusters() {
+    let bench = Bench::new(SCENARIO, &[(2, 5, 22), (502, 5, 24)]);
+    let path = bench.path("t.swf");
+    let comments = "; JobComponents: 1 10 6 6\n; JobInputs: 1 1:320@3 2:80@2+3 3:800@3\n\
+                    ; JobInputs: 2 1:240@1\n";
+    let trace = fs::read_to_string(&path).unwrap();
+    fs::write(&path, comments.to_owned() + &trace).unwrap();
+    let policies = "run.policies=['worst-fit', 'close-to-files', 'cluster-minimization', \
+                    'flexible-cluster-minimization', 'co-reservation']";
+    let words = [
+        "--set=domain.0.broker.co_allocation.bandwidth_mib_s=8",
+        "--set=domain.0.broker.co_allocation.startup=['1s']",
+        "--set=domain.d.clusters.*.reservations={}",
+        "--set",
+        policies,
+    ];
+    let of_first = told(&bench, &words, |policy, row| {
+        let wait = row.wait_s().map(|wait| wait as u64);
+        (policy.to_owned(), wait, row.moved_mib)
+    });
+    let of_first: Vec<_> = of_first.into_iter().map(|jobs| jobs[0].clone()).collect();
+    let expected = [
+        // 10 on the first, 6 on the second, 6 on the third.
+        ("worst-fit", 41, 320),
+        // 10 on the third, 6 on the second, 6 on the first.
+        ("close-to-files", 101, 800),
+        // 16 on the first, and 6 on the second.
+        ("cluster-minimization", 101, 1200),
+        // 18 and 4: 262, 66 and 655 MiB, and 59 and 146.
+        ("flexible-cluster-minimization", 123, 1188),
+    ];
+    for (found, (policy, wait, mib)) in of_first.iter().zip(expected) {
+        let expected = (policy.to_owned(), Some(wait), Some(mib));
+        assert_eq!(*found, expected);
+    }
+    assert!(of_first[4].1 >= Some(151), "{of_first:?}");
+    let output = bench.run(&["--force", "--set", "run.policies=['free-node']"]);
+    expect_code(&output, 2);
+    assert!(stderr(&output).contains("job 1 names its cluster, or what it reads there"));
 }

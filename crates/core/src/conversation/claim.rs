@@ -1,7 +1,8 @@
 //! What is said of processors for a part of a job that several clusters run together.
 
 use super::Arrival;
-use crate::job::{Components, JobSpec};
+use crate::ids::ClusterId;
+use crate::job::{Components, Input, JobSpec};
 use crate::time::{Decimal, SimDuration, SimTime};
 
 /// What a broker wants of the processors for a part of a job that several clusters run
@@ -146,6 +147,32 @@ impl ClaimShare {
         }
     }
 
+    /// What the part of a job reads: of one that is divided, a share by its processors.
+    fn inputs(self, job: &JobSpec) -> Box<[Input]> {
+        let own = job.inputs.iter().filter_map(|input| {
+            let mut own = input.clone();
+            match self {
+                ClaimShare::Components(bits) => {
+                    let before = bits & ((1 << input.component) - 1);
+                    own.component = before.count_ones() as u8;
+                    self.has(input.component.into()).then_some(own)
+                }
+                ClaimShare::Processors(part) => {
+                    let whole = u128::from(job.processors().max(1));
+                    let mib = (u128::from(own.data_mib) * u128::from(part)).div_ceil(whole);
+                    (own.component, own.data_mib) = (0, mib as u64);
+                    Some(own)
+                }
+            }
+        });
+        own.collect()
+    }
+
+    /// What the part of a job reads that a cluster does not have, in MiB.
+    pub fn missing_mib(self, job: &JobSpec, cluster: ClusterId) -> u64 {
+        Input::missing_mib(&self.inputs(job), cluster)
+    }
+
     /// The part of a job; `None` if that is nothing.
     pub fn of(self, job: &JobSpec, estimate: SimDuration) -> Option<JobSpec> {
         let mut own = job.components.iter().cloned().enumerate();
@@ -160,6 +187,7 @@ impl ClaimShare {
         };
         Some(JobSpec {
             components,
+            inputs: self.inputs(job),
             run_time: estimate,
             requested_time: None,
             ..job.clone()

@@ -1,5 +1,6 @@
 //! Placing the components of a job on several clusters (KOALA, section 4): worst fit, cluster
-//! minimization, and flexible cluster minimization; and by advance reservations (JSS, 3.2).
+//! minimization, and flexible cluster minimization; near to what they read; and by advance
+//! reservations (JSS, 3.2).
 
 use super::registry::Values;
 use super::{
@@ -31,6 +32,13 @@ pub(super) const WORST_FIT: PolicyEntry = entry(
     "components one by one to where the most processors are idle",
     &[TRIES],
     Placement::WorstFit,
+);
+
+pub(super) const CLOSE_TO_FILES: PolicyEntry = entry(
+    "close-to-files",
+    "components one by one to where the least has to be brought of what they read",
+    &[TRIES],
+    Placement::CloseToFiles,
 );
 
 pub(super) const CLUSTER_MINIMIZATION: PolicyEntry = entry(
@@ -120,7 +128,10 @@ pub(crate) struct Parts<'a> {
     /// Processors of each.
     sizes: Vec<u32>,
     components: Vec<&'a Component>,
+    job: &'a JobSpec,
     division: Option<&'a Division>,
+    /// Whether the components are pieces of one.
+    is_split: bool,
     clusters: &'a [(ClusterId, Arc<Resources>)],
 }
 
@@ -196,14 +207,13 @@ impl Placing {
     /// many components it has then; `None` if not all of it has room. `idle` is what may be
     /// taken of each.
     pub fn place(&self, job: &Parts<'_>, idle: &[u32]) -> Option<(Shares, usize)> {
-        let follows = self.placement == Placement::WorstFit;
         let flexible = self.placement == Placement::FlexibleClusterMinimization;
         let (mut shares, components) = match job.division {
             Some(Division::Splits(splits)) => splits
                 .iter()
-                .find_map(|split| Some((job.split(split, idle, follows)?, split.len())))?,
+                .find_map(|split| Some((job.split(split, idle, self.placement)?, split.len())))?,
             _ if flexible && job.may_be_divided() => (self.divide(job, idle)?, 1),
-            _ => (job.one_by_one(idle, follows)?, job.sizes.len()),
+            _ => (job.one_by_one(idle, self.placement)?, job.sizes.len()),
         };
         shares.sort_by_key(|(_, share)| Reverse(job.processors_of(*share)));
         let components = components.max(shares.len());
@@ -232,6 +242,8 @@ impl Placing {
         (components.len() < MOST_COMPONENTS).then_some(Parts {
             sizes,
             components,
+            job,
+            is_split: false,
             division: job
                 .division
                 .as_deref()
@@ -306,13 +318,14 @@ impl Parts<'_> {
     }
 
     /// Placed as components of these sizes.
-    fn split(&self, sizes: &[u32], idle: &[u32], follows: bool) -> Option<Shares> {
+    fn split(&self, sizes: &[u32], idle: &[u32], placement: Placement) -> Option<Shares> {
         let split = Parts {
             sizes: sizes.to_vec(),
             components: vec![self.components[0]; sizes.len()],
+            is_split: true,
             ..*self
         };
-        let shares = split.one_by_one(idle, follows)?.into_iter();
+        let shares = split.one_by_one(idle, placement)?.into_iter();
         let as_processors = |(at, share)| (at, ClaimShare::Processors(split.processors_of(share)));
         Some(shares.map(as_processors).collect())
     }
@@ -325,8 +338,9 @@ impl Parts<'_> {
     }
 
     /// First the components that name their cluster, then the largest, each on a cluster: the
-    /// first that has room, in an order that stays as it was or follows what has been taken.
-    fn one_by_one(&self, idle: &[u32], follows: bool) -> Option<Shares> {
+    /// first that has room, in an order that stays as it was or follows what has been taken
+    /// and what has to be brought there.
+    fn one_by_one(&self, idle: &[u32], placement: Placement) -> Option<Shares> {
         let mut left = idle.to_vec();
         let mut order = by_idle(idle);
         let mut largest: Vec<usize> = (0..self.sizes.len()).collect();
@@ -339,8 +353,11 @@ impl Parts<'_> {
         let mut bits = vec![0_u64; idle.len()];
         for component in largest {
             let size = self.sizes[component];
-            if follows {
+            if matches!(placement, Placement::WorstFit | Placement::CloseToFiles) {
                 order = by_idle(&left);
+            }
+            if placement == Placement::CloseToFiles {
+                order.sort_by_cached_key(|at| self.missing_mib(component, *at));
             }
             let has_room = |at: &&usize| left[**at] >= size && self.fits(component, **at);
             let at = *order.iter().find(has_room)?;
@@ -353,6 +370,15 @@ impl Parts<'_> {
                 .map(|(at, bits)| (at, ClaimShare::Components(bits)))
                 .collect(),
         )
+    }
+
+    /// What a component reads that a cluster does not have.
+    fn missing_mib(&self, component: usize, cluster: usize) -> u64 {
+        let share = match self.is_split {
+            true => ClaimShare::Processors(self.sizes[component]),
+            false => ClaimShare::Components(1 << component),
+        };
+        share.missing_mib(self.job, self.clusters[cluster].0)
     }
 
     /// Processors of a part.

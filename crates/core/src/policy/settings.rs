@@ -1,6 +1,9 @@
 //! How a broker comes by what it knows, and when it acts on it.
 
-use crate::time::{Decimal, SimDuration};
+use crate::agent::ClaimShare;
+use crate::ids::ClusterId;
+use crate::job::JobSpec;
+use crate::time::{Decimal, SimDuration, transfer_time};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
@@ -120,12 +123,15 @@ impl MatchmakingKind {
 }
 
 /// How components are placed. Idle processors are compared once for a job but under
-/// [`WorstFit`](Self::WorstFit); of equal clusters the first of the scenario is taken, and of
+/// [`WorstFit`](Self::WorstFit) and [`CloseToFiles`](Self::CloseToFiles); of equal clusters the first of the scenario is taken, and of
 /// equal components the first of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// The largest component first, each where the most processors are idle still.
     WorstFit,
+    /// The largest component first, each where the least has to be brought of what it reads,
+    /// of several such where the most processors are idle still.
+    CloseToFiles,
     /// The largest component first, each on the first cluster that has room, by idle
     /// processors (KOALA, Figure 1).
     ClusterMinimization,
@@ -163,6 +169,8 @@ pub struct CoAllocation {
     /// How long some programs run in their place, by their number, the processors of the job
     /// and the number of clusters, from 1 (KOALA, Figure 5); of more that of the last.
     pub run_times: BTreeMap<NonZeroU32, BTreeMap<NonZeroU32, Vec<SimDuration>>>,
+    /// How fast a cluster gets what parts of jobs read, in MiB/s; `None` is at once.
+    pub bandwidth: Option<Decimal>,
     /// Processors that are held for a part are given back if nothing more is heard.
     pub claim_timeout: SimDuration,
 }
@@ -174,6 +182,7 @@ impl Default for CoAllocation {
             startup_contention: Decimal::ZERO,
             wide_area: Vec::new(),
             run_times: BTreeMap::new(),
+            bandwidth: None,
             claim_timeout: SimDuration::from_secs(60),
         }
     }
@@ -195,6 +204,22 @@ impl CoAllocation {
         let alone = self.startup(components);
         let more = self.startup_contention.multiply(alone.as_nanos());
         alone + SimDuration::from_nanos(more.saturating_mul(others as u64))
+    }
+
+    /// How long so many MiB are on their way to a cluster.
+    pub fn transfer(&self, mib: u64) -> SimDuration {
+        transfer_time(mib.saturating_mul(1024), self.bandwidth)
+    }
+
+    /// How long it takes until all these parts of a job have what they read. Each cluster gets
+    /// its own beside the others.
+    pub fn staging(
+        &self,
+        job: &JobSpec,
+        parts: impl Iterator<Item = (ClusterId, ClaimShare)>,
+    ) -> SimDuration {
+        let all = parts.map(|(cluster, share)| share.missing_mib(job, cluster));
+        self.transfer(all.max().unwrap_or(0))
     }
 
     /// The same with no start earlier than so long after all clusters are told of it.

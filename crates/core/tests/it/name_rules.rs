@@ -22,6 +22,7 @@ fn policies_go_by_these_names_and_are_found_by_them() {
         "inter-rr",
         "inter-random",
         "worst-fit",
+        "close-to-files",
         "cluster-minimization",
         "flexible-cluster-minimization",
         "co-reservation",

@@ -5,7 +5,9 @@ use super::problem::{Problem, Result};
 use crate::xml::too_long;
 use gridrig_core::generic::EXPECTED;
 use gridrig_core::ids::ClusterId;
-use gridrig_core::job::{Component, Components, Division, MOST_COMPONENTS, Requirements};
+use gridrig_core::job::{
+    Component, Components, Division, Input, MOST_COMPONENTS, MOST_INPUTS, Requirements,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -22,6 +24,66 @@ pub struct JobComponent {
     /// The number of the only cluster that will do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<u16>,
+}
+
+/// Data that a component reads: it is at its cluster before the job starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobInput {
+    /// The position of the component, from 0.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub component: u8,
+    /// Its size, in MiB.
+    pub data_mib: u64,
+    /// The numbers of the clusters that have it; left out, it comes from elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64)]
+    pub clusters: Vec<u16>,
+}
+
+fn is_first(component: &u8) -> bool {
+    *component == 0
+}
+
+impl From<&Input> for JobInput {
+    fn from(input: &Input) -> Self {
+        JobInput {
+            component: input.component,
+            data_mib: input.data_mib,
+            clusters: input.clusters.iter().map(|id| id.0).collect(),
+        }
+    }
+}
+
+/// What the components of a job read.
+///
+/// # Errors
+/// A problem document that names the field, its value and what was expected.
+pub fn inputs(given: &[JobInput], job: &Components) -> Result<Box<[Input]>> {
+    let refuse = |field: &str, value: usize, expected: &str| {
+        let field = format!("inputs{field}");
+        Problem::field(&field, &value.to_string(), expected)
+    };
+    if given.len() > MOST_INPUTS {
+        return Err(refuse("", given.len(), "at most 256 of them"));
+    }
+    let known = |(at, input): (usize, &JobInput)| {
+        let component = usize::from(input.component);
+        if component > job.more.len() {
+            let expected = "the position of a component of the job, from 0";
+            return Err(refuse(&format!("[{at}].component"), component, expected));
+        }
+        if input.clusters.len() > MOST_COMPONENTS {
+            let field = format!("[{at}].clusters");
+            return Err(refuse(&field, input.clusters.len(), "at most 64 of them"));
+        }
+        Ok(Input {
+            component: input.component,
+            data_mib: input.data_mib,
+            clusters: input.clusters.iter().copied().map(ClusterId).collect(),
+        })
+    };
+    given.iter().enumerate().map(known).collect()
 }
 
 /// How a job of one component may be divided over several clusters: within bounds, or into

@@ -1,6 +1,8 @@
 //! Jobs as they are submitted, shown and listed.
 
-use super::component::{JobComponent, JobDivision, JobRequirements, is_zero, more_components};
+use super::component::{
+    JobComponent, JobDivision, JobInput, JobRequirements, inputs, is_zero, more_components,
+};
 use super::end::{JobEndReport, JobState};
 use super::field::{checked, is_longer, length};
 use super::place::{Place, PlacementReport};
@@ -85,6 +87,10 @@ pub struct JobSubmission {
     /// Data that goes with it when it is forwarded, in KiB.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub data_kib: u64,
+    /// What its components read, where several clusters run them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 256)]
+    pub inputs: Vec<JobInput>,
     /// The account or project that it is charged to, by its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>, minimum = 1)]
@@ -212,6 +218,7 @@ impl JobSubmission {
             origin: None,
             settled: false,
             data_kib: spec.data_kib,
+            inputs: spec.inputs.iter().map(Into::into).collect(),
             account: spec.account,
             executable: spec.executable,
             start_window: spec.start_window.as_deref().map(Into::into),
@@ -259,6 +266,7 @@ impl JobSubmission {
         Ok(JobSpec {
             id: JobId(self.id.unwrap_or(0)),
             division: division.map(|own| own.division(&components)).transpose()?,
+            inputs: inputs(&self.inputs, &components)?,
             components,
             run_time: length("run_time", &self.run_time)?,
             requested_time: time

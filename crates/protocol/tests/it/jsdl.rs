@@ -159,6 +159,7 @@ fn spec() -> impl Strategy<Value = JobSpec> {
         run_time: SimDuration::from_nanos(times.0),
         requested_time: times.1.map(SimDuration::from_nanos),
         data_kib: sizes.4,
+        inputs: Box::default(),
         account: None,
         executable: None,
         start_window: None,

@@ -4,10 +4,11 @@ use super::{ClaimRow, ClusterInfo, EarlierRun, HopRow, JobRow, JobState, JobTabl
 use crate::index::JobIndex;
 use crate::log::EventLog;
 use crate::names::Names;
+use gridrig_core::agent::ClaimShare;
 use gridrig_core::event::{Event, EventKind, MessageKind, Party};
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::job::{Entry, Reason, Submission};
+use gridrig_core::job::{Entry, JobSpec, Reason, Submission};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::SimTime;
@@ -61,6 +62,9 @@ impl JobTable {
             position += 1;
         });
         let mut table = builder.table;
+        for (row, submission) in table.rows.iter_mut().zip(submissions) {
+            row.moved_mib = row.moved_mib(&submission.spec);
+        }
         // Stable: the visits of one job stay in the order of arrival.
         table.hops.sort_by_key(|visit| visit.job);
         table
@@ -272,7 +276,8 @@ impl JobRow {
         if std::mem::replace(then, at) != at {
             clusters.clear();
         }
-        clusters.extend(event.to.and_then(Party::cluster));
+        let cluster = event.to.and_then(Party::cluster);
+        clusters.extend(cluster.map(|id| (id, event.value.cast_unsigned())));
     }
 
     /// A cluster holds processors for a part of it, or does no more.
@@ -307,12 +312,25 @@ impl JobRow {
     pub fn parts(&self) -> impl Iterator<Item = &ClaimRow> {
         let (start, asked) = (self.start, self.asked.as_deref());
         let runs = move |claim: &&ClaimRow| {
-            let is_part = asked.is_some_and(|(_, all)| all.contains(&claim.cluster));
+            let is_part =
+                asked.is_some_and(|(_, all)| all.iter().any(|(id, _)| *id == claim.cluster));
             start.is_some_and(|start| {
                 is_part && claim.from <= start && claim.until.is_none_or(|until| until >= start)
             })
         };
         self.claims.iter().filter(runs)
+    }
+
+    /// How much was brought to its clusters of what it reads.
+    fn moved_mib(&self, spec: &JobSpec) -> Option<u64> {
+        self.clusters().filter(|_| !spec.inputs.is_empty())?;
+        let of = |claim: &ClaimRow| {
+            let mut asked = self.asked.iter().flat_map(|asked| &asked.1);
+            let (cluster, bits) = *asked.find(|(id, _)| *id == claim.cluster)?;
+            let share = ClaimShare::of_bits(bits, claim.processors);
+            Some(share.missing_mib(spec, cluster))
+        };
+        Some(self.parts().filter_map(of).fold(0, u64::saturating_add))
     }
 
     fn ended(&mut self, at: SimTime, state: JobState, reason: Option<Reason>) {

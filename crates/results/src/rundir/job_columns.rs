@@ -11,12 +11,12 @@ use crate::threshold::METRICS;
 use gridrig_core::event::Party;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{
-    Component, Components, DUMMIES, Division, Entry, JobLabel, JobSpec, Requirements, StartWindow,
-    Submission,
+    Component, Components, DUMMIES, Division, Entry, Input, JobLabel, JobSpec, Requirements,
+    StartWindow, Submission,
 };
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_protocol::rest::{JobComponent, JobDivision, more_components};
+use gridrig_protocol::rest::{JobComponent, JobDivision, JobInput, inputs, more_components};
 use serde_json::json;
 use std::borrow::Cow;
 use std::fs::File;
@@ -83,6 +83,12 @@ impl<'a> Job<'a> {
         Some(json!(JobDivision::from(division)).to_string().into())
     }
 
+    fn inputs(self) -> Option<Cow<'a, str>> {
+        let inputs = self.spec().inputs.iter().map(JobInput::from);
+        let inputs: Vec<_> = inputs.collect();
+        (!inputs.is_empty()).then(|| json!(inputs).to_string().into())
+    }
+
     /// From whom its processors were delegated to whom.
     fn chain(self) -> Option<Cow<'a, str>> {
         let lease = self.row.lease.as_ref().filter(|it| !it.chain.is_empty())?;
@@ -141,12 +147,15 @@ const WINDOW: [&str; 3] = ["earliest_start_ns", "latest_start_ns", "flexible"];
 const NAMED: &str = "named_cluster";
 const DIVISION: &str = "division";
 
+/// The columns of runs in which components read data.
+const INPUTS: [&str; 2] = ["inputs", "moved_mib"];
+
 /// The columns of runs in which processors were delegated.
 const LEASE: [&str; 2] = ["lease", "leased_ns"];
 
 /// The columns in their order; `docs/run-directory.md` says what they mean.
 #[rustfmt::skip]
-fn columns<'a>() -> [Column<'a, Job<'a>>; 52] {
+fn columns<'a>() -> [Column<'a, Job<'a>>; 54] {
     [
         ("job_id", U32(|of| Some(of.row.job.0))),
         ("workload", Text(|of| Some(of.run.table.workload(of.label().workload)))),
@@ -200,6 +209,8 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 52] {
         (WINDOW[2], Bool(|of| Some(of.window()?.flexible))),
         (NAMED, U32(|of| Some(of.spec().components.first.cluster?.0.into()))),
         (DIVISION, Text(Job::division)),
+        (INPUTS[0], Text(Job::inputs)),
+        (INPUTS[1], U64(|of| of.row.moved_mib)),
     ]
 }
 
@@ -236,6 +247,9 @@ fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
         .all(|job| job.spec.division.is_none())
     {
         columns.retain(|(name, _)| *name != DIVISION);
+    }
+    if run.submissions.iter().all(|job| job.spec.inputs.is_empty()) {
+        columns.retain(|(name, _)| !INPUTS.contains(name));
     }
     if run.table.rows().iter().all(|row| row.predicted.is_none()) {
         columns.retain(|(name, _)| *name != PREDICTED);
@@ -315,7 +329,7 @@ pub(super) fn read(
     let processors = batch
         .u32("processors", index)?
         .ok_or_else(|| wrong("processors", None, "a number of processors"))?;
-    let (components, division) = components(batch, (index, row), processors)?;
+    let (components, division, inputs) = components(batch, (index, row), processors)?;
     let length = |at: SimTime| SimDuration::from_nanos(at.as_nanos());
     let run_time = batch.time("run_time_ref_ns", index)?.map(length);
     let at = batch.time("intended_ns", index)?;
@@ -328,6 +342,7 @@ pub(super) fn read(
                 .ok_or_else(|| wrong("run_time_ref_ns", None, "a run time from 0"))?,
             requested_time: batch.time("requested_time_ns", index)?.map(length),
             data_kib: 0,
+            inputs,
             account: owner(1)?,
             executable: owner(2)?,
             start_window: start_window(batch, index)?,
@@ -348,12 +363,11 @@ pub(super) fn read(
     })
 }
 
-/// What a job of so many processors is made of, and how it may be divided.
-fn components(
-    batch: &Batch<'_>,
-    (index, row): (usize, u64),
-    processors: u32,
-) -> Result<(Components, Option<Box<Division>>)> {
+/// What a job is made of, how it may be divided, and what it reads.
+type Made = (Components, Option<Box<Division>>, Box<[Input]>);
+
+/// What a job of so many processors is made of, how it may be divided, and what it reads.
+fn components(batch: &Batch<'_>, (index, row): (usize, u64), processors: u32) -> Result<Made> {
     let wrong = |field, value: &str, expected| RunDirError::Value {
         path: batch.path.to_owned(),
         row,
@@ -396,7 +410,13 @@ fn components(
         let read = read.and_then(|read| read.division(&components).ok());
         read.ok_or_else(|| wrong(DIVISION, text, "a division as over REST"))
     });
-    Ok((components, division.transpose()?))
+    let read = newer(INPUTS[0])?.map(|text| {
+        let read = serde_json::from_str::<Vec<JobInput>>(text).ok();
+        let read = read.and_then(|read| inputs(&read, &components).ok());
+        read.ok_or_else(|| wrong(INPUTS[0], text, "inputs as over REST"))
+    });
+    let read = read.transpose()?.unwrap_or_default();
+    Ok((components, division.transpose()?, read))
 }
 
 /// The position of a workload; one without a name is shown by its number.

@@ -46,6 +46,8 @@ pub(super) struct Further {
     startup_s: Mean,
     /// How many clusters that were.
     clusters: Mean,
+    /// How much of what they read was brought there.
+    moved_mib: Mean,
     /// How much later jobs started than was predicted, less than 0 if earlier; how far off
     /// that was; whether they had started by then: 1 or 0.
     prediction_error_s: Mean,
@@ -94,6 +96,9 @@ impl Further {
             self.placement_s.add(placed.since(submit).as_secs_f64());
             self.startup_s.add(start.since(placed).as_secs_f64());
         }
+        if let Some(mib) = row.moved_mib {
+            self.moved_mib.add(mib as f64);
+        }
         if let (Some(delay), Some(queue)) = (row.delay_s(), row.queue_s()) {
             self.overhead_s.add(delay - queue);
         }
@@ -139,6 +144,7 @@ impl Further {
             ("clusters_mean", self.clusters.value()),
             ("placement_s_mean", self.placement_s.value()),
             ("startup_s_mean", self.startup_s.value()),
+            ("moved_mib_mean", self.moved_mib.value()),
             ("run_time_s_mean", self.run_time_s.value()),
             ("reservations_granted_share", self.granted.value()),
             ("wait_s_unreserved_mean", self.unreserved_wait_s.value()),

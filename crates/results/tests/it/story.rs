@@ -105,6 +105,7 @@ fn submission(job: u32, intended_ms: u64, processors: u32, run_time_s: u64) -> S
             run_time: SimDuration::from_secs(run_time_s),
             requested_time: (job == 0).then(|| SimDuration::from_secs(60)),
             data_kib: 0,
+            inputs: Box::default(),
             account: account(job),
             executable: NonZeroU32::new(job).filter(|_| job < 3),
             start_window: None,

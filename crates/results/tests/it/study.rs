@@ -118,6 +118,7 @@ fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
             run_time: SimDuration::from_secs(5 + id as u64),
             requested_time: None,
             data_kib: 0,
+            inputs: Box::default(),
             account: NonZeroU32::new(id as u32 % 3),
             executable: NonZeroU32::new(id as u32 % 2),
             start_window: None,

@@ -122,6 +122,7 @@ fn every_figure_that_can_be_a_threshold_is_in_the_summary() {
         "clusters_mean",
         "placement_s_mean",
         "startup_s_mean",
+        "moved_mib_mean",
         "reservations_granted_share",
         "prediction_error_s_mean",
         "prediction_error_s_abs_mean",

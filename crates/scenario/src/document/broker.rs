@@ -134,6 +134,9 @@ pub struct CoAllocation {
     /// the job and the number of clusters, from 1: { 1 = { 36 = ["150s", "180s"] } }. No
     /// scale divides these times. Default: none is known.
     pub run_times: Option<BTreeMap<Number, BTreeMap<Number, Vec<Duration>>>>,
+    /// How fast a cluster gets what components of a job read (JobInputs), before the job
+    /// starts: MiB a second. Default: no limit.
+    pub bandwidth_mib_s: Option<Positive>,
     /// Processors that are held for a part of a job are given back if nothing more is heard
     /// for so long. Default "60s".
     pub claim_timeout: Option<Str<AboveZero>>,
@@ -148,6 +151,7 @@ impl CoAllocation {
             startup_contention,
             wide_area,
             run_times,
+            bandwidth,
             claim_timeout,
         } = settings;
         let some = |list: &[SimDuration]| list.iter().copied().map(Str).collect::<Vec<_>>();
@@ -165,6 +169,7 @@ impl CoAllocation {
             wide_area: (!wide_area.is_empty())
                 .then(|| wide_area.iter().copied().map(Positive).collect()),
             run_times: (!run_times.is_empty()).then(|| programs.collect()),
+            bandwidth_mib_s: bandwidth.map(Positive),
             claim_timeout: other(*claim_timeout, default.claim_timeout),
         })
     }
@@ -188,6 +193,7 @@ impl CoAllocation {
                 .map(|factor| factor.0)
                 .collect(),
             run_times: programs.map(|(number, of)| (number.0, sizes(of))).collect(),
+            bandwidth: self.bandwidth_mib_s.map(|bandwidth| bandwidth.0),
             claim_timeout: or(&self.claim_timeout, default.claim_timeout),
         }
     }

@@ -107,8 +107,8 @@ impl Context<'_> {
                 let places = policy.placement().is_some();
                 if kind == MatchmakingKind::CoAllocate {
                     let expected = "a policy that places components, worst-fit, \
-                                    cluster-minimization, flexible-cluster-minimization or \
-                                    co-reservation, and \
+                                    close-to-files, cluster-minimization, \
+                                    flexible-cluster-minimization or co-reservation, and \
                                     no other matchmaking = \"co-allocate\"";
                     self.check(places, &said, expected)?;
                     self.check_co_allocation((raw, grid), policy, &said, links)?;

@@ -18,6 +18,8 @@ pub(super) fn is_together(steps: &[(SimTime, Step)]) -> bool {
 struct Parts<'a> {
     asked_at: SimTime,
     asked: Vec<ClusterId>,
+    /// When all of these have what their components read.
+    staged: SimTime,
     /// What is held, or was until an instant.
     held: BTreeMap<ClusterId, (&'a [Share], Option<SimTime>)>,
     /// Since when it runs, and for how long it is to.
@@ -48,6 +50,22 @@ pub(super) fn all_or_none(grid: &Grid, submissions: &[Submission], trails: &Trai
     Ok(())
 }
 
+/// How long it takes until a cluster has what these components of a job read; of some
+/// processors of one it is not looked at.
+fn brought(grid: &Grid, job: &Submission, (at, bits): (ClusterId, u64)) -> SimDuration {
+    let of_cluster = |id: ClusterId| grid.clusters[id.index()].domain;
+    let domain = of_cluster(at).map(|id| &grid.domains[id.index()].broker.co_allocation);
+    let inputs = job.spec.inputs.iter().filter(|input| {
+        let component = u32::from(input.component);
+        (bits >> component) & 1 == 1 && input.clusters.iter().all(|id| *id != at)
+    });
+    let mib: u64 = inputs.map(|input| input.data_mib).sum();
+    let rate = domain.and_then(|costs| costs.bandwidth);
+    rate.map_or(SimDuration::ZERO, |rate| {
+        SimDuration::from_nanos(rate.divide(mib * 1_000_000_000))
+    })
+}
+
 impl<'a> Parts<'a> {
     /// What is wrong with a step, if anything is.
     fn follow(
@@ -57,11 +75,15 @@ impl<'a> Parts<'a> {
         (at, step): (SimTime, &'a Step),
     ) -> Option<&'static str> {
         match step {
-            Step::Asked(cluster) => {
+            Step::Asked(cluster, components) => {
                 if std::mem::replace(&mut self.asked_at, at) != at {
                     self.asked.clear();
+                    self.staged = at;
                 }
                 self.asked.push(*cluster);
+                self.staged = self
+                    .staged
+                    .max(at + brought(grid, job, (*cluster, *components)));
             }
             Step::Held(cluster, shares) => {
                 let before = self.held.insert(*cluster, (shares, None));
@@ -82,6 +104,9 @@ impl<'a> Parts<'a> {
                 let over = self.asked.iter().filter_map(|it| self.held.get(it)?.1);
                 self.short = over.max().filter(|over| *over == at);
                 self.runs = lasts.map(|lasts| (at, lasts));
+                if at < self.staged {
+                    return Some("starts before what it reads is there");
+                }
                 return lasts
                     .is_none()
                     .then_some("starts without all its processors");

@@ -4,8 +4,8 @@ use super::{Scenario, millis, once_in, pick};
 use gridrig_core::broker::MatchmakingKind;
 use gridrig_core::cluster::{Overrun, Reserving};
 use gridrig_core::ids::ClusterId;
-use gridrig_core::job::{Component, Division, Entry, JobSpec, Requirements, StartWindow};
-use gridrig_core::policy::CoAllocation;
+use gridrig_core::job::{Component, Division, Entry, Input, JobSpec, Requirements, StartWindow};
+use gridrig_core::policy::{CoAllocation, Placement};
 use gridrig_core::rng;
 use gridrig_core::time::Decimal;
 use rand::rngs::ChaCha8Rng;
@@ -105,7 +105,47 @@ pub fn co_allocating(mut scenario: Scenario) -> Scenario {
             }));
         }
     }
+    reading(&mut scenario);
     scenario
+}
+
+/// Some jobs read data, and some brokers place them close to it.
+fn reading(scenario: &mut Scenario) {
+    let mut rng = rng::stream(scenario.seed, "scenario.together.reading");
+    let domains = &mut scenario.grid.domains;
+    for domain in domains.iter_mut() {
+        let broker = &mut domain.broker;
+        broker.co_allocation.bandwidth = Decimal::parse(pick(&mut rng, &["", "0.5", "8"]));
+        let reserves = broker.policy.placement().is_some_and(Placement::reserves);
+        if !reserves && once_in(&mut rng, 3) {
+            broker.policy = "close-to-files".parse().expect("a policy");
+        }
+    }
+    for submission in &mut scenario.submissions {
+        if let Entry::Domain(id) = submission.entry
+            && let domain = &domains[id.index()]
+            && domain.broker.policy.placement() != Some(Placement::KeptReservation)
+            && once_in(&mut rng, 2)
+        {
+            submission.spec.inputs = reads(&mut rng, &submission.spec, &domain.clusters);
+        }
+    }
+}
+
+/// What some components of a job read, and where that is.
+fn reads(rng: &mut ChaCha8Rng, job: &JobSpec, clusters: &[ClusterId]) -> Box<[Input]> {
+    let own = (0..)
+        .zip(job.components.iter())
+        .map(|(component, _)| Input {
+            component,
+            data_mib: pick(rng, &[0, 3, 40]),
+            clusters: clusters
+                .iter()
+                .copied()
+                .filter(|_| once_in(rng, 3))
+                .collect(),
+        });
+    own.collect()
 }
 
 /// Some jobs say how they may be divided, or where a component is to be.

@@ -15,6 +15,8 @@ pub(crate) const TABLE_KEY_PREFIX: &str = "GWF-";
 /// The keys of comments about single jobs (`docs/swf.md`), of which there may be as many.
 pub(crate) const JOB_COMPONENTS: &str = "JobComponents";
 pub(crate) const JOB_DIVISION: &str = "JobDivision";
+pub(crate) const JOB_INPUTS: &str = "JobInputs";
+const OF_JOBS: [&str; 3] = [JOB_COMPONENTS, JOB_DIVISION, JOB_INPUTS];
 
 /// What an entry costs beside its text, about.
 const ENTRY_BYTES: usize = 32;
@@ -127,7 +129,7 @@ impl Header {
             return;
         }
         let bytes = text.len() + ENTRY_BYTES;
-        let mut of_tables = [TABLE_KEY_PREFIX, JOB_COMPONENTS, JOB_DIVISION].into_iter();
+        let mut of_tables = OF_JOBS.into_iter().chain([TABLE_KEY_PREFIX]);
         let (kept, limit) = match of_tables.any(|key| text.starts_with(key)) {
             true => (&mut self.table_bytes, MAX_TABLE_BYTES),
             false => (&mut self.bytes, MAX_HEADER_BYTES),
@@ -140,8 +142,7 @@ impl Header {
         if let Some((key, value)) = split_key(text) {
             let values = self.entries.entry(key.to_owned()).or_default();
             values.push(value.to_owned());
-            let of_jobs = [JOB_COMPONENTS, JOB_DIVISION].into_iter();
-            for key in of_jobs.filter(|of_jobs| *of_jobs == key) {
+            for key in OF_JOBS.into_iter().filter(|of_jobs| *of_jobs == key) {
                 self.job_lines.entry(key).or_default().push(number);
             }
             self.lines.push((key.to_owned(), value.to_owned()));

@@ -6,7 +6,7 @@ use gridrig_core::time::SimDuration;
 use gridrig_results::JobTable;
 use gridrig_results::jobs::{JobRow, JobState};
 use gridrig_results::rundir::{Manifest, Run};
-use gridrig_tracelab::comments::comment_of;
+use gridrig_tracelab::comments::comments_of;
 use gridrig_tracelab::format::{Format, Record, Writer, field};
 use std::io::{self, Write};
 
@@ -108,8 +108,9 @@ fn header(run: &Run, table: &JobTable) -> Vec<(String, String)> {
          the run ended first",
     );
     for (row, submission) in table.rows().iter().zip(&run.submissions) {
-        let said = comment_of(number(row), &submission.spec);
-        lines.extend(said.filter(|_| row.submit.is_some()));
+        if row.submit.is_some() {
+            lines.extend(comments_of(number(row), &submission.spec));
+        }
     }
     let mut line = |key: &str, value: &str| lines.push((key.to_owned(), value.to_owned()));
     for warning in &manifest.warnings {

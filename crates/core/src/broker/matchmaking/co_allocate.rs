@@ -9,7 +9,8 @@ mod keeping;
 mod searching;
 
 use super::{Around, Fit, Matchmaking};
-use crate::agent::{Asked, BrokerSends, ClaimAnswer, ClaimStep, FromBroker, Passed, ToLrms};
+use crate::agent::{Asked, BrokerSends, ClaimAnswer, ClaimShare, ClaimStep};
+use crate::agent::{FromBroker, Passed, ToLrms};
 use crate::broker::{Broker, Held};
 use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, JobId};
@@ -59,6 +60,7 @@ struct Placed {
 
 struct Part {
     cluster: ClusterId,
+    share: ClaimShare,
     /// Whether processors are held there, and their least speed, if that is known.
     held: Option<Option<Decimal>>,
 }
@@ -211,7 +213,8 @@ impl CoAllocate {
         let length = SimDuration::from_nanos(speed.divide(length.as_nanos()));
         let due = cx.now() + settings.lrms_latency;
         let startup = costs.startup_among(placed.components, others);
-        let soonest = due + startup.max(ahead);
+        let parts = placed.parts.iter().map(|part| (part.cluster, part.share));
+        let soonest = due + (costs.staging(spec, parts) + startup).max(ahead);
         let at = reserved.unwrap_or(soonest);
         (placed.starts, placed.until) = (Some(at), Some(at + length));
         held.sent_at = cx.now();
@@ -281,11 +284,8 @@ impl Matchmaking for CoAllocate {
             true => u32::try_from(known[at].free() - sent(at)).unwrap_or(0),
             false => 0,
         });
-        let order: Vec<u64> = broker
-            .queue
-            .range(from..)
-            .map(|(arrival, _)| *arrival)
-            .collect();
+        let waiting = broker.queue.range(from..);
+        let order: Vec<u64> = waiting.map(|(arrival, _)| *arrival).collect();
         if self.placing.tries > 0 {
             self.tries.retain(|job, _| broker.jobs.contains_key(job));
             for arrival in &order {
@@ -363,13 +363,13 @@ impl Matchmaking for CoAllocate {
         let length = costs.length(program, spec.run_time, shares.len());
         // With what the messages take.
         let others = self.being_started(now, job);
-        let estimate = costs.startup_among(components, others) + length + SimDuration::from_secs(1);
-        let timeout = costs.claim_timeout;
+        let clusters = &broker.config.clusters;
+        let parts_of = shares.iter().map(|(at, share)| (clusters[*at].0, *share));
+        let before = costs.staging(spec, parts_of) + costs.startup_among(components, others);
+        let estimate = before + length + SimDuration::from_secs(1);
         let arrives = now + settings.lrms_latency;
-        let asked = Asked {
-            job,
-            at: self.name(arrives),
-        };
+        let at = self.name(arrives);
+        let asked = Asked { job, at };
         let passed = Passed {
             job,
             route: Route {
@@ -391,11 +391,12 @@ impl Matchmaking for CoAllocate {
                 job: passed,
                 share,
                 estimate,
-                timeout,
+                timeout: costs.claim_timeout,
             };
             say(broker, cx, cluster, (asked, step));
             claimed.push(Part {
                 cluster,
+                share,
                 held: None,
             });
         }

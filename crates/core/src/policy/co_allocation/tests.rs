@@ -1,7 +1,7 @@
 //! Examples of the paper, and what jobs say themselves.
 
 use super::*;
-use crate::job::{Components, Requirements};
+use crate::job::{Components, Input, Requirements};
 
 fn clusters(idle: &[u32]) -> Vec<(ClusterId, Arc<Resources>)> {
     let one = |(id, processors): (u16, &u32)| {
@@ -46,7 +46,10 @@ fn placed_job(placement: Placement, idle: &[u32], job: &JobSpec) -> Option<Vec<u
     Some(given)
 }
 
-use Placement::{ClusterMinimization as CM, FlexibleClusterMinimization as FCM, WorstFit as WF};
+use Placement::{
+    CloseToFiles as CF, ClusterMinimization as CM, FlexibleClusterMinimization as FCM,
+    WorstFit as WF,
+};
 
 /// KOALA, Figure 2: three components of 8, idle 18, 15 and 12.
 #[test]
@@ -182,4 +185,69 @@ fn the_narrower_of_a_jobs_own_bounds_and_the_policys_holds() {
     assert_eq!(placed_job(FCM, &idle, &bounded(0, 1)), None);
     // Bounds divide nothing where a policy does not.
     assert_eq!(placed_job(CM, &idle, &bounded(0, 0)), None);
+}
+
+/// A component, how much it reads, and who has that.
+fn input(component: u8, data_mib: u64, clusters: &[u16]) -> Input {
+    let clusters = clusters.iter().copied().map(ClusterId).collect();
+    Input {
+        component,
+        data_mib,
+        clusters,
+    }
+}
+
+#[test]
+fn components_go_to_what_they_read_and_where_that_does_not_matter_as_under_worst_fit() {
+    let idle = [18, 15, 12];
+    let with = |sizes: &[u32], inputs: &[Input]| JobSpec {
+        inputs: inputs.into(),
+        ..components(sizes)
+    };
+    // The second would go to the third cluster, which has no room left.
+    let far = with(
+        &[10, 6, 6],
+        &[input(0, 6144, &[2]), input(1, 1024, &[2, 1])],
+    );
+    assert_eq!(placed_job(CF, &idle, &far), Some(vec![6, 6, 10]));
+    assert_eq!(placed_job(WF, &idle, &far), Some(vec![10, 6, 6]));
+    // 3 MiB are to be brought to the first cluster, 2 to the second and 5 to the third.
+    let two = with(&[9], &[input(0, 2, &[0]), input(0, 3, &[1])]);
+    assert_eq!(placed_job(CF, &idle, &two), Some(vec![0, 9, 0]));
+    assert_eq!(placed_job(CF, &[18, 8, 20], &two), Some(vec![9, 0, 0]));
+    assert_eq!(placed_job(CF, &[8, 8, 8], &two), None);
+    // Of those that have it the one with the most idle processors, then the first.
+    let equal = with(&[4, 4], &[input(0, 5, &[1, 2]), input(1, 5, &[1, 2])]);
+    assert_eq!(placed_job(CF, &[9, 8, 8], &equal), Some(vec![0, 4, 4]));
+    assert_eq!(placed_job(CF, &[9, 3, 8], &equal), Some(vec![0, 0, 8]));
+    for (idle, sizes) in [(idle, &[8, 8, 8][..]), ([7, 9, 9], &[4, 5, 6, 2])] {
+        let as_worst_fit = placed(WF, &idle, sizes);
+        assert!(as_worst_fit.is_some());
+        assert_eq!(placed(CF, &idle, sizes), as_worst_fit);
+        // Nobody has it.
+        let away = with(sizes, &[input(0, 9, &[]), input(1, 9, &[])]);
+        assert_eq!(placed_job(CF, &idle, &away), as_worst_fit);
+    }
+}
+
+#[test]
+fn a_part_of_a_divided_job_reads_its_share() {
+    let splits = Division::Splits([[12, 12].into()].into());
+    let job = JobSpec {
+        division: Some(Box::new(splits)),
+        inputs: [input(0, 101, &[2])].into(),
+        ..components(&[24])
+    };
+    assert_eq!(placed_job(WF, &[24, 11, 12], &job), Some(vec![24, 0, 0]));
+    assert_eq!(placed_job(CF, &[24, 11, 12], &job), Some(vec![12, 0, 12]));
+    let missing = |share: ClaimShare, at| share.missing_mib(&job, ClusterId(at));
+    assert_eq!(missing(ClaimShare::Processors(6), 0), 26);
+    assert_eq!(missing(ClaimShare::Processors(24), 0), 101);
+    assert_eq!(missing(ClaimShare::Components(1), 0), 101);
+    assert_eq!(missing(ClaimShare::Components(1), 2), 0);
+    // Components of a part are counted from its first.
+    let mut job = components(&[4, 4, 4]);
+    job.inputs = [input(1, 7, &[]), input(2, 8, &[])].into();
+    let part = ClaimShare::Components(0b101).of(&job, SimDuration::ZERO);
+    assert_eq!(part.unwrap().inputs[..], [input(1, 8, &[])]);
 }

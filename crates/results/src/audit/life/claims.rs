@@ -5,8 +5,9 @@ use crate::audit::occupancy::Fault;
 use gridrig_core::agent::ClaimShare;
 use gridrig_core::cluster::run_time_on;
 use gridrig_core::event::Party;
-use gridrig_core::job::JobSpec;
+use gridrig_core::job::{Input, JobSpec};
 use gridrig_core::placement::PlacementRun;
+use gridrig_core::policy::CoAllocation;
 use gridrig_core::time::{SimDuration, SimTime};
 
 /// Processors for a part of a job at one cluster.
@@ -145,13 +146,28 @@ impl<'a> Auditor<'a> {
     /// What is held for it, or was until its end: of what was asked for last. What was asked
     /// for before may be held for a while yet.
     fn parts(&self, life: &Life<'a>) -> impl Iterator<Item = (Party, &'a [PlacementRun])> {
+        let wanted = self.wanted(life);
+        wanted.filter_map(|claim| Some((claim.lrms, claim.held.as_ref()?.1)))
+    }
+
+    fn wanted(&self, life: &Life<'a>) -> impl Iterator<Item = &Claim<'a>> {
         let claims = || self.claims.get(&life.job.spec.id).into_iter().flatten();
         let asked_at = claims().map(|claim| claim.asked_at).max();
         let at = life.last;
-        let held = claims().filter(move |claim| {
+        claims().filter(move |claim| {
             Some(claim.asked_at) == asked_at && claim.ended.is_none_or(|ended| ended >= at)
+        })
+    }
+
+    /// When it may start at the earliest: each part has what it reads then.
+    fn staged(&self, life: &Life<'a>) -> Option<SimTime> {
+        let costs = self.costs(life)?;
+        let staged = self.wanted(life).filter_map(|claim| {
+            let inputs = &claim.held.as_ref()?.0.inputs;
+            let missing = Input::missing_mib(inputs, claim.lrms.cluster()?);
+            Some(claim.asked_at + costs.transfer(missing))
         });
-        held.filter_map(|claim| Some((claim.lrms, claim.held.as_ref()?.1)))
+        staged.max()
     }
 
     /// All its processors are to be held, and these by who tells of it.
@@ -184,20 +200,23 @@ impl<'a> Auditor<'a> {
             let message = "it starts on other processors than are held for it".to_owned();
             faults.push((Rule::Claims, message));
         }
+        if let Some(staged) = self.staged(life).filter(|staged| *staged > life.last) {
+            let message = format!("it starts before {staged}, when all that it reads is there");
+            faults.push((Rule::Claims, message));
+        }
         faults
+    }
+
+    fn costs(&self, life: &Life<'a>) -> Option<&'a CoAllocation> {
+        let domain = self.cluster(self.parts(life).next()?.0)?.domain?;
+        let domain = self.facts.grid.domains.get(domain.index())?;
+        Some(&domain.broker.co_allocation)
     }
 
     /// How long it runs, as long as everywhere on the slowest of its nodes.
     pub(super) fn together(&self, life: &Life<'a>) -> Option<SimDuration> {
         let spec = &life.job.spec;
-        let domain = self.cluster(self.parts(life).next()?.0)?.domain?;
-        let costs = &self
-            .facts
-            .grid
-            .domains
-            .get(domain.index())?
-            .broker
-            .co_allocation;
+        let costs = self.costs(life)?;
         let program = (spec.executable, spec.processors());
         let length = costs.length(program, spec.run_time, self.parts(life).count());
         let lasts = self.parts(life).filter_map(|(lrms, placement)| {

@@ -102,7 +102,10 @@ impl CoAllocate {
             .unwrap_or(Decimal::ONE);
         let longest = SimDuration::from_nanos(slowest.divide(longest.as_nanos()));
         // The middleware begins, and the search is over, before the first reservation starts.
-        let startup = costs.startup(order.len()) + settings.lrms_latency;
+        // What they read is there, wherever they are.
+        let data = spec.inputs.iter().map(|it| it.data_mib);
+        let staging = costs.transfer(data.fold(0, u64::saturating_add));
+        let startup = staging + costs.startup(order.len()) + settings.lrms_latency;
         let timeout = costs.claim_timeout.as_nanos();
         let ahead = self.ahead(job, SimDuration::from_nanos(timeout.saturating_mul(8)));
         let soonest = now + startup + rules.notice + ahead;
@@ -255,40 +258,44 @@ impl CoAllocate {
             return;
         };
         placed.at = name;
-        let mut parts: Vec<(ClaimShare, Part)> = Vec::new();
+        let mut parts: Vec<Part> = Vec::new();
         for (at, reserved) in &searching.reserved {
-            let part = Part {
+            parts.push(Part {
                 cluster: broker.config.clusters[*at].0,
+                share: searching.share(reserved.jobs),
                 held: Some(Some(reserved.speed)),
-            };
-            parts.push((searching.share(reserved.jobs), part));
+            });
         }
-        let processors = |share: &ClaimShare| {
-            let spec = broker.jobs.get(&job).map(|held| &held.spec);
-            let own = spec.and_then(|spec| share.of(spec, SimDuration::ZERO));
+        let spec = broker.jobs.get(&job).map(|held| &held.spec);
+        let processors = |part: &Part| {
+            let own = spec.and_then(|spec| part.share.of(spec, SimDuration::ZERO));
             own.map_or(0, |own| own.processors())
         };
         // The largest part first.
-        parts.sort_by_key(|(share, _)| Reverse(processors(share)));
-        for (share, part) in &parts {
+        parts.sort_by_key(|part| Reverse(processors(part)));
+        for part in &parts {
             let requested = Event::new(EventKind::ClaimRequested, job, broker.config.domain);
-            let bits = i64::try_from(share.bits()).unwrap_or(0);
+            let bits = i64::try_from(part.share.bits()).unwrap_or(0);
             cx.emit(cx.now(), requested.to(part.cluster).with(bits));
         }
-        placed.parts = parts.into_iter().map(|(_, part)| part).collect();
+        let costs = &broker.config.settings.co_allocation;
+        let parts_of = parts.iter().map(|part| (part.cluster, part.share));
+        let staging = spec.map(|spec| costs.staging(spec, parts_of));
+        let ready = cx.now() + latency + staging.unwrap_or_default();
+        placed.parts = parts;
         let starts = searching.reserved.values().map(|reserved| reserved.start);
         let first = starts.clone().min().unwrap_or(cx.now());
         let last = starts.max();
         if let (Some(held), Some(lead)) = (broker.jobs.get_mut(&job), placed.parts.first()) {
             held.sent = Some(Target::Cluster(lead.cluster));
         }
-        match first > cx.now() + latency {
+        match first > cx.now() + latency && last >= Some(ready) {
             true => {
                 let place = searching.reserved.keys().next().copied();
                 self.tell_kept(broker, cx, job, (place.unwrap_or(0), first));
                 self.begin_job(broker, cx, job, last);
             }
-            // One of them would have started before it heard of that.
+            // One of them would have started before it heard of that, or had what it reads.
             false => {
                 placed.until = last;
                 self.give_up(broker, cx, job);
