@@ -73,7 +73,14 @@ fn execute(cli: Cli) -> Result<(), Failure> {
             };
             let written = init::write_new(&args.file, &text, args.force);
             written.with_context(|| format!("{file}: expected a new file, or --force"))?;
-            eprintln!("wrote {file}; next: gridrig check {file}");
+            let sample = match args.from.is_empty() {
+                true => init::write_sample(&args.file),
+                false => Ok(None),
+            };
+            let sample = sample.with_context(|| format!("the trace of {file}"))?;
+            let also = sample.map(|path| format!(" and {}", path.display()));
+            let also = also.unwrap_or_default();
+            eprintln!("wrote {file}{also}; next: gridrig check {file}");
             Ok(())
         }
         Command::Check(args) => check::check(&args),

@@ -14,6 +14,28 @@ use std::str::FromStr;
 /// have their default.
 pub const STARTER: &str = include_str!("../../resources/starter.toml");
 
+/// Where the jobs of the starter come from, seen from its folder, and what is there.
+const SAMPLE: (&str, &[u8]) = (
+    "traces/ctc-like.swf.gz",
+    include_bytes!("../../traces/ctc-like.swf.gz"),
+);
+
+/// Writes the trace that the starter names to where a scenario at this path looks for it,
+/// unless there is one; answers where, if it was written.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_sample(scenario: &Path) -> io::Result<Option<PathBuf>> {
+    let (name, bytes) = SAMPLE;
+    let path = scenario.parent().unwrap_or(Path::new("")).join(name);
+    if path.try_exists()? {
+        return Ok(None);
+    }
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    std::fs::write(&path, bytes)?;
+    Ok(Some(path))
+}
+
 /// Writes a scenario to a new file.
 ///
 /// # Errors

@@ -178,6 +178,15 @@ fn the_shipped_schema_is_current_and_the_starter_is_what_init_writes() {
     );
     assert!(gridrig::init::write_new(&file, gridrig::init::STARTER, false).is_err());
     gridrig::init::write_new(&file, gridrig::init::STARTER, true).unwrap();
+    // It can be run where it stands.
+    assert!(Scenario::load(&file, &[]).is_err());
+    let sample = gridrig::init::write_sample(&file).unwrap();
+    assert_eq!(
+        sample,
+        Some(directory.path().join("traces/ctc-like.swf.gz"))
+    );
+    Scenario::load(&file, &[]).unwrap();
+    assert_eq!(gridrig::init::write_sample(&file).unwrap(), None);
 }
 
 #[test]

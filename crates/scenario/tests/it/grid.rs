@@ -48,6 +48,7 @@ fn unusual_broker() -> BrokerSettings {
             )]
             .into(),
             claim_timeout: seconds(61),
+            bandwidth: Some(Decimal::parse("12.5").unwrap()),
         },
         local_info: LocalInfo::Fresh,
         propagate_info: true,

@@ -420,7 +420,10 @@ impl<R: BufRead> TraceReader<R> {
             return error;
         } else {
             let found = excerpt(text.trim_ascii());
-            format!("not an SWF trace: line = \"{found}\": expected 18 numbers separated by blanks")
+            format!(
+                "not an SWF trace: line = \"{found}\": expected 18 numbers separated by blanks \
+                 (gridrig trace import makes a trace of other logs)"
+            )
         };
         TraceError::line(&file, line, problem)
     }

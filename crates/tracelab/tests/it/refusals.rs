@@ -80,7 +80,7 @@ fn something_else_is_refused_with_a_look_at_it() {
     check(
         "{\"jobs\": [1, 2]}\n",
         "t.swf:1: not an SWF trace: line = \"{\\\"jobs\\\": [1, 2]}\": expected 18 numbers \
-         separated by blanks",
+         separated by blanks (gridrig trace import makes a trace of other logs)",
     );
     let error = load_text(b"PK\x03\x04\xff\xfe\x00\n").unwrap_err();
     assert!(matches!(error, TraceError::Line(_, 1, _)), "{error}");

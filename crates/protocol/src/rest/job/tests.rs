@@ -56,6 +56,37 @@ fn a_job_survives_the_wire() {
 }
 
 #[test]
+fn what_components_read_survives_the_wire() {
+    let mut told = serde_json::json!({
+        "processors": 2,
+        "run_time": "60s",
+        "more_components": [{"processors": 1}],
+        "inputs": [
+            {"data_mib": 4096, "clusters": [1, 0]},
+            {"component": 1, "data_mib": 7},
+        ],
+    });
+    let read: JobSubmission = serde_json::from_value(told.clone()).unwrap();
+    let spec = read.spec().unwrap();
+    let all = spec.inputs.iter();
+    let all = all.map(|it| (it.component, it.data_mib, it.clusters.len()));
+    assert_eq!(all.collect::<Vec<_>>(), [(0, 4096, 2), (1, 7, 0)]);
+    let sent = JobSubmission::forwarded(&Arrival::of(spec));
+    assert_eq!(
+        serde_json::to_value(&sent).unwrap()["inputs"],
+        told["inputs"]
+    );
+    told["inputs"][1]["component"] = 2.into();
+    let read: JobSubmission = serde_json::from_value(told.clone()).unwrap();
+    let problem = read.spec().unwrap_err().detail;
+    assert!(problem.contains("inputs[1].component = \"2\""), "{problem}");
+    told["inputs"] = vec![serde_json::json!({"data_mib": 1}); 257].into();
+    let read: JobSubmission = serde_json::from_value(told).unwrap();
+    let problem = read.spec().unwrap_err().detail;
+    assert!(problem.contains("inputs = \"257\""), "{problem}");
+}
+
+#[test]
 fn generic_resources_that_are_none_are_refused() {
     for wanted in [r#"{"gpu":0}"#, r#"{"1gpu":1}"#, r#"{"gpu":1000001}"#] {
         let text = format!(

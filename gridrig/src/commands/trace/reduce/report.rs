@@ -176,9 +176,32 @@ impl fmt::Display for Report {
             )?;
         }
         match &self.validation {
-            Some(validation) => verdict(f, validation),
+            Some(validation) => {
+                verdict(f, validation)?;
+                self.compared_with(f, validation)
+            }
             None => Ok(()),
         }
+    }
+}
+
+impl Report {
+    /// A window of which nothing is left out is compared with itself: that says nothing of
+    /// the whole trace.
+    fn compared_with(&self, f: &mut fmt::Formatter<'_>, of: &Validation) -> fmt::Result {
+        let is_part = self.reduced.contains_key("outside-window");
+        if !is_part || of.original_jobs != of.reduced_jobs {
+            return Ok(());
+        }
+        let where_told = match self.ranked {
+            Some(_) => "the distances above do",
+            None => "--window-length with --rank does",
+        };
+        writeln!(
+            f,
+            "  It is compared with the same window of its source, of which nothing is left out. That says \
+             nothing of the rest of the trace; {where_told}"
+        )
     }
 }
 
