@@ -206,14 +206,19 @@ function clusters(context, part, area, y, colour) {
   context.textAlign = "right";
   let last = -Infinity;
   for (const cluster of part.clusters) {
-    const top = y(cluster.first);
-    context.strokeStyle = colour.axis;
-    context.beginPath();
-    context.moveTo(area.left - 4, top);
-    context.lineTo(area.width - area.right, top);
-    context.stroke();
-    const middle = (top + y(cluster.first + cluster.processors)) / 2;
-    if (middle - last < 13) continue;
+    const [top, bottom] = [y(cluster.first), y(cluster.first + cluster.processors)];
+    const middle = (top + bottom) / 2;
+    const named = middle - last >= 13;
+    // Lines between rows that are hardly higher than a line would cover them.
+    const roomy = bottom - top >= 6;
+    if (named || roomy) {
+      context.strokeStyle = colour.axis;
+      context.beginPath();
+      context.moveTo(area.left - 4, roomy ? top : middle);
+      context.lineTo(roomy ? area.width - area.right : area.left, roomy ? top : middle);
+      context.stroke();
+    }
+    if (!named) continue;
     last = middle;
     context.fillStyle = colour.ink;
     context.fillText(fitted(context, cluster.name, area.left - 12), area.left - 7, middle);
