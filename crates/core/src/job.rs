@@ -199,6 +199,7 @@ pub struct JobSpec {
     /// Data that goes with it when it is forwarded, in KiB.
     pub data_kib: u64,
     /// What its components read, where several clusters run them.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub inputs: Box<[Input]>,
     /// The account or project that it is charged to, by its number.
     pub account: Option<NonZeroU32>,
