@@ -21,6 +21,9 @@ pub struct Requirements {
     pub disk_mib: u64,
     /// Least speed of a node, in millionths of speed 1.0; 0 is any.
     pub speed_millionths: u64,
+    /// Most processors on one node; 0 is any number.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub most_per_node: u32,
     /// What is taken of each node, however many processors are taken there:
     /// that is what Slurm's `--gres` means, and what an accelerator in ADL is
     /// asked of. JSDL 1.0 has no word for it.
@@ -28,6 +31,11 @@ pub struct Requirements {
 }
 
 impl Requirements {
+    /// The most processors of one node.
+    pub fn most_on_node(&self) -> u32 {
+        NonZeroU32::new(self.most_per_node).map_or(u32::MAX, NonZeroU32::get)
+    }
+
     /// Whether any node will do.
     pub fn is_any(&self) -> bool {
         self.architecture.is_none()
@@ -35,6 +43,7 @@ impl Requirements {
             && self.memory_kib == 0
             && self.disk_mib == 0
             && self.speed_millionths == 0
+            && self.most_per_node == 0
             && self.generic.is_empty()
     }
 }

@@ -141,6 +141,7 @@ impl Nodes {
             parts: Vec::new(),
             matching,
             taken: Taken {
+                most: wanted.most_on_node(),
                 memory_kib: wanted.memory_kib,
                 generic: by_position(&self.generic, &wanted.generic),
             },

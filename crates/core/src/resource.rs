@@ -167,7 +167,7 @@ impl Resources {
         self.groups
             .iter()
             .filter(|group| group.meets(requirements))
-            .map(|group| group.count * group.per_node(requirements.memory_kib))
+            .map(|group| group.count * group.per_node(requirements))
             .sum()
     }
 }
@@ -194,10 +194,10 @@ impl Resource {
         self.speed.multiply(1_000_000)
     }
 
-    /// Processors of one empty node that a job may take when each of them
-    /// needs `memory_kib`.
-    pub fn per_node(&self, memory_kib: u64) -> u32 {
-        fitting(self.cpu_count, self.memory_kib(), memory_kib)
+    /// Processors of one empty node that a job may take which needs this of them.
+    pub fn per_node(&self, wanted: &Requirements) -> u32 {
+        let most = self.cpu_count.min(wanted.most_on_node());
+        fitting(most, self.memory_kib(), wanted.memory_kib)
     }
 
     /// Memory of one node in KiB, the greatest value if unlimited.

@@ -204,6 +204,8 @@ struct Part {
     disk_mib: u64,
     /// Least speed of a node; 0 is any.
     speed: f64,
+    /// Most processors on one node; 0 is any number.
+    most_per_node: u32,
     /// On each node, by name.
     generic_resources: BTreeMap<String, u32>,
 }
@@ -218,6 +220,7 @@ impl From<&Component> for Part {
             memory_kib: wants.memory_kib,
             disk_mib: wants.disk_mib,
             speed: wants.speed_millionths as f64 / 1e6,
+            most_per_node: wants.most_per_node,
             generic_resources: wants
                 .generic
                 .iter()

@@ -319,6 +319,9 @@ pub(super) fn workload_hash(submissions: &[Submission], entries: bool) -> String
                 wants.speed_millionths,
                 wants.generic
             );
+            if wants.most_per_node > 0 {
+                wanted += &format!(" most_per_node: {}", wants.most_per_node);
+            }
         }
         before = Some(submission);
         let requested = spec.requested_time.map_or(u64::MAX, SimDuration::as_nanos);

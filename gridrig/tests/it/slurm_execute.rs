@@ -44,6 +44,24 @@ fn a_script_finds_what_slurm_promises_it() {
 }
 
 #[test]
+fn tasks_are_spread_over_the_nodes_that_they_ask_for() {
+    let cluster = cluster(2, 2);
+    let script = "echo $SLURM_JOB_NODELIST $SLURM_TASKS_PER_NODE";
+    for wish in ["-N2", "--ntasks-per-node=1", "-n2"] {
+        cluster.ok(
+            "sbatch",
+            &["--wait", "-n2", wish, "-o", "out", "--wrap", script],
+        );
+        let expected = if wish == "-n2" {
+            "n1 2\n"
+        } else {
+            "n[1-2] 1(x2)\n"
+        };
+        assert_eq!(read(&cluster, "out"), expected, "{wish}");
+    }
+}
+
+#[test]
 fn srun_starts_the_tasks_of_a_step() {
     let cluster = cluster(2, 2);
     let script = "#!/bin/bash\n#SBATCH -n 4 -o out\n\

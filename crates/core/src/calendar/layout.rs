@@ -95,11 +95,12 @@ impl Layout {
     pub(super) fn know(&mut self, resources: &Resources, wanted: &Requirements) -> bool {
         let groups = resources.groups().iter();
         let per_node = groups.clone().map(|group| match group.meets(wanted) {
-            true => group.per_node(wanted.memory_kib),
+            true => group.per_node(wanted),
             false => 0,
         });
         let usable = groups.filter(|group| group.meets(wanted));
         let is_scarce = usable.clone().any(|group| group.memory_mib.is_some());
+        let is_spread = (usable.clone()).any(|group| wanted.most_on_node() < group.cpu_count);
         let slowest = usable.map(|group| group.speed).min();
         let shape = Shape {
             per_node: per_node.collect(),
@@ -107,7 +108,7 @@ impl Layout {
             generic: by_position(&self.generic, &wanted.generic),
         };
         self.add(shape, slowest, Vec::new());
-        wanted.memory_kib > 0 && is_scarce || !wanted.generic.is_empty()
+        is_spread || wanted.memory_kib > 0 && is_scarce || !wanted.generic.is_empty()
     }
 
     /// Makes the class of jobs with these components known. Its shape says no more

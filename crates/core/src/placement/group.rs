@@ -6,8 +6,9 @@ use crate::resource::{fitting, signed};
 use std::sync::Arc;
 
 /// What jobs of a class take of each node beside processors.
-#[derive(Default)]
 pub(super) struct Taken {
+    /// Processors at most.
+    pub most: u32,
     /// For each processor.
     pub memory_kib: u64,
     /// So many, by position of the name.
@@ -16,7 +17,17 @@ pub(super) struct Taken {
 
 impl Taken {
     pub(super) fn is_nothing(&self) -> bool {
-        self.memory_kib == 0 && self.generic.is_empty()
+        self.most == u32::MAX && self.memory_kib == 0 && self.generic.is_empty()
+    }
+}
+
+impl Default for Taken {
+    fn default() -> Self {
+        Taken {
+            most: u32::MAX,
+            memory_kib: 0,
+            generic: Vec::new(),
+        }
     }
 }
 
@@ -138,12 +149,13 @@ impl Group {
         }
         let left = self.memory_left.get(node);
         let left = left.map_or(u64::MAX, |left| (*left).max(0).cast_unsigned());
-        fitting(self.free[node], left, taken.memory_kib)
+        fitting(self.free[node].min(taken.most), left, taken.memory_kib)
     }
 
     pub(super) fn available(&self, taken: &Taken) -> u32 {
         let any_memory = taken.memory_kib == 0 || self.memory_left.is_empty();
-        if any_memory && taken.generic.is_empty() {
+        let any_number = taken.most >= self.cpu_count;
+        if any_number && any_memory && taken.generic.is_empty() {
             return self.free_total;
         }
         (0..self.free.len())

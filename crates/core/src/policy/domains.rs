@@ -53,6 +53,7 @@ impl Kinds {
             speed: requirements
                 .speed_millionths
                 .saturating_mul(SPEED_ONE / 1_000_000),
+            most_per_node: requirements.most_on_node(),
             generic: requirements.generic.clone(),
         }
     }
@@ -67,6 +68,7 @@ pub struct Wanted {
     disk_mib: u64,
     /// The least speed of a node, in parts of 1e-9.
     speed: u64,
+    most_per_node: u32,
     generic: Generics,
 }
 
@@ -162,7 +164,8 @@ impl Machine {
                 && nodes.speed >= wanted.speed
                 && nodes.generic.cover(&wanted.generic)
             {
-                let each = fitting(nodes.cpus, nodes.memory_kib, wanted.memory_kib);
+                let most = nodes.cpus.min(wanted.most_per_node);
+                let each = fitting(most, nodes.memory_kib, wanted.memory_kib);
                 let processors = u64::from(nodes.count) * u64::from(each);
                 capacity += processors;
                 weighted += u128::from(processors) * u128::from(nodes.speed);

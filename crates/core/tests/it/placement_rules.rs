@@ -219,6 +219,27 @@ fn a_job_takes_gpus_of_its_type_or_of_any() {
 }
 
 #[test]
+fn a_job_takes_no_more_of_a_node_than_it_wants() {
+    let (mut nodes, resources) = nodes(&[group(3, 4, None), group(2, 1, None)]);
+    let wanted = Requirements {
+        most_per_node: 2,
+        ..Requirements::default()
+    };
+    assert_eq!(resources.capacity(&wanted), 8);
+    let spread = nodes.add_class(&resources, &wanted);
+    let any = nodes.add_class(&resources, &Requirements::default());
+    nodes.watch(spread);
+    assert_eq!(nodes.available(spread), 8);
+    let pair = nodes.take(spread, 3);
+    assert_eq!(pair, [run(0, 0, 1, 2), run(0, 1, 1, 1)]);
+    // What another job has left of a node bounds it, too.
+    assert_eq!(nodes.take(any, 4), [run(0, 0, 2, 2)]);
+    assert_eq!(nodes.available(spread), 5);
+    nodes.give_back(spread, pair);
+    assert_eq!(nodes.available(spread), 8);
+}
+
+#[test]
 fn alike_runs_of_two_resources_stay_apart() {
     let mut cluster = nodes(&[group(2, 2, None), group(4, 2, None)]);
     let any = class(&mut cluster, 0);

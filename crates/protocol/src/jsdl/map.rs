@@ -109,6 +109,7 @@ impl JobDefinition {
             disk_mib: least(Quantity::IndividualDiskSpace)?.div_ceil(MIB as u64),
             speed_millionths: least(Quantity::IndividualCpuSpeed)?.div_ceil(KILOHERTZ as u64),
             generic: self.resources.generic.clone().unwrap_or_default(),
+            ..Requirements::default()
         };
         Ok(JobSpec {
             requested_time: requested,

@@ -191,6 +191,9 @@ pub struct JobRequirements {
     /// Least speed of each node, in millionths of speed 1.0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub speed_millionths: u64,
+    /// Most processors taken of each node; 0: any number.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub most_per_node: u32,
     /// Generic resources taken of each node, such as GPUs, however many
     /// processors are taken there: numbers from 1 to 1000000 by name.
     #[serde(default, skip_serializing_if = "GenericCounts::is_empty")]
@@ -211,6 +214,7 @@ impl From<&Component> for JobComponent {
             memory_kib: wanted.memory_kib,
             disk_mib: wanted.disk_mib,
             speed_millionths: wanted.speed_millionths,
+            most_per_node: wanted.most_per_node,
             generic_resources: (&wanted.generic).into(),
         };
         JobComponent {
@@ -257,6 +261,7 @@ impl JobComponent {
                 memory_kib: wanted.memory_kib,
                 disk_mib: wanted.disk_mib,
                 speed_millionths: wanted.speed_millionths,
+                most_per_node: wanted.most_per_node,
                 generic,
             },
             cluster: self.cluster.map(ClusterId),

@@ -154,6 +154,7 @@ fn spec() -> impl Strategy<Value = JobSpec> {
                 }
                 .parse()
                 .unwrap(),
+                ..Requirements::default()
             },
         ),
         run_time: SimDuration::from_nanos(times.0),

@@ -321,8 +321,8 @@ fn arrival(job: &Job) -> Arrival {
         os: activity.os.as_deref().map(Arc::from),
         memory_kib: activity.memory_bytes.unwrap_or(0).div_ceil(1024),
         disk_mib: activity.disk_bytes.unwrap_or(0).div_ceil(1024 * 1024),
-        speed_millionths: 0,
         generic: activity.coprocessor.clone(),
+        ..Requirements::default()
     };
     let components = Components::one(activity.slots, requirements);
     let spec = JobSpec {

@@ -106,6 +106,19 @@ impl Batch {
         self.nodes.or(shared).unwrap_or(1)
     }
 
+    /// The most processors of one node: its tasks are spread evenly over the fewest nodes.
+    /// 0 is any number: all of them may be on one node, or whole nodes are taken, or what is
+    /// reserved, which is of no node.
+    pub fn most_per_node(&self) -> u32 {
+        let nodes = self.fewest_nodes().max(1);
+        let even = self.tasks.max(nodes).div_ceil(nodes);
+        let tasks = even.min(self.tasks_per_node.unwrap_or(u32::MAX));
+        match nodes > 1 && !self.exclusive && self.reservation.is_none() {
+            true => tasks.saturating_mul(self.cpus_per_task),
+            false => 0,
+        }
+    }
+
     /// The script's path with its arguments, as the commands show it.
     pub fn called(&self) -> String {
         let Some(command) = &self.command else {

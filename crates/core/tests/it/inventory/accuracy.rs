@@ -98,8 +98,8 @@ fn job(rng: &mut ChaCha8Rng) -> JobSpec {
         os: name(rng, &["linux", "AIX", "WINDOWS"]).map(Into::into),
         memory_kib: [0, 256, 1000, 2048, 4096][pick(rng, 0, 4) as usize] * 1024,
         disk_mib: [0, 1000, 20_000][pick(rng, 0, 2) as usize],
-        speed_millionths: 0,
         generic: generic.parse().unwrap(),
+        ..Requirements::default()
     };
     job
 }

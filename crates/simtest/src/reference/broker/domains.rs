@@ -104,7 +104,7 @@ impl Seen<'_> {
         let (mut processors, mut sum) = (0, 0);
         for group in self.resources.groups() {
             if group.meets(wanted) {
-                let each = group.per_node(wanted.memory_kib);
+                let each = group.per_node(wanted);
                 let own = u128::from(group.count) * u128::from(each);
                 processors += own;
                 sum += own * billionths(group);

@@ -126,7 +126,11 @@ impl RefCluster {
                 (Some(left), each) => left / each,
             };
             let allowed = &mut allowed[usize::from(node.resource)];
-            let here = u64::from(node.free.min(missing).min(*allowed)).min(by_memory);
+            let most = match wanted.most_per_node {
+                0 => node.free,
+                most => node.free.min(most),
+            };
+            let here = u64::from(most.min(missing).min(*allowed)).min(by_memory);
             let Ok(here) = u32::try_from(here) else {
                 continue;
             };
@@ -174,7 +178,8 @@ fn place_one_on(nodes: &[Node], one: &Component, shares: &[u32]) -> Option<Vec<S
         if processors > 0 && node.down > 0 {
             return None;
         }
-        if processors > node.free || !has_memory {
+        let most = one.requirements.most_per_node;
+        if processors > node.free || !has_memory || most > 0 && processors > most {
             return None;
         }
         if processors > 0 {

@@ -87,8 +87,13 @@ impl RefCluster {
                 Some(memory) if memory_kib > 0 => memory / memory_kib,
                 _ => u64::MAX,
             };
+            let by_node = match one.requirements.most_per_node {
+                most if most > 0 && self.by_node => u64::from(most),
+                _ => u64::MAX,
+            };
+            let most = place.processors.min(by_memory).min(by_node);
             match is_of_kind(&groups[place.resource], &one.requirements) {
-                true => u32::try_from(place.processors.min(by_memory)).unwrap_or(u32::MAX),
+                true => u32::try_from(most).unwrap_or(u32::MAX),
                 false => 0,
             }
         };
@@ -135,7 +140,10 @@ impl RefCluster {
             let (wanted, mut groups) = (&one.requirements, self.config.resources.groups().iter());
             let minds_memory = wanted.memory_kib > 0
                 && groups.any(|g| is_of_kind(g, wanted) && g.memory_mib.is_some());
-            minds_memory || !wanted.generic.is_empty()
+            let mut groups = self.config.resources.groups().iter();
+            let minds_number = wanted.most_per_node > 0
+                && groups.any(|g| is_of_kind(g, wanted) && g.cpu_count > wanted.most_per_node);
+            minds_memory || minds_number || !wanted.generic.is_empty()
         })
     }
 }

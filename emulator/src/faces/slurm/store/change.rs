@@ -36,6 +36,7 @@ impl JobStore {
         };
         let requirements = Requirements {
             memory_kib: memory.unwrap_or(0),
+            most_per_node: batch.most_per_node(),
             generic: batch.gres.clone(),
             ..Requirements::default()
         };

@@ -228,7 +228,7 @@ fn aggregated_information_misses_no_job_that_a_cluster_could_run() {
                 memory_kib: pick(&mut rng, &[0, 200, 1024, 4096]) * 1024,
                 disk_mib: pick(&mut rng, &[0, 500, 5000]),
                 speed_millionths: pick(&mut rng, &[0, 0, 900_000, 1_500_000, 3_000_000]),
-                generic: Default::default(),
+                ..Requirements::default()
             };
             let processors = rng.random_range(1..64);
             let wishes = ["", "", "", "", "", "gpu:3", "gpu:1,nic:1", "gpu:a100:1"];
