@@ -1,7 +1,7 @@
 //! One change of a text in JSON, XML or TOML.
 
 use crate::tokens::{Kind, Tokens, is_word};
-use crate::values::{INSIDES, MARKUP, SPACES, VALUES};
+use crate::values::{ADDRESS, INSIDES, MARKUP, SPACES, VALUES};
 use crate::{Chance, words};
 
 fn is_name(token: &[u8]) -> bool {
@@ -20,6 +20,13 @@ fn value(kind: Kind, chance: &mut Chance) -> Vec<u8> {
             plain.copied().collect()
         }
         (_, 0) => [b"\"", chance.one(words()), b"\""].concat(),
+        (_, 1) if chance.below(3) == 0 => {
+            let parts = ADDRESS.iter().map(|of| {
+                let all: Vec<&str> = of.split('~').collect();
+                all[chance.below(all.len())]
+            });
+            format!("\"{}\"", parts.collect::<String>()).into_bytes()
+        }
         _ => chance.one(VALUES).to_vec(),
     }
 }

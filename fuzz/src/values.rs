@@ -166,3 +166,18 @@ pub(crate) const INSIDES: &[&[u8]] = &[
     b":",
     b"s",
 ];
+
+/// What an address can be put together of: for each part, what it can be, between `~`.
+pub(crate) const ADDRESS: &[&str] = &[
+    "http://~HTTP://~https://~http:~http:\\\\~ http://~ht\\ntp://~file:///~data:~//",
+    "~~~u@~u:p@~:@~%41:%zz@~ä:[@~a@b@",
+    "127.0.0.1~localhost~h~H.Example.~1~0x7f.1~017.0.1~256.1.1.1~1.2.3.4.5~4294967296~0x~1.2.3.09~\
+     [::1]~[::]~[::ffff:1.2.3.4]~[1:2:3:4:5:6:7:8]~[1::2::3]~[1:2:3:4:5:6:7:8:9]~[1:2:3:4:5:6:1.2.3.4]~\
+     [::1.2.3]~[::256.1.1.1]~[::1%25a]~[fe80::]~[12345::]~[:1]~[1:]~[::01.2.3.4]~[v1.x]~[::1~~a..b~.~\
+     -a-~a_b~%41~%zz~a%00b~a b~a|b~a<b~a^b~xn--~xn--a~xn--4ca~xn--ls8h~xn--zzzzzzzz9~XN--4CA.de~ä~Ä.ß~\
+     faß.de~\u{3002}~a\u{3002}b~\u{5d0}.com~1\u{5d0}~\u{627}\u{661}~\u{200d}~\u{ad}~\u{300}a~\u{ff21}~\
+     \u{1f4a9}~\u{915}\u{94d}\u{200d}~aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "~~:80~:1~:~:65535~:65536~:x~:0~:443",
+    "~/~/a/../b~/./a/.~/..~/%2e%2E/~/a\\\\b~/C:/..~/C|/~//a~/%zz~/ä~/a b~/a\\tb~/{}`",
+    "~~?~?a=b~?ä'~#~#e~#ä `~?a#b",
+];

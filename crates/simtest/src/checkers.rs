@@ -9,7 +9,8 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::EventKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::job::{Component, JobSpec, Requirements, Submission};
+use gridrig_core::job::{Component, Entry, JobSpec, Requirements, Submission};
+use gridrig_core::policy::{InformationNeed, LocalInfo};
 use gridrig_core::time::{SimDuration, SimTime};
 use std::collections::{BTreeMap, BTreeSet};
 use together::is_together;
@@ -21,7 +22,7 @@ type Checked = Result<(), String>;
 pub type Checker = (&'static str, fn(&Grid, &[Submission], &Trails) -> Checked);
 
 /// Every rule.
-pub const ALL: [Checker; 12] = [
+pub const ALL: [Checker; 13] = [
     (
         "a job ends exactly once, and is seen to end after that",
         one_end_per_job,
@@ -66,6 +67,10 @@ pub const ALL: [Checker; 12] = [
     (
         "a job of several clusters has all its processors from its start to its end",
         together::all_or_none,
+    ),
+    (
+        "no broker knows what it cannot have been told yet",
+        information_from_the_past,
     ),
 ];
 
@@ -442,6 +447,23 @@ fn processors_held(grid: &Grid, _: &[Submission], trails: &Trails) -> Checked {
             {
                 return Err(format!("job {job} starts at {cluster} for {by}: {steps:?}"));
             }
+        }
+    }
+    Ok(())
+}
+
+fn information_from_the_past(grid: &Grid, _: &[Submission], trails: &Trails) -> Checked {
+    for ((by, of), (at, from)) in &trails.known {
+        let broker = &grid.domains[by.index()].broker;
+        // A peer is also asked as a session opens, and answers at that instant.
+        let is_told = broker.local_info == LocalInfo::Exchange
+            && broker.policy.entry().need != InformationNeed::Truth;
+        let latency = match of {
+            Entry::Cluster(_) if is_told => broker.lrms_latency,
+            _ => SimDuration::ZERO,
+        };
+        if *from + latency > *at {
+            return Err(format!("{by} knows {of:?} of {from} s at {at} s"));
         }
     }
     Ok(())

@@ -1,11 +1,13 @@
 //! What happened to each job, step by step, from whichever implementation.
 
+use gridrig_core::decision::Decision;
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Entry, Reason};
 use gridrig_core::message::EndState;
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimTime;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Processors taken on one node.
@@ -79,6 +81,9 @@ pub struct Trails {
     pub lost: Vec<(SimTime, JobId, Party)>,
     /// Nodes that failed, or (`true`) were repaired.
     pub nodes: Vec<(SimTime, ClusterId, Vec<Share>, bool)>,
+    /// The youngest information that a broker decided by, of each that it considered: when
+    /// it did, and when that was sampled.
+    pub known: BTreeMap<(DomainId, Entry), (SimTime, SimTime)>,
 }
 
 /// The instants and places of a job, as results report them.
@@ -283,6 +288,25 @@ impl EventSink for Trails {
         };
         if let Some(job) = event.job {
             self.note(at, job, step);
+        }
+    }
+
+    fn wants_decision(&self, _job: JobId) -> bool {
+        true
+    }
+
+    fn decided(&mut self, at: SimTime, decision: Decision) {
+        let ahead = |(at, from): (SimTime, SimTime)| {
+            i128::from(from.as_nanos()) - i128::from(at.as_nanos())
+        };
+        for one in decision.candidates {
+            // What there is in the beginning everybody knows.
+            if one.information_from > SimTime::ZERO {
+                let known = (at, one.information_from);
+                let youngest = self.known.entry((decision.by, one.target));
+                let youngest = youngest.or_insert(known);
+                *youngest = std::cmp::max_by_key(*youngest, known, |it| ahead(*it));
+            }
         }
     }
 }

@@ -71,7 +71,9 @@ impl Check for Reference {
         text("address", &self.address, MAX_ADDRESS)?;
         let web = ["http://", "https://"];
         let named = web.iter().any(|scheme| self.address.starts_with(scheme));
-        let is_url = named && reqwest::Url::parse(&self.address).is_ok();
+        // XML would have it without the spaces behind it.
+        let whole = named && self.address.trim_end() == self.address;
+        let is_url = whole && reqwest::Url::parse(&self.address).is_ok();
         let expected = "an http:// or https:// URL";
         ensure(is_url, "address", &self.address, expected)?;
         parameters(&self.parameters)

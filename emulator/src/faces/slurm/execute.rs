@@ -14,7 +14,10 @@ use super::site::Site;
 use super::store::Job;
 use environment::environment;
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::io::retry_on_intr;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -249,13 +252,14 @@ impl Launch {
     fn run(&self, process: &Mutex<Process>) -> Exited {
         let exited = match self.start(process) {
             Ok(Some(mut child)) => {
-                let status = child.wait();
-                let mut process = process.lock();
-                if let Some(group) = process.group.take() {
+                // Until it is waited for, no other process gets its number.
+                let (id, ended) = (WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED);
+                let _ = retry_on_intr(|| waitid(id.clone(), ended | WaitIdOptions::NOWAIT));
+                if let Some(group) = process.lock().group.take() {
                     // What a script leaves behind ends with its job.
                     let _ = kill_process_group(group, Signal::KILL);
                 }
-                let status = status.ok();
+                let status = child.wait().ok();
                 status.map(|status| Exited::of(self.seq, exit_of(status)))
             }
             Ok(None) => Some(Exited::of(self.seq, (0, 15))),

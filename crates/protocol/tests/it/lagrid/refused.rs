@@ -99,6 +99,7 @@ fn a_proposal_that_can_be_none_is_refused_by_its_field() {
     spoil("/initiator", json!("x".repeat(201)));
     spoil("/endpoint/address", json!("ftp://h/"));
     spoil("/endpoint/address", json!("http://"));
+    spoil("/endpoint/address", json!("http://h/?a=b "));
     spoil("/endpoint/parameters/0/name", json!("x".repeat(201)));
     spoil("/endpoint/parameters/0/value", json!("x".repeat(2001)));
     spoil("/round", json!(0));
