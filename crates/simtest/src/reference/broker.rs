@@ -16,7 +16,7 @@ pub use view::RefView;
 pub(super) use removal::Removal;
 
 use super::cluster::RefLoad;
-use domains::{Chosen, Rank};
+use domains::Chosen;
 use gridrig_core::agent::{Asked, ClaimStep, Deal};
 use gridrig_core::broker::MatchmakingKind;
 use gridrig_core::grid::{BrokerSettings, Grid};
@@ -312,6 +312,8 @@ impl<'a> RefBroker<'a> {
         let job = visit.spec.id;
         let reason = if *lost == Chosen::Back {
             Reason::HopsExhausted
+        } else if *lost == Chosen::TooLate {
+            Reason::NotReserved
         } else if visit.refused_by.is_empty() {
             Reason::NoCandidate
         } else {
@@ -320,14 +322,6 @@ impl<'a> RefBroker<'a> {
         match visit.from {
             Some(from) => Decision::Refuse(job, from, reason),
             None => Decision::Reject(job, reason),
-        }
-    }
-
-    fn decide(&mut self, index: usize) -> Chosen {
-        match Rank::of(&self.policy, &self.settings) {
-            Some(rank) => self.choose_domain(index, &rank),
-            None if self.wanders() => self.wander(index),
-            None => self.choose(index),
         }
     }
 

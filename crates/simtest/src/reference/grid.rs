@@ -168,8 +168,11 @@ impl<'a> Simulation<'a> {
     /// that has just started is seen running.
     fn instant(&mut self, now: SimTime) {
         loop {
+            let is_due = |it: &RefCluster| it.next_completion() == Some(now);
+            let due: Vec<bool> = self.clusters.iter().map(is_due).collect();
             self.completions(now);
             self.node_changes(now);
+            self.reservations(now, &due);
             self.end_leases(now);
             self.messages(now, Kind::Cancellation);
             self.messages(now, Kind::Arrival);

@@ -123,7 +123,7 @@ fn waits_at_a_broker(scenario: &Scenario, steps: &[(SimTime, Step)]) -> u64 {
     waits.sum()
 }
 
-fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {
+pub fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {
     for seed in crate::scenarios(scenarios) {
         let scenario = of(seed);
         let reference = by_reference(&scenario);

@@ -127,7 +127,7 @@ fn add_a_last_job(scenario: &mut Scenario) {
     let mut last = scenario.submissions.last().expect("a job").clone();
     let id = JobId(scenario.submissions.len() as u32);
     last.spec = JobSpec::rigid(id, 1, SimDuration::ZERO);
-    last.at += SimDuration::from_secs(20);
+    last.at += SimDuration::from_secs(60);
     last.entry = Entry::Cluster(ClusterId(0));
     scenario.submissions.push(last);
 }

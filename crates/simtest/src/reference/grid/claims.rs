@@ -6,7 +6,7 @@ use crate::trail::{Share, Step};
 use gridrig_core::agent::{Asked, ClaimAnswer, ClaimStep};
 use gridrig_core::event::Party;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::Entry;
+use gridrig_core::job::{Entry, Reason};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 
 /// A part that waits for its pass, or for which processors are held.
@@ -38,6 +38,23 @@ impl Simulation<'_> {
             }
             for (finish, job) in ended {
                 self.trails.note(finish, job, Step::Finished(cluster));
+                self.news_from_cluster(now, cluster, job);
+            }
+        }
+    }
+
+    /// Reservations begin; who is in the way is looked for where something is due.
+    pub(super) fn reservations(&mut self, now: SimTime, due: &[bool]) {
+        for index in (0..due.len()).filter(|index| due[*index]) {
+            let cluster = self.grid.clusters[index].config.id;
+            let (ended, begun) = self.clusters[index].begin_reserved(now);
+            if begun {
+                self.passes[index] = Some(now);
+            }
+            for job in ended {
+                let step = Step::Failed(Party::Lrms(cluster), Reason::OverranReservation);
+                self.trails.note(now, job, step);
+                self.changed(now, index);
                 self.news_from_cluster(now, cluster, job);
             }
         }
