@@ -101,7 +101,7 @@ fn one_end_per_job(_: &Grid, submissions: &[Submission], trails: &Trails) -> Che
         let seen = seen.count();
         let mut others = steps.iter().rev();
         let last = others
-            .find(|(_, step)| !matches!(step, Step::Lease(..)))
+            .find(|(_, step)| !matches!(step, Step::Lease(..) | Step::Held(..) | Step::LetGo(_)))
             .is_some_and(|(_, step)| matches!(step, Step::Seen(_)));
         if (ends, seen, last) != (1, 1, true) {
             return Err(format!(

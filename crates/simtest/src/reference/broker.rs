@@ -8,6 +8,7 @@ mod matchmaking;
 mod predicted;
 mod propagation;
 mod removal;
+mod together;
 mod view;
 
 pub use view::RefView;
@@ -15,8 +16,8 @@ pub use view::RefView;
 pub(super) use removal::Removal;
 
 use super::cluster::RefLoad;
-use domains::{Chosen, Rank};
-use gridrig_core::agent::Deal;
+use domains::Chosen;
+use gridrig_core::agent::{Asked, ClaimStep, Deal};
 use gridrig_core::broker::MatchmakingKind;
 use gridrig_core::grid::{BrokerSettings, Grid};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
@@ -55,6 +56,7 @@ struct Visit {
     served: bool,
     /// Neighbours that have no processors for it.
     rejected_by: Vec<DomainId>,
+    together: together::Together,
 }
 
 /// The way a job has come.
@@ -83,6 +85,12 @@ pub(super) enum Decision {
     Ask(JobId, DomainId, RefWay),
     /// A neighbour is told something about them.
     Say(DomainId, Deal),
+    /// A cluster is told something about a part of a job.
+    Claim(Asked, ClusterId, ClaimStep<()>),
+    /// All clusters hold their parts of a job, this one the largest.
+    Begun(JobId, ClusterId),
+    /// It is removed.
+    Drop(JobId),
 }
 
 /// A broker kept as plain lists.
@@ -117,6 +125,8 @@ pub struct RefBroker<'a> {
     flock: flock::Flock,
     /// Jobs that were sent somewhere and have run, in order of their news.
     ran: Vec<predicted::Ran>,
+    /// What the last request for parts was called.
+    last_name: SimTime,
 }
 
 impl<'a> RefBroker<'a> {
@@ -174,6 +184,7 @@ impl<'a> RefBroker<'a> {
             seen: Vec::new(),
             flock: flock::Flock::default(),
             ran: Vec::new(),
+            last_name: SimTime::ZERO,
         }
     }
 
@@ -201,6 +212,7 @@ impl<'a> RefBroker<'a> {
             lent_until: None,
             served: false,
             rejected_by: Vec::new(),
+            together: together::Together::default(),
         });
     }
 
@@ -258,15 +270,6 @@ impl<'a> RefBroker<'a> {
         Some(visit.from)
     }
 
-    /// What waits in a peer's broker (the truth).
-    pub fn inform_waiting(&mut self, peer: DomainId, waiting: Vec<JobSpec>) {
-        for view in &mut self.views {
-            if view.target == Target::Peer(peer) {
-                view.waiting.clone_from(&waiting);
-            }
-        }
-    }
-
     /// The jobs that wait for a cycle.
     pub fn waiting(&self) -> Vec<JobSpec> {
         let waiting = self.visits.iter().filter(|visit| visit.sent_to.is_none());
@@ -309,6 +312,8 @@ impl<'a> RefBroker<'a> {
         let job = visit.spec.id;
         let reason = if *lost == Chosen::Back {
             Reason::HopsExhausted
+        } else if *lost == Chosen::TooLate {
+            Reason::NotReserved
         } else if visit.refused_by.is_empty() {
             Reason::NoCandidate
         } else {
@@ -317,14 +322,6 @@ impl<'a> RefBroker<'a> {
         match visit.from {
             Some(from) => Decision::Refuse(job, from, reason),
             None => Decision::Reject(job, reason),
-        }
-    }
-
-    fn decide(&mut self, index: usize) -> Chosen {
-        match Rank::of(&self.policy, &self.settings) {
-            Some(rank) => self.choose_domain(index, &rank),
-            None if self.wanders() => self.wander(index),
-            None => self.choose(index),
         }
     }
 

@@ -307,6 +307,12 @@ impl RefCluster {
         start
     }
 
+    /// Until when a job runs, or a part of one is held, and on what.
+    pub fn held(&mut self, job: JobId) -> Option<(&mut SimTime, Vec<Share>)> {
+        let running = self.running.iter_mut().find(|it| it.spec.id == job)?;
+        Some((&mut running.finish, running.placement.concat()))
+    }
+
     /// When the next running job ends, or nodes fail or are repaired.
     pub fn next_completion(&self) -> Option<SimTime> {
         let ends = self.running.iter().map(|running| running.finish);

@@ -1,13 +1,14 @@
 //! The reference simulation: one instant after the other, in the order of
 //! design 5.
 
+mod claims;
 mod endings;
 mod leases;
 
 use super::broker::{Decision, RefBroker, RefWay};
-use super::cluster::{RefCluster, RefLoad, RefLoss};
+use super::cluster::{RefCluster, RefLoad};
 use crate::trail::{Step, Trails};
-use gridrig_core::agent::Deal;
+use gridrig_core::agent::{Asked, ClaimAnswer, ClaimStep, Deal};
 use gridrig_core::broker::{LocalInfo, MatchmakingKind};
 use gridrig_core::event::Party;
 use gridrig_core::grid::{Domain, Grid};
@@ -77,6 +78,8 @@ enum What {
     News(DomainId, JobId),
     Ask(DomainId, JobId, DomainId, RefWay),
     Say(DomainId, DomainId, Deal),
+    Claim(ClusterId, (Asked, ClaimStep<()>)),
+    Answer(DomainId, ClusterId, (Asked, ClaimAnswer)),
     Information(DomainId, Target, Vec<(ClusterId, RefLoad)>),
 }
 
@@ -95,6 +98,7 @@ struct Simulation<'a> {
     handed_by: Vec<Option<DomainId>>,
     /// Jobs on processors of others, and until when.
     leases: Vec<(SimTime, ClusterId, JobId)>,
+    parts: Vec<claims::Part>,
     unseen: usize,
     trails: Trails,
 }
@@ -123,6 +127,7 @@ impl<'a> Simulation<'a> {
             samplings: vec![SimTime::ZERO; grid.domains.len()],
             handed_by: vec![None; submissions.len()],
             leases: Vec::new(),
+            parts: Vec::new(),
             unseen: submissions.len(),
             trails: Trails::new(submissions.len()),
         };
@@ -144,32 +149,6 @@ impl<'a> Simulation<'a> {
         simulation
     }
 
-    /// Nodes that are repaired or fail at this instant.
-    fn node_changes(&mut self, now: SimTime) {
-        for id in (0u16..).map(ClusterId).take(self.clusters.len()) {
-            let (lost, changed) = self.clusters[id.index()].change_nodes(now);
-            if !changed.is_empty() {
-                self.changed(now, id.index());
-            }
-            for (nodes, up) in changed {
-                self.trails.nodes.push((now, id, nodes, up));
-            }
-            for (job, loss) in lost {
-                match loss {
-                    RefLoss::Place(done) => {
-                        let step = Step::Requeued(id, done.cast_signed());
-                        self.trails.note(now, job, step);
-                    }
-                    RefLoss::Job => {
-                        let step = Step::Failed(Party::Lrms(id), Reason::NodeFailed);
-                        self.trails.note(now, job, step);
-                        self.news_from_cluster(now, id, job);
-                    }
-                }
-            }
-        }
-    }
-
     fn next_instant(&self) -> Option<SimTime> {
         let completions = self.clusters.iter().filter_map(RefCluster::next_completion);
         let passes = self.passes.iter().flatten().copied();
@@ -180,6 +159,7 @@ impl<'a> Simulation<'a> {
             .chain(self.delegations.iter().copied())
             .chain(self.samplings.iter().copied())
             .chain(self.lease_ends())
+            .chain(self.brokers.iter().filter_map(RefBroker::gives_up_at))
             .min()
     }
 
@@ -188,17 +168,30 @@ impl<'a> Simulation<'a> {
     /// that has just started is seen running.
     fn instant(&mut self, now: SimTime) {
         loop {
+            let is_due = |it: &RefCluster| it.next_completion() == Some(now);
+            let due: Vec<bool> = self.clusters.iter().map(is_due).collect();
             self.completions(now);
             self.node_changes(now);
+            self.reservations(now, &due);
             self.end_leases(now);
             self.messages(now, Kind::Cancellation);
             self.messages(now, Kind::Arrival);
             self.messages(now, Kind::Lease);
             self.messages(now, Kind::Information);
             for index in 0..self.brokers.len() {
+                if self.cycles[index] != now && self.brokers[index].has_news() {
+                    self.cycle(now, index);
+                }
                 if self.cycles[index] == now {
                     self.cycle(now, index);
                     self.cycles[index] = after(now, self.brokers[index].interval());
+                }
+                while self.brokers[index]
+                    .gives_up_at()
+                    .is_some_and(|at| at <= now)
+                {
+                    let said = self.brokers[index].give_up_due(now);
+                    self.carry_out_all(now, self.brokers[index].domain(), said);
                 }
                 self.take_back(now, index);
                 if self.delegations[index] == now {
@@ -220,20 +213,6 @@ impl<'a> Simulation<'a> {
             let ends_now = |cluster: &RefCluster| cluster.next_completion() == Some(now);
             if !self.clusters.iter().any(ends_now) {
                 break;
-            }
-        }
-    }
-
-    fn completions(&mut self, now: SimTime) {
-        for index in 0..self.clusters.len() {
-            let ended = self.clusters[index].complete(now);
-            if !ended.is_empty() {
-                self.changed(now, index);
-            }
-            let cluster = self.grid.clusters[index].config.id;
-            for (finish, job) in ended {
-                self.trails.note(finish, job, Step::Finished(cluster));
-                self.news_from_cluster(now, cluster, job);
             }
         }
     }
@@ -265,6 +244,11 @@ impl<'a> Simulation<'a> {
             }
             What::Say(domain, from, deal) => {
                 let said = self.brokers[domain.index()].told(now, from, deal);
+                self.carry_out_all(now, domain, said);
+            }
+            What::Claim(to, said) => self.told(now, to, said),
+            What::Answer(domain, from, answer) => {
+                let said = self.brokers[domain.index()].hear(now, from, answer);
                 self.carry_out_all(now, domain, said);
             }
             What::Back(domain, job, by, reason) => {
@@ -354,6 +338,10 @@ impl<'a> Simulation<'a> {
         let domain = self.brokers[index].domain();
         let mut decisions = match settings.matchmaking() {
             MatchmakingKind::Flock => self.brokers[index].fair_cycle(now),
+            MatchmakingKind::CoAllocate => {
+                let all = self.cycles[index] == now;
+                self.brokers[index].scan(now, all)
+            }
             _ => self.brokers[index].cycle(now),
         };
         let pulled = self.brokers[index].pull();
@@ -385,10 +373,22 @@ impl<'a> Simulation<'a> {
                 let what = What::ToBroker(to, job, Some(domain), way);
                 self.add(at, Kind::Arrival, key, what);
             }
+            Decision::Claim(asked, to, said) => self.tell(now, (domain, to), (asked, said)),
+            Decision::Begun(job, lead) => {
+                self.trails.note(now, job, Step::Dispatched(domain, lead));
+            }
+            Decision::Drop(job) => {
+                let by = Party::Broker(domain);
+                self.trails.note(now, job, Step::Cancelled(by));
+                self.news_at_broker(now, domain, job);
+            }
             Decision::Refuse(job, to, reason) => {
                 let parties = (Party::Broker(domain), Party::Broker(to));
                 let step = Step::Refused(parties.0, parties.1, reason);
                 self.trails.note(now, job, step);
+                if to == domain {
+                    return;
+                }
                 let at = after(now, self.link_latency(to, domain));
                 self.back(at, to, job, Target::Peer(domain), reason);
             }
@@ -400,16 +400,6 @@ impl<'a> Simulation<'a> {
                 self.seen(now, job, by);
             }
         }
-    }
-
-    fn pass(&mut self, now: SimTime, index: usize) {
-        self.passes[index] = None;
-        let cluster = self.grid.clusters[index].config.id;
-        for start in self.clusters[index].pass(now) {
-            let step = Step::Started(cluster, start.placement);
-            self.trails.note(now, start.job, step);
-        }
-        self.passes[index] = self.clusters[index].wakeup();
     }
 
     /// Samples every LRMS of a domain, for its own broker and for its consumers.

@@ -123,7 +123,7 @@ fn waits_at_a_broker(scenario: &Scenario, steps: &[(SimTime, Step)]) -> u64 {
     waits.sum()
 }
 
-fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {
+pub fn compare_all(scenarios: u64, of: impl Fn(u64) -> Scenario) {
     for seed in crate::scenarios(scenarios) {
         let scenario = of(seed);
         let reference = by_reference(&scenario);
@@ -236,16 +236,25 @@ fn turn(step: &Step) -> String {
 }
 
 pub fn by_reference(scenario: &Scenario) -> Trails {
+    by_reference_until(scenario, TOO_LATE)
+}
+
+pub fn by_reference_until(scenario: &Scenario, until: SimTime) -> Trails {
+    let (grid, submissions) = (&scenario.grid, &scenario.submissions);
     simulate(
-        &scenario.grid,
-        &scenario.submissions,
+        grid,
+        submissions,
         &scenario.cancellations,
         scenario.seed,
-        TOO_LATE,
+        until,
     )
 }
 
 pub fn by_driver(scenario: &Scenario) -> Trails {
+    by_driver_until(scenario, TOO_LATE)
+}
+
+pub fn by_driver_until(scenario: &Scenario, until: SimTime) -> Trails {
     let cancellations: Vec<Cancellation> = scenario
         .cancellations
         .iter()
@@ -256,7 +265,7 @@ pub fn by_driver(scenario: &Scenario) -> Trails {
         .collect();
     let options = Options {
         seed: scenario.seed,
-        stop_at: Some(TOO_LATE),
+        stop_at: Some(until),
         cancellations: &cancellations,
         ..Options::default()
     };

@@ -11,6 +11,7 @@ mod leases;
 mod plans;
 mod promises;
 mod rules;
+mod together;
 mod windows;
 
 use std::ops::Range;

@@ -1,11 +1,12 @@
 //! Jobs that are to start within a window, on processors that are reserved for them.
 
-use crate::grids::by_driver;
+use crate::grids::{by_driver, compare_all};
 use gridrig_core::discipline::DisciplineKind::{self, ShortestJobFirst};
+use gridrig_core::time::SimDuration;
 use gridrig_simtest::checkers;
 use gridrig_simtest::scenarios::{
-    Scenario, exact_scenario, grid_scenario, under, with_components, with_failures, with_generics,
-    with_windows,
+    Scenario, committing_late, exact_scenario, grid_scenario, predicting, under, with_components,
+    with_failures, with_generics, with_windows,
 };
 use gridrig_simtest::trail::{Step, Trails};
 use std::collections::BTreeMap;
@@ -40,6 +41,26 @@ fn reservations_are_kept_whatever_else_waits_and_runs() {
         let text = format!("{}: {fixed} fixed, {flexible} flexible", kind.name());
         assert!(fixed > 300 && flexible > 300, "{text}");
     }
+}
+
+#[test]
+fn brokers_send_on_what_clusters_do_not_reserve_as_the_reference_does() {
+    let all = SCENARIOS / 10;
+    compare_all(all, |seed| open(grid_scenario(seed)));
+    compare_all(all / 2, |seed| open(with_components(grid_scenario(seed))));
+    compare_all(all / 2, |seed| open(committing_late(grid_scenario(seed))));
+    compare_all(all / 2, |seed| open(predicting(grid_scenario(seed))));
+    compare_all(all / 2, |seed| open(with_failures(grid_scenario(seed))));
+}
+
+/// With windows, peers that are always open, and plans whose times are not rounded.
+fn open(scenario: Scenario) -> Scenario {
+    let mut scenario = with_windows(scenario);
+    scenario.grid.hours.clear();
+    for cluster in &mut scenario.grid.clusters {
+        cluster.config.slurm.bf_resolution = SimDuration::ZERO;
+    }
+    scenario
 }
 
 /// Starts in windows that were not open yet when the job came.

@@ -16,6 +16,8 @@ pub(super) enum Chosen {
     View(usize),
     /// Back to where it entered.
     Back,
+    /// Nowhere: it is too late for it.
+    TooLate,
     /// Nobody takes it.
     Nobody,
     /// It waits for room.

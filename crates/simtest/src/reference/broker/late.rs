@@ -2,13 +2,26 @@
 //! job, and brokers that keep jobs until there is room for them.
 
 use super::RefBroker;
-use super::domains::Chosen;
+use super::domains::{Chosen, Rank};
 use gridrig_core::broker::{MatchmakingKind, OwnDispatch};
 use gridrig_core::message::Target;
 use gridrig_core::policy::Tie;
 use rand::RngExt as _;
 
 impl RefBroker<'_> {
+    /// Who gets a waiting job, if it may start in time still.
+    pub(super) fn decide(&mut self, index: usize) -> Chosen {
+        let window = self.visits[index].spec.start_window.as_deref();
+        if window.is_some_and(|window| self.at > Some(window.latest)) {
+            return Chosen::TooLate;
+        }
+        match Rank::of(&self.policy, &self.settings) {
+            Some(rank) => self.choose_domain(index, &rank),
+            None if self.wanders() => self.wander(index),
+            None => self.choose(index),
+        }
+    }
+
     /// One of these, if the job need not wait for room.
     pub(super) fn choose_among(&mut self, index: usize, rule: Tie, mut tied: Vec<usize>) -> Chosen {
         if self.is_late() {

@@ -4,6 +4,7 @@ use super::super::cluster::RefLoad;
 use super::RefBroker;
 use gridrig_core::grid::{BrokerSettings, Grid};
 use gridrig_core::ids::{ClusterId, DomainId};
+use gridrig_core::job::JobSpec;
 use gridrig_core::message::Target;
 
 /// The clusters of which a provider tells a consumer: its own, then those of others that it
@@ -71,6 +72,15 @@ impl RefBroker<'_> {
                     }
                 }
                 view.sent.retain(|(arrives, _)| *arrives > load.at);
+            }
+        }
+    }
+
+    /// What waits in a peer's broker (the truth).
+    pub fn inform_waiting(&mut self, peer: DomainId, waiting: Vec<JobSpec>) {
+        for view in &mut self.views {
+            if view.target == Target::Peer(peer) {
+                view.waiting.clone_from(&waiting);
             }
         }
     }

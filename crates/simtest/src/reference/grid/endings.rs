@@ -1,7 +1,8 @@
 //! How jobs are removed, and how the news of an end travels.
 
 use super::{Item, Kind, Simulation, What, after};
-use crate::reference::broker::Removal;
+use crate::reference::broker::{Decision, Removal};
+use crate::reference::cluster::RefLoss;
 use crate::trail::Step;
 use gridrig_core::event::Party;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
@@ -10,6 +11,32 @@ use gridrig_core::message::Target;
 use gridrig_core::time::{SimDuration, SimTime};
 
 impl Simulation<'_> {
+    /// Nodes that are repaired or fail at this instant.
+    pub(super) fn node_changes(&mut self, now: SimTime) {
+        for id in (0u16..).map(ClusterId).take(self.clusters.len()) {
+            let (lost, changed) = self.clusters[id.index()].change_nodes(now);
+            if !changed.is_empty() {
+                self.changed(now, id.index());
+            }
+            for (nodes, up) in changed {
+                self.trails.nodes.push((now, id, nodes, up));
+            }
+            for (job, loss) in lost {
+                match loss {
+                    RefLoss::Place(done) => {
+                        let step = Step::Requeued(id, done.cast_signed());
+                        self.trails.note(now, job, step);
+                    }
+                    RefLoss::Job => {
+                        let step = Step::Failed(Party::Lrms(id), Reason::NodeFailed);
+                        self.trails.note(now, job, step);
+                        self.news_from_cluster(now, id, job);
+                    }
+                }
+            }
+        }
+    }
+
     pub(super) fn cancel_at_broker(
         &mut self,
         now: SimTime,
@@ -22,6 +49,9 @@ impl Simulation<'_> {
             self.trails
                 .note(now, job, Step::Cancelled(Party::Broker(domain)));
             return self.news_at_broker(now, domain, job);
+        }
+        if self.brokers[domain.index()].waits_for_parts(job) {
+            return self.carry_out(now, domain, Decision::Drop(job));
         }
         match self.brokers[domain.index()].remove(job, by) {
             Removal::Unknown => {}
@@ -68,7 +98,9 @@ impl Simulation<'_> {
     }
 
     pub(super) fn cancel_at_cluster(&mut self, now: SimTime, cluster: ClusterId, job: JobId) {
-        if self.clusters[cluster.index()].cancel(now, job) {
+        if let Some(index) = self.part_of(cluster, job) {
+            self.cancel_part(now, index);
+        } else if self.clusters[cluster.index()].cancel(now, job) {
             let step = Step::Cancelled(Party::Lrms(cluster));
             self.trails.note(now, job, step);
             self.changed(now, cluster.index());
@@ -92,6 +124,8 @@ impl Simulation<'_> {
     pub(super) fn news_at_broker(&mut self, now: SimTime, domain: DomainId, job: JobId) {
         let here = Party::Broker(domain);
         self.give_up(now, domain, job);
+        let said = self.brokers[domain.index()].is_over(now, job);
+        self.carry_out_all(now, domain, said);
         let record = self.trails.record(job);
         let run = record.start.zip(record.finish);
         match self.brokers[domain.index()].ended(job, run) {
