@@ -8,7 +8,7 @@ use crate::scenario::{Clock, POOLED_RESOURCES, Replication};
 use crate::words::hex;
 use anyhow::Context as _;
 use gridrig_core::grid::Grid;
-use gridrig_core::job::Submission;
+use gridrig_core::job::{Requirements, Submission};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::resources;
 use gridrig_results::JobTable;
@@ -309,19 +309,8 @@ pub(super) fn workload_hash(submissions: &[Submission], entries: bool) -> String
         }
         if before.is_none_or(|it| it.spec.components.first.requirements != *wants) {
             // As ever where there are no generic resources: hashes of older runs hold.
-            wanted = format!(
-                "Requirements {{ architecture: {:?}, os: {:?}, memory_kib: {}, disk_mib: {}, \
-                 speed_millionths: {} }}{}",
-                wants.architecture,
-                wants.os,
-                wants.memory_kib,
-                wants.disk_mib,
-                wants.speed_millionths,
-                wants.generic
-            );
-            if wants.most_per_node > 0 {
-                wanted += &format!(" most_per_node: {}", wants.most_per_node);
-            }
+            let (of_nodes, most) = (wanted_of_nodes(wants), most_per_node(wants));
+            wanted = format!("{of_nodes} }}{}{most}", wants.generic);
         }
         before = Some(submission);
         let requested = spec.requested_time.map_or(u64::MAX, SimDuration::as_nanos);
@@ -337,9 +326,13 @@ pub(super) fn workload_hash(submissions: &[Submission], entries: bool) -> String
         }
         hash.update(&wanted);
         for component in &spec.components.more {
+            let wants = &component.requirements;
             hash.update(format!(
-                "Component {{ processors: {}, requirements: {:?} }}",
-                component.processors, component.requirements
+                "Component {{ processors: {}, requirements: {}, generic: {:?} }} }}{}",
+                component.processors,
+                wanted_of_nodes(wants),
+                wants.generic,
+                most_per_node(wants)
             ));
         }
         if spec.components.name_clusters() || spec.division.is_some() {
@@ -352,6 +345,22 @@ pub(super) fn workload_hash(submissions: &[Submission], entries: bool) -> String
         }
     }
     hex(hash.finalize())
+}
+
+fn wanted_of_nodes(wants: &Requirements) -> String {
+    format!(
+        "Requirements {{ architecture: {:?}, os: {:?}, memory_kib: {}, disk_mib: {}, \
+         speed_millionths: {}",
+        wants.architecture, wants.os, wants.memory_kib, wants.disk_mib, wants.speed_millionths
+    )
+}
+
+/// Nothing where it may be any number, as in runs of before.
+fn most_per_node(wants: &Requirements) -> String {
+    match wants.most_per_node {
+        0 => String::new(),
+        most => format!(" most_per_node: {most}"),
+    }
 }
 
 fn versions() -> BTreeMap<String, String> {
