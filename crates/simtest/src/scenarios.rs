@@ -445,7 +445,7 @@ fn job(rng: &mut ChaCha8Rng, id: JobId, widest: u32) -> JobSpec {
             memory_kib: pick(rng, &[0, 0, 512, 1_000, 1_024, 3_000]),
             disk_mib: pick(rng, &[0, 0, 10, 50]),
             speed_millionths: pick(rng, &[0, 0, 0, 300_000, 1_000_000, 1_250_001]),
-            most_per_node: pick(rng, &[0, 0, 0, 1, 2]),
+            most_per_node: [0, 0, 0, 1, 2][processors as usize % 5],
             generic: Default::default(),
         }
     } else {

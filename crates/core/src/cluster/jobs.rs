@@ -219,9 +219,15 @@ impl Cluster {
             return known;
         }
         let resources = &self.config.resources;
-        let class = self.nodes.add_class(resources, wanted);
+        // What is reserved by resource is of no node, and jobs are not spread there.
+        let by_node = self.config.reserving.is_none() || resources.may_count_by_node();
+        let held = Requirements {
+            most_per_node: if by_node { wanted.most_per_node } else { 0 },
+            ..wanted.clone()
+        };
+        let class = self.nodes.add_class(resources, &held);
         self.classes.add(wanted, resources.capacity(wanted));
-        self.scheduler.know(resources, wanted, self.jobs.running());
+        self.scheduler.know(resources, &held, self.jobs.running());
         class
     }
 }

@@ -79,7 +79,6 @@ fn requirements(rng: &mut ChaCha8Rng, with_memory: bool) -> Requirements {
         architecture: pick(rng, &[None, None, None, Some("x86"), Some("ppc")]).map(Arc::from),
         memory_kib: if with_memory { memory_kib } else { 0 },
         speed_millionths: pick(rng, &[0, 0, 0, 0, 1_000_000]),
-        most_per_node: pick(rng, &[0, 0, 0, 0, 1, 2]),
         ..Requirements::default()
     }
 }

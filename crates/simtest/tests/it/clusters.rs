@@ -95,6 +95,13 @@ fn reserving(seed: u64) -> Scenario {
     let config = &mut scenario.grid.clusters[0].config;
     // Plans of rounded times are another thing beside reservations.
     config.slurm.bf_resolution = SimDuration::ZERO;
+    // Where nodes do not count, jobs are not spread over them, and those that never could be
+    // are refused all the same, which the reference does not do.
+    let by_node = config.resources.may_count_by_node();
+    for submission in scenario.submissions.iter_mut().filter(|_| !by_node) {
+        let all = submission.spec.components.iter_mut();
+        all.for_each(|one| one.requirements.most_per_node = 0);
+    }
     scenario
 }
 

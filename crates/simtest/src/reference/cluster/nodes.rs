@@ -107,6 +107,15 @@ impl RefCluster {
         Some(placement)
     }
 
+    /// How much a job takes of a node at most, 0 for any number: one of which is reserved
+    /// by resource is not spread over its nodes.
+    pub(super) fn most_per_node(&self, wanted: &Requirements) -> u32 {
+        match self.config.reserving.is_none() || self.config.resources.may_count_by_node() {
+            true => wanted.most_per_node,
+            false => 0,
+        }
+    }
+
     fn place_one(&self, nodes: &[Node], one: &Component, shares: &[u32]) -> Option<Vec<Share>> {
         let mut placement = Vec::new();
         let mut missing = one.processors;
@@ -126,7 +135,7 @@ impl RefCluster {
                 (Some(left), each) => left / each,
             };
             let allowed = &mut allowed[usize::from(node.resource)];
-            let most = match wanted.most_per_node {
+            let most = match self.most_per_node(wanted) {
                 0 => node.free,
                 most => node.free.min(most),
             };

@@ -87,7 +87,7 @@ impl RefCluster {
                 Some(memory) if memory_kib > 0 => memory / memory_kib,
                 _ => u64::MAX,
             };
-            let by_node = match one.requirements.most_per_node {
+            let by_node = match self.most_per_node(&one.requirements) {
                 most if most > 0 && self.by_node => u64::from(most),
                 _ => u64::MAX,
             };
@@ -141,8 +141,9 @@ impl RefCluster {
             let minds_memory = wanted.memory_kib > 0
                 && groups.any(|g| is_of_kind(g, wanted) && g.memory_mib.is_some());
             let mut groups = self.config.resources.groups().iter();
-            let minds_number = wanted.most_per_node > 0
-                && groups.any(|g| is_of_kind(g, wanted) && g.cpu_count > wanted.most_per_node);
+            let most = self.most_per_node(wanted);
+            let minds_number =
+                most > 0 && groups.any(|g| is_of_kind(g, wanted) && g.cpu_count > most);
             minds_memory || minds_number || !wanted.generic.is_empty()
         })
     }
