@@ -202,6 +202,9 @@ structs! { Jsdl in SPMD:
     }
 }
 
+/// The variation of SPMD for MPI of any kind (GFD.115).
+pub(crate) const MPI: &str = "http://www.ogf.org/jsdl/2007/02/jsdl-spmd/MPI";
+
 /// A number of processes or threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processes {

@@ -5,8 +5,8 @@ use super::syntax::{Relation, Value, texts};
 use super::tables::{Attribute, Means};
 use super::unit::{self, is_count, narrow, said};
 use crate::jsdl::{
-    FileName, JobDefinition, JsdlError, Limit, Processes, Program, ProgramKind, Quantity, Spmd,
-    Variable,
+    FileName, JobDefinition, JsdlError, Limit, MPI, Processes, Program, ProgramKind, Quantity,
+    Spmd, Variable,
 };
 use crate::xml::too_long;
 
@@ -15,9 +15,6 @@ enum Slot<'a> {
     Text(&'a mut Option<String>),
     File(&'a mut Option<FileName>),
 }
-
-/// The variation of SPMD for MPI of any kind (GFD.115).
-const MPI: &str = "http://www.ogf.org/jsdl/2007/02/jsdl-spmd/MPI";
 
 type Put = Result<Option<String>, String>;
 

@@ -3,9 +3,9 @@
 use super::length::wall_time;
 use super::{
     DataStaging, JobDefinition, JsdlError, Limit, OperatingSystem, Processes, Program, ProgramKind,
-    Quantity, RangeValue, Result,
+    Quantity, RangeValue, Result, Spmd,
 };
-use crate::jsdl::{Application, Identification};
+use crate::jsdl::{Application, Identification, MPI};
 use crate::tag::TAG_VARIABLE;
 use gridrig_core::job::{Components, JobSpec, Requirements, SeveralComponents};
 use gridrig_core::time::SimDuration;
@@ -27,19 +27,33 @@ impl JobDefinition {
             run_time: Some(spec.run_time),
             ..JobDefinition::default()
         };
-        if let Some(time) = spec.requested_time {
-            let mut program = Program::default();
-            // A limit that cuts a fraction off would kill the job early.
-            let seconds = time.as_nanos().div_ceil(NANOS);
-            program.limits.insert(Limit::WallTime, seconds);
-            job.application = Some(Application {
-                program: Some(program),
-                ..Application::default()
-            });
-            let exact = time.as_nanos() % NANOS == 0;
-            job.requested_time = (!exact).then_some(time);
-        }
         let wanted = &component.requirements;
+        let mut program = (wanted.most_per_node > 0).then(|| Program {
+            kind: ProgramKind::Spmd,
+            spmd: Some(Spmd {
+                processes: Some(Processes::Number(component.processors)),
+                per_host: Some(wanted.most_per_node),
+                variation: MPI.to_owned(),
+                ..Spmd::default()
+            }),
+            ..Program::default()
+        });
+        if let Some(time) = spec.requested_time {
+            // Only the POSIX application has limits; one that cuts a fraction off would
+            // kill the job early.
+            let seconds = time.as_nanos().div_ceil(NANOS);
+            let is_exact = program.is_none() && time.as_nanos() % NANOS == 0;
+            if program.is_none() {
+                let mut posix = Program::default();
+                posix.limits.insert(Limit::WallTime, seconds);
+                program = Some(posix);
+            }
+            job.requested_time = (!is_exact).then_some(time);
+        }
+        job.application = program.map(|program| Application {
+            program: Some(program),
+            ..Application::default()
+        });
         let resources = &mut job.resources;
         resources.architecture = wanted.architecture.as_deref().map(str::to_owned);
         resources.operating_system = wanted.os.as_deref().map(|name| OperatingSystem {
@@ -108,8 +122,8 @@ impl JobDefinition {
             memory_kib: self.memory_kib(processors)?,
             disk_mib: least(Quantity::IndividualDiskSpace)?.div_ceil(MIB as u64),
             speed_millionths: least(Quantity::IndividualCpuSpeed)?.div_ceil(KILOHERTZ as u64),
+            most_per_node: self.most_per_node()?,
             generic: self.resources.generic.clone().unwrap_or_default(),
-            ..Requirements::default()
         };
         Ok(JobSpec {
             requested_time: requested,
@@ -152,13 +166,20 @@ impl JobDefinition {
                 return refuse(quantity.name(), "jobs cannot ask for it here");
             }
         }
-        let spmd = self.program().and_then(|program| program.spmd.as_ref());
-        if spmd.is_some_and(|spmd| spmd.per_host.is_some()) {
-            let path = "JobDefinition/JobDescription/Application/SPMDApplication/ProcessesPerHost";
-            let why = "the cluster spreads processes over nodes by its own rule";
-            return Err(JsdlError::unsupported(path, why));
-        }
         Ok(())
+    }
+
+    /// SPMD's processes of a host times threads; 0 where it does not say.
+    fn most_per_node(&self) -> Result<u32> {
+        let spmd = self.program().and_then(|program| program.spmd.as_ref());
+        let Some((spmd, per_host)) = spmd.and_then(|spmd| Some((spmd, spmd.per_host?))) else {
+            return Ok(0);
+        };
+        if per_host == 0 {
+            let path = "JobDefinition/JobDescription/Application/SPMDApplication/ProcessesPerHost";
+            return Err(JsdlError::value(path, "0", "at least 1"));
+        }
+        Ok(per_host.saturating_mul(number_of(spmd.threads).unwrap_or(1)))
     }
 
     /// SPMD's processes times threads, else `TotalCPUCount`, else
@@ -188,14 +209,10 @@ impl JobDefinition {
             .program()
             .filter(|program| program.kind == ProgramKind::Spmd)?;
         let spmd = program.spmd.as_ref()?;
-        let number = |processes| match processes {
-            Some(Processes::Number(number)) => Some(u64::from(number)),
-            Some(Processes::Actual) | None => None,
-        };
         // As many threads as a host has processors is known to the host only;
         // one counts for each process then.
-        let threads = number(spmd.threads).unwrap_or(1);
-        Some(number(spmd.processes)?.saturating_mul(threads))
+        let threads = number_of(spmd.threads).unwrap_or(1);
+        Some(u64::from(number_of(spmd.processes)?) * u64::from(threads))
     }
 
     /// A host of JSDL is one processor, unless `IndividualCPUCount` says more.
@@ -224,6 +241,13 @@ impl JobDefinition {
 
     fn limit(&self, limit: Limit) -> Option<u64> {
         self.program()?.limits.get(&limit).copied()
+    }
+}
+
+fn number_of(processes: Option<Processes>) -> Option<u32> {
+    match processes? {
+        Processes::Number(number) => Some(number),
+        Processes::Actual => None,
     }
 }
 
@@ -267,7 +291,7 @@ fn shown(value: &RangeValue) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jsdl::{Bound, Spmd};
+    use crate::jsdl::Bound;
 
     fn asking(quantities: &[(Quantity, RangeValue)]) -> JobDefinition {
         let mut job = JobDefinition::default();

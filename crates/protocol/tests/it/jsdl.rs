@@ -147,6 +147,7 @@ fn spec() -> impl Strategy<Value = JobSpec> {
                 memory_kib: sizes.1,
                 disk_mib: sizes.2,
                 speed_millionths: sizes.3,
+                most_per_node: sizes.0 % 3,
                 generic: if sizes.0 % 2 == 0 {
                     "gpu:a100:2,nic:1"
                 } else {
@@ -154,7 +155,6 @@ fn spec() -> impl Strategy<Value = JobSpec> {
                 }
                 .parse()
                 .unwrap(),
-                ..Requirements::default()
             },
         ),
         run_time: SimDuration::from_nanos(times.0),

@@ -104,6 +104,14 @@ impl<'a> Occupancy<'a> {
             );
             faults.push((Rule::NodeExists, message));
         }
+        let most = component.requirements.most_on_node();
+        // Where nothing but processors counts, these may be reserved by resource, and jobs
+        // are not spread then.
+        if most < run.processors && self.resources.may_count_by_node() {
+            let run = show_run(run);
+            let message = format!("it was given {run}, expected at most {most} of each node");
+            faults.push((Rule::Requirements, message));
+        }
         let down = &self.groups[usize::from(run.resource)].down;
         if let Some(node) = nodes_of(run).find(|node| down[*node]) {
             let message = format!(

@@ -143,6 +143,9 @@ const PREDICTED: &str = "predicted_start_ns";
 /// The columns of runs in which jobs were to start within a window.
 const WINDOW: [&str; 3] = ["earliest_start_ns", "latest_start_ns", "flexible"];
 
+/// A column of runs in which jobs limit what they take of a node.
+const MOST: &str = "most_per_node";
+
 /// Columns of runs in which jobs named their cluster or said how they may be divided.
 const NAMED: &str = "named_cluster";
 const DIVISION: &str = "division";
@@ -155,7 +158,7 @@ const LEASE: [&str; 2] = ["lease", "leased_ns"];
 
 /// The columns in their order; `docs/run-directory.md` says what they mean.
 #[rustfmt::skip]
-fn columns<'a>() -> [Column<'a, Job<'a>>; 54] {
+fn columns<'a>() -> [Column<'a, Job<'a>>; 55] {
     [
         ("job_id", U32(|of| Some(of.row.job.0))),
         ("workload", Text(|of| Some(of.run.table.workload(of.label().workload)))),
@@ -197,6 +200,7 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 54] {
         ("memory_kib", U64(|of| Some(of.wants().memory_kib))),
         ("disk_mib", U64(|of| Some(of.wants().disk_mib))),
         ("speed_millionths", U64(|of| Some(of.wants().speed_millionths))),
+        (MOST, U32(|of| Some(of.wants().most_per_node).filter(|most| *most > 0))),
         ("generic_resources", Text(Job::generic)),
         (REQUEUES, U32(|of| Some(of.row.earlier.len() as u32))),
         (LEASE[0], Text(Job::chain)),
@@ -236,6 +240,10 @@ fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
     let any_time = |job: &Submission| job.spec.start_window.is_none();
     if run.submissions.iter().all(any_time) {
         columns.retain(|(name, _)| !WINDOW.contains(name));
+    }
+    let limits_none = |job: &Submission| job.spec.components.first.requirements.most_per_node == 0;
+    if run.submissions.iter().all(limits_none) {
+        columns.retain(|(name, _)| *name != MOST);
     }
     let names_none = |job: &Submission| job.spec.components.first.cluster.is_none();
     if run.submissions.iter().all(names_none) {
@@ -439,6 +447,10 @@ fn requirements(batch: &Batch<'_>, index: usize) -> Result<Requirements> {
         // Runs of before do not have this column.
         speed_millionths: match batch.has("speed_millionths") {
             true => batch.u64("speed_millionths", index)?.unwrap_or(0),
+            false => 0,
+        },
+        most_per_node: match batch.has(MOST) {
+            true => batch.u32(MOST, index)?.unwrap_or(0),
             false => 0,
         },
         ..Requirements::default()

@@ -184,6 +184,22 @@ fn memory_used_twice_is_found() {
 }
 
 #[test]
+fn more_processors_of_a_node_than_a_job_takes_are_found() {
+    let limited = |most| {
+        let mut jobs = submissions();
+        jobs[0].spec.components.first.requirements.most_per_node = most;
+        jobs
+    };
+    assert!(audit_of(events(), &limited(2)).is_ok());
+    let found = check_jobs(limited(1), |_| (), &[Rule::Requirements]);
+    let message = &found[0].message;
+    assert!(
+        message.ends_with("expected at most 1 of each node"),
+        "{message}"
+    );
+}
+
+#[test]
 fn generic_resources_used_twice_or_not_there_are_found() {
     const TWICE: &[PlacementRun] = &[nodes(0, 1, 1), nodes(0, 1, 1), nodes(1, 1, 1)];
     let wanting = |generic: &str| {

@@ -246,6 +246,7 @@ fn the_components_of_a_job_are_read_back_and_audited() {
 fn what_jobs_say_of_their_clusters_is_read_back() {
     let mut jobs = submissions();
     jobs[0].spec.components.first.cluster = Some(ClusterId(1));
+    jobs[0].spec.components.first.requirements.most_per_node = 2;
     let whole = jobs[1].spec.processors();
     let splits = [Box::from([whole]), Box::from(vec![1; whole as usize])];
     jobs[1].spec.division = Some(Box::new(Division::Splits(splits.into())));
