@@ -204,6 +204,12 @@ impl Calendar {
         late.map(|(_, job)| *job)
     }
 
+    /// When the next running job should end by its estimate, after an instant.
+    pub(crate) fn next_expected(&self, after: SimTime) -> Option<SimTime> {
+        let mut later = self.running.range((after.after(), JobId(0))..);
+        later.next().map(|((expected, _), _)| *expected)
+    }
+
     /// Jobs that run, with when they should end by their estimates, in the order of that,
     /// and their processors.
     pub fn running(&self) -> impl Iterator<Item = ((SimTime, JobId), u32)> {

@@ -393,10 +393,17 @@ impl Cluster {
         earlier(self.next_completion(), self.next_pass)
     }
 
-    /// When the next running job ends, or nodes fail or are repaired as planned.
+    /// When the next running job ends or is ended, or nodes fail or are repaired as planned.
     pub fn next_completion(&self) -> Option<SimTime> {
         let end = self.ends.peek().map(|Reverse((finish, _, _))| *finish);
-        earlier(end, earlier(self.next_change, self.reserved.next()))
+        let overrun = match &self.scheduler {
+            Scheduler::Planning { calendar, .. } => self.reserved.next_overrun(calendar),
+            _ => None,
+        };
+        earlier(
+            earlier(end, overrun),
+            earlier(self.next_change, self.reserved.next()),
+        )
     }
 
     /// Whether something happens here by itself beside changes of nodes.

@@ -154,6 +154,8 @@ impl Cluster {
                 false => self.down_processors + processors,
             };
         }
+        // Who was in nobody's way may be now.
+        self.reserved.looked = self.reserved.looked.map(|_| SimTime::ZERO);
         self.changed(now);
     }
 

@@ -75,6 +75,9 @@ pub(super) struct Reserved {
     pub due: BTreeSet<(SimTime, JobId, Slot)>,
     /// When windows of flexible ones open.
     pub opens: BTreeSet<(SimTime, JobId)>,
+    /// Until when jobs that run longer than estimated were looked for in their way, if
+    /// these end.
+    pub looked: Option<SimTime>,
     /// Those without a job.
     pub blocks: Blocks,
 }
@@ -104,6 +107,9 @@ impl Reserved {
             ahead: BTreeSet::new(),
             due: BTreeSet::new(),
             opens: BTreeSet::new(),
+            looked: reserving
+                .filter(|it| it.overrun == Overrun::Kill)
+                .map(|_| SimTime::ZERO),
             blocks: Blocks::default(),
         }
     }
@@ -119,6 +125,13 @@ impl Reserved {
         let opens = self.opens.first().map(|(opens, _)| *opens);
         let closes = self.blocks.closes.first().map(|(end, _)| *end);
         starts.into_iter().chain(opens).chain(closes).min()
+    }
+
+    /// When the next job has run as long as estimated, where a reservation is late in whose
+    /// way it may be.
+    pub fn next_overrun(&self, calendar: &Calendar) -> Option<SimTime> {
+        let looked = self.looked.filter(|_| !self.due.is_empty())?;
+        calendar.next_expected(looked)
     }
 
     /// Whether there is anything to do now.

@@ -7,7 +7,7 @@
 //! reservation could not be made otherwise.
 
 use super::jobs::{Claim, Known};
-use super::kept::{Kept, MOST_RESERVATIONS, Overrun};
+use super::kept::{Kept, MOST_RESERVATIONS};
 use super::schedule::Scheduler;
 use super::{Cluster, Event, EventKind, EventSink, Finished, Job, Slot};
 use crate::calendar::{Calendar, Demand, Reservation};
@@ -253,10 +253,8 @@ impl Cluster {
         if self.reserved.come_due(now) {
             self.next_pass = Some(self.next_pass.map_or(now, |pass| pass.min(now)));
         }
-        let kills = self
-            .config
-            .reserving
-            .is_some_and(|it| it.overrun == Overrun::Kill);
+        let kills = self.reserved.looked.is_some();
+        self.reserved.looked = self.reserved.looked.map(|_| now);
         self.close_blocks(now, kills, events, ended);
         while kills && let Some(job) = self.in_the_way(now) {
             self.end_overrun(now, job, events, ended);

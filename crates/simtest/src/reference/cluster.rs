@@ -69,6 +69,8 @@ pub struct RefCluster {
     head: Option<(JobSpec, Promise)>,
     /// What is reserved for jobs that are to start within a window.
     kept: Vec<Kept>,
+    /// When it was last looked who is in their way.
+    judged: SimTime,
     /// Whether these say which nodes.
     promises_by_node: bool,
     /// What each job was promised first: made when, to whom, for when.
@@ -114,6 +116,7 @@ impl RefCluster {
             promises: Vec::new(),
             head: None,
             kept: Vec::new(),
+            judged: SimTime::ZERO,
             promises_by_node: false,
             first_promises: Vec::new(),
             by_node,
@@ -313,10 +316,10 @@ impl RefCluster {
         Some((&mut running.finish, running.placement.concat()))
     }
 
-    /// When the next running job ends, or nodes fail or are repaired.
+    /// When the next running job ends or is ended, or nodes fail or are repaired.
     pub fn next_completion(&self) -> Option<SimTime> {
         let ends = self.running.iter().map(|running| running.finish);
-        let kept = self.next_kept();
+        let kept = self.next_kept().into_iter().chain(self.next_overrun());
         ends.chain(self.next_change()).chain(kept).min()
     }
 

@@ -193,6 +193,17 @@ impl RefCluster {
         ahead.map(|kept| kept.start).chain(opens).min()
     }
 
+    /// When the next job has run as long as estimated, while a reservation is late.
+    pub(super) fn next_overrun(&self) -> Option<SimTime> {
+        let waits = self.kills() && self.kept.iter().any(|kept| kept.due);
+        let expected = self.running.iter().map(|running| running.expected);
+        expected.filter(|at| waits && *at > self.judged).min()
+    }
+
+    fn kills(&self) -> bool {
+        self.config.reserving.map(|it| it.overrun) == Some(Overrun::Kill)
+    }
+
     /// A job leaves that waits for its reservation; `false` if none does.
     pub(super) fn unreserve(&mut self, job: JobId) -> bool {
         let before = self.kept.len();
@@ -204,9 +215,11 @@ impl RefCluster {
     /// whether any began.
     pub fn begin_reserved(&mut self, now: SimTime) -> (Vec<JobId>, bool) {
         let begun = self.come_due(now);
+        self.judged = now;
         let mut ended = Vec::new();
-        let kills = self.config.reserving.map(|it| it.overrun) == Some(Overrun::Kill);
-        while kills && let Some(job) = self.in_the_way(now) {
+        while self.kills()
+            && let Some(job) = self.in_the_way(now)
+        {
             self.cancel(now, job);
             ended.push(job);
         }
