@@ -57,9 +57,9 @@ pub struct Broker {
     /// Jobs that wait for a cycle, in order of arrival.
     queue: BTreeMap<u64, JobId>,
     /// Jobs that only closed peers can take, in order of arrival: they wait
-    /// until one opens.
+    /// until one opens, or their windows close.
     parked: BTreeMap<u64, JobId>,
-    /// When the first of those peers opens.
+    /// When the first of these happens.
     reopening: SimTime,
     /// Jobs that have come back where they entered: until when they rest, and their
     /// arrival.

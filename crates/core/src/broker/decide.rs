@@ -270,12 +270,19 @@ impl Broker {
         }
     }
 
-    /// Only closed peers can take the job: it waits until one opens.
+    /// Only closed peers can take the job: it waits until one opens or its window closes.
     fn park(&mut self, now: SimTime, job: JobId) {
         let closed = self.known.iter().filter_map(|known| known.reopening(now));
+        let held = &self.jobs[&job];
+        let window = held.spec.start_window.as_deref();
+        let closes = window.map(|window| window.latest.after());
         // Someone is closed, or the job would not wait.
-        self.reopening = closed.min().unwrap_or(now);
-        self.parked.insert(self.jobs[&job].arrival, job);
+        let looks = closed.chain(closes).min().unwrap_or(now);
+        self.reopening = match self.parked.is_empty() {
+            true => looks,
+            false => looks.min(self.reopening),
+        };
+        self.parked.insert(held.arrival, job);
     }
 
     fn no_candidate(&self, job: JobId) -> Reason {

@@ -4,7 +4,7 @@ use crate::rig::{Rig, job, secs};
 use gridrig_core::agent::{BrokerSends, Cancel, FromBroker};
 use gridrig_core::grid::LinkHours;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::Reason;
+use gridrig_core::job::{Reason, StartWindow};
 use gridrig_core::message::Target;
 use gridrig_core::policy::POLICIES;
 use gridrig_core::time::SimDuration;
@@ -62,10 +62,12 @@ fn a_job_goes_elsewhere_if_anybody_open_could_ever_run_it() {
 }
 
 fn assert_rejected(out: &[BrokerSends], job: u32) {
+    assert_rejected_as(out, job, Reason::NoCandidate);
+}
+
+fn assert_rejected_as(out: &[BrokerSends], job: u32, why: Reason) {
     let of_job = |message: &BrokerSends| match message {
-        FromBroker::Client(end) => {
-            end.job == JobId(job) && end.state.reason() == Some(Reason::NoCandidate)
-        }
+        FromBroker::Client(end) => end.job == JobId(job) && end.state.reason() == Some(why),
         _ => false,
     };
     assert!(out.iter().any(of_job), "{out:?}");
@@ -87,6 +89,25 @@ fn what_only_a_closed_peer_could_run_waits_until_it_opens() {
         assert_eq!(rig.broker.queued(), 0);
         assert_eq!(rig.broker.poll_timeout(secs(55)), None);
     }
+}
+
+#[test]
+fn a_job_whose_window_closes_before_its_peer_opens_is_rejected_then() {
+    let mut rig = rig("queue-length", &[(1, 50, 90)]);
+    let mut wanted = job(0, 8);
+    wanted.start_window = Some(Box::new(StartWindow {
+        earliest: secs(10),
+        latest: secs(20),
+        flexible: true,
+    }));
+    assert_eq!(rig.decide(5, &[wanted, job(1, 8)]), []);
+    assert_eq!(rig.broker.poll_timeout(secs(5)), Some(secs(25)));
+    assert_eq!(rig.cycle(secs(25)), []);
+    assert_rejected_as(&rig.take_out(), 0, Reason::NotReserved);
+    assert_eq!(rig.broker.queued(), 1);
+    // The other one waits for the peer.
+    assert_eq!(rig.broker.poll_timeout(secs(25)), Some(secs(50)));
+    assert_eq!(rig.cycle(secs(50)), [(1, PEER_1)]);
 }
 
 #[test]
