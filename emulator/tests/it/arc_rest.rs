@@ -4,7 +4,7 @@ use crate::arc::{Ce, adl, delegated, delegation_of, element, elements};
 use gridrig_emulator::faces::arc::Setup;
 use serde_json::json;
 use std::io::{Read as _, Write as _};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[tokio::test]
 async fn a_job_goes_from_accepting_to_finished_and_keeps_its_name() {
@@ -131,25 +131,31 @@ async fn a_job_that_the_lrms_holds_is_held_before_it_queues_and_can_be_killed() 
 
 #[tokio::test]
 async fn a_job_that_its_lrms_has_ended_otherwise_is_in_another_state_until_that_is_seen() {
+    let step = Duration::from_secs(1);
     let setup = Setup {
-        step: Duration::from_secs(1),
+        step,
         ..Setup::default()
     };
     let ce = Ce::with(1, setup).await;
-    // A busy machine may look too late, but not again and again.
+    let mut early = 0;
     for job in 0..8 {
         let id = ce.create(&adl("a", 1, 600)).await;
         ce.wait_for(&id, "RUNNING").await;
         // Somebody with another interface removes it: nobody has killed it here.
+        let removed = Instant::now();
         crate::ask(&ce.lrms, "DELETE", &format!("/v1/jobs/{job}"), None).await;
         let seen = ce.state(&id).await;
+        // A busy machine may look too late, but not again and again.
+        if removed.elapsed() < step {
+            assert_eq!(seen, "OTHER");
+            early += 1;
+        }
         ce.wait_for(&id, "KILLED").await;
-        if seen == "OTHER" {
+        if early == 2 {
             return;
         }
-        assert_eq!(seen, "KILLED");
     }
-    panic!("it was never seen between its end and the moment that this is noticed");
+    panic!("it was seen {early} times between its end and the moment that this is noticed");
 }
 
 /// What a job passes through where each step of the CE takes time.

@@ -122,15 +122,19 @@ fn compare(source: &Loaded, made: &Loaded) -> Vec<String> {
 
 fn looks_like(archive: &Path, log: &str) {
     let source = load(&archive.join(format!("{log}.swf.gz")), SizeFrom::Allocated).unwrap();
-    let model = fitted(&source);
+    let mut model = fitted(&source);
     let json = model.to_json();
     assert!(json.len() < 300_000, "{log}: {} bytes", json.len());
-    let made = reread(&model);
-    let short = made.jobs.len().abs_diff(source.jobs.len());
-    assert!(short * 200 < source.jobs.len(), "{log}: {short} jobs off");
-    assert_eq!(recurring_jobs(&source, model.jobs().unwrap()), 0, "{log}");
-    let off = compare(&source, &made);
-    assert!(off.is_empty(), "{log}: {}", off.join("; "));
+    // The seed it is fitted with, and others.
+    for seed in [None, Some(2), Some(3)] {
+        seed.into_iter().for_each(|seed| model.set_seed(seed));
+        let made = reread(&model);
+        let short = made.jobs.len().abs_diff(source.jobs.len());
+        assert!(short * 200 < source.jobs.len(), "{log}: {short} jobs off");
+        assert_eq!(recurring_jobs(&source, model.jobs().unwrap()), 0, "{log}");
+        let off = compare(&source, &made);
+        assert!(off.is_empty(), "{log} by {seed:?}: {}", off.join("; "));
+    }
 }
 
 #[test]
