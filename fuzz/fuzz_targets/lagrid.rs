@@ -35,6 +35,18 @@ fn from_json<M: Message + PartialEq + Debug>(bytes: &[u8]) {
     }
 }
 
+/// A request in SOAP.
+fn in_xml<R: Request + for<'de> serde::Deserialize<'de>>(seed: u64) -> Option<String> {
+    let json = gridrig_fuzz::sample::<R>(seed)?;
+    let body = R::from_json(json.as_bytes()).ok()?;
+    let envelope = Envelope {
+        version: Version::Soap11,
+        header: Vec::new(),
+        body: body.to_element(R::OPERATION.name()),
+    };
+    Some(envelope.write())
+}
+
 gridrig_fuzz::changes_text!(
     OpenConn,
     OpenConnAnswer,
@@ -42,7 +54,10 @@ gridrig_fuzz::changes_text!(
     SendResourceData,
     SubmitJob<String>,
     SubmitJobAnswer,
-    NotifyJob
+    NotifyJob;
+    in_xml::<OpenConn>,
+    in_xml::<SendResourceData>,
+    in_xml::<NotifyJob>
 );
 
 fuzz_target!(|bytes: &[u8]| {

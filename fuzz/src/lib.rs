@@ -7,13 +7,14 @@
 //! millions of executions. Each change here is a whole one of the text, at any place of it.
 
 mod sample;
+mod sweep;
 mod text;
 mod tokens;
 mod values;
 
 pub use sample::sample;
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 /// Random numbers of one change (SplitMix64).
 pub(crate) struct Chance(u64);
@@ -60,11 +61,31 @@ pub(crate) fn words() -> &'static [&'static [u8]] {
 /// Makes a document of a type from a seed; see [`sample`].
 pub type Make = fn(u64) -> Option<String>;
 
+/// What is gone through first; none when that is done.
+static SWEEP: Mutex<Option<Option<sweep::Sweep>>> = Mutex::new(None);
+
+fn swept(most: usize, seed: u32, makes: &[Make]) -> Option<Vec<u8>> {
+    let mut sweep = SWEEP.lock().expect("no panic before");
+    let sweep = sweep.get_or_insert_with(|| Some(sweep::Sweep::new(makes, seed)));
+    let next = sweep.as_mut()?.next(most);
+    if next.is_none() {
+        *sweep = None;
+    }
+    next
+}
+
 /// Changes the first `size` bytes of `data` and says how many there are then, at most
-/// `most`. One of three changes is one of libFuzzer's own; one of ten texts is a new
-/// document of a type instead, and changed or not.
+/// `most`. Every other text is the next one of a sweep until that has ended. One of three
+/// changes is one of libFuzzer's own; one of ten texts is a new document of a type instead,
+/// and changed or not.
 pub fn mutate(data: &mut [u8], size: usize, most: usize, seed: u32, makes: &[Make]) -> usize {
     let mut chance = Chance(u64::from(seed));
+    if chance.below(2) > 0
+        && let Some(text) = swept(most, seed, makes)
+    {
+        data[..text.len()].copy_from_slice(&text);
+        return text.len();
+    }
     if chance.below(3) > 0 {
         let made = match makes.get(chance.below(makes.len())) {
             Some(make) if chance.below(7) == 0 => make(chance.next()),
@@ -100,8 +121,8 @@ pub fn cross(one: &[u8], other: &[u8], out: &mut [u8], seed: u32, makes: &[Make]
 /// that it reads.
 #[macro_export]
 macro_rules! changes_text {
-    ($($type:ty),*) => {
-        const MAKES: &[$crate::Make] = &[$($crate::sample::<$type>),*];
+    ($($type:ty),* $(; $($make:expr),+)?) => {
+        const MAKES: &[$crate::Make] = &[$($crate::sample::<$type>,)* $($($make),+)?];
         libfuzzer_sys::fuzz_crossover!(|one: &[u8], other: &[u8], out: &mut [u8], seed: u32| {
             $crate::cross(one, other, out, seed, MAKES)
         });

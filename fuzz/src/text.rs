@@ -52,7 +52,7 @@ fn member(tokens: &Tokens, behind: usize, chance: &mut Chance) -> Vec<u8> {
 }
 
 /// The values of an object, as an array.
-fn unnamed(tokens: &Tokens, token: usize) -> Vec<u8> {
+pub(crate) fn unnamed(tokens: &Tokens, token: usize) -> Vec<u8> {
     let (end, mut next) = (tokens.end(token).saturating_sub(1), token + 1);
     let mut array = vec![b'['];
     while next < end {
@@ -70,7 +70,7 @@ fn unnamed(tokens: &Tokens, token: usize) -> Vec<u8> {
 }
 
 /// What stands between two values, elements or lines.
-fn between(kind: Kind) -> &'static [u8] {
+pub(crate) fn between(kind: Kind) -> &'static [u8] {
     match kind {
         Kind::Json => b",",
         Kind::Xml => b"",

@@ -81,8 +81,18 @@ impl<'a> Tokens<'a> {
         [&self.text[..start], new, &self.text[end.max(start)..]].concat()
     }
 
-    fn is_space(&self, token: usize) -> bool {
+    pub(crate) fn is_space(&self, token: usize) -> bool {
         self.get(token).first().is_some_and(u8::is_ascii_whitespace)
+    }
+
+    /// Whether a value belongs to it.
+    pub(crate) fn is_key(&self, token: usize) -> bool {
+        let next = self.get(self.solid(token + 1));
+        match self.kind {
+            Kind::Json => next == b":",
+            Kind::Toml => next == b"=",
+            Kind::Xml => false,
+        }
     }
 
     /// The first token from here that is no space.

@@ -1,0 +1,194 @@
+//! Every change at every place of whole documents, one after the other.
+//!
+//! A reader has a branch for each field that is wrong, and for what it gives up then: the
+//! fields that it has read before. Chance finds these late, since it changes one text of
+//! thousands at one place of hundreds. So the files that a target begins with, and a
+//! document of each of its types with as much in it as types have, are gone through first,
+//! each in its order and in the reverse one.
+
+use crate::tokens::{Kind, Tokens, is_word};
+use crate::values::{INSIDES, MARKUP, SPACES, VALUES};
+use crate::{Make, text};
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+/// Documents of a type of which the longest is taken.
+const DRAWS: u64 = 400;
+
+/// What a reversed document gets in the place of its values.
+const WRONG: &[&[u8]] = &[b"null", b"[]", b"\"x\"", b"1.5", b"{}", b"\x01"];
+
+/// Where one is in the documents.
+pub(crate) struct Sweep {
+    /// Whether it is reversed, and its text; the last one first.
+    documents: Vec<(bool, Vec<u8>)>,
+    /// Places that were like others: a token and those around it.
+    seen: HashSet<u64>,
+    token: usize,
+    change: usize,
+}
+
+impl Sweep {
+    /// Goes through the files of the directory that `GRIDRIG_FUZZ_SEEDS` names, and documents
+    /// of these types.
+    pub(crate) fn new(makes: &[Make], seed: u32) -> Self {
+        let of_files = std::env::var("GRIDRIG_FUZZ_SEEDS").ok().into_iter();
+        let files = of_files.flat_map(|directory| {
+            let all = std::fs::read_dir(directory).expect("a directory");
+            all.map(|file| std::fs::read(file.expect("a file").path()).expect("a file"))
+        });
+        let longest = makes.iter().filter_map(|make| {
+            let seeds = (0..DRAWS).map(|draw| u64::from(seed) << 16 | draw);
+            let drawn = seeds.filter_map(make);
+            drawn.max_by_key(String::len).map(String::into_bytes)
+        });
+        let mut documents: Vec<_> = files.chain(longest).map(|text| (false, text)).collect();
+        documents.sort();
+        let reversed = documents.iter().map(|(_, text)| {
+            let tokens = Tokens::of(text);
+            (true, reversed(&tokens, tokens.solid(0)))
+        });
+        let reversed: Vec<_> = reversed.filter(|(_, text)| !text.is_empty()).collect();
+        documents.extend(reversed);
+        Self {
+            documents,
+            seen: HashSet::new(),
+            token: 0,
+            change: 0,
+        }
+    }
+
+    /// The next text of at most so many bytes; `None` when all is done.
+    pub(crate) fn next(&mut self, most: usize) -> Option<Vec<u8>> {
+        loop {
+            let (is_reversed, document) = self.documents.last()?;
+            let tokens = Tokens::of(document);
+            if self.token >= tokens.at.len() {
+                self.documents.pop();
+                self.token = 0;
+                continue;
+            }
+            let skip = tokens.is_space(self.token)
+                || self.change == 0
+                    && !is_reversed
+                    && !self.seen.insert(place(&tokens, self.token));
+            let made = match skip {
+                true => None,
+                false => changed(&tokens, self.token, self.change, *is_reversed),
+            };
+            self.change += 1;
+            match made {
+                None => (self.token, self.change) = (self.token + 1, 0),
+                Some(text) if text.is_empty() || text.len() > most || text == *document => {}
+                Some(text) => return Some(text),
+            }
+        }
+    }
+}
+
+/// What stands around a token, by which places are told from each other.
+fn place(tokens: &Tokens, token: usize) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let before = (0..token).rev().filter(|it| !tokens.is_space(*it));
+    for near in before.take(3).chain([token, tokens.solid(token + 1)]) {
+        tokens.get(near).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// The text with this change at a token; `None` if there is no such change.
+fn changed(tokens: &Tokens, token: usize, change: usize, is_reversed: bool) -> Option<Vec<u8>> {
+    let end = tokens.end(token);
+    let (start, text) = (tokens.start(token), tokens.text);
+    let replaced = |by: &[u8]| match tokens.is_key(token) {
+        true => Vec::new(),
+        false => tokens.with(token..end.max(token + 1), by),
+    };
+    let middle = start + tokens.get(token).len().div_ceil(2);
+    let at = match change {
+        0 => return Some(text[..start].to_vec()),
+        1 => return Some(text[..middle.min(text.len())].to_vec()),
+        2 => {
+            let comma = tokens.solid(end);
+            let more = usize::from(tokens.get(comma) == b",") * (comma + 1 - end);
+            return Some(tokens.with(token..end + more, b""));
+        }
+        3 => {
+            let again = [text::between(tokens.kind), tokens.of_range(token..end)].concat();
+            return Some(tokens.with(end..end, &again));
+        }
+        4 if tokens.kind == Kind::Json && tokens.get(token) == b"{" => {
+            return Some(tokens.with(token..end, &text::unnamed(tokens, token)));
+        }
+        4 => return Some(Vec::new()),
+        _ => change - 5,
+    };
+    if is_reversed {
+        return WRONG.get(at).map(|wrong| replaced(wrong));
+    }
+    if let Some(space) = SPACES.get(at) {
+        return Some(tokens.with(token..token, space));
+    }
+    let at = at - SPACES.len();
+    if let Some(value) = VALUES.get(at) {
+        let is_text =
+            tokens.kind != Kind::Xml || tokens.get(token).first().copied().is_some_and(is_word);
+        return Some(if is_text { replaced(value) } else { Vec::new() });
+    }
+    let at = at - VALUES.len();
+    if let Some(inside) = INSIDES.get(at) {
+        let (before, behind) = text.split_at(middle.min(text.len()));
+        return Some([before, inside, behind].concat());
+    }
+    let markup = MARKUP
+        .get(at - INSIDES.len())
+        .filter(|_| tokens.kind == Kind::Xml)?;
+    Some(tokens.with(token..token, markup))
+}
+
+/// What begins with a token, its members or elements from the last to the first.
+fn reversed(tokens: &Tokens, token: usize) -> Vec<u8> {
+    let end = tokens.end(token);
+    let mut parts = Vec::new();
+    match (tokens.kind, tokens.get(token)) {
+        (Kind::Json, open @ (b"{" | b"[")) => {
+            let mut next = tokens.solid(token + 1);
+            while next + 1 < end {
+                let after = tokens.end(next).max(next + 1);
+                let value = match tokens.is_key(next) {
+                    true => tokens.solid(tokens.solid(next + 1) + 1),
+                    false => next,
+                };
+                parts.push([tokens.of_range(next..value), &reversed(tokens, value)].concat());
+                let comma = tokens.solid(after);
+                next = tokens.solid(comma + usize::from(tokens.get(comma) == b","));
+            }
+            parts.reverse();
+            let close: &[u8] = if open == b"{" { b"}" } else { b"]" };
+            [open, &parts.join(&b","[..]), close].concat()
+        }
+        (Kind::Xml, b"<") => {
+            let head = (token..end).find(|it| tokens.get(*it) == b">");
+            let Some(head) = head.filter(|it| tokens.get(it - 1) != b"/" || *it + 1 < end) else {
+                return tokens.of_range(token..end).to_vec();
+            };
+            let mut next = head + 1;
+            while next < end && (tokens.get(next), tokens.get(next + 1)) != (b"<", b"/") {
+                let after = tokens.end(next).max(next + 1);
+                parts.push(match tokens.get(next) {
+                    b"<" => reversed(tokens, next),
+                    _ => tokens.of_range(next..after).to_vec(),
+                });
+                next = after;
+            }
+            // Texts keep their order: there is one, or they are spaces.
+            if parts.iter().any(|part| part.first() == Some(&b'<')) {
+                parts.reverse();
+            }
+            let head = tokens.of_range(token..head + 1);
+            [head, &parts.concat(), tokens.of_range(next..end)].concat()
+        }
+        (Kind::Toml, _) => Vec::new(),
+        _ => tokens.of_range(token..end).to_vec(),
+    }
+}
