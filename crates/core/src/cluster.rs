@@ -396,14 +396,8 @@ impl Cluster {
     /// When the next running job ends or is ended, or nodes fail or are repaired as planned.
     pub fn next_completion(&self) -> Option<SimTime> {
         let end = self.ends.peek().map(|Reverse((finish, _, _))| *finish);
-        let overrun = match &self.scheduler {
-            Scheduler::Planning { calendar, .. } => self.reserved.next_overrun(calendar),
-            _ => None,
-        };
-        earlier(
-            earlier(end, overrun),
-            earlier(self.next_change, self.reserved.next()),
-        )
+        let reserved = self.reserved.next_in(self.scheduler.calendar());
+        earlier(end, earlier(self.next_change, reserved))
     }
 
     /// Whether something happens here by itself beside changes of nodes.

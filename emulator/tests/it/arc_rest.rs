@@ -4,7 +4,7 @@ use crate::arc::{Ce, adl, delegated, delegation_of, element, elements};
 use gridrig_emulator::faces::arc::Setup;
 use serde_json::json;
 use std::io::{Read as _, Write as _};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[tokio::test]
 async fn a_job_goes_from_accepting_to_finished_and_keeps_its_name() {
@@ -132,17 +132,13 @@ async fn a_job_that_the_lrms_holds_is_held_before_it_queues_and_can_be_killed() 
 #[tokio::test]
 async fn a_job_that_its_lrms_has_ended_otherwise_is_in_another_state_until_that_is_seen() {
     let step = Duration::from_secs(1);
-    let setup = Setup {
-        step,
-        ..Setup::default()
-    };
-    let ce = Ce::with(1, setup).await;
+    let ce = Ce::with(1, steps_of(step)).await;
     let mut early = 0;
     for job in 0..8 {
         let id = ce.create(&adl("a", 1, 600)).await;
         ce.wait_for(&id, "RUNNING").await;
         // Somebody with another interface removes it: nobody has killed it here.
-        let removed = Instant::now();
+        let removed = tokio::time::Instant::now();
         crate::ask(&ce.lrms, "DELETE", &format!("/v1/jobs/{job}"), None).await;
         let seen = ce.state(&id).await;
         // A busy machine may look too late, but not again and again.
@@ -156,6 +152,13 @@ async fn a_job_that_its_lrms_has_ended_otherwise_is_in_another_state_until_that_
         }
     }
     panic!("it was seen {early} times between its end and the moment that this is noticed");
+}
+
+fn steps_of(step: Duration) -> Setup {
+    Setup {
+        step,
+        ..Setup::default()
+    }
 }
 
 /// What a job passes through where each step of the CE takes time.
@@ -174,12 +177,7 @@ const ORDER: [&str; 10] = [
 
 #[tokio::test]
 async fn the_steps_around_the_lrms_are_shown_in_order_where_they_take_time() {
-    let step = Duration::from_millis(250);
-    let setup = Setup {
-        step,
-        ..Setup::default()
-    };
-    let ce = Ce::with(1, setup).await;
+    let ce = Ce::with(1, steps_of(Duration::from_millis(250))).await;
     let id = ce.create(&adl("a", 4, 1)).await;
     let mut seen = vec![ce.state(&id).await];
     while seen.last().unwrap() != "FINISHED" {
@@ -201,11 +199,7 @@ async fn the_steps_around_the_lrms_are_shown_in_order_where_they_take_time() {
 
 #[tokio::test]
 async fn a_job_that_takes_its_steps_can_be_killed_and_waits_for_its_files() {
-    let setup = Setup {
-        step: Duration::from_secs(3600),
-        ..Setup::default()
-    };
-    let ce = Ce::with(1, setup).await;
+    let ce = Ce::with(1, steps_of(Duration::from_secs(3600))).await;
     let id = ce.create(&adl("a", 4, 1)).await;
     assert_eq!(ce.state(&id).await, "ACCEPTED");
     let (_, list) = ce.get("jobs?state=ACCEPTED").await;

@@ -127,11 +127,12 @@ impl Reserved {
         starts.into_iter().chain(opens).chain(closes).min()
     }
 
-    /// When the next job has run as long as estimated, where a reservation is late in whose
-    /// way it may be.
-    pub fn next_overrun(&self, calendar: &Calendar) -> Option<SimTime> {
-        let looked = self.looked.filter(|_| !self.due.is_empty())?;
-        calendar.next_expected(looked)
+    /// The same, or when the next job of this calendar has run as long as estimated, where a
+    /// reservation is late in whose way it may be.
+    pub fn next_in(&self, calendar: Option<&Calendar>) -> Option<SimTime> {
+        let looked = self.looked.filter(|_| !self.due.is_empty());
+        let overrun = looked.and_then(|looked| calendar?.next_expected(looked));
+        self.next().into_iter().chain(overrun).min()
     }
 
     /// Whether there is anything to do now.

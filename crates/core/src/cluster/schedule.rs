@@ -31,6 +31,13 @@ pub(super) enum Scheduler {
 }
 
 impl Scheduler {
+    pub fn calendar(&self) -> Option<&Calendar> {
+        match self {
+            Scheduler::Planning { calendar, .. } => Some(calendar),
+            _ => None,
+        }
+    }
+
     pub fn new(config: &ClusterConfig) -> Self {
         if config.is_real {
             return Scheduler::Outside;
