@@ -9,6 +9,7 @@
 mod broker;
 mod cluster;
 mod grid;
+mod matching;
 mod plan;
 
 pub use broker::{RefBroker, RefView, RefWay};

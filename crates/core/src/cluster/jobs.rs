@@ -43,6 +43,11 @@ pub(super) struct Running {
 }
 
 impl Job {
+    /// Whether what is reserved for it is to be used, as far as is known.
+    pub fn is_sure(&self) -> bool {
+        self.claim != Some(Claim::Reserved)
+    }
+
     /// Whether it runs, if it has processors.
     pub fn has_begun(&self) -> bool {
         matches!(self.claim, None | Some(Claim::Runs(_)))

@@ -291,7 +291,9 @@ impl Cluster {
         let mut missing: BTreeSet<(u16, Option<u32>)> = BTreeSet::new();
         let mut taken = Vec::new();
         for (.., slot) in &self.reserved.due {
-            let Some(kept) = &self.jobs.get(*slot).reserved else {
+            let job = self.jobs.get(*slot);
+            // What nobody has confirmed is not kept.
+            let Some(kept) = job.reserved.as_ref().filter(|_| job.is_sure()) else {
                 continue;
             };
             let (class, shares) = (kept.demand.class, &kept.held.shares);

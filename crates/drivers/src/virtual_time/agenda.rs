@@ -22,11 +22,13 @@ pub(super) trait Timed {
     fn which(&self) -> Self::Which;
 }
 
-/// A priority queue over the place in time, never over insertion order: two
-/// machines' messages at one instant do not depend on who spoke first.
+/// A priority queue over the place in time: two machines' messages at one instant do not
+/// depend on who spoke first. What one machine says of one thing comes as it was said.
 pub(super) struct Agenda<M: Timed> {
-    /// With the position of the message in `slots`: what is sorted stays small.
-    heap: BinaryHeap<Reverse<(Key<M>, u32)>>,
+    /// With the number of the message, and its position in `slots`: what is sorted stays
+    /// small.
+    heap: BinaryHeap<Reverse<(Key<M>, u32, u32)>>,
+    said: u32,
     slots: Vec<Option<M>>,
     free: Vec<u32>,
     /// Those that are about a job; nothing else keeps a run going.
@@ -39,6 +41,7 @@ impl<M: Timed> Agenda<M> {
     pub fn new() -> Self {
         Agenda {
             heap: BinaryHeap::new(),
+            said: 0,
             slots: Vec::new(),
             free: Vec::new(),
             about_jobs: 0,
@@ -56,11 +59,12 @@ impl<M: Timed> Agenda<M> {
             (self.slots.len() - 1) as u32
         });
         self.slots[slot as usize] = Some(message);
-        self.heap.push(Reverse((key, slot)));
+        self.said = self.said.wrapping_add(1);
+        self.heap.push(Reverse((key, self.said, slot)));
     }
 
     pub fn next_time(&self) -> Option<SimTime> {
-        self.heap.peek().map(|Reverse((key, _))| key.0)
+        self.heap.peek().map(|Reverse((key, ..))| key.0)
     }
 
     /// The next message that takes effect at this instant.
@@ -68,7 +72,7 @@ impl<M: Timed> Agenda<M> {
         if self.next_time()? > now {
             return None;
         }
-        let Reverse((key, slot)) = self.heap.pop()?;
+        let Reverse((key, _, slot)) = self.heap.pop()?;
         self.about_jobs -= usize::from(is_about_job(key.1));
         self.free.push(slot);
         self.slots[slot as usize].take()
@@ -82,7 +86,7 @@ impl<M: Timed> Agenda<M> {
     pub fn retain(&mut self, mut keep: impl FnMut(&M) -> bool) {
         let slots = &mut self.slots;
         let (free, about_jobs) = (&mut self.free, &mut self.about_jobs);
-        self.heap.retain(|Reverse((key, slot))| {
+        self.heap.retain(|Reverse((key, _, slot))| {
             let kept = slots[*slot as usize].as_ref().is_some_and(&mut keep);
             if !kept {
                 slots[*slot as usize] = None;
@@ -103,4 +107,35 @@ impl<M: Timed> Agenda<M> {
 #[inline]
 fn is_about_job(place: Place) -> bool {
     !matches!(place.0, Order::Information | Order::Crash | Order::Repair)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A number, all at one place.
+    struct Said(u32);
+
+    impl Timed for Said {
+        type Which = ();
+
+        fn place(&self) -> Place {
+            (Order::Lease, 0, 1, 0)
+        }
+
+        fn which(&self) {}
+    }
+
+    #[test]
+    fn what_is_said_of_one_thing_comes_as_it_was_said() {
+        let mut agenda = Agenda::new();
+        let (now, later) = (SimTime::ZERO, SimTime::from_secs(1));
+        (0..3).for_each(|number| agenda.push(now, Said(number)));
+        while agenda.pop_at(now).is_some() {}
+        // Into slots that are free again.
+        (3..9).for_each(|number| agenda.push(later, Said(number)));
+        let all = std::iter::from_fn(|| agenda.pop_at(later));
+        let all: Vec<u32> = all.map(|said| said.0).collect();
+        assert_eq!(all, [3, 4, 5, 6, 7, 8]);
+    }
 }

@@ -8,6 +8,7 @@ mod matchmaking;
 mod predicted;
 mod propagation;
 mod removal;
+mod reserving;
 mod together;
 mod view;
 
@@ -87,6 +88,8 @@ pub(super) enum Decision {
     Say(DomainId, Deal),
     /// A cluster is told something about a part of a job.
     Claim(Asked, ClusterId, ClaimStep<()>),
+    /// A cluster is wanted for a part of a job, of these components.
+    Part(JobId, ClusterId, u64),
     /// All clusters hold their parts of a job, this one the largest.
     Begun(JobId, ClusterId),
     /// It is removed.

@@ -4,6 +4,7 @@ mod disciplines;
 mod failures;
 mod load;
 mod nodes;
+mod parts;
 mod promises;
 mod reserved;
 mod wishes;
@@ -69,6 +70,8 @@ pub struct RefCluster {
     head: Option<(JobSpec, Promise)>,
     /// What is reserved for jobs that are to start within a window.
     kept: Vec<Kept>,
+    /// Jobs of which parts had reservations that are lost, and that is not told yet.
+    lost: Vec<JobId>,
     /// When it was last looked who is in their way.
     judged: SimTime,
     /// Whether these say which nodes.
@@ -116,6 +119,7 @@ impl RefCluster {
             promises: Vec::new(),
             head: None,
             kept: Vec::new(),
+            lost: Vec::new(),
             judged: SimTime::ZERO,
             promises_by_node: false,
             first_promises: Vec::new(),

@@ -374,6 +374,9 @@ impl<'a> Simulation<'a> {
                 self.add(at, Kind::Arrival, key, what);
             }
             Decision::Claim(asked, to, said) => self.tell(now, (domain, to), (asked, said)),
+            Decision::Part(job, cluster, bits) => {
+                self.trails.note(now, job, Step::Asked(cluster, bits));
+            }
             Decision::Begun(job, lead) => {
                 self.trails.note(now, job, Step::Dispatched(domain, lead));
             }

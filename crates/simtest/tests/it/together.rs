@@ -1,9 +1,12 @@
 //! Jobs that several clusters run together, by the virtual driver and by the reference.
 
 use crate::grids::{by_driver_until, by_reference_until};
+use crate::rules::{grid, ms, play, record, with};
+use gridrig_core::cluster::{Overrun, Reserving};
 use gridrig_core::event::Party;
-use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::job::{Entry, JobSpec, Reason};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
+use gridrig_core::job::{Entry, JobSpec, Reason, StartWindow};
+use gridrig_core::message::EndState;
 use gridrig_core::policy::Placement;
 use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
@@ -70,6 +73,163 @@ fn parts_are_let_go_of_at_time_outs_as_by_the_reference() {
     }
     let text = format!("{in_vain} parts held in vain, {put_back} jobs put back");
     assert!(few() || in_vain > 1_000 && put_back > 1_000, "{text}");
+}
+
+/// Policies that reserve for components.
+const RESERVING: [&str; 6] = [
+    "co-reservation(deviation=1ms,notice=200ms,within=10m)",
+    "co-reservation(deviation=3s,notice=1s,within=10m)",
+    "co-reservation(notice=300ms,within=10m,tries=2)",
+    "co-reservation(deviation=700ms,notice=2s,within=30s,tries=1)",
+    "co-reservation(search=exact,deviation=2s,notice=1s,within=2m,tries=4)",
+    "co-reservation(search=exact,deviation=250ms,notice=5s,within=5m,tries=20)",
+];
+
+#[test]
+fn brokers_reserve_for_components_as_the_reference_does() {
+    let mut reached: BTreeMap<String, u32> = BTreeMap::new();
+    for seed in crate::scenarios(SCENARIOS) {
+        let scenario = reserving(grid_scenario(seed), None);
+        let trails = compared(&scenario, SimTime::from_secs(20_000));
+        if let Err(text) = checkers::check_all(&scenario.grid, &scenario.submissions, &trails) {
+            panic!("seed {seed}: {text}\n{scenario:#?}");
+        }
+        for steps in &trails.jobs {
+            for turn in turns_of_reserving(steps) {
+                *reached.entry(turn).or_default() += 1;
+            }
+        }
+        let scenario = reserving(grid_scenario(seed), Some([300, 900, 1_700, 2_600, 5_000]));
+        let trails = compared(&scenario, SimTime::from_secs(60));
+        for (_, step) in trails.jobs.iter().flatten() {
+            if let Step::Started(..) | Step::Rejected(..) = step {
+                let turn = format!("{} at time-outs", turn(step));
+                *reached.entry(turn).or_default() += 1;
+            }
+        }
+    }
+    let turns = [
+        ("started on 1", 1_000),
+        ("started on 2", 200),
+        ("started on 3", 10),
+        ("started by a later try", 200),
+        ("started at time-outs", 1_000),
+        ("refused service-lost", 200),
+        ("not-reserved", 500),
+        ("not-reserved at time-outs", 500),
+        ("tries-exhausted", 100),
+        ("tries-exhausted at time-outs", 100),
+        ("overran-reservation", 3),
+        ("cancelled at a broker", 30),
+        ("cancelled at an LRMS", 50),
+    ];
+    for (turn, least) in turns {
+        let times = reached.get(turn).copied().unwrap_or(0);
+        assert!(
+            few() || times >= least,
+            "{turn}: {times} < {least}: {reached:#?}"
+        );
+    }
+}
+
+/// One cluster of 4 processors, which reserves, and a broker that does so in a second.
+fn reserving_in_a_second() -> Scenario {
+    let mut scenario = grid("co-reservation(notice=1s,tries=1)", &[&[4]]);
+    scenario.grid.clusters[0].config.reserving = Some(Reserving {
+        overrun: Overrun::Kill,
+        most_share: Decimal::ONE,
+        longest: None,
+        most_ahead: None,
+    });
+    scenario
+}
+
+#[test]
+fn a_job_that_may_be_tried_once_is_tried() {
+    let entry = Entry::Domain(DomainId(0));
+    let trails = play(&with(reserving_in_a_second(), entry, 0, 2, 10));
+    assert_eq!(record(&trails, 0).start, Some(ms(1_001)));
+}
+
+/// It is asked for at 0.6 s, granted from 1.6 s on, and known to the broker at 1.2 s: nobody can
+/// confirm it before it would start. A job overruns there since 1 s.
+#[test]
+fn nobody_is_ended_for_a_reservation_that_is_not_confirmed() {
+    let cluster = Entry::Cluster(ClusterId(0));
+    let mut scenario = with(reserving_in_a_second(), cluster, 0, 4, 20_000);
+    scenario.submissions[0].spec.requested_time = Some(SimDuration::from_secs(1));
+    scenario.grid.domains[0].broker.lrms_latency = SimDuration::from_millis(600);
+    let scenario = with(scenario, Entry::Domain(DomainId(0)), 0, 2, 10);
+    let trails = play(&scenario);
+    assert_eq!(record(&trails, 0).finish, Some(ms(20_000)));
+    let rejected = Some(EndState::Rejected(Reason::TriesExhausted));
+    assert_eq!(record(&trails, 1).end, rejected);
+}
+
+fn turn(step: &Step) -> String {
+    match step {
+        Step::Started(..) => "started".to_owned(),
+        Step::Rejected(_, reason) | Step::Failed(_, reason) => reason.name().to_owned(),
+        Step::Refused(.., reason) => format!("refused {}", reason.name()),
+        Step::Cancelled(Party::Lrms(_)) => "cancelled at an LRMS".to_owned(),
+        Step::Cancelled(_) => "cancelled at a broker".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// What became of a job for which a broker reserves.
+fn turns_of_reserving(steps: &[(SimTime, Step)]) -> Vec<String> {
+    let mut turns = Vec::new();
+    let mut clusters = 0;
+    let mut lost = false;
+    for (_, step) in steps {
+        match step {
+            Step::Asked(..) => clusters += 1,
+            // They would have begun before their clusters heard of that.
+            Step::Refused(..) => (clusters, lost) = (0, true),
+            Step::Started(..) if lost => turns.push("started by a later try".to_owned()),
+            _ => {}
+        }
+        turns.push(match step {
+            Step::Started(..) => format!("started on {clusters}"),
+            step => turn(step),
+        });
+    }
+    turns
+}
+
+/// The same where all brokers reserve.
+fn reserving(scenario: Scenario, timeouts: Option<[u64; 5]>) -> Scenario {
+    let mut scenario = claiming(scenario, timeouts);
+    let mut rng = rng::stream(scenario.seed, "scenario.together.reserving");
+    for domain in &mut scenario.grid.domains {
+        let policy = RESERVING[rng.random_range(0..RESERVING.len())];
+        domain.broker.policy = policy.parse().expect("a policy");
+    }
+    for cluster in &mut scenario.grid.clusters {
+        let share = ["1", "1", "0.5"][rng.random_range(0..3)];
+        cluster.config.reserving = Some(Reserving {
+            overrun: Overrun::Kill,
+            most_share: Decimal::parse(share).expect("a number"),
+            longest: None,
+            most_ahead: None,
+        });
+        cluster.config.slurm.bf_resolution = SimDuration::ZERO;
+    }
+    for submission in &mut scenario.submissions {
+        let mut some = |millis: [u64; 3]| SimDuration::from_millis(millis[rng.random_range(0..3)]);
+        let earliest = submission.at + some([0, 500, 20_000]);
+        let latest = earliest + some([250, 5_000, 60_000]);
+        let flexible = rng.random_range(0..2) == 0;
+        submission.spec.start_window = (rng.random_range(0..3) == 0).then(|| {
+            Box::new(StartWindow {
+                earliest,
+                latest,
+                flexible,
+            })
+        });
+    }
+    scenario
 }
 
 /// Whether fewer scenarios are asked for.

@@ -310,7 +310,6 @@ impl Matchmaking for CoAllocate {
         if self.placing.reservations.is_some() {
             let parts = self.placing.parts(&job.spec, &broker.config.clusters);
             return match parts.is_some_and(|parts| parts.fit_somewhere()) {
-                _ if self.is_tried_enough(job.spec.id) => Fit::Never,
                 true => Fit::Now,
                 false => Fit::Never,
             };

@@ -2,6 +2,7 @@
 //! which hold processors for them (docs/coallocation.md).
 
 use super::{Decision, RefBroker, Visit};
+use crate::reference::matching::Searching;
 use gridrig_core::agent::{Asked, ClaimAnswer, ClaimShare, ClaimStep};
 use gridrig_core::broker::MatchmakingKind;
 use gridrig_core::ids::{ClusterId, JobId};
@@ -15,27 +16,29 @@ use std::cmp::Reverse;
 pub(super) struct Together {
     is_known: bool,
     tries: u32,
-    /// How often it was placed and did not begin.
-    late: u32,
-    placed: Option<Placed>,
+    /// How often it was placed and did not begin, or lost what was reserved for it.
+    pub(super) late: u32,
+    pub(super) placed: Option<Placed>,
 }
 
-struct Placed {
-    asked: Asked,
+pub(super) struct Placed {
+    pub asked: Asked,
     /// The largest first.
-    parts: Vec<Part>,
-    components: usize,
-    answers: Vec<(ClusterId, ClaimAnswer)>,
+    pub parts: Vec<Part>,
+    pub components: usize,
+    pub answers: Vec<(ClusterId, ClaimAnswer)>,
     /// From when until when it runs, once that is known.
-    run: Option<(SimTime, SimTime)>,
+    pub run: Option<(SimTime, SimTime)>,
+    /// The search for reservations, as long as it lasts.
+    pub search: Option<Box<Searching>>,
 }
 
 /// What a cluster gets of a job, and how many processors that is.
-type Part = (ClusterId, ClaimShare, u32);
+pub(super) type Part = (ClusterId, ClaimShare, u32);
 
 /// What a part reads that its cluster does not have, in MiB; if it is a piece of one, a share
 /// by its processors, rounded up.
-fn lacks(job: &JobSpec, cluster: ClusterId, share: ClaimShare) -> u64 {
+pub(super) fn lacks(job: &JobSpec, cluster: ClusterId, share: ClaimShare) -> u64 {
     let away = |clusters: &[ClusterId]| !clusters.contains(&cluster);
     let inputs = job.inputs.iter().filter(|input| away(&input.clusters));
     let mib = inputs.map(|input| match share {
@@ -55,7 +58,7 @@ impl RefBroker<'_> {
     }
 
     /// A parameter of the policy as it is written.
-    fn parameter(&self, name: &str) -> Option<&str> {
+    pub(super) fn parameter(&self, name: &str) -> Option<&str> {
         let (_, value) = self.written.split_once(&format!("{name}="))?;
         value.split([',', ')']).next()
     }
@@ -66,7 +69,7 @@ impl RefBroker<'_> {
     }
 
     /// What may be taken of each cluster, of what is believed to be idle or of all.
-    fn may_take(&self, of_all: bool) -> Vec<(ClusterId, i128)> {
+    pub(super) fn may_take(&self, of_all: bool) -> Vec<(ClusterId, i128)> {
         let quota = self.parameter("quota").and_then(Decimal::parse);
         let may = self.views.iter().filter_map(|view| {
             let Target::Cluster(cluster) = view.target else {
@@ -181,6 +184,10 @@ impl RefBroker<'_> {
                 continue;
             }
             together.tries += 1;
+            if self.policy == "co-reservation" {
+                decisions.extend(self.search_for(now, index));
+                continue;
+            }
             let reason = match self.place(&job, &self.may_take(false)) {
                 Some(placed) => {
                     decisions.extend(self.ask_for(now, index, placed));
@@ -196,7 +203,7 @@ impl RefBroker<'_> {
         decisions
     }
 
-    fn is_tried_enough(&self, index: usize) -> bool {
+    pub(super) fn is_tried_enough(&self, index: usize) -> bool {
         let most = self.count("tries");
         most > 0 && self.visits[index].together.tries >= most
     }
@@ -210,18 +217,43 @@ impl RefBroker<'_> {
             visit.spec.id != job.id && run.is_some_and(|(start, _)| start > now)
         };
         let others = self.visits.iter().filter(starting).count() as u64;
-        let startup = costs.startup.get(placed.components - 1);
-        let startup = startup
-            .or(costs.startup.last())
-            .copied()
-            .unwrap_or_default();
+        let startup = self.startup(placed.components);
         let more = costs.startup_contention.multiply(startup.as_nanos()) * others;
-        let lacks = placed.parts.iter().map(|it| lacks(job, it.0, it.1));
-        let lacks = lacks.max().unwrap_or(0) * 1_000_000_000;
-        let brought = costs.bandwidth.map_or(0, |rate| rate.divide(lacks));
+        let brought = self.brought(job, &placed.parts);
         let program = (job.executable, job.processors());
         let length = costs.length(program, job.run_time, placed.parts.len());
-        (startup + SimDuration::from_nanos(more + brought), length)
+        (startup + SimDuration::from_nanos(more) + brought, length)
+    }
+
+    pub(super) fn startup(&self, components: usize) -> SimDuration {
+        let times = &self.settings.co_allocation.startup;
+        let own = times.get(components - 1).or(times.last());
+        own.copied().unwrap_or_default()
+    }
+
+    /// How long it takes to bring there what is read.
+    pub(super) fn brought(&self, job: &JobSpec, parts: &[Part]) -> SimDuration {
+        let lacks = parts.iter().map(|it| lacks(job, it.0, it.1));
+        self.bringing(lacks.max().unwrap_or(0))
+    }
+
+    pub(super) fn bringing(&self, mib: u64) -> SimDuration {
+        let rate = self.settings.co_allocation.bandwidth;
+        SimDuration::from_nanos(rate.map_or(0, |rate| rate.divide(mib * 1_000_000_000)))
+    }
+
+    /// How much earlier clusters are told after tries that came to nothing: 2 s, then 4 s, ...
+    pub(super) fn ahead(&self, index: usize, most: u64) -> SimDuration {
+        SimDuration::from_nanos(match self.visits[index].together.late {
+            0 => 0,
+            late => most.min((1 << late.min(16)) * 1_000_000_000),
+        })
+    }
+
+    /// What a request is named that arrives then: no two of a broker have one name.
+    pub(super) fn name(&mut self, arrives: SimTime) -> SimTime {
+        self.last_name = arrives.max(self.last_name + SimDuration::from_nanos(1));
+        self.last_name
     }
 
     /// All clusters are asked to hold their parts.
@@ -232,9 +264,7 @@ impl RefBroker<'_> {
         (parts, components): (Vec<Part>, usize),
     ) -> Vec<Decision> {
         let arrives = now + self.settings.lrms_latency;
-        // No two requests of a broker have one name.
-        let at = arrives.max(self.last_name + SimDuration::from_nanos(1));
-        self.last_name = at;
+        let at = self.name(arrives);
         let job = self.visits[index].spec.clone();
         let placed = Placed {
             asked: Asked { job: job.id, at },
@@ -242,6 +272,7 @@ impl RefBroker<'_> {
             components,
             answers: Vec::new(),
             run: None,
+            search: None,
         };
         let (before, length) = self.costs(now, &job, &placed);
         let mut decisions = Vec::new();
@@ -256,6 +287,7 @@ impl RefBroker<'_> {
                 estimate: before + length + SimDuration::from_secs(1),
                 timeout: self.settings.co_allocation.claim_timeout,
             };
+            decisions.push(Decision::Part(job.id, *cluster, share.bits()));
             decisions.push(Decision::Claim(placed.asked, *cluster, hold));
         }
         let visit = &mut self.visits[index];
@@ -272,6 +304,9 @@ impl RefBroker<'_> {
         (asked, answer): (Asked, ClaimAnswer),
     ) -> Vec<Decision> {
         let index = self.latest(asked.job);
+        if let Some(index) = index.filter(|index| self.is_searching(*index)) {
+            return self.hear_of_search(now, index, (asked, answer));
+        }
         let placed = index.and_then(|index| self.visits[index].together.placed.as_mut());
         let Some((index, placed)) = index.zip(placed.filter(|it| it.asked == asked)) else {
             return match answer {
@@ -284,25 +319,27 @@ impl RefBroker<'_> {
         let no = |(_, answer): &(ClusterId, ClaimAnswer)| *answer == ClaimAnswer::No;
         match placed.answers.len() == placed.parts.len() {
             true if placed.answers.iter().any(no) => self.put_back(index),
-            true if placed.run.is_none() => self.begin(now, index),
+            true if placed.run.is_none() => self.begin(now, index, None),
             _ => Vec::new(),
         }
     }
 
-    /// All hold theirs: the job begins everywhere at one instant.
-    fn begin(&mut self, now: SimTime, index: usize) -> Vec<Decision> {
+    /// All hold theirs: the job begins everywhere at one instant, that of the last
+    /// reservation where there are some.
+    pub(super) fn begin(
+        &mut self,
+        now: SimTime,
+        index: usize,
+        reserved: Option<SimTime>,
+    ) -> Vec<Decision> {
         let Some(mut placed) = self.visits[index].together.placed.take() else {
             return Vec::new();
         };
         let (before, length) = self.costs(now, &self.visits[index].spec, &placed);
         let most = self.settings.co_allocation.claim_timeout.as_nanos() / 2;
-        // 2 s, then 4 s, ...
-        let ahead = match self.visits[index].together.late {
-            0 => 0,
-            late => most.min((1 << late.min(16)) * 1_000_000_000),
-        };
-        let ahead = SimDuration::from_nanos(ahead);
-        let at = now + self.settings.lrms_latency + before.max(ahead);
+        let ahead = self.ahead(index, most);
+        let soonest = now + self.settings.lrms_latency + before.max(ahead);
+        let at = reserved.unwrap_or(soonest);
         let speeds = placed
             .answers
             .iter()
@@ -323,13 +360,16 @@ impl RefBroker<'_> {
     }
 
     /// The job does not begin: all let go, and it waits again.
-    fn put_back(&mut self, index: usize) -> Vec<Decision> {
+    pub(super) fn put_back(&mut self, index: usize) -> Vec<Decision> {
         let mut decisions = self.release_parts(index, 0);
         let visit = &mut self.visits[index];
         let (job, placed) = (visit.spec.id, visit.together.placed.take());
         visit.sent_to = None;
-        if placed.is_some_and(|placed| placed.run.is_some()) {
+        let begun = placed.as_ref().is_some_and(|placed| placed.run.is_some());
+        if begun || placed.is_some_and(|placed| placed.search.is_some()) {
             visit.together.late += 1;
+        }
+        if begun {
             decisions.push(Decision::Refuse(job, self.domain, Reason::ServiceLost));
         }
         if visit.unwanted {
@@ -342,6 +382,9 @@ impl RefBroker<'_> {
     }
 
     fn release_parts(&self, index: usize, but: usize) -> Vec<Decision> {
+        if let Some(searched) = self.searched(index) {
+            return searched;
+        }
         let placed = self.visits[index].together.placed.iter();
         let parts = placed.flat_map(|it| it.parts.iter().map(|part| (it.asked, part.0)));
         let told = |(asked, to)| Decision::Claim(asked, to, ClaimStep::Release);

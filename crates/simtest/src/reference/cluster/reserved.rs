@@ -2,7 +2,7 @@
 //! them, in which every question looks at everything (docs/reservations.md).
 
 use super::nodes::Placement;
-use super::wishes::estimate;
+use super::wishes::{estimate, holds};
 use super::{RefCluster, RefStart};
 use crate::reference::plan::Hold;
 use gridrig_core::cluster::Overrun;
@@ -10,24 +10,46 @@ use gridrig_core::ids::JobId;
 use gridrig_core::job::{JobSpec, Reason, StartWindow};
 use gridrig_core::time::{SimDuration, SimTime};
 
-/// What is reserved for a job.
+/// What is reserved for a job, or for a part of one.
 #[derive(Clone)]
 pub(super) struct Kept {
-    spec: JobSpec,
-    window: StartWindow,
+    pub(super) spec: JobSpec,
+    pub(super) window: StartWindow,
     /// Whether it is known that a flexible one may start.
-    opened: bool,
-    start: SimTime,
+    pub(super) opened: bool,
+    pub(super) start: SimTime,
+    pub(super) length: SimDuration,
     /// Of each component.
-    shares: Vec<Vec<u32>>,
+    pub(super) shares: Vec<Vec<u32>>,
     /// Whether it is known to have begun.
-    due: bool,
+    pub(super) due: bool,
     /// When it was to start, if it could not.
-    late: Option<SimTime>,
+    pub(super) late: Option<SimTime>,
+    /// Of a part of which nobody has said yet that it begins: when it is given back.
+    pub(super) confirm_by: Option<SimTime>,
+    pub(super) is_part: bool,
+}
+
+impl Kept {
+    /// For a job, or a part of one, of so long, not reserved yet.
+    pub(super) fn new(now: SimTime, spec: JobSpec, window: StartWindow) -> Self {
+        Kept {
+            length: estimate(&spec),
+            spec,
+            window,
+            opened: !window.flexible || window.earliest <= now,
+            start: now,
+            shares: Vec::new(),
+            due: false,
+            late: None,
+            confirm_by: None,
+            is_part: false,
+        }
+    }
 }
 
 /// A job is reserved for as if it took so long at least.
-const SHORTEST: SimDuration = SimDuration::from_nanos(1_000_000);
+pub(super) const SHORTEST: SimDuration = SimDuration::from_nanos(1_000_000);
 
 impl RefCluster {
     /// Takes a job that is to start within a window.
@@ -45,19 +67,18 @@ impl RefCluster {
         self.by_node |= self.minds_nodes(&spec);
         self.make_way(now);
         let new = Kept {
-            spec,
-            window: *window,
-            opened: !window.flexible || window.earliest <= now,
-            start: now,
-            shares: Vec::new(),
-            due: false,
-            late: None,
+            length: self.length(&spec),
+            ..Kept::new(now, spec, *window)
         };
-        let found = self.within(now, &new);
-        let found = found.or_else(|| self.move_others(now, &new));
+        let found = self.find(now, &new);
         self.kept.push(found.ok_or(Reason::NotReserved)?);
         self.arrivals.push(job.id);
         Ok(())
+    }
+
+    pub(super) fn find(&mut self, now: SimTime, new: &Kept) -> Option<Kept> {
+        let found = self.within(now, new);
+        found.or_else(|| self.move_others(now, new))
     }
 
     /// As late as the window allows, if it is flexible; else the earliest in it.
@@ -70,13 +91,14 @@ impl RefCluster {
 
     /// The earliest start in the window from then on at which it fits for as long as it may
     /// take.
-    fn earliest(&self, now: SimTime, kept: &Kept, mut from: SimTime) -> Option<Kept> {
+    pub(super) fn earliest(&self, now: SimTime, kept: &Kept, mut from: SimTime) -> Option<Kept> {
         let all: u64 = self.places().iter().map(|place| place.processors).sum();
         let most = self.config.reserving?.most_share.multiply(all);
         let plan = self.plan(self.holds_and_head(now));
         loop {
-            let (start, shares) = plan.earliest(&self.wishes(&kept.spec), from)?;
-            let span = (start, start + self.length(&kept.spec));
+            let wishes = self.wishes_for(&kept.spec, kept.length);
+            let (start, shares) = plan.earliest(&wishes, from)?;
+            let span = (start, start + kept.length);
             match self.next_below(span, u64::from(kept.spec.processors()), most) {
                 Some(SimTime::MAX) => return None,
                 Some(next) => from = next,
@@ -131,7 +153,7 @@ impl RefCluster {
             return Some(SimTime::MAX);
         }
         let spans = self.kept.iter().map(|kept| {
-            let end = kept.start + self.length(&kept.spec);
+            let end = kept.start + kept.length;
             (kept.start, end, u64::from(kept.spec.processors()))
         });
         let spans: Vec<(SimTime, SimTime, u64)> = spans.collect();
@@ -156,7 +178,7 @@ impl RefCluster {
 
     /// No promise is kept between passes that cannot be relied on, since one was missed or
     /// a job overruns.
-    fn make_way(&mut self, now: SimTime) {
+    pub(super) fn make_way(&mut self, now: SimTime) {
         let waits = |job: JobId| self.queue.iter().any(|queued| queued.id == job);
         self.promises.retain(|promise| waits(promise.job));
         self.head.take_if(|(spec, _)| !waits(spec.id));
@@ -182,15 +204,21 @@ impl RefCluster {
     /// What is reserved, from its start on.
     pub(super) fn kept_holds(&self) -> impl Iterator<Item = Hold> {
         let all = self.kept.iter();
-        all.flat_map(|kept| self.hold(&kept.spec, kept.start, kept.shares.clone()))
+        all.flat_map(|kept| {
+            let wishes = self.wishes_for(&kept.spec, kept.length);
+            let span = (kept.start, kept.start + kept.length);
+            holds(&wishes, span, kept.shares.clone())
+        })
     }
 
-    /// When the next reservation begins, or the window of a flexible one opens.
+    /// When the next reservation begins or is given back, or the window of a flexible one
+    /// opens.
     pub(super) fn next_kept(&self) -> Option<SimTime> {
         let ahead = self.kept.iter().filter(|kept| !kept.due);
         let closed = self.kept.iter().filter(|kept| !kept.opened);
         let opens = closed.map(|kept| kept.window.earliest);
-        ahead.map(|kept| kept.start).chain(opens).min()
+        let ends = self.kept.iter().filter_map(|kept| kept.confirm_by);
+        ahead.map(|kept| kept.start).chain(opens).chain(ends).min()
     }
 
     /// When the next job has run as long as estimated, while a reservation is late.
@@ -241,7 +269,9 @@ impl RefCluster {
         self.sort_kept();
         let kept = std::mem::take(&mut self.kept);
         let (mut taken, mut missing) = (Vec::new(), vec![false; self.places().len()]);
-        for one in kept.iter().filter(|one| one.due) {
+        // What nobody has confirmed is not kept.
+        let is_kept = |one: &&Kept| one.due && one.confirm_by.is_none();
+        for one in kept.iter().filter(is_kept) {
             match self.place_as_planned(&one.spec, &one.shares) {
                 Some(placement) => {
                     self.change(&one.spec, &placement, true);
@@ -296,19 +326,25 @@ impl RefCluster {
         let mut late = Vec::new();
         for kept in self.kept.drain(..due).collect::<Vec<_>>() {
             match self.place_as_planned(&kept.spec, &kept.shares) {
+                _ if kept.confirm_by.is_some() => self.lost.push(kept.spec.id),
                 Some(placement) => started.push(self.begin(now, kept.spec, placement)),
                 None => late.push(kept),
             }
         }
         for mut kept in late {
             let mut placement = self.fits_now(self.holds_and_head(now), &kept.spec, now);
-            if placement.is_none() && kept.start < now {
+            if placement.is_none() && kept.start < now && !kept.is_part {
                 self.promises.clear();
                 self.head = None;
                 placement = self.fits_now(self.holds_and_head(now), &kept.spec, now);
             }
             if let Some(placement) = placement {
                 started.push(self.begin(now, kept.spec, placement));
+                continue;
+            }
+            // The other parts of a job do not wait for it.
+            if kept.is_part {
+                self.lost.push(kept.spec.id);
                 continue;
             }
             kept.late.get_or_insert(kept.start);

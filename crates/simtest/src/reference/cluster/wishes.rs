@@ -75,8 +75,13 @@ impl RefCluster {
 
     /// What each component wants.
     pub(super) fn wishes(&self, job: &JobSpec) -> Vec<Wish> {
+        self.wishes_for(job, self.length(job))
+    }
+
+    /// The same for so long.
+    pub(super) fn wishes_for(&self, job: &JobSpec, length: SimDuration) -> Vec<Wish> {
         let all = job.components.iter();
-        all.map(|one| self.wish(one, self.length(job))).collect()
+        all.map(|one| self.wish(one, length)).collect()
     }
 
     fn wish(&self, one: &Component, length: SimDuration) -> Wish {

@@ -6,7 +6,7 @@ use crate::trail::{Share, Step};
 use gridrig_core::agent::{Asked, ClaimAnswer, ClaimStep};
 use gridrig_core::event::Party;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Entry, Reason};
+use gridrig_core::job::{Entry, JobSpec, Reason};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 
 /// A part that waits for its pass, or for which processors are held.
@@ -22,6 +22,8 @@ enum Stage {
     /// It waits for a pass; what is held then is given back after so long.
     Asked(SimDuration),
     Held,
+    /// Its processors are reserved, and nobody has said yet that it begins.
+    Reserved,
     /// It begins when it would be given back, runs for so long, and tells of it or not.
     Begins(SimDuration, bool),
     Runs(bool),
@@ -32,6 +34,10 @@ impl Simulation<'_> {
         for index in 0..self.clusters.len() {
             let cluster = self.grid.clusters[index].config.id;
             self.turn_parts(now, cluster);
+            self.clusters[index].end_unconfirmed(now);
+            if self.tell_of_lost(now, cluster) {
+                self.changed(now, index);
+            }
             let ended = self.clusters[index].complete(now);
             if !ended.is_empty() {
                 self.changed(now, index);
@@ -71,6 +77,7 @@ impl Simulation<'_> {
             self.trails.note(now, start.job, step);
         }
         self.passes[index] = self.clusters[index].wakeup();
+        self.tell_of_lost(now, cluster);
         // What it has started is held, what it has not leaves.
         for index in (0..self.parts.len()).rev() {
             let part = self.parts[index];
@@ -91,6 +98,18 @@ impl Simulation<'_> {
             }
             self.answer(now, cluster, part.asked, answer);
         }
+    }
+
+    /// Whether parts have lost what was reserved for them here.
+    fn tell_of_lost(&mut self, now: SimTime, cluster: ClusterId) -> bool {
+        let lost = self.clusters[cluster.index()].take_lost();
+        for job in &lost {
+            if let Some(index) = self.part_of(cluster, *job) {
+                let part = self.parts.remove(index);
+                self.answer(now, cluster, part.asked, ClaimAnswer::No);
+            }
+        }
+        !lost.is_empty()
     }
 
     fn slowest(&self, cluster: ClusterId, placement: &[Share]) -> Decimal {
@@ -159,11 +178,9 @@ impl Simulation<'_> {
     ) {
         let at = after(now, self.lrms_latency(from));
         let (mut kind, mut key) = (Kind::Lease, (0, to.0 + 1, asked.job.0));
-        if let ClaimStep::Hold { share, .. } = said {
+        if matches!(said, ClaimStep::Hold { .. } | ClaimStep::Reserve { .. }) {
             (kind, key) = (Kind::Arrival, self.key_of(Entry::Cluster(to), asked.job));
             self.handed_by[asked.job.index()] = Some(from);
-            let step = Step::Asked(to, share.bits());
-            self.trails.note(now, asked.job, step);
         }
         self.add(at, kind, key, What::Claim(to, (asked, said)));
     }
@@ -208,6 +225,25 @@ impl Simulation<'_> {
                 });
                 self.changed(now, cluster.index());
             }
+            (
+                ClaimStep::Reserve {
+                    share,
+                    length,
+                    timeout,
+                    window,
+                    ..
+                },
+                _,
+            ) => {
+                let spec = &self.submissions[asked.job.index()].spec;
+                let own = share.of(spec, length);
+                self.reserve(now, (cluster, asked), own, (now + timeout, window));
+            }
+            (ClaimStep::Begin { at, length, leads }, Some(index))
+                if self.parts[index].stage == Stage::Reserved =>
+            {
+                self.begin_reserved(now, index, asked, (at, length, leads));
+            }
             (ClaimStep::Begin { at, length, leads }, Some(index))
                 if held.is_some() && at >= now =>
             {
@@ -226,6 +262,62 @@ impl Simulation<'_> {
             (ClaimStep::Release, Some(index)) => self.let_go(now, index),
             _ => {}
         }
+    }
+
+    /// Processors are to be reserved for a part, instead of those that are, if any.
+    fn reserve(
+        &mut self,
+        now: SimTime,
+        (cluster, asked): (ClusterId, Asked),
+        own: Option<JobSpec>,
+        (confirm_by, window): (SimTime, (SimTime, SimTime)),
+    ) {
+        let here = self.part_of(cluster, asked.job);
+        if let Some(index) = here
+            && self.parts[index].stage != Stage::Reserved
+            && !self.leads(index)
+        {
+            self.let_go(now, index);
+        }
+        let here = self.part_of(cluster, asked.job);
+        let may = here.is_none_or(|index| self.parts[index].stage == Stage::Reserved);
+        let lrms = &mut self.clusters[cluster.index()];
+        let answer = match own.filter(|_| may) {
+            Some(own) => lrms.reserve_part(now, &own, confirm_by, window),
+            None => ClaimAnswer::No,
+        };
+        if let ClaimAnswer::Reserved { .. } = answer {
+            here.map(|index| self.parts.remove(index));
+            self.parts.push(Part {
+                cluster,
+                asked,
+                stage: Stage::Reserved,
+            });
+            self.changed(now, cluster.index());
+        }
+        self.answer(now, cluster, asked, answer);
+    }
+
+    /// What is reserved for a part is used from then on, or given back.
+    fn begin_reserved(
+        &mut self,
+        now: SimTime,
+        index: usize,
+        asked: Asked,
+        (at, length, leads): (SimTime, SimDuration, bool),
+    ) {
+        let cluster = self.parts[index].cluster;
+        let lrms = &mut self.clusters[cluster.index()];
+        if at < now || !lrms.confirm_part(asked.job, at, length) {
+            self.let_go(now, index);
+            return self.answer(now, cluster, asked, ClaimAnswer::No);
+        }
+        let part = &mut self.parts[index];
+        (part.stage, part.asked) = (Stage::Begins(length, leads), asked);
+        if leads {
+            self.trails.note(now, asked.job, Step::Queued(cluster));
+        }
+        self.changed(now, cluster.index());
     }
 
     /// Parts begin, end, or have been held for too long.

@@ -1,0 +1,270 @@
+//! The reference of brokers that reserve for the components of a job (docs/coallocation.md,
+//! "By reservations").
+
+use super::together::{Part, Placed};
+use super::{Decision, RefBroker};
+use crate::reference::matching::{Held, Searching, Wanted};
+use gridrig_core::agent::{Asked, ClaimAnswer, ClaimStep};
+use gridrig_core::ids::ClusterId;
+use gridrig_core::job::{JobSpec, Reason};
+use gridrig_core::message::Target;
+use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+impl RefBroker<'_> {
+    pub(super) fn is_searching(&self, index: usize) -> bool {
+        self.search(index).is_some()
+    }
+
+    fn search(&self, index: usize) -> Option<&Searching> {
+        let placed = self.visits[index].together.placed.as_ref();
+        placed?.search.as_deref()
+    }
+
+    fn own_clusters(&self) -> &[ClusterId] {
+        &self.grid.domains[self.domain.index()].clusters
+    }
+
+    fn time(&self, name: &str, default: &str) -> SimDuration {
+        let text = self.parameter(name).unwrap_or(default);
+        SimDuration::parse(text).unwrap_or_default()
+    }
+
+    /// A job is tried: a search begins.
+    pub(super) fn search_for(&mut self, now: SimTime, index: usize) -> Vec<Decision> {
+        let job = self.visits[index].spec.clone();
+        let window = job.start_window.as_deref();
+        let all = self.may_take(true);
+        let fits = job.components.iter().all(|one| {
+            let named = |at: ClusterId| one.cluster.is_none_or(|named| named == at);
+            let room = |(at, all): &(ClusterId, i128)| named(*at) && *all >= one.processors.into();
+            all.iter().any(room)
+        });
+        let lost = match window.is_some_and(|window| window.latest < now) {
+            true => Some(Reason::NotReserved),
+            false if fits => None,
+            false if self.is_tried_enough(index) => Some(Reason::TriesExhausted),
+            false => Some(Reason::NoCandidate),
+        };
+        if let Some(reason) = lost {
+            self.visits.remove(index);
+            return vec![Decision::Reject(job.id, reason)];
+        }
+        let search = self.searching(now, index, &job);
+        let visit = &mut self.visits[index];
+        visit.sent_to = Some(Target::Cluster(all[0].0));
+        visit.together.placed = Some(Placed {
+            asked: Asked {
+                job: job.id,
+                at: now,
+            },
+            parts: Vec::new(),
+            components: search.order.len(),
+            answers: Vec::new(),
+            run: None,
+            search: Some(Box::new(search)),
+        });
+        self.go_on(now, index)
+    }
+
+    fn searching(&self, now: SimTime, index: usize, job: &JobSpec) -> Searching {
+        let components: Vec<_> = job.components.iter().collect();
+        let mut order: Vec<usize> = (0..components.len()).collect();
+        order.sort_by_key(|at| {
+            let one = components[*at];
+            Reverse((one.processors, one.requirements.memory_kib))
+        });
+        let idle = self.may_take(false);
+        let mut ranked: Vec<usize> = (0..idle.len()).collect();
+        ranked.sort_by_key(|at| Reverse(idle[*at].1));
+        let clusters = order.iter().map(|component| {
+            let named = components[*component].cluster;
+            let may = |at: &usize| named.is_none_or(|named| named == idle[*at].0);
+            ranked.iter().copied().filter(may).collect()
+        });
+        let costs = &self.settings.co_allocation;
+        let timeout = costs.claim_timeout;
+        let ahead = self.ahead(index, timeout.as_nanos() * 4);
+        // As if all that is read came to one cluster.
+        let mib = job.inputs.iter().map(|input| input.data_mib).sum();
+        let startup = self.bringing(mib) + self.startup(order.len()) + self.settings.lrms_latency;
+        let soonest = now + startup + self.time("notice", "10s") + ahead;
+        let deviation = self.time("deviation", "60s");
+        let window = job.start_window.as_deref();
+        let wanted = Wanted {
+            clusters: clusters.collect(),
+            first: window.map_or(soonest, |window| window.earliest.max(soonest)),
+            last: match window {
+                Some(window) => window.latest,
+                None => soonest + self.time("within", "86400s"),
+            },
+            deviation,
+            exact: self.parameter("search") == Some("exact"),
+        };
+        Searching {
+            wanted,
+            length: self.longest(job) + deviation,
+            timeout: timeout + ahead,
+            order,
+            names: Vec::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// As long as a job may take, on however many clusters and on the slowest.
+    fn longest(&self, job: &JobSpec) -> SimDuration {
+        let own = self.own_clusters();
+        let program = (job.executable, job.processors());
+        let most = job.components.iter().count().min(own.len());
+        let costs = &self.settings.co_allocation;
+        let lengths = (1..=most).map(|count| costs.length(program, job.run_time, count));
+        let longest = lengths.max().max(job.requested_time).unwrap_or_default();
+        let groups = own.iter().flat_map(|id| {
+            let config = &self.grid.clusters[id.index()].config;
+            config.resources.groups()
+        });
+        let slowest = groups.map(|group| group.speed).min();
+        let slowest = slowest.unwrap_or(Decimal::ONE);
+        SimDuration::from_nanos(slowest.divide(longest.as_nanos()).max(1_000_000))
+    }
+
+    /// The search goes on to the next question or to its end.
+    fn go_on(&mut self, now: SimTime, index: usize) -> Vec<Decision> {
+        let Some((held, let_go, said)) = self.search(index).map(Searching::state) else {
+            return Vec::new();
+        };
+        let arrives = now + self.settings.lrms_latency;
+        let mut decisions = self.say_release(index, let_go);
+        let job = self.visits[index].spec.id;
+        let question = match said {
+            Ok(true) => {
+                decisions.extend(self.confirm(now, index, &held));
+                return decisions;
+            }
+            Ok(false) => {
+                self.visits.remove(index);
+                decisions.push(Decision::Reject(job, Reason::NotReserved));
+                return decisions;
+            }
+            // It would be over before anybody heard of it.
+            Err((.., window)) if window.1 <= arrives => {
+                decisions.extend(self.put_back(index));
+                return decisions;
+            }
+            Err(question) => question,
+        };
+        let at = self.name(arrives);
+        let asked = Asked { job, at };
+        let (cluster, components, window) = question;
+        let cluster = self.own_clusters()[cluster];
+        let Some(placed) = &mut self.visits[index].together.placed else {
+            return decisions;
+        };
+        placed.asked = asked;
+        if let Some(search) = &mut placed.search {
+            search.names.push(at);
+            let reserve = ClaimStep::Reserve {
+                job: (),
+                share: search.share(components),
+                length: search.length,
+                timeout: search.timeout,
+                window,
+            };
+            decisions.push(Decision::Claim(asked, cluster, reserve));
+        }
+        decisions
+    }
+
+    fn say_release(
+        &self,
+        index: usize,
+        clusters: impl IntoIterator<Item = usize>,
+    ) -> Vec<Decision> {
+        let placed = self.visits[index].together.placed.as_ref();
+        let asked = placed.map(|placed| placed.asked);
+        let own = self.own_clusters();
+        let to = clusters.into_iter().map(|at| own[at]);
+        let said = to.filter_map(|to| Some(Decision::Claim(asked?, to, ClaimStep::Release)));
+        said.collect()
+    }
+
+    /// A cluster answers, or has lost what it had reserved.
+    pub(super) fn hear_of_search(
+        &mut self,
+        now: SimTime,
+        index: usize,
+        (asked, answer): (Asked, ClaimAnswer),
+    ) -> Vec<Decision> {
+        let placed = self.visits[index].together.placed.as_mut();
+        let Some(search) = placed.and_then(|placed| placed.search.as_mut()) else {
+            return Vec::new();
+        };
+        let waits = search.names.len() > search.answers.len();
+        if waits && search.names.last() == Some(&asked.at) {
+            search.answers.push(answer);
+            return self.go_on(now, index);
+        }
+        let (held, ..) = search.state();
+        let is_lost = |(_, question): &(u64, usize)| search.names[*question] == asked.at;
+        match held.values().any(is_lost) {
+            true => self.put_back(index),
+            false => Vec::new(),
+        }
+    }
+
+    /// Clusters that have reserved something for a search, or may have, let go.
+    pub(super) fn searched(&self, index: usize) -> Option<Vec<Decision>> {
+        let search = self.search(index)?;
+        let (held, _, said) = search.state();
+        let mut clusters: BTreeSet<usize> = held.into_keys().collect();
+        let waits = search.names.len() > search.answers.len();
+        clusters.extend(said.err().filter(|_| waits).map(|(asked, ..)| asked));
+        Some(self.say_release(index, clusters))
+    }
+
+    /// All are reserved: the job begins everywhere when the last of them starts.
+    fn confirm(&mut self, now: SimTime, index: usize, held: &Held) -> Vec<Decision> {
+        let at = self.name(now + self.settings.lrms_latency);
+        let job = self.visits[index].spec.clone();
+        let Some(search) = self.search(index) else {
+            return Vec::new();
+        };
+        let (mut parts, mut answers): (Vec<Part>, _) = (Vec::new(), Vec::new());
+        let mut starts = Vec::new();
+        for (cluster, (components, answer)) in held {
+            let cluster = self.own_clusters()[*cluster];
+            let share = search.share(*components);
+            let own = job.components.iter().enumerate();
+            let own = own.filter(|(component, _)| share.has(*component));
+            parts.push((cluster, share, own.map(|(_, one)| one.processors).sum()));
+            if let ClaimAnswer::Reserved { start, speed } = search.answers[*answer] {
+                starts.push(start);
+                answers.push((cluster, ClaimAnswer::Held(speed)));
+            }
+        }
+        parts.sort_by_key(|(.., processors)| Reverse(*processors));
+        let wanted = |(cluster, share, _): &Part| Decision::Part(job.id, *cluster, share.bits());
+        let mut decisions: Vec<Decision> = parts.iter().map(wanted).collect();
+        let told = now + self.settings.lrms_latency;
+        let ready = told + self.brought(&job, &parts);
+        let visit = &mut self.visits[index];
+        visit.sent_to = Some(Target::Cluster(parts[0].0));
+        let (first, last) = (starts.iter().min().copied(), starts.iter().max().copied());
+        let in_time = first > Some(told) && last >= Some(ready);
+        visit.together.placed = Some(Placed {
+            asked: Asked { job: job.id, at },
+            components: job.components.iter().count(),
+            parts,
+            answers,
+            run: last.filter(|_| !in_time).map(|last| (last, last)),
+            search: None,
+        });
+        decisions.extend(match in_time {
+            true => self.begin(now, index, last),
+            // One would have started before it heard of that, or had what it reads.
+            false => self.put_back(index),
+        });
+        decisions
+    }
+}
