@@ -7,12 +7,12 @@
 //! each in its order and in the reverse one.
 
 use crate::tokens::{Kind, Tokens, is_word};
-use crate::values::{INSIDES, MARKUP, SPACES, VALUES};
+use crate::values::{ADDRESS, INSIDES, MARKUP, SPACES, VALUES};
 use crate::{Make, text};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-/// Documents of a type of which the longest is taken.
+/// Documents of a type of which those are taken that have keys which no longer one has.
 const DRAWS: u64 = 400;
 
 /// What a reversed document gets in the place of its values.
@@ -26,6 +26,8 @@ pub(crate) struct Sweep {
     seen: HashSet<u64>,
     token: usize,
     change: usize,
+    /// The next address, in the place of the first one that is found.
+    address: usize,
 }
 
 impl Sweep {
@@ -37,12 +39,15 @@ impl Sweep {
             let all = std::fs::read_dir(directory).expect("a directory");
             all.map(|file| std::fs::read(file.expect("a file").path()).expect("a file"))
         });
-        let longest = makes.iter().filter_map(|make| {
+        let drawn = makes.iter().flat_map(|make| {
             let seeds = (0..DRAWS).map(|draw| u64::from(seed) << 16 | draw);
-            let drawn = seeds.filter_map(make);
-            drawn.max_by_key(String::len).map(String::into_bytes)
+            let mut drawn: Vec<Vec<u8>> = seeds.filter_map(make).map(String::into_bytes).collect();
+            drawn.sort_by_key(|text| std::cmp::Reverse(text.len()));
+            let mut keys = HashSet::new();
+            drawn.retain(|text| has_new_keys(text, &mut keys));
+            drawn
         });
-        let mut documents: Vec<_> = files.chain(longest).map(|text| (false, text)).collect();
+        let mut documents: Vec<_> = files.chain(drawn).map(|text| (false, text)).collect();
         documents.sort();
         let reversed = documents.iter().map(|(_, text)| {
             let tokens = Tokens::of(text);
@@ -55,6 +60,7 @@ impl Sweep {
             seen: HashSet::new(),
             token: 0,
             change: 0,
+            address: 0,
         }
     }
 
@@ -78,12 +84,65 @@ impl Sweep {
             };
             self.change += 1;
             match made {
+                None if !skip
+                    && tokens.get(self.token).starts_with(b"\"http")
+                    && let Some(address) = address(self.address) =>
+                {
+                    self.address += 1;
+                    return Some(tokens.with(self.token..self.token + 1, address.as_bytes()));
+                }
                 None => (self.token, self.change) = (self.token + 1, 0),
                 Some(text) if text.is_empty() || text.len() > most || text == *document => {}
                 Some(text) => return Some(text),
             }
         }
     }
+}
+
+fn has_new_keys(text: &[u8], keys: &mut HashSet<Vec<u8>>) -> bool {
+    let tokens = Tokens::of(text);
+    let all = (0..tokens.at.len()).filter(|it| match tokens.kind {
+        Kind::Xml => tokens.get(*it) == b"<",
+        Kind::Json | Kind::Toml => tokens.is_key(*it),
+    });
+    let name = |it| match tokens.kind {
+        Kind::Xml => tokens.of_range(it + 1..it + 4),
+        Kind::Json | Kind::Toml => tokens.get(it),
+    };
+    let new = all.filter(|it| keys.insert(name(*it).to_vec()));
+    new.count() > 0
+}
+
+/// Addresses with each two of the parts of [`ADDRESS`], and with characters of Unicode's
+/// first two planes, before, between and behind others.
+fn address(number: usize) -> Option<String> {
+    let parts: Vec<Vec<&str>> = ADDRESS.iter().map(|of| of.split('~').collect()).collect();
+    let mut left = number;
+    for (first, ones) in parts.iter().enumerate() {
+        for (second, others) in parts.iter().enumerate().skip(first + 1) {
+            if left >= ones.len() * others.len() {
+                left -= ones.len() * others.len();
+                continue;
+            }
+            let chosen = parts.iter().enumerate().map(|(part, all)| match part {
+                part if part == first => all[left / others.len()],
+                part if part == second => all[left % others.len()],
+                _ => all[0],
+            });
+            return Some(format!("\"{}\"", chosen.collect::<String>()));
+        }
+    }
+    // Scripts in which each character has rules of its own, and some of the others.
+    let code = match 0x80 + left / 3 {
+        near if near < 0x3000 => near,
+        far => 0x3000 + (far - 0x3000) * 32,
+    };
+    let point = char::from_u32(u32::try_from(code).ok()?).unwrap_or('a');
+    (code < 0x2_0000).then(|| match left % 3 {
+        0 => format!("\"http://{point}/\""),
+        1 => format!("\"http://a{point}\u{301}b.{point}\u{200d}c/{point}\""),
+        _ => format!("\"http://\u{5d0}{point}.1{point}?{point}\""),
+    })
 }
 
 /// What stands around a token, by which places are told from each other.
@@ -128,6 +187,10 @@ fn changed(tokens: &Tokens, token: usize, change: usize, is_reversed: bool) -> O
     }
     if let Some(space) = SPACES.get(at) {
         return Some(tokens.with(token..token, space));
+    }
+    let at = at - SPACES.len();
+    if let Some(space) = SPACES.get(at) {
+        return Some([&text[..start], space].concat());
     }
     let at = at - SPACES.len();
     if let Some(value) = VALUES.get(at) {
