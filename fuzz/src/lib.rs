@@ -61,17 +61,11 @@ pub(crate) fn words() -> &'static [&'static [u8]] {
 /// Makes a document of a type from a seed; see [`sample`].
 pub type Make = fn(u64) -> Option<String>;
 
-/// What is gone through first; none when that is done.
-static SWEEP: Mutex<Option<Option<sweep::Sweep>>> = Mutex::new(None);
-
+/// The next text of what is gone through first; `None` when that is done.
 fn swept(most: usize, seed: u32, makes: &[Make]) -> Option<Vec<u8>> {
-    let mut sweep = SWEEP.lock().expect("no panic before");
-    let sweep = sweep.get_or_insert_with(|| Some(sweep::Sweep::new(makes, seed)));
-    let next = sweep.as_mut()?.next(most);
-    if next.is_none() {
-        *sweep = None;
-    }
-    next
+    static SWEEP: OnceLock<Mutex<sweep::Sweep>> = OnceLock::new();
+    let sweep = SWEEP.get_or_init(|| Mutex::new(sweep::Sweep::new(makes, seed)));
+    sweep.lock().ok()?.next(most)
 }
 
 /// Changes the first `size` bytes of `data` and says how many there are then, at most

@@ -36,8 +36,12 @@ impl Sweep {
     pub(crate) fn new(makes: &[Make], seed: u32) -> Self {
         let of_files = std::env::var("GRIDRIG_FUZZ_SEEDS").ok().into_iter();
         let files = of_files.flat_map(|directory| {
-            let all = std::fs::read_dir(directory).expect("a directory");
-            all.map(|file| std::fs::read(file.expect("a file").path()).expect("a file"))
+            let read = |file: std::fs::DirEntry| std::fs::read(file.path());
+            let all = std::fs::read_dir(&directory).and_then(|all| {
+                let texts = all.map(|file| file.and_then(read));
+                texts.collect::<std::io::Result<Vec<_>>>()
+            });
+            all.unwrap_or_else(|error| panic!("GRIDRIG_FUZZ_SEEDS = {directory:?}: {error}"))
         });
         let drawn = makes.iter().flat_map(|make| {
             let seeds = (0..DRAWS).map(|draw| u64::from(seed) << 16 | draw);

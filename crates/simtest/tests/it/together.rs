@@ -34,11 +34,7 @@ fn brokers_place_components_as_the_reference_does() {
     let mut reached: BTreeMap<String, u32> = BTreeMap::new();
     for seed in crate::scenarios(SCENARIOS) {
         let scenario = claiming(grid_scenario(seed), None);
-        let trails = compared(&scenario, SimTime::from_secs(20_000));
-        if let Err(text) = checkers::check_all(&scenario.grid, &scenario.submissions, &trails) {
-            panic!("seed {seed}: {text}\n{scenario:#?}");
-        }
-        for steps in &trails.jobs {
+        for steps in &compared_to_the_end(seed, &scenario).jobs {
             let asked = steps.iter().filter(|(_, it)| matches!(it, Step::Asked(..)));
             let clusters = asked.count();
             for (_, step) in steps {
@@ -90,11 +86,7 @@ fn brokers_reserve_for_components_as_the_reference_does() {
     let mut reached: BTreeMap<String, u32> = BTreeMap::new();
     for seed in crate::scenarios(SCENARIOS) {
         let scenario = reserving(grid_scenario(seed), None);
-        let trails = compared(&scenario, SimTime::from_secs(20_000));
-        if let Err(text) = checkers::check_all(&scenario.grid, &scenario.submissions, &trails) {
-            panic!("seed {seed}: {text}\n{scenario:#?}");
-        }
-        for steps in &trails.jobs {
+        for steps in &compared_to_the_end(seed, &scenario).jobs {
             for turn in turns_of_reserving(steps) {
                 *reached.entry(turn).or_default() += 1;
             }
@@ -235,6 +227,15 @@ fn reserving(scenario: Scenario, timeouts: Option<[u64; 5]>) -> Scenario {
 /// Whether fewer scenarios are asked for.
 fn few() -> bool {
     crate::scenarios(SCENARIOS).count() < SCENARIOS as usize
+}
+
+/// What both do until every job has ended, by the rules of all runs.
+fn compared_to_the_end(seed: u64, scenario: &Scenario) -> Trails {
+    let trails = compared(scenario, SimTime::from_secs(20_000));
+    if let Err(text) = checkers::check_all(&scenario.grid, &scenario.submissions, &trails) {
+        panic!("seed {seed}: {text}\n{scenario:#?}");
+    }
+    trails
 }
 
 /// Both do the same until then.
