@@ -18,7 +18,7 @@ mod workdir;
 
 pub use configs::Configs;
 use configs::Urls;
-pub use external::{outlet, slurm_setup};
+pub use external::{outlet, sbatch, slurm_setup};
 pub use grid::Services;
 pub use journals::Journals;
 pub use listener::Listener;

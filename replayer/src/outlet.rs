@@ -27,12 +27,18 @@ use gridrig_core::job::JobSpec;
 use gridrig_core::message::JobEnd;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::TransportError;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 /// What comes of telling a service something.
 pub(crate) type Result<T, E = TransportError> = std::result::Result<T, E>;
+
+/// What jobs are called where they have gone.
+type Names<T> = Arc<Mutex<BTreeMap<JobId, T>>>;
 
 /// A job that is to be submitted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -82,7 +82,7 @@ pub enum Until {
     /// The job is accepted.
     #[default]
     Accepted,
-    /// It has completed (json and lagrid).
+    /// It has completed (not for command).
     Ended,
 }
 

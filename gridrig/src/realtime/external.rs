@@ -374,18 +374,26 @@ pub fn outlet(
             Arc::new(LaGrid::new(client, *codec, (url, name), incarnation()))
         }
         OutletText::Slurm(bin) => {
-            let sbatch = std::path::absolute(Path::new(bin).join("sbatch"));
-            let sbatch = sbatch.map_err(|error| error.to_string())?;
-            let sbatch = sbatch
-                .display()
-                .to_string()
-                .replace('{', "{{")
-                .replace('}', "}}");
-            let words = [sbatch, "{script}".to_owned()];
+            let words = sbatch(bin, &[]).map_err(|error| format!("{error:#}"))?;
             command(&words, Some("Submitted batch job"))?
         }
         OutletText::Command(words) => command(words, None)?,
     })
+}
+
+/// The words of a command that submits by the `sbatch` of this directory, with these options.
+///
+/// # Errors
+/// When the directory of this process is not known.
+pub fn sbatch(bin: &str, options: &[&str]) -> Result<Vec<String>> {
+    let path = std::path::absolute(Path::new(bin).join("sbatch"))?;
+    let path = path.display().to_string();
+    let path = path.replace('{', "{{").replace('}', "}}");
+    let options = options.iter().copied().chain(["{script}"]);
+    Ok([path]
+        .into_iter()
+        .chain(options.map(str::to_owned))
+        .collect())
 }
 
 /// Installs the commands in `dir` as links to this very program.

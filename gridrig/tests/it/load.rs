@@ -1,5 +1,7 @@
 //! Clients that submit, wait and submit the next.
 
+mod ended;
+
 use crate::command::{expect_code, gridrig, json, run, start, stderr, stdout};
 use crate::faces::get;
 use crate::need;
@@ -215,35 +217,6 @@ fn each_job_that_is_counted_is_one_of_the_service_whatever_it_speaks() {
         let kept = std::fs::read_to_string(format!("{out}/load.json")).unwrap();
         assert_eq!(kept, stdout(&output));
     }
-}
-
-/// Four clients on two processors: each waits for its job, which waits for another one.
-#[test]
-fn a_client_waits_for_the_end_of_its_job_if_that_is_wanted() {
-    let emulator = start(&["emulator", "--name", "a1", "--processors", "2"]);
-    let lrms = format!("a1={}", emulator.url);
-    let broker = start(&["broker", "--name", "a", "--lrms", lrms.as_str()]);
-    for url in [&emulator.url, &broker.url] {
-        let output = load(&format!(
-            "json:{url} --json --until ended --clients 4 --every 0s --for 1s --run-time 300ms"
-        ));
-        expect_code(&output, 0);
-        let document = json(&output);
-        assert_eq!(document["until"], "ended");
-        let accepted = figure(&document, "/whole/accepted");
-        let mean = document["whole"]["response_s"]["mean"].as_f64().unwrap();
-        assert!(accepted >= 4 && mean > 0.3, "{document}");
-    }
-    let too_long = format!(
-        "json:{} --json --until ended --clients 1 --for 1ms --timeout 300ms --run-time 1h",
-        emulator.url
-    );
-    let output = load(&too_long);
-    expect_code(&output, 1);
-    assert_eq!(failed(&json(&output), "timed-out"), 1);
-    let output = load("arc:http://127.0.0.1:1/arex --until ended");
-    expect_code(&output, 2);
-    assert!(stderr(&output).contains("which can be asked how a job stands"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Our own interface: `POST /v1/jobs` in JSON.
 
-use super::{Answer, Fate, Outlet, Result, SubmitRequest};
+use super::{Answer, Fate, Names, Outlet, Result, SubmitRequest};
 use gridrig_core::agent::{Arrival, Published};
 use gridrig_core::ids::JobId;
 use gridrig_core::job::Entry;
@@ -8,9 +8,6 @@ use gridrig_core::message::JobEnd;
 use gridrig_drivers::real_time::TransportError;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::{JobEndReport, JobState, JobSubmission};
-use parking_lot::Mutex;
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Submits to a broker or an LRMS of ours.
@@ -20,7 +17,7 @@ pub struct Native {
     url: String,
     in_run: bool,
     /// The numbers that the service has given jobs of no run.
-    numbers: Arc<Mutex<BTreeMap<JobId, u32>>>,
+    numbers: Names<u32>,
 }
 
 impl Native {
@@ -30,7 +27,7 @@ impl Native {
             client,
             url: url.trim_end_matches('/').to_owned(),
             in_run: true,
-            numbers: Arc::default(),
+            numbers: Names::default(),
         }
     }
 

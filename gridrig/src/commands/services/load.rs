@@ -5,14 +5,14 @@ use crate::commands::{print, print_json, refuse_existing};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::load::{Level, Paper, Report, Times, drive};
-use crate::realtime::{outlet, workdir};
+use crate::realtime::{outlet, sbatch, workdir};
 use crate::versioned::Versioned;
 use crate::words::{list, many};
 use anyhow::{Context as _, anyhow};
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
 use gridrig_protocol::client::Client;
-use gridrig_replayer::outlet::{CommandLog, Limits, Native, Outlet, OutletText};
+use gridrig_replayer::outlet::{ArcRest, Bes, CommandLog, Limits, Native, Outlet, OutletText};
 use gridrig_results::text::{aligned, cells, head, table};
 use gridrig_service::http::allow_descriptors;
 use std::fmt::Write as _;
@@ -35,10 +35,6 @@ pub(in crate::commands) fn load(args: LoadArgs) -> Result<(), Failure> {
     args.plan.check()?;
     let workdir = workdir().map_err(Failure::run)?;
     let ways = way(&args, workdir.path())?;
-    if args.plan.until == Until::Ended && !ways.follows() {
-        let expected = "json:URL or lagrid:URL#INITIATOR, which can be asked how a job stands";
-        return Err(anyhow!("--until ended: expected an OUTLET {expected}").into());
-    }
     // A command makes it.
     let descriptions = Some(workdir.path().join("jobs")).filter(|dir| dir.is_dir());
     allow_descriptors(u64::from(args.plan.clients) + OTHERS);
@@ -86,9 +82,30 @@ pub(in crate::commands) fn load(args: LoadArgs) -> Result<(), Failure> {
 /// How jobs get there. Descriptions are written to `dir`, commands run here.
 fn way(args: &LoadArgs, dir: &Path) -> Result<Arc<dyn Outlet>, Failure> {
     let patience = args.plan.timeout + SPARE;
-    if let OutletText::Json(url) = &args.outlet {
-        let client = Client::new(patience).map_err(Failure::run)?;
-        return Ok(Arc::new(Native::new(client, url).without_run()));
+    let client = || Client::new(patience).map_err(Failure::run);
+    let mut to = args.outlet.clone();
+    match (args.plan.until, &args.outlet) {
+        (_, OutletText::Json(url)) => {
+            return Ok(Arc::new(Native::new(client()?, url).without_run()));
+        }
+        (Until::Ended, OutletText::Arc(url)) => {
+            return Ok(Arc::new(ArcRest::new(client()?, url).following()));
+        }
+        (Until::Ended, OutletText::Bes(url)) => {
+            return Ok(Arc::new(Bes::new(client()?, url).following()));
+        }
+        (Until::Ended, OutletText::Slurm(bin)) => {
+            to = OutletText::Command(sbatch(bin, &["--wait"]).map_err(Failure::Run)?);
+        }
+        (Until::Ended, OutletText::Command(_)) => {
+            let expected = "or --until accepted, and a command that waits for the end itself";
+            return Err(anyhow!(
+                "--until ended: nobody knows how jobs of a command stand (expected another \
+                 OUTLET, {expected})"
+            )
+            .into());
+        }
+        (Until::Accepted, _) | (_, OutletText::LaGrid(_)) => {}
     }
     let limits = Limits {
         request: patience,
@@ -98,7 +115,7 @@ fn way(args: &LoadArgs, dir: &Path) -> Result<Arc<dyn Outlet>, Failure> {
     let clock = RunClock::starting_in(Duration::ZERO, Decimal::ONE);
     let here = std::env::current_dir().map_err(Failure::run)?;
     let log = Arc::new(CommandLog::none(clock));
-    let way = outlet(&args.outlet, (dir, &here), limits, &log);
+    let way = outlet(&to, (dir, &here), limits, &log);
     Ok(way.map_err(|why| anyhow!("OUTLET: {why}"))?)
 }
 
