@@ -344,6 +344,44 @@ fn lent(run: &PolicyRun) -> Option<String> {
     ))
 }
 
+/// How jobs were placed on several clusters, how reservations went, and predictions.
+fn placed(run: &PolicyRun) -> String {
+    let mut text = String::new();
+    let figure = |name: &str| run.summary.further.get(name).copied().flatten();
+    let mut say = |line: String| {
+        let _ = writeln!(text, "{}: {line}", run.name());
+    };
+    let on_several = figure("clusters_mean").zip(figure("placement_s_mean"));
+    if let Some(((clusters, wait_s), startup_s)) = on_several.zip(figure("startup_s_mean")) {
+        let mib = figure("moved_mib_mean");
+        let moved = mib.map_or_else(String::new, |mib| {
+            format!(", {mib:.1} MiB were brought for each that reads data")
+        });
+        say(format!(
+            "jobs of components on {clusters:.2} clusters on average, placed after {wait_s:.1} s, \
+             begun {startup_s:.1} s later{moved}"
+        ));
+    }
+    if let Some(granted) = figure("reservations_granted_share") {
+        let waits = figure("wait_s_unreserved_mean");
+        let others = waits.map_or_else(String::new, |wait_s| {
+            format!("; jobs without one waited {wait_s:.1} s on average")
+        });
+        let granted = 100.0 * granted;
+        say(format!(
+            "{granted:.1} % of the jobs that reserve began{others}"
+        ));
+    }
+    let predicted = figure("prediction_error_s_abs_mean").zip(figure("prediction_kept_share"));
+    if let Some((off_s, kept)) = predicted {
+        let kept = 100.0 * kept;
+        say(format!(
+            "predicted starts were off by {off_s:.1} s on average, {kept:.1} % of the jobs began no later"
+        ));
+    }
+    text
+}
+
 /// What the table does not say by itself.
 fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
     for run in runs {
@@ -379,6 +417,7 @@ fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
             let _ = write!(wrong, "; faults: {}", list(faults));
         }
         text.push_str(&lent(run).unwrap_or_default());
+        text.push_str(&placed(run));
         if !wrong.is_empty() {
             let finished = 100.0 * jobs.completed as f64 / jobs.submitted.max(1) as f64;
             let goodput_h = run.summary.goodput_processor_s / 3600.0;

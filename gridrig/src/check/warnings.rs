@@ -6,6 +6,8 @@ use crate::scenario::{Clock, Stop, Warning};
 use gridrig_core::broker::OwnDispatch;
 use gridrig_core::grid::{BrokerSettings, Domain, Link};
 use gridrig_core::time::{Decimal, SimDuration, gcd};
+use gridrig_tracelab::prepare::Prepared;
+use gridrig_tracelab::spec::WorkloadSpec;
 
 /// A median run should be this many broker intervals long.
 const INTERVALS_PER_RUN: f64 = 10.0;
@@ -13,6 +15,10 @@ const INTERVALS_PER_RUN: f64 = 10.0;
 const SHORT_RUNS: f64 = 0.05;
 /// Two loads that differ by more are not comparable.
 const LOAD_CHANGE: f64 = 0.1;
+/// Of the time until the last job of all, how much a workload may lack in the end.
+const ENDS_APART: f64 = 0.2;
+/// Seconds that the longest log has then, at least: a day.
+const LONG_LOG: f64 = 86_400.0;
 /// Jobs between two exchanges that are a burst even where the mean is low.
 const BURST: u64 = 5;
 /// So many domains are named in a warning that holds for many.
@@ -253,11 +259,35 @@ fn edges(facts: &Facts<'_>, add: Add<'_>) {
         );
         add("cut-edges", message);
     }
+    ends(facts, add);
     if facts.scenario.measure.stop == Stop::LastArrival {
         let message = "measure.stop = \"last-arrival\" leaves jobs unfinished: mean wait times and \
                        delays are too low";
         add("no-cool-down", message.to_owned());
     }
+}
+
+/// Logs of which one ends long before another; a model may be meant to.
+fn ends(facts: &Facts<'_>, add: Add<'_>) {
+    let workloads = facts.scenario.workloads.iter().zip(facts.prepared);
+    let workloads = workloads.filter(|(spec, _)| !spec.is_model);
+    let last = |prepared: &Prepared| prepared.jobs.last().map(|job| job.at.as_secs_f64());
+    let ends = workloads.filter_map(|(spec, prepared)| Some((last(prepared)?, spec)));
+    let ends: Vec<(f64, &WorkloadSpec)> = ends.collect();
+    let first = ends.iter().min_by(|a, b| a.0.total_cmp(&b.0));
+    let end = ends.iter().map(|(end, _)| *end).fold(0.0, f64::max);
+    let first = first.filter(|it| end >= LONG_LOG && it.0 < (1.0 - ENDS_APART) * end);
+    let Some((before, spec)) = first else {
+        return;
+    };
+    let (before, end) = (human(*before), human(end));
+    let message = format!(
+        "the last job of {} is submitted after {before}, the last of all after {end}: from then on \
+         its part of the load is missing, and loads and means are of all that time together \
+         (workload.window cuts workloads to one length)",
+        spec.trace.display()
+    );
+    add("unequal-lengths", message);
 }
 
 fn races(facts: &Facts<'_>, add: Add<'_>) {

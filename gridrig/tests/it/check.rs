@@ -131,6 +131,43 @@ fn reductions_that_change_the_load_are_warned_of() {
 }
 
 #[test]
+fn logs_of_different_lengths_are_warned_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = |name: &str, end: u32| {
+        let lines: String = (0..=10).map(|at| swf_line(at + 1, at * end / 10)).collect();
+        let path = dir.path().join(name);
+        std::fs::write(&path, format!("; MaxProcs: 8\n{lines}")).unwrap();
+        format!("{}:8", path.display())
+    };
+    let (year, month) = (log("year.swf", 1_000_000), log("month.swf", 790_000));
+    let nearly = log("nearly.swf", 810_000);
+    for (other, expected) in [(month, true), (nearly, false)] {
+        let scenario = dir.path().join("both.toml").display().to_string();
+        let words = [
+            "init", &scenario, "--force", "--from", &year, "--from", &other,
+        ];
+        expect_code(&run(&words), 0);
+        let output = run(&["check", &scenario, "--json"]);
+        expect_code(&output, 0);
+        let told = json(&output);
+        let warnings = told["warnings"].as_array().unwrap();
+        let found = warnings.iter().find(|it| it["code"] == "unequal-lengths");
+        assert_eq!(found.is_some(), expected, "{warnings:?}");
+        if let Some(found) = found {
+            let message = found["message"].as_str().unwrap();
+            assert!(
+                message.contains("month.swf is submitted after 9.14 d"),
+                "{message}"
+            );
+        }
+    }
+}
+
+fn swf_line(job: u32, at: u32) -> String {
+    format!("{job} {at} -1 600 1 -1 -1 1 600 -1 1 1 1 -1 -1 -1 -1 -1\n")
+}
+
+#[test]
 fn jobs_that_can_run_nowhere_are_counted() {
     let some = report(&[(0, 1000, 226), (1000, 1000, 1)], &[]);
     assert_eq!(some.impossible_jobs, 1);
