@@ -6,7 +6,7 @@ mod deliver;
 mod network;
 mod sessions;
 
-use super::order::{Alarms, Layer, Timers, play};
+use super::order::{Alarms, Layer, Observe, Timers, play};
 use super::watch::{Met, Says as _};
 use super::{Cancellation, Options, Outcome};
 use crate::faults::FaultCounts;
@@ -38,17 +38,16 @@ use std::ops::ControlFlow;
 ///
 /// # Errors
 /// When a policy needs the truth, which no service has.
-pub fn run_with_faults<S: EventSink>(
+pub fn run_with_faults(
     grid: &Grid,
     submissions: &[Submission],
     options: &Options<'_>,
     plan: &FaultPlan,
-    events: &mut S,
-    observe: impl FnMut(SimTime, usize) -> ControlFlow<()>,
+    events: &mut dyn EventSink,
+    mut observe: impl FnMut(SimTime, usize) -> ControlFlow<()>,
 ) -> Result<(Outcome, FaultCounts), SetupError> {
-    let mut agents = Agents::new(grid, submissions, options, plan, events)?;
-    let outcome = play(&mut agents, options, observe);
-    Ok((outcome, agents.network.links.counts))
+    let agents = Agents::new(grid, submissions, options, plan, events)?;
+    Ok(agents.play(options, &mut observe))
 }
 
 /// The inputs of a broker since it began.
@@ -57,7 +56,7 @@ struct Journal {
     records: Vec<Record<BrokerInput>>,
 }
 
-struct Agents<'a, S> {
+struct Agents<'a> {
     grid: &'a Grid,
     seed: u64,
     client: ClientAgent,
@@ -80,16 +79,22 @@ struct Agents<'a, S> {
     sessions: Sessions,
     /// Whose last message to whom did not get through.
     down: BTreeSet<(Party, Party)>,
-    network: Network<'a, S>,
+    network: Network<'a>,
 }
 
-impl<'a, S: EventSink> Agents<'a, S> {
+impl<'a> Agents<'a> {
+    /// Not generic, so that all of it is compiled, and optimized, in this crate.
+    fn play(mut self, options: &Options<'_>, observe: Observe<'_>) -> (Outcome, FaultCounts) {
+        let outcome = play(&mut self, options, observe);
+        (outcome, self.network.links.counts)
+    }
+
     fn new(
         grid: &'a Grid,
         submissions: &'a [Submission],
         options: &Options<'a>,
         plan: &FaultPlan,
-        events: &'a mut S,
+        events: &'a mut dyn EventSink,
     ) -> Result<Self, SetupError> {
         let lrms = grid.clusters.iter().map(|cluster| {
             LrmsAgent::new(LrmsSetup {
@@ -336,7 +341,7 @@ impl<'a, S: EventSink> Agents<'a, S> {
     }
 }
 
-impl<S: EventSink> Layer for Agents<'_, S> {
+impl Layer for Agents<'_> {
     fn timers(&self) -> &Timers {
         &self.timers
     }

@@ -116,15 +116,14 @@ pub(super) trait Layer {
     }
 }
 
+/// Who is told the virtual time and how many jobs have ended, and may break the run off.
+pub(super) type Observe<'a> = &'a mut dyn FnMut(SimTime, usize) -> ControlFlow<()>;
+
 /// Instants between two calls of the observer.
 const OBSERVE_EVERY: u64 = 1 << 14;
 
 /// Lets one instant after the other happen.
-pub(super) fn play(
-    layer: &mut impl Layer,
-    options: &Options<'_>,
-    mut observe: impl FnMut(SimTime, usize) -> ControlFlow<()>,
-) -> Outcome {
+pub(super) fn play(layer: &mut impl Layer, options: &Options<'_>, observe: Observe<'_>) -> Outcome {
     let mut end = SimTime::ZERO;
     let mut instants = 0;
     let mut interrupted = false;

@@ -4,7 +4,7 @@ mod background;
 
 use super::around::Around;
 use super::message::Message;
-use super::order::{Layer, Timers, play};
+use super::order::{Layer, Observe, Timers, play};
 use super::{Cancellation, Options, Outcome};
 use gridrig_core::agent::{
     Brought, Cancel, Claimed, Completions, Due, FromBroker, FromLrms, Handle, Home, Lrms,
@@ -32,18 +32,17 @@ use std::sync::Arc;
 /// ended, and may break the run off.
 ///
 /// The same arguments give the same events, to the byte.
-pub fn run<S: EventSink>(
+pub fn run(
     grid: &Grid,
     submissions: &[Submission],
     options: &Options<'_>,
-    events: &mut S,
-    observe: impl FnMut(SimTime, usize) -> ControlFlow<()>,
+    events: &mut dyn EventSink,
+    mut observe: impl FnMut(SimTime, usize) -> ControlFlow<()>,
 ) -> Outcome {
-    let mut simulation = Simulation::new(grid, submissions, options, events);
-    play(&mut simulation, options, observe)
+    Simulation::new(grid, submissions, options, events).play(options, &mut observe)
 }
 
-struct Simulation<'a, S> {
+struct Simulation<'a> {
     grid: &'a Grid,
     submissions: &'a [Submission],
     /// All that is left of a client where everything arrives once: nothing is tried
@@ -57,15 +56,20 @@ struct Simulation<'a, S> {
     timers: Timers,
     /// The jobs that came past the brokers to clusters whose background load is controlled.
     present: BTreeMap<ClusterId, Vec<JobId>>,
-    around: Around<'a, S>,
+    around: Around<'a>,
 }
 
-impl<'a, S: EventSink> Simulation<'a, S> {
+impl<'a> Simulation<'a> {
+    /// Not generic, so that all of it is compiled, and optimized, in this crate.
+    fn play(mut self, options: &Options<'_>, observe: Observe<'_>) -> Outcome {
+        play(&mut self, options, observe)
+    }
+
     fn new(
         grid: &'a Grid,
         submissions: &'a [Submission],
         options: &Options<'_>,
-        events: &'a mut S,
+        events: &'a mut dyn EventSink,
     ) -> Self {
         let configs = grid.broker_configs();
         let brokers = grid.domains.iter().enumerate().map(|(index, domain)| {
@@ -244,7 +248,7 @@ impl<'a, S: EventSink> Simulation<'a, S> {
     }
 }
 
-impl<S: EventSink> Layer for Simulation<'_, S> {
+impl Layer for Simulation<'_> {
     fn timers(&self) -> &Timers {
         &self.timers
     }

@@ -7,7 +7,7 @@ use gridrig_core::agent::{
     Agent as _, ClientAgent, ClientSetup, Envelope, Fate, FromClient, Handle, JobHolder as _,
     Patience, Published, ToEntry, Undelivered,
 };
-use gridrig_core::event::{EventSink, Party};
+use gridrig_core::event::Party;
 use gridrig_core::job::{Entry, Submission};
 use gridrig_core::time::SimDuration;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(super) fn client_of(submissions: &[Submission], patience: Patience) -> Clien
     ClientAgent::new(setup, submissions.into())
 }
 
-impl<S: EventSink> Agents<'_, S> {
+impl Agents<'_> {
     /// The client handles an input; its timers are set again.
     pub(super) fn tell_client<I>(&mut self, input: I)
     where

@@ -8,14 +8,14 @@ use gridrig_core::agent::{
     AfterTry, Arrival, Cancel, Envelope, Fate, FromBroker, FromClient, FromLrms, Message, Received,
     ToBroker, ToEntry, ToLrms, Tries, Undelivered,
 };
-use gridrig_core::event::{EventSink, Party};
+use gridrig_core::event::Party;
 use gridrig_core::ids::JobId;
 use gridrig_core::message::Target;
 use gridrig_core::session::Push;
 
 type Delivered = Result<(), Undelivered>;
 
-impl<S: EventSink> Agents<'_, S> {
+impl Agents<'_> {
     pub(super) fn handle_parcel(&mut self, parcel: Parcel) {
         match parcel {
             Parcel::Crash(broker) => self.crash(broker),

@@ -106,7 +106,7 @@ impl Timed for Parcel {
 }
 
 /// The clocks, the log and what is on its way.
-pub(super) struct Network<'a, S> {
+pub(super) struct Network<'a> {
     pub now: SimTime,
     pub agenda: Agenda<Parcel>,
     pub links: Links,
@@ -121,12 +121,17 @@ pub(super) struct Network<'a, S> {
     lost: Vec<bool>,
     /// Jobs of which neither is true.
     pub open: usize,
-    events: &'a mut S,
+    events: &'a mut dyn EventSink,
     meetings: Option<&'a RefCell<Vec<Meeting>>>,
 }
 
-impl<'a, S> Network<'a, S> {
-    pub fn new(plan: &FaultPlan, options: &Options<'a>, jobs: usize, events: &'a mut S) -> Self {
+impl<'a> Network<'a> {
+    pub fn new(
+        plan: &FaultPlan,
+        options: &Options<'a>,
+        jobs: usize,
+        events: &'a mut dyn EventSink,
+    ) -> Self {
         Network {
             now: SimTime::ZERO,
             agenda: Agenda::new(),
@@ -200,7 +205,7 @@ impl<'a, S> Network<'a, S> {
     }
 }
 
-impl<S: EventSink> EventSink for Network<'_, S> {
+impl EventSink for Network<'_> {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         let of_note = matches!(event.kind, EventKind::FinishSeen | EventKind::LostTouch);
         if let (true, Some(job)) = (of_note, event.job) {
@@ -223,7 +228,7 @@ impl<S: EventSink> EventSink for Network<'_, S> {
     }
 }
 
-impl<S: EventSink, M: Says> Cx<M> for Network<'_, S>
+impl<M: Says> Cx<M> for Network<'_>
 where
     Parcel: From<(Envelope<M>, Tries)>,
 {

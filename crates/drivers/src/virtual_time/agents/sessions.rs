@@ -5,7 +5,7 @@ use crate::faults::Passage;
 use crate::virtual_time::watch::{Met, Step};
 use gridrig_core::agent::{Ask, PeerLink, PeerSession, Pull, Received, SessionChange};
 use gridrig_core::broker::BrokerConfig;
-use gridrig_core::event::{EventSink, Party};
+use gridrig_core::event::Party;
 use gridrig_core::faults::FaultPlan;
 use gridrig_core::ids::DomainId;
 use gridrig_core::inventory::Form;
@@ -75,7 +75,7 @@ impl Sessions {
     }
 }
 
-impl<S: EventSink> Agents<'_, S> {
+impl Agents<'_> {
     /// At the start every session is open already.
     pub(super) fn open_sessions(&mut self) {
         let ends: Vec<_> = self.sessions.ends.keys().copied().collect();
