@@ -129,6 +129,66 @@ fn scores_are_what_the_policy_chose_by_and_the_text_says_so() {
 }
 
 #[test]
+fn of_a_job_that_is_placed_on_several_clusters_all_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = "; MaxProcs: 45\n; JobComponents: 1 10 6 6\n\
+        1 0 -1 60 22 -1 -1 22 60 -1 1 1 1 -1 -1 -1 -1 -1\n\
+        2 900 -1 60 9 -1 -1 9 60 -1 1 1 1 -1 -1 -1 -1 -1\n\
+        3 901 -1 60 17 -1 -1 17 60 -1 1 1 1 -1 -1 -1 -1 -1\n";
+    std::fs::write(dir.path().join("t.swf"), trace).unwrap();
+    let scenario = dir.path().join("three.toml");
+    let text = "[[workload]]\ntrace = \"t.swf\"\ndomain = \"d\"\n\
+        [[domain]]\nname = \"d\"\nclusters = [{ name = \"c1\", processors = 18 },\
+        { name = \"c2\", processors = 15 }, { name = \"c3\", processors = 12 }]\n\
+        [run]\nbounds = false\npolicies = [\"worst-fit\", \"co-reservation\"]\n";
+    std::fs::write(&scenario, text).unwrap();
+    run(dir.path(), &scenario.display().to_string(), &[]);
+    let of = |policy: &str, job| {
+        let run = dir.path().join("three-1").join(policy).join("r000");
+        let told = explained(&run, job)["decisions"][0].clone();
+        let all = told["candidates"].as_array().unwrap();
+        let standings = all
+            .iter()
+            .map(|it| it["standing"].as_str().unwrap().to_owned());
+        let says = told["says"].as_str().unwrap().to_owned();
+        (standings.collect::<Vec<_>>().join(" "), says)
+    };
+    let expected = [
+        (
+            "worst-fit",
+            0,
+            "chosen chosen chosen",
+            "at lrms:c1 and lrms:c2 and lrms:c3, each of which gets a part",
+        ),
+        (
+            "worst-fit",
+            1,
+            "chosen possible possible",
+            "at lrms:c1, which the policy prefers",
+        ),
+        (
+            "worst-fit",
+            2,
+            "no-room no-room no-room",
+            "it waits until one has room",
+        ),
+        (
+            "co-reservation",
+            0,
+            "possible possible possible",
+            "reservations are asked for",
+        ),
+    ];
+    for (policy, job, standings, says) in expected {
+        let told = of(policy, job);
+        assert!(
+            told.0 == standings && told.1.contains(says),
+            "{policy} {job}: {told:?}"
+        );
+    }
+}
+
+#[test]
 fn a_table_that_names_another_candidate_is_found_by_the_audit() {
     let dir = tempfile::tempdir().unwrap();
     let sets = [

@@ -24,8 +24,11 @@ impl Broker {
         let view = &self.survey.view;
         let mut score_of = None;
         let candidates = self.known.iter().enumerate().map(|(index, known)| {
-            let possible = view.possible.contains(&index);
-            let standing = match (best.contains(&index), possible) {
+            let stands = self.stands_for(index);
+            let possible = view.possible.contains(&stands);
+            let out = self.survey.together && !known.is_open(now);
+            let standing = match (best.contains(&stands), possible) {
+                _ if out => self.hindrance(now, held, index),
                 (true, _) => Standing::Best,
                 (false, true) => Standing::Possible,
                 (false, false) => self.hindrance(now, held, index),
@@ -59,6 +62,31 @@ impl Broker {
         }
     }
 
+    /// Who stands for a candidate: the first one for all where these run jobs together.
+    fn stands_for(&self, index: usize) -> usize {
+        match self.survey.together {
+            true => 0,
+            false => index,
+        }
+    }
+
+    /// Where candidates run jobs together, those that have been asked for a part are chosen.
+    pub(super) fn tell_parts(&self, decision: &mut Decision) {
+        if !self.survey.together {
+            return;
+        }
+        let own = self.matchmaking.as_ref();
+        let parts = own.map_or_else(Vec::new, |own| own.parts_of(decision.job));
+        for candidate in &mut decision.candidates {
+            let asked = matches!(candidate.target, Entry::Cluster(it) if parts.contains(&it));
+            candidate.standing = match candidate.standing {
+                _ if asked => Standing::Chosen,
+                Standing::Chosen | Standing::Best => Standing::Possible,
+                other => other,
+            };
+        }
+    }
+
     /// Why a candidate could not have the job, asked in the order of [`Broker::ask`].
     fn hindrance(&self, now: SimTime, held: &Held, index: usize) -> Standing {
         let known = &self.known[index];
@@ -79,8 +107,9 @@ impl Broker {
         if !known.is_open(now) {
             return Standing::Closed;
         }
-        match self.fit(index, held) {
+        match self.fit(self.stands_for(index), held) {
             Fit::Later | Fit::Away => Standing::NoRoom,
+            Fit::Never if self.survey.together => Standing::CannotRun,
             Fit::Now | Fit::Never => Standing::NotFromHere,
         }
     }

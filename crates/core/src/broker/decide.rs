@@ -76,6 +76,7 @@ impl Broker {
             };
             if let Some(mut decision) = told {
                 decision.outcome = outcome;
+                self.tell_parts(&mut decision);
                 cx.decided(now, *decision);
             }
             if blocks && outcome == Outcome::WaitsForRoom && !self.survey.waits_away {
@@ -242,11 +243,14 @@ impl Broker {
         }
         let (mut closed, mut later, mut away) = (false, false, false);
         for (index, known) in self.known.iter().enumerate() {
+            // Where the first one stands for all, the matchmaking sees to who is open.
+            let for_all = self.survey.together;
             let able = self.survey.suits(index, known, &request, hops_left);
-            if !able || known.access == Access::Gone || held.refused_by.contains(&known.target) {
+            let out = known.access == Access::Gone || held.refused_by.contains(&known.target);
+            if !for_all && (!able || out) {
                 continue;
             }
-            match at.is_none_or(|at| known.is_open(at)) {
+            match for_all || at.is_none_or(|at| known.is_open(at)) {
                 true => match self.fit(index, held) {
                     Fit::Now => self.survey.view.possible.push(index),
                     Fit::Later => later = true,

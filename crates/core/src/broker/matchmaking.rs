@@ -128,6 +128,11 @@ pub(super) trait Matchmaking: Send + Sync {
     /// never will.
     fn never_came(&mut self, _to: DomainId, _processors: u32) {}
 
+    /// Which clusters have been asked for a part of a job, where several may be.
+    fn parts_of(&self, _job: JobId) -> Vec<ClusterId> {
+        Vec::new()
+    }
+
     /// A job is to be removed; `true` if it waits here although something was sent for it,
     /// which is taken back.
     fn withdraw(&mut self, _: &mut Broker, _: &mut Around<'_>, _job: JobId) -> bool {

@@ -26,7 +26,7 @@ pub(super) struct Survey {
     /// Whether somebody could run the job it has turned to, though not now.
     pub lacks_room: bool,
     /// Whether the candidates run jobs together, so that none need be able to run one alone.
-    together: bool,
+    pub together: bool,
     /// Whether that is neighbours only, so that it keeps nobody else waiting.
     pub waits_away: bool,
 }

@@ -1,7 +1,7 @@
 //! Candidates that come and go.
 
 use crate::rig::{Rig, job, secs};
-use gridrig_core::agent::Told;
+use gridrig_core::agent::{ClaimStep, FromBroker, ToLrms, Told};
 use gridrig_core::broker::Access;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::Reason;
@@ -53,6 +53,38 @@ fn a_closed_cluster_of_its_own_gets_no_job_under_any_policy() {
         assert_eq!(rig.decide(5, &[job(0, 1)]), [], "{}", entry.name);
         rig.broker.set_access(C0, Access::Open);
         assert_eq!(rig.cycle(secs(10)), [(0, C0)], "{}", entry.name);
+    }
+}
+
+#[test]
+fn a_closed_cluster_holds_up_no_job_that_others_have_room_for() {
+    let policies = [
+        "worst-fit",
+        "cluster-minimization",
+        "flexible-cluster-minimization",
+    ];
+    for (policy, access) in policies
+        .into_iter()
+        .flat_map(|policy| [Access::Closed, Access::Gone].map(|access| (policy, access)))
+    {
+        let mut rig = Rig::new(&[&[4, 8]], policy);
+        rig.broker.set_access(C0, access);
+        // Nine processors are on both only, and no component is divided but by the last policy.
+        assert_eq!(rig.decide(5, &[job(0, 3), job(1, 9)]), []);
+        let out = rig.take_out();
+        let asked = out.iter().filter_map(|message| match message {
+            FromBroker::Lrms(to, ToLrms::Claim(asked, ClaimStep::Hold { .. })) => {
+                Some((asked.job.0, to.0))
+            }
+            _ => None,
+        });
+        assert_eq!(asked.collect::<Vec<_>>(), [(0, 1)], "{policy} {access:?}");
+        let waits = access == Access::Closed && policy == "flexible-cluster-minimization";
+        assert_eq!(
+            rig.broker.queued(),
+            usize::from(waits),
+            "{policy} {access:?}"
+        );
     }
 }
 

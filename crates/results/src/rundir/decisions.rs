@@ -48,11 +48,12 @@ impl DecisionDoc {
             let all = self.candidates.iter();
             all.filter(move |it| it.standing == standing.name())
         };
-        let chosen = that_are(Standing::Chosen).next();
-        let chosen = chosen.map_or("", |it| &it.candidate);
+        let chosen = that_are(Standing::Chosen).map(|it| it.candidate.as_str());
+        let chosen: Vec<&str> = chosen.collect();
         let equals = that_are(Standing::Best).count();
         let others = that_are(Standing::Possible).count();
         let why = match (equals, others, self.score_of.is_some()) {
+            _ if chosen.len() > 1 => "each of which gets a part of it".to_owned(),
             (0, 0, _) => "the only one that could have it".to_owned(),
             (0, _, true) => "the best".to_owned(),
             (0, _, false) => "which the policy prefers".to_owned(),
@@ -62,8 +63,13 @@ impl DecisionDoc {
             }
         };
         let reason = self.reason.as_deref().unwrap_or("");
+        let asks_for_reservations = chosen.is_empty();
+        let chosen = chosen.join(" and ");
         match self.outcome.as_str() {
             "sent" => format!("sent to {chosen}, {why}"),
+            "arranged" if asks_for_reservations => {
+                "reservations are asked for, at one after the other".to_owned()
+            }
             "arranged" => format!("processors are asked for at {chosen}, {why}"),
             "waits-for-room" => "it waits until one has room".to_owned(),
             "held" => "the policy holds it until the next cycle".to_owned(),

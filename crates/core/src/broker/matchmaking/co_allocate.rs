@@ -7,11 +7,12 @@
 
 mod keeping;
 mod searching;
+mod starting;
 
 use super::{Around, Fit, Matchmaking};
 use crate::agent::{Asked, BrokerSends, ClaimAnswer, ClaimShare, ClaimStep};
 use crate::agent::{FromBroker, Passed, ToLrms};
-use crate::broker::{Broker, Held};
+use crate::broker::{Access, Broker, Held};
 use crate::event::{Event, EventKind};
 use crate::ids::{ClusterId, JobId};
 use crate::job::{JobSpec, Reason};
@@ -34,7 +35,7 @@ pub struct CoAllocate {
     placed: BTreeMap<JobId, Placed>,
     /// What may be taken of each cluster by what is known in this cycle.
     idle: Vec<u32>,
-    /// What could be taken when these arrivals were tried, and none was placed.
+    /// What could be taken when these arrivals were tried, in their order, and none was placed.
     in_vain: (Vec<u32>, Vec<u64>),
     /// What the last samples do not show: the cluster by position, when the claim was to
     /// arrive, and processors.
@@ -91,10 +92,8 @@ impl CoAllocate {
     /// What may be taken of each cluster, if so much is idle there.
     fn may_take(&self, broker: &Broker, idle: impl Fn(usize, u32) -> u32) -> Vec<u32> {
         let clusters = broker.config.clusters.iter().enumerate();
-        let of = clusters.map(|(at, (_, all))| {
-            let all = all.processors();
-            self.placing.may_take(all, idle(at, all))
-        });
+        let all = clusters.map(|(at, (_, it))| (at, it.processors()));
+        let of = all.map(|(at, all)| self.placing.may_take(all, idle(at, all)));
         of.collect()
     }
 
@@ -120,26 +119,30 @@ impl CoAllocate {
         }
     }
 
-    /// Those of these arrivals that are worth a try: as long as the same may be taken, the
-    /// others fail as before. All are where jobs may wait for something else than room.
-    fn worth_a_try(&mut self, broker: &Broker, cx: &Around<'_>, mut order: Vec<u64>) -> Vec<u64> {
+    /// Those that wait, from an arrival on, but for those that fail as before, since the same
+    /// may be taken; all where jobs may wait for something else than room.
+    fn worth_a_try(&mut self, broker: &Broker, cx: &Around<'_>, from: u64) -> Vec<u64> {
+        let waiting = broker.queue.range(from..).map(|(arrival, _)| *arrival);
         let open = broker.known.iter().all(|it| it.is_open(cx.now()));
         if !open || self.placing.tries > 0 || self.placing.reservations.is_some() {
-            return order;
+            return waiting.collect();
         }
         let (idle, failed) = &mut self.in_vain;
         if *idle != self.idle {
-            (*idle, *failed) = (self.idle.clone(), Vec::new());
+            idle.clone_from(&self.idle);
+            failed.clear();
         }
-        order.retain(|arrival| {
-            let job = broker.queue[arrival];
-            failed.binary_search(arrival).is_err()
-                || broker.jobs[&job].spec.start_window.is_some()
-                || cx.wants_decision(job)
+        let mut before = failed.iter().copied().peekable();
+        let waiting = waiting.filter(|arrival| {
+            while before.next_if(|tried| tried < arrival).is_some() {}
+            before.peek() != Some(arrival)
         });
-        failed.extend(&order);
+        let order: Vec<u64> = waiting.collect();
+        failed.extend(order.iter().filter(|arrival| {
+            let job = broker.queue[arrival];
+            broker.jobs[&job].spec.start_window.is_none() && !cx.wants_decision(job)
+        }));
         failed.sort_unstable();
-        failed.dedup();
         order
     }
 
@@ -168,67 +171,9 @@ impl CoAllocate {
         self.put_back(broker, cx, job);
     }
 
-    /// How long a start is put off so that all clusters are told before.
-    fn ahead(&self, job: JobId, most: SimDuration) -> SimDuration {
-        let Some(times) = self.late.get(&job) else {
-            return SimDuration::ZERO;
-        };
-        let seconds = SimDuration::from_secs(1 << times.min(&16));
-        seconds.min(SimDuration::from_nanos(most.as_nanos() / 2))
-    }
-
-    /// How many other jobs have been placed and do not run yet.
-    fn being_started(&self, now: SimTime, but: JobId) -> usize {
-        let others = self.placed.iter().filter(|(job, _)| **job != but);
-        let starting = |placed: &Placed| placed.starts.is_some_and(|at| at > now);
-        others.filter(|(_, placed)| starting(placed)).count()
-    }
-
     fn is_tried_enough(&self, job: JobId) -> bool {
         let tries = self.tries.get(&job).copied().unwrap_or(0);
         self.placing.tries > 0 && tries >= self.placing.tries
-    }
-
-    /// All clusters hold their part: the job begins everywhere at one instant.
-    fn begin_job(
-        &mut self,
-        broker: &mut Broker,
-        cx: &mut Around<'_>,
-        job: JobId,
-        reserved: Option<SimTime>,
-    ) {
-        let ahead = self.ahead(job, broker.config.settings.co_allocation.claim_timeout);
-        let others = self.being_started(cx.now(), job);
-        let (Some(placed), Some(held)) = (self.placed.get_mut(&job), broker.jobs.get_mut(&job))
-        else {
-            return;
-        };
-        let settings = &broker.config.settings;
-        let costs = &settings.co_allocation;
-        let speeds = placed.parts.iter().filter_map(|part| part.held.flatten());
-        let speed = speeds.min().unwrap_or(Decimal::ONE);
-        let spec = &held.spec;
-        let program = (spec.executable, spec.processors());
-        let length = costs.length(program, spec.run_time, placed.parts.len());
-        let length = SimDuration::from_nanos(speed.divide(length.as_nanos()));
-        let due = cx.now() + settings.lrms_latency;
-        let startup = costs.startup_among(placed.components, others);
-        let parts = placed.parts.iter().map(|part| (part.cluster, part.share));
-        let soonest = due + (costs.staging(spec, parts) + startup).max(ahead);
-        let at = reserved.unwrap_or(soonest);
-        (placed.starts, placed.until) = (Some(at), Some(at + length));
-        held.sent_at = cx.now();
-        self.tries.remove(&job);
-        let lead = placed.parts[0].cluster;
-        let dispatched = Event::new(EventKind::Dispatched, job, broker.config.domain);
-        cx.emit(cx.now(), dispatched.to(lead));
-        let asked = Asked { job, at: placed.at };
-        // Last the one that tells of it: where links fail, it begins when the others do.
-        for part in placed.parts.iter().rev() {
-            let leads = part.cluster == lead;
-            let step = ClaimStep::Begin { at, length, leads };
-            say(broker, cx, part.cluster, (asked, step));
-        }
     }
 
     /// The next instant by which a request can be named: no two have one name.
@@ -284,15 +229,14 @@ impl Matchmaking for CoAllocate {
             true => u32::try_from(known[at].free() - sent(at)).unwrap_or(0),
             false => 0,
         });
-        let waiting = broker.queue.range(from..);
-        let order: Vec<u64> = waiting.map(|(arrival, _)| *arrival).collect();
+        let order = self.worth_a_try(broker, cx, from);
         if self.placing.tries > 0 {
             self.tries.retain(|job, _| broker.jobs.contains_key(job));
             for arrival in &order {
                 *self.tries.entry(broker.queue[arrival]).or_default() += 1;
             }
         }
-        Some(self.worth_a_try(broker, cx, order))
+        Some(order)
     }
 
     fn acts_by_a_cycle(&self) -> bool {
@@ -331,7 +275,10 @@ impl Matchmaking for CoAllocate {
         if job.arrival < self.tried {
             return Fit::Later;
         }
-        let all = self.may_take(broker, |_, processors| processors);
+        let all = self.may_take(broker, |at, processors| match broker.known[at].access {
+            Access::Gone => 0,
+            Access::Open | Access::Closed => processors,
+        });
         match self.shares(broker, &job.spec, &all) {
             Some(_) => Fit::Later,
             None => Fit::Never,
@@ -484,6 +431,11 @@ impl Matchmaking for CoAllocate {
             _ => {}
         }
         self.forget(job);
+    }
+
+    fn parts_of(&self, job: JobId) -> Vec<ClusterId> {
+        let parts = self.placed.get(&job).into_iter().flat_map(|it| &it.parts);
+        parts.map(|part| part.cluster).collect()
     }
 
     fn withdraw(&mut self, broker: &mut Broker, cx: &mut Around<'_>, job: JobId) -> bool {
