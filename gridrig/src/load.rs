@@ -31,8 +31,10 @@ use tokio::time::Instant;
 /// but ask again.
 const LEAST_OF_A_FAILURE: Duration = Duration::from_millis(100);
 
-/// Time between two questions whether a job has ended.
-const ASK_AGAIN: Duration = Duration::from_millis(10);
+/// Least and most time between two questions whether a job has ended, and what part it is of
+/// the time for which a client has waited: questions are not to be the load.
+const ASK_AGAIN: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+const ASK_AGAIN_PART: u32 = 20;
 
 /// Else the name of the failure, and the reason.
 type Outcome = Result<(), (&'static str, String)>;
@@ -143,10 +145,14 @@ impl Loop {
         if self.plan.until == Until::Accepted || !self.outlet.follows() {
             return Ok(());
         }
+        let taken = Instant::now();
         loop {
             let end = self.outlet.stands(request.job.id).await.map_err(failed)?;
             match end.map(|end| JobEndReport::from(&end)) {
-                None => tokio::time::sleep(ASK_AGAIN).await,
+                None => {
+                    let pause = taken.elapsed() / ASK_AGAIN_PART;
+                    tokio::time::sleep(pause.clamp(ASK_AGAIN.0, ASK_AGAIN.1)).await;
+                }
                 Some(end) if end.state == JobState::Completed => return Ok(()),
                 Some(end) => {
                     let why = end.reason.unwrap_or_default();
