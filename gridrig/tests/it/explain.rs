@@ -137,10 +137,17 @@ fn of_a_job_that_is_placed_on_several_clusters_all_are_named() {
         3 901 -1 60 17 -1 -1 17 60 -1 1 1 1 -1 -1 -1 -1 -1\n";
     std::fs::write(dir.path().join("t.swf"), trace).unwrap();
     let scenario = dir.path().join("three.toml");
-    let text = "[[workload]]\ntrace = \"t.swf\"\ndomain = \"d\"\n\
-        [[domain]]\nname = \"d\"\nclusters = [{ name = \"c1\", processors = 18 },\
-        { name = \"c2\", processors = 15 }, { name = \"c3\", processors = 12 }]\n\
-        [run]\nbounds = false\npolicies = [\"worst-fit\", \"co-reservation\"]\n";
+    let clusters = [("c1", 18), ("c2", 15), ("c3", 12)].map(|(name, processors)| {
+        format!(
+            "{{ name = \"{name}\", processors = {processors}, reservations = {{ overrun = \"kill\" }} }}"
+        )
+    });
+    let clusters = clusters.join(", ");
+    let text = format!(
+        "[[workload]]\ntrace = \"t.swf\"\ndomain = \"d\"\n\
+         [[domain]]\nname = \"d\"\nclusters = [{clusters}]\n\
+         [run]\nbounds = false\npolicies = [\"worst-fit\", \"co-reservation\"]\n"
+    );
     std::fs::write(&scenario, text).unwrap();
     run(dir.path(), &scenario.display().to_string(), &[]);
     let of = |policy: &str, job| {
