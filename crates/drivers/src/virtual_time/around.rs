@@ -10,18 +10,18 @@ use gridrig_core::time::{SimTime, WallTime};
 use std::collections::BTreeSet;
 
 /// The clock, the log and the messages on their way.
-pub(super) struct Around<'a> {
+pub(super) struct Around<'a, S: ?Sized> {
     pub now: SimTime,
     pub agenda: Agenda<Message>,
     /// Jobs whose end has been seen where they entered.
     pub ended: usize,
-    events: &'a mut dyn EventSink,
+    events: &'a mut S,
     /// Jobs whose data was stopped on its way to a peer.
     recalled: BTreeSet<JobId>,
 }
 
-impl<'a> Around<'a> {
-    pub fn new(events: &'a mut dyn EventSink) -> Self {
+impl<'a, S: ?Sized> Around<'a, S> {
+    pub fn new(events: &'a mut S) -> Self {
         Around {
             now: SimTime::ZERO,
             agenda: Agenda::new(),
@@ -42,7 +42,7 @@ impl<'a> Around<'a> {
     }
 }
 
-impl EventSink for Around<'_> {
+impl<S: EventSink + ?Sized> EventSink for Around<'_, S> {
     // As that of the log, which this passes on to.
     #[inline(always)]
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
@@ -58,7 +58,7 @@ impl EventSink for Around<'_> {
     }
 }
 
-impl Cx<BrokerSends> for Around<'_> {
+impl<S: EventSink + ?Sized> Cx<BrokerSends> for Around<'_, S> {
     fn now(&self) -> SimTime {
         self.now
     }
@@ -84,7 +84,7 @@ impl Cx<BrokerSends> for Around<'_> {
     }
 }
 
-impl Cx<LrmsSends> for Around<'_> {
+impl<S: EventSink + ?Sized> Cx<LrmsSends> for Around<'_, S> {
     fn now(&self) -> SimTime {
         self.now
     }

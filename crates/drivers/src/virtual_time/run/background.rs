@@ -4,10 +4,11 @@
 use super::Simulation;
 use gridrig_core::agent::Cancel;
 use gridrig_core::cluster::JobStatus;
+use gridrig_core::event::EventSink;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::time::Decimal;
 
-impl Simulation<'_> {
+impl<S: EventSink + ?Sized> Simulation<'_, S> {
     /// Whether a job that would enter at a cluster is a dummy that is not needed. Dummies that
     /// are too much are removed then, the latest first.
     pub(super) fn is_needless(&mut self, id: ClusterId, job: JobId) -> bool {
