@@ -10,18 +10,18 @@ use gridrig_core::time::{SimTime, WallTime};
 use std::collections::BTreeSet;
 
 /// The clock, the log and the messages on their way.
-pub(super) struct Around<'a, S: ?Sized> {
+pub(super) struct Around<'a> {
     pub now: SimTime,
     pub agenda: Agenda<Message>,
     /// Jobs whose end has been seen where they entered.
     pub ended: usize,
-    events: &'a mut S,
+    events: &'a mut dyn EventSink,
     /// Jobs whose data was stopped on its way to a peer.
     recalled: BTreeSet<JobId>,
 }
 
-impl<'a, S: ?Sized> Around<'a, S> {
-    pub fn new(events: &'a mut S) -> Self {
+impl<'a> Around<'a> {
+    pub fn new(events: &'a mut dyn EventSink) -> Self {
         Around {
             now: SimTime::ZERO,
             agenda: Agenda::new(),
@@ -42,7 +42,7 @@ impl<'a, S: ?Sized> Around<'a, S> {
     }
 }
 
-impl<S: EventSink + ?Sized> EventSink for Around<'_, S> {
+impl EventSink for Around<'_> {
     // As that of the log, which this passes on to.
     #[inline(always)]
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
@@ -58,7 +58,7 @@ impl<S: EventSink + ?Sized> EventSink for Around<'_, S> {
     }
 }
 
-impl<S: EventSink + ?Sized> Cx<BrokerSends> for Around<'_, S> {
+impl Cx<BrokerSends> for Around<'_> {
     fn now(&self) -> SimTime {
         self.now
     }
@@ -84,7 +84,7 @@ impl<S: EventSink + ?Sized> Cx<BrokerSends> for Around<'_, S> {
     }
 }
 
-impl<S: EventSink + ?Sized> Cx<LrmsSends> for Around<'_, S> {
+impl Cx<LrmsSends> for Around<'_> {
     fn now(&self) -> SimTime {
         self.now
     }

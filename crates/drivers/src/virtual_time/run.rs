@@ -32,34 +32,17 @@ use std::sync::Arc;
 /// ended, and may break the run off.
 ///
 /// The same arguments give the same events, to the byte.
-pub fn run<S: EventSink>(
-    grid: &Grid,
-    submissions: &[Submission],
-    options: &Options<'_>,
-    events: &mut S,
-    mut observe: impl FnMut(SimTime, usize) -> ControlFlow<()>,
-) -> Outcome {
-    // In a program to be fast, for each sink by itself; in tests compiled once, in this crate,
-    // where it is optimized then too.
-    #[cfg(not(debug_assertions))]
-    let played = Simulation::new(grid, submissions, options, events).play(options, &mut observe);
-    #[cfg(debug_assertions)]
-    let played = run_for_any(grid, submissions, options, events, &mut observe);
-    played
-}
-
-#[cfg(debug_assertions)]
-fn run_for_any(
+pub fn run(
     grid: &Grid,
     submissions: &[Submission],
     options: &Options<'_>,
     events: &mut dyn EventSink,
-    observe: Observe<'_>,
+    mut observe: impl FnMut(SimTime, usize) -> ControlFlow<()>,
 ) -> Outcome {
-    Simulation::new(grid, submissions, options, events).play(options, observe)
+    Simulation::new(grid, submissions, options, events).play(options, &mut observe)
 }
 
-struct Simulation<'a, S: ?Sized> {
+struct Simulation<'a> {
     grid: &'a Grid,
     submissions: &'a [Submission],
     /// All that is left of a client where everything arrives once: nothing is tried
@@ -73,10 +56,11 @@ struct Simulation<'a, S: ?Sized> {
     timers: Timers,
     /// The jobs that came past the brokers to clusters whose background load is controlled.
     present: BTreeMap<ClusterId, Vec<JobId>>,
-    around: Around<'a, S>,
+    around: Around<'a>,
 }
 
-impl<'a, S: EventSink + ?Sized> Simulation<'a, S> {
+impl<'a> Simulation<'a> {
+    /// Not generic, so that all of it is compiled, and optimized, in this crate.
     fn play(mut self, options: &Options<'_>, observe: Observe<'_>) -> Outcome {
         play(&mut self, options, observe)
     }
@@ -85,7 +69,7 @@ impl<'a, S: EventSink + ?Sized> Simulation<'a, S> {
         grid: &'a Grid,
         submissions: &'a [Submission],
         options: &Options<'_>,
-        events: &'a mut S,
+        events: &'a mut dyn EventSink,
     ) -> Self {
         let configs = grid.broker_configs();
         let brokers = grid.domains.iter().enumerate().map(|(index, domain)| {
@@ -264,7 +248,7 @@ impl<'a, S: EventSink + ?Sized> Simulation<'a, S> {
     }
 }
 
-impl<S: EventSink + ?Sized> Layer for Simulation<'_, S> {
+impl Layer for Simulation<'_> {
     fn timers(&self) -> &Timers {
         &self.timers
     }

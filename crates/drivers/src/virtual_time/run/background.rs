@@ -4,11 +4,10 @@
 use super::Simulation;
 use gridrig_core::agent::Cancel;
 use gridrig_core::cluster::JobStatus;
-use gridrig_core::event::EventSink;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::time::Decimal;
 
-impl<S: EventSink + ?Sized> Simulation<'_, S> {
+impl Simulation<'_> {
     /// Whether a job that would enter at a cluster is a dummy that is not needed. Dummies that
     /// are too much are removed then, the latest first.
     pub(super) fn is_needless(&mut self, id: ClusterId, job: JobId) -> bool {
