@@ -344,7 +344,8 @@ fn lent(run: &PolicyRun) -> Option<String> {
     ))
 }
 
-/// How jobs were placed on several clusters, how reservations went, and predictions.
+/// How jobs were placed on several clusters, how reservations went, and predictions: of all
+/// jobs of the run, where the table has those that completed under every policy.
 fn placed(run: &PolicyRun) -> String {
     let mut text = String::new();
     let figure = |name: &str| run.summary.further.get(name).copied().flatten();
@@ -358,7 +359,7 @@ fn placed(run: &PolicyRun) -> String {
             format!(", {mib:.1} MiB were brought for each that reads data")
         });
         say(format!(
-            "jobs of components on {clusters:.2} clusters on average, placed after {wait_s:.1} s, \
+            "all jobs that it placed, on average: {clusters:.2} clusters, placed after {wait_s:.1} s, \
              begun {startup_s:.1} s later{moved}"
         ));
     }
@@ -376,7 +377,7 @@ fn placed(run: &PolicyRun) -> String {
     if let Some((off_s, kept)) = predicted {
         let kept = 100.0 * kept;
         say(format!(
-            "predicted starts were off by {off_s:.1} s on average, {kept:.1} % of the jobs began no later"
+            "predicted starts of all its jobs were off by {off_s:.1} s on average, {kept:.1} % began no later"
         ));
     }
     text

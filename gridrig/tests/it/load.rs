@@ -2,7 +2,7 @@
 
 mod ended;
 
-use crate::command::{expect_code, gridrig, json, run, start, stderr, stdout};
+use crate::command::{Service, expect_code, gridrig, json, run, start, stderr, stdout};
 use crate::faces::get;
 use crate::need;
 use crate::patience::Patience;
@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
@@ -160,13 +161,19 @@ fn requests(dir: &str) -> Vec<(u32, u64, u64, String)> {
     lines.map(one).collect()
 }
 
+/// An emulated cluster that speaks everything, and where its commands of Slurm are.
+fn with_all_interfaces(dir: &Path, processors: &str) -> (String, Service) {
+    let bin = dir.join("bin").display().to_string();
+    let faces = ["--face", "arc", "--face", "bes", "--slurm-bin", &bin];
+    let words = ["emulator", "--name", "a1", "--processors", processors];
+    let emulator = start(&[&words[..], &faces].concat());
+    (bin, emulator)
+}
+
 #[test]
 fn each_job_that_is_counted_is_one_of_the_service_whatever_it_speaks() {
     let dir = tempfile::tempdir().unwrap();
-    let bin = dir.path().join("bin").display().to_string();
-    let faces = ["--face", "arc", "--face", "bes", "--slurm-bin", &bin];
-    let words = ["emulator", "--name", "a1", "--processors", "8"];
-    let emulator = start(&[&words[..], &faces].concat());
+    let (bin, emulator) = with_all_interfaces(dir.path(), "8");
     let url = &emulator.url;
     let lrms = format!("a1={url}");
     let broker = [

@@ -1,6 +1,6 @@
 //! Clients that wait for the end of each job.
 
-use super::{failed, figure, load};
+use super::{failed, figure, load, with_all_interfaces};
 use crate::command::{expect_code, json, start, stderr, stdout};
 use std::process::Command;
 use std::thread;
@@ -10,10 +10,7 @@ use std::time::Duration;
 #[test]
 fn a_client_waits_for_the_end_of_its_job_if_that_is_wanted() {
     let dir = tempfile::tempdir().unwrap();
-    let bin = dir.path().join("bin").display().to_string();
-    let faces = ["--face", "arc", "--face", "bes", "--slurm-bin", &bin];
-    let words = ["emulator", "--name", "a1", "--processors", "2"];
-    let emulator = start(&[&words[..], &faces].concat());
+    let (bin, emulator) = with_all_interfaces(dir.path(), "2");
     let at = &emulator.url;
     let lrms = format!("a1={}", emulator.url);
     let broker = start(&["broker", "--name", "a", "--lrms", lrms.as_str()]);
@@ -51,10 +48,7 @@ fn a_client_waits_for_the_end_of_its_job_if_that_is_wanted() {
 #[test]
 fn a_job_that_is_removed_has_not_completed() {
     let dir = tempfile::tempdir().unwrap();
-    let bin = dir.path().join("bin").display().to_string();
-    let faces = ["--face", "arc", "--face", "bes", "--slurm-bin", &bin];
-    let words = ["emulator", "--name", "a1", "--processors", "2"];
-    let emulator = start(&[&words[..], &faces].concat());
+    let (bin, emulator) = with_all_interfaces(dir.path(), "2");
     let at = &emulator.url;
     let ways = [
         (format!("json:{at}"), "not-completed"),
