@@ -193,6 +193,10 @@ impl<'a> Simulation<'a> {
                     let said = self.brokers[index].give_up_due(now);
                     self.carry_out_all(now, self.brokers[index].domain(), said);
                 }
+                // Who has waited for one that has given up.
+                if self.brokers[index].has_news() {
+                    self.cycle(now, index);
+                }
                 self.take_back(now, index);
                 if self.delegations[index] == now {
                     let interval = self.delegation_cycle(now, index);
@@ -260,6 +264,8 @@ impl<'a> Simulation<'a> {
                     self.carry_out(now, domain, Decision::Refuse(job, to, reason));
                 }
             }
+            // A part of a job that waits again ran where others did not begin.
+            What::News(domain, job) if self.brokers[domain.index()].waits_again(job) => {}
             What::News(domain, job) => self.news_at_broker(now, domain, job),
             What::Information(domain, from, loads) => {
                 self.brokers[domain.index()].inform(from, &loads);

@@ -5,7 +5,7 @@ use crate::rules::{grid, ms, play, record, with};
 use gridrig_core::cluster::{Overrun, Reserving};
 use gridrig_core::event::Party;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Entry, JobSpec, Reason, StartWindow};
+use gridrig_core::job::{Component, Entry, JobSpec, Reason, Requirements, StartWindow};
 use gridrig_core::message::EndState;
 use gridrig_core::policy::Placement;
 use gridrig_core::rng;
@@ -141,6 +141,47 @@ fn a_job_that_may_be_tried_once_is_tried() {
     let entry = Entry::Domain(DomainId(0));
     let trails = play(&with(reserving_in_a_second(), entry, 0, 2, 10));
     assert_eq!(record(&trails, 0).start, Some(ms(1_001)));
+}
+
+/// Two jobs of components of these sizes that come at once, on 6 processors that are asked over
+/// 100 ms.
+fn two_at_once(sizes: &[u32]) -> Trails {
+    let mut scenario = grid("co-reservation(notice=1s,within=1h)", &[&[6]]);
+    scenario.grid.clusters[0].config.reserving = Some(Reserving {
+        overrun: Overrun::Kill,
+        most_share: Decimal::ONE,
+        longest: None,
+        most_ahead: None,
+    });
+    scenario.grid.domains[0].broker.lrms_latency = SimDuration::from_millis(100);
+    for _ in 0..2 {
+        scenario = with(scenario, Entry::Domain(DomainId(0)), 0, sizes[0], 10_000);
+        let added = scenario.submissions.last_mut().expect("it was added");
+        let more = sizes[1..].iter().map(|processors| Component {
+            processors: *processors,
+            requirements: Requirements::default(),
+            cluster: None,
+        });
+        added.spec.components.more = more.collect();
+    }
+    play(&scenario)
+}
+
+/// Each holds what the other one wants for its last component.
+#[test]
+fn jobs_that_search_at_once_do_not_keep_each_other_from_starting() {
+    let trails = two_at_once(&[3, 3]);
+    let starts = [0, 1].map(|job| record(&trails, job).start.expect("it starts"));
+    assert!(
+        starts[0] < ms(20_000) && starts[1] < ms(100_000),
+        "{starts:?}"
+    );
+    // Alone none of them could run, and both are refused.
+    let trails = two_at_once(&[3, 3, 1]);
+    for job in [0, 1] {
+        let rejected = Some(EndState::Rejected(Reason::NotReserved));
+        assert_eq!(record(&trails, job).end, rejected);
+    }
 }
 
 /// It is asked for at 0.6 s, granted from 1.6 s on, and known to the broker at 1.2 s: nobody can

@@ -8,6 +8,7 @@
 mod keeping;
 mod searching;
 mod starting;
+mod turns;
 
 use super::{Around, Fit, Matchmaking};
 use crate::agent::{Asked, BrokerSends, ClaimAnswer, ClaimShare, ClaimStep};
@@ -20,7 +21,7 @@ use crate::message::{Route, Target};
 use crate::policy::{BrokerSettings, Placing, Shares};
 use crate::time::{Decimal, SimDuration, SimTime};
 use searching::Searching;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The broker places jobs on several of its clusters.
 pub struct CoAllocate {
@@ -30,8 +31,10 @@ pub struct CoAllocate {
     tried: u64,
     /// How often jobs that wait have been tried, where that is bounded.
     tries: BTreeMap<JobId, u32>,
-    /// How often jobs could not begin since a cluster was told too late.
-    late: BTreeMap<JobId, u32>,
+    /// Those that are reserved for, or could not begin since a cluster was told too late.
+    late: BTreeMap<JobId, Late>,
+    /// Arrivals that wait until no earlier one is searched for.
+    behind: BTreeSet<u64>,
     placed: BTreeMap<JobId, Placed>,
     /// What may be taken of each cluster by what is known in this cycle.
     idle: Vec<u32>,
@@ -42,6 +45,14 @@ pub struct CoAllocate {
     sent: Vec<(usize, SimTime, u32)>,
     /// The latest instant by which a claim is named.
     latest: SimTime,
+}
+
+/// How late a job is.
+struct Late {
+    /// How often it could not begin since a cluster was told too late.
+    times: u32,
+    /// When it was first tried.
+    since: SimTime,
 }
 
 /// A job that has been placed.
@@ -75,6 +86,7 @@ impl CoAllocate {
             tried: 0,
             tries: BTreeMap::new(),
             late: BTreeMap::new(),
+            behind: BTreeSet::new(),
             placed: BTreeMap::new(),
             idle: Vec::new(),
             in_vain: Default::default(),
@@ -159,11 +171,11 @@ impl CoAllocate {
         let is_late = self.placed.get(&job).is_some_and(|it| it.search.is_some());
         self.end_search(broker, cx, job);
         self.release(broker, cx, job, 0);
-        if is_late {
-            *self.late.entry(job).or_default() += 1;
+        let is_begun = self.placed.get(&job).is_some_and(|it| it.until.is_some());
+        if is_late || is_begun {
+            self.note_try(job, cx.now()).times += 1;
         }
-        if self.placed.get(&job).is_some_and(|it| it.until.is_some()) {
-            *self.late.entry(job).or_default() += 1;
+        if is_begun {
             let here = broker.config.domain;
             let refused = Event::new(EventKind::Refused, job, here).to(here);
             cx.emit(cx.now(), refused.because(Reason::ServiceLost));
@@ -229,7 +241,10 @@ impl Matchmaking for CoAllocate {
             true => u32::try_from(known[at].free() - sent(at)).unwrap_or(0),
             false => 0,
         });
-        let order = self.worth_a_try(broker, cx, from);
+        let mut order = self.worth_a_try(broker, cx, from);
+        if !self.behind.is_empty() {
+            order = self.in_turn(broker, order);
+        }
         if self.placing.tries > 0 {
             self.tries.retain(|job, _| broker.jobs.contains_key(job));
             for arrival in &order {
@@ -369,7 +384,8 @@ impl Matchmaking for CoAllocate {
         let timeout = broker.config.settings.co_allocation.claim_timeout;
         let waits = self.placed.values().filter(|it| it.until.is_none());
         let first = waits.map(|it| (it.at + timeout).max(now)).min();
-        new.map(|_| now).into_iter().chain(first).min()
+        let acts = new.is_some() || self.may_follow(broker);
+        acts.then_some(now).into_iter().chain(first).min()
     }
 
     fn act(&mut self, broker: &mut Broker, cx: &mut Around<'_>) {

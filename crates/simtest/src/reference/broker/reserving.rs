@@ -5,7 +5,7 @@ use super::together::{Part, Placed};
 use super::{Decision, RefBroker};
 use crate::reference::matching::{Held, Searching, Wanted};
 use gridrig_core::agent::{Asked, ClaimAnswer, ClaimStep};
-use gridrig_core::ids::ClusterId;
+use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
 use gridrig_core::message::Target;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
@@ -15,6 +15,12 @@ use std::collections::BTreeSet;
 impl RefBroker<'_> {
     pub(super) fn is_searching(&self, index: usize) -> bool {
         self.search(index).is_some()
+    }
+
+    /// Whether a job that was searched for waits.
+    pub(in crate::reference) fn waits_again(&self, job: JobId) -> bool {
+        let mut visits = self.visits.iter().filter(|visit| visit.spec.id == job);
+        visits.any(|it| it.sent_to.is_none() && it.together.since.is_some())
     }
 
     fn search(&self, index: usize) -> Option<&Searching> {
@@ -51,6 +57,7 @@ impl RefBroker<'_> {
             self.visits.remove(index);
             return vec![Decision::Reject(job.id, reason)];
         }
+        self.visits[index].together.since.get_or_insert(now);
         let search = self.searching(now, index, &job);
         let visit = &mut self.visits[index];
         visit.sent_to = Some(Target::Cluster(all[0].0));
@@ -97,7 +104,14 @@ impl RefBroker<'_> {
             first: window.map_or(soonest, |window| window.earliest.max(soonest)),
             last: match window {
                 Some(window) => window.latest,
-                None => soonest + self.time("within", "86400s"),
+                // Counted from the first try.
+                None => {
+                    let end = soonest + self.time("within", "86400s");
+                    let since = self.visits[index].together.since.unwrap_or(now);
+                    SimTime::from_nanos(
+                        end.as_nanos().saturating_sub((now.since(since)).as_nanos()),
+                    )
+                }
             },
             deviation,
             exact: self.parameter("search") == Some("exact"),
@@ -202,7 +216,24 @@ impl RefBroker<'_> {
         };
         let waits = search.names.len() > search.answers.len();
         if waits && search.names.last() == Some(&asked.at) {
-            search.answers.push(answer);
+            let (held, _, question) = search.state();
+            let refused = !matches!(answer, ClaimAnswer::Reserved { .. });
+            if refused && question.is_err_and(|(at, ..)| self.is_held_before(index, at)) {
+                let decisions = self.say_release(index, held.into_keys());
+                let visit = &mut self.visits[index];
+                (visit.together.is_behind, visit.together.placed) = (true, None);
+                visit.together.tries -= 1;
+                let back = self.put_back(index);
+                return decisions.into_iter().chain(back).collect();
+            }
+            if let Some(search) = self.visits[index]
+                .together
+                .placed
+                .as_mut()
+                .and_then(|it| it.search.as_mut())
+            {
+                search.answers.push(answer);
+            }
             return self.go_on(now, index);
         }
         let (held, ..) = search.state();
@@ -211,6 +242,17 @@ impl RefBroker<'_> {
             true => self.put_back(index),
             false => Vec::new(),
         }
+    }
+
+    /// Whether this cluster has reserved for a search for a job that came before.
+    fn is_held_before(&self, index: usize, cluster: usize) -> bool {
+        let mut earlier = (0..index).filter_map(|index| self.search(index));
+        earlier.any(|search| search.state().0.contains_key(&cluster))
+    }
+
+    /// Whether a job that came before is searched for.
+    pub(super) fn is_one_searched_before(&self, index: usize) -> bool {
+        (0..index).any(|index| self.is_searching(index))
     }
 
     /// Clusters that have reserved something for a search, or may have, let go.

@@ -15,9 +15,13 @@ use std::cmp::Reverse;
 #[derive(Default)]
 pub(super) struct Together {
     is_known: bool,
-    tries: u32,
+    pub(super) tries: u32,
     /// How often it was placed and did not begin, or lost what was reserved for it.
     pub(super) late: u32,
+    /// When it was first searched for.
+    pub(super) since: Option<SimTime>,
+    /// Whether it waits until no earlier one is searched for.
+    pub(super) is_behind: bool,
     pub(super) placed: Option<Placed>,
 }
 
@@ -53,8 +57,14 @@ pub(super) fn lacks(job: &JobSpec, cluster: ClusterId, share: ClaimShare) -> u64
 impl RefBroker<'_> {
     /// Whether a job has just come to a broker that tries it at once.
     pub(in crate::reference) fn has_news(&self) -> bool {
-        let is_new = |visit: &Visit| visit.sent_to.is_none() && !visit.together.is_known;
-        self.settings.matchmaking() == MatchmakingKind::CoAllocate && self.visits.iter().any(is_new)
+        let waits = |index: usize| self.visits[index].sent_to.is_none();
+        let is_new = |index: usize| match &self.visits[index].together {
+            it if it.is_behind => !self.is_one_searched_before(index),
+            it => !it.is_known,
+        };
+        let mut indices = 0..self.visits.len();
+        self.settings.matchmaking() == MatchmakingKind::CoAllocate
+            && indices.any(|index| waits(index) && is_new(index))
     }
 
     /// A parameter of the policy as it is written.
@@ -175,14 +185,22 @@ impl RefBroker<'_> {
     /// Tries the jobs that have come, or all that wait.
     pub(in crate::reference) fn scan(&mut self, now: SimTime, all: bool) -> Vec<Decision> {
         let mut decisions = Vec::new();
+        let mut stay = Vec::new();
+        for index in 0..self.visits.len() {
+            let follows = !self.is_one_searched_before(index);
+            let together = &mut self.visits[index].together;
+            let was_behind = together.is_behind;
+            together.is_behind &= !follows;
+            let is_known = std::mem::replace(&mut together.is_known, true);
+            if together.is_behind || is_known && !was_behind && !all {
+                stay.push(self.visits[index].spec.id);
+            }
+        }
         for job in self.waiting() {
-            let Some(index) = self.latest(job.id) else {
+            let Some(index) = self.latest(job.id).filter(|_| !stay.contains(&job.id)) else {
                 continue;
             };
             let together = &mut self.visits[index].together;
-            if std::mem::replace(&mut together.is_known, true) && !all {
-                continue;
-            }
             together.tries += 1;
             if self.policy == "co-reservation" {
                 decisions.extend(self.search_for(now, index));

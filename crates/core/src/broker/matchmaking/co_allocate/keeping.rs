@@ -38,7 +38,7 @@ impl CoAllocate {
         let staged = view.stage_in.iter().take(clusters.len()).max();
         let soonest = soonest.max(now + staged.copied().unwrap_or_default());
         let (earliest, latest) = match window {
-            None => (soonest, soonest + rules.within),
+            None => (soonest, self.last_start(job, now, soonest, rules.within)),
             Some(window) => (window.earliest.max(soonest), window.latest),
         };
         let request = JobRequest::from(spec);

@@ -61,6 +61,7 @@ impl CoAllocate {
             let first = broker.config.clusters.first();
             (held.sent, held.sent_at) = (first.map(|(id, _)| Target::Cluster(*id)), cx.now());
         }
+        self.note_try(job, cx.now());
         let placed = Placed {
             at: cx.now(),
             parts: Vec::new(),
@@ -113,7 +114,10 @@ impl CoAllocate {
         let wanted = Wanted {
             resources: resources.collect(),
             earliest: window.map_or(soonest, |window| window.earliest.max(soonest)),
-            latest: window.map_or(soonest + rules.within, |window| window.latest),
+            latest: window.map_or_else(
+                || self.last_start(job, now, soonest, rules.within),
+                |window| window.latest,
+            ),
             deviation: rules.deviation,
             exact: rules.exact,
         };
@@ -243,6 +247,10 @@ impl CoAllocate {
             ClaimAnswer::NotBefore(next) => Answer::Refused(Some(next)),
             ClaimAnswer::No | ClaimAnswer::Held(_) => Answer::Refused(None),
         };
+        let is_refused = matches!(answer, Answer::Refused(_));
+        if is_refused && self.is_behind(broker, job, from) {
+            return self.fall_behind(broker, cx, job);
+        }
         self.go_on(broker, cx, job, Some(answer));
     }
 

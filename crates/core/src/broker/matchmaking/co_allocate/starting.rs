@@ -1,6 +1,6 @@
 //! All clusters hold their parts of a job, and it begins.
 
-use super::{Around, CoAllocate, Placed, say};
+use super::{Around, CoAllocate, Late, Placed, say};
 use crate::agent::{Asked, ClaimStep};
 use crate::broker::Broker;
 use crate::event::{Event, EventKind};
@@ -10,11 +10,35 @@ use crate::time::{Decimal, SimDuration, SimTime};
 impl CoAllocate {
     /// How long a start is put off so that all clusters are told before.
     pub(super) fn ahead(&self, job: JobId, most: SimDuration) -> SimDuration {
-        let Some(times) = self.late.get(&job) else {
+        let Some(times) = self.late.get(&job).map(|it| it.times).filter(|it| *it > 0) else {
             return SimDuration::ZERO;
         };
-        let seconds = SimDuration::from_secs(1 << times.min(&16));
+        let seconds = SimDuration::from_secs(1 << times.min(16));
         seconds.min(SimDuration::from_nanos(most.as_nanos() / 2))
+    }
+
+    /// A job is tried at this instant.
+    pub(super) fn note_try(&mut self, job: JobId, now: SimTime) -> &mut Late {
+        let first = Late {
+            times: 0,
+            since: now,
+        };
+        self.late.entry(job).or_insert(first)
+    }
+
+    /// The last start of a job without a window that can start at this instant. What it has
+    /// searched for before counts: two jobs that search at once can each be in the other's way
+    /// for as long as they do.
+    pub(super) fn last_start(
+        &self,
+        job: JobId,
+        now: SimTime,
+        soonest: SimTime,
+        within: SimDuration,
+    ) -> SimTime {
+        let searched = self.late.get(&job).map(|it| now.since(it.since));
+        let searched = searched.unwrap_or_default().as_nanos();
+        SimTime::from_nanos((soonest + within).as_nanos().saturating_sub(searched))
     }
 
     /// How many other jobs have been placed and do not run yet.
