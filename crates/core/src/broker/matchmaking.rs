@@ -10,7 +10,7 @@ mod leases;
 mod pull;
 mod push;
 
-use super::{Broker, BrokerConfig, Held, MatchmakingKind};
+use super::{Broker, BrokerConfig, Held, LocalInfo, MatchmakingKind};
 use crate::agent::{Asked, BrokerSends, ClaimAnswer, Cx, Deal};
 use crate::ids::{ClusterId, DomainId, JobId};
 use crate::job::{JobSpec, Reason};
@@ -92,6 +92,11 @@ pub(super) trait Matchmaking: Send + Sync {
         false
     }
 
+    /// Whether all that wait have been tried in vain with the room that there is.
+    fn waits_for_room(&self, _: &Broker) -> bool {
+        false
+    }
+
     /// When it acts beside the cycles.
     fn next_due(&self, _broker: &Broker, _now: SimTime) -> Option<SimTime> {
         None
@@ -168,6 +173,20 @@ impl Broker {
         let answer = what(&mut *own, self, cx);
         self.matchmaking = Some(own);
         Some(answer)
+    }
+
+    /// Whether cycles come to what the last one came to, nothing, as long as nobody says anything
+    /// and the own clusters, which are looked at then, stay as they are.
+    pub fn waits_for_its_clusters(&self) -> bool {
+        let others = self.parked.len() + self.resting.len();
+        let own = self.matchmaking.as_ref().filter(|_| others == 0);
+        self.config.settings.local_info == LocalInfo::Fresh
+            && own.is_some_and(|own| own.waits_for_room(self))
+    }
+
+    /// When it acts beside its cycles.
+    pub fn next_act(&self) -> Option<SimTime> {
+        self.matchmaking.as_ref()?.next_due(self, self.now)
     }
 
     /// Whether a job may go to a candidate that could run it.

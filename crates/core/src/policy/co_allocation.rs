@@ -337,12 +337,14 @@ impl Parts<'_> {
         component.may_be_at(*id) && (wanted.is_any() || all.capacity(wanted) > 0)
     }
 
-    /// First the components that name their cluster, then the largest, each on a cluster: the
-    /// first that has room, in an order that stays as it was or follows what has been taken
-    /// and what has to be brought there.
+    /// First the components that name their cluster, then the largest, each on a cluster: of those
+    /// with room the one with the most idle processors, as it was or as others have left it, or
+    /// where the least has to be brought.
     fn one_by_one(&self, idle: &[u32], placement: Placement) -> Option<Shares> {
+        if self.sizes.iter().max() > idle.iter().max() {
+            return None;
+        }
         let mut left = idle.to_vec();
-        let mut order = by_idle(idle);
         let mut largest: Vec<usize> = (0..self.sizes.len()).collect();
         largest.sort_by_key(|at| {
             (
@@ -353,14 +355,13 @@ impl Parts<'_> {
         let mut bits = vec![0_u64; idle.len()];
         for component in largest {
             let size = self.sizes[component];
-            if matches!(placement, Placement::WorstFit | Placement::CloseToFiles) {
-                order = by_idle(&left);
-            }
-            if placement == Placement::CloseToFiles {
-                order.sort_by_cached_key(|at| self.missing_mib(component, *at));
-            }
-            let has_room = |at: &&usize| left[**at] >= size && self.fits(component, **at);
-            let at = *order.iter().find(has_room)?;
+            let has_room = |at: &usize| left[*at] >= size && self.fits(component, *at);
+            let rank = |at: &usize| match placement {
+                Placement::WorstFit => (0, Reverse(left[*at])),
+                Placement::CloseToFiles => (self.missing_mib(component, *at), Reverse(left[*at])),
+                _ => (0, Reverse(idle[*at])),
+            };
+            let at = (0..idle.len()).filter(has_room).min_by_key(rank)?;
             left[at] -= size;
             bits[at] |= 1 << component;
         }

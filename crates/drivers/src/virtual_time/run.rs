@@ -21,7 +21,7 @@ use gridrig_core::policy::InformationNeed;
 use gridrig_core::rng;
 use gridrig_core::submitter::Submitter;
 use gridrig_core::time::{SimDuration, SimTime};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -54,6 +54,10 @@ struct Simulation<'a> {
     /// same time.
     consumers: Vec<BTreeMap<SimDuration, Arc<[DomainId]>>>,
     timers: Timers,
+    /// Brokers whose cycles are left out, since they would come to nothing, until one of their
+    /// clusters changes; and the instant in which cycles have had their turn.
+    asleep: BTreeSet<DomainId>,
+    decided: Option<SimTime>,
     /// The jobs that came past the brokers to clusters whose background load is controlled.
     present: BTreeMap<ClusterId, Vec<JobId>>,
     around: Around<'a>,
@@ -100,6 +104,8 @@ impl<'a> Simulation<'a> {
             brokers,
             lrms: lrms.collect(),
             timers,
+            asleep: BTreeSet::new(),
+            decided: None,
             present: BTreeMap::new(),
             grid,
             submitter: Submitter::new(submissions),
@@ -117,7 +123,26 @@ impl<'a> Simulation<'a> {
         let answer = lrms.handle(&mut self.around, input);
         let due = lrms.next_due().unwrap_or(SimTime::MAX);
         self.timers.lrms.set(to.index(), due);
+        if !self.asleep.is_empty() {
+            self.wake(to);
+        }
         answer
+    }
+
+    /// The cycles of a broker of which a cluster may have changed go on.
+    fn wake(&mut self, cluster: ClusterId) {
+        let owner = self.grid.clusters[cluster.index()].domain;
+        let Some(domain) = owner.filter(|domain| self.asleep.remove(domain)) else {
+            return;
+        };
+        let now = self.around.now;
+        let from = match self.decided == Some(now) {
+            true => now.after(),
+            false => now,
+        };
+        let due = self.brokers[domain.index()].poll_timeout(from);
+        let due = due.unwrap_or(SimTime::MAX);
+        self.timers.cycles.set(domain.index(), due);
     }
 
     /// The same for a broker.
@@ -129,7 +154,35 @@ impl<'a> Simulation<'a> {
         let answer = broker.handle(&mut self.around, input);
         let due = broker.next_due().unwrap_or(SimTime::MAX);
         self.timers.cycles.set(to.index(), due);
+        if self.asleep.contains(&to) {
+            self.sleep(to);
+        }
         answer
+    }
+
+    /// Leaves out the cycles of a broker, if they would come to nothing.
+    fn sleep(&mut self, domain: DomainId) {
+        let broker = &self.brokers[domain.index()];
+        match broker.waits_for_its_clusters() && self.will_change(domain) {
+            true => {
+                let due = broker.next_act().unwrap_or(SimTime::MAX);
+                self.timers.cycles.set(domain.index(), due);
+                self.asleep.insert(domain);
+            }
+            false => {
+                self.asleep.remove(&domain);
+            }
+        }
+    }
+
+    /// Whether something is to happen at one of the clusters of a domain.
+    fn will_change(&self, domain: DomainId) -> bool {
+        let clusters = &self.grid.domains[domain.index()].clusters;
+        let due = |id: &ClusterId| self.lrms[id.index()].next_due();
+        clusters
+            .iter()
+            .filter_map(due)
+            .any(|due| due < SimTime::MAX)
     }
 
     fn deliver(&mut self, message: Message) {
@@ -309,9 +362,11 @@ impl Layer for Simulation<'_> {
     fn decide(&mut self, broker: DomainId) {
         let loads = self.read_live(broker);
         self.tell_broker(broker, Due::Model { loads });
+        self.sleep(broker);
     }
 
     fn schedule(&mut self, lrms: ClusterId) {
+        self.decided = Some(self.around.now);
         self.tell_lrms(lrms, Pass);
     }
 

@@ -38,7 +38,7 @@ pub struct CoAllocate {
     placed: BTreeMap<JobId, Placed>,
     /// What may be taken of each cluster by what is known in this cycle.
     idle: Vec<u32>,
-    /// What could be taken when these arrivals were tried, in their order, and none was placed.
+    /// What could be taken when these arrivals were tried last, in their order, and not placed.
     in_vain: (Vec<u32>, Vec<u64>),
     /// What the last samples do not show: the cluster by position, when the claim was to
     /// arrive, and processors.
@@ -258,6 +258,12 @@ impl Matchmaking for CoAllocate {
         !self.placing.keeps_one()
     }
 
+    fn waits_for_room(&self, broker: &Broker) -> bool {
+        let in_vain = &self.in_vain.1;
+        let mut waiting = broker.queue.keys();
+        !in_vain.is_empty() && waiting.all(|arrival| in_vain.binary_search(arrival).is_ok())
+    }
+
     /// The first candidate stands for all.
     fn fit(&self, broker: &Broker, index: usize, job: &Held) -> Fit {
         if self.placing.keeps_one() {
@@ -340,7 +346,6 @@ impl Matchmaking for CoAllocate {
             has_data: false,
         };
         let mut claimed = Vec::with_capacity(shares.len());
-        self.in_vain.1.clear();
         for (at, share) in shares {
             let (cluster, processors) = (broker.config.clusters[at].0, parts.processors_of(share));
             self.idle[at] -= processors;
@@ -363,6 +368,10 @@ impl Matchmaking for CoAllocate {
         }
         if let Some(held) = broker.jobs.get_mut(&job) {
             (held.sent, held.sent_at) = (Some(Target::Cluster(claimed[0].cluster)), now);
+            // Those behind it are tried with what is left.
+            let (idle, failed) = &mut self.in_vain;
+            idle.clone_from(&self.idle);
+            failed.retain(|arrival| *arrival > held.arrival);
         }
         let placed = Placed {
             at: asked.at,
