@@ -103,6 +103,8 @@ struct Held {
     /// Touch with it has been lost there.
     lost: bool,
     refused_by: Vec<Target>,
+    /// Where it is placed or reserved for.
+    late: Option<matchmaking::Late>,
 }
 
 impl Broker {
@@ -257,6 +259,7 @@ impl Broker {
             followed: false,
             lost: false,
             refused_by: Vec::new(),
+            late: None,
         };
         if let Some(mut before) = self.jobs.remove(&job) {
             // A broker that was restarted may be brought an earlier visit last.
@@ -367,16 +370,6 @@ impl Broker {
             }
             self.pass_back(cx, held.route.from, end);
         }
-    }
-
-    /// Lets go of the latest visit of a job that is with this target.
-    fn let_go(&mut self, job: JobId, by: Target) -> Option<Held> {
-        if self.jobs.get(&job)?.sent == Some(by) {
-            return self.release(job);
-        }
-        let earlier = self.earlier.get_mut(&job)?;
-        let latest = earlier.iter().rposition(|held| held.sent == Some(by))?;
-        Some(earlier.remove(latest))
     }
 
     /// Lets go of the latest visit of a job.

@@ -6,6 +6,7 @@
 //! load history, broker or driver: what agrees with them agrees because both
 //! follow the design.
 
+mod best;
 mod broker;
 mod cluster;
 mod grid;

@@ -35,6 +35,8 @@ pub enum Step {
     Forwarded(DomainId, DomainId),
     /// Sent back by the first to the second.
     Refused(Party, Party, Reason),
+    /// Thought by a broker, or agreed, to start at this instant where it sends it.
+    Predicted(DomainId, SimTime),
     /// Sent by a broker to an LRMS of its own.
     Dispatched(DomainId, ClusterId),
     /// Accepted by an LRMS.
@@ -151,6 +153,7 @@ impl Trails {
                 Step::Cancelled(_) => record.end = Some(EndState::Cancelled),
                 Step::Failed(_, reason) => record.end = Some(EndState::Failed(*reason)),
                 Step::Submitted(..)
+                | Step::Predicted(..)
                 | Step::Asked(..)
                 | Step::Held(..)
                 | Step::LetGo(_)
@@ -243,6 +246,7 @@ impl EventSink for Trails {
                 let cluster = to().cluster().expect("an LRMS receives this");
                 Step::Dispatched(broker(), cluster)
             }
+            EventKind::Predicted => Step::Predicted(broker(), event.instant()),
             EventKind::Queued => Step::Queued(lrms()),
             EventKind::Promised => {
                 let job = event.job.expect("a job is promised its start");
@@ -253,7 +257,6 @@ impl EventSink for Trails {
                 return self.lost.push((at, job, by));
             }
             EventKind::Reserved
-            | EventKind::Predicted
             | EventKind::PromiseWithdrawn
             | EventKind::CancelRequested
             | EventKind::ClaimRefused => {

@@ -87,7 +87,7 @@ impl Broker {
     }
 
     /// A job goes to this candidate: what is predicted of it is told before, unless a start is
-    /// guaranteed, and it counts as sent.
+    /// guaranteed, or not known ([`SimTime::MAX`]), and it counts as sent.
     pub(super) fn count_on(
         &mut self,
         cx: &mut impl Cx<BrokerSends>,
@@ -102,7 +102,7 @@ impl Broker {
             self.policy.forecast(&JobRequest::from(spec), view, chosen)
         });
         let starts = starts.or(forecast.flatten().map(|it| now + it.start));
-        if let Some(starts) = starts {
+        if let Some(starts) = starts.filter(|at| *at < SimTime::MAX) {
             let predicted = Event::new(EventKind::Predicted, job, self.config.domain);
             cx.emit(now, predicted.at(starts));
         }

@@ -10,6 +10,8 @@ mod leases;
 mod pull;
 mod push;
 
+pub(super) use co_allocate::Late;
+
 use super::{Broker, BrokerConfig, Held, LocalInfo, MatchmakingKind};
 use crate::agent::{Asked, BrokerSends, ClaimAnswer, Cx, Deal};
 use crate::ids::{ClusterId, DomainId, JobId};

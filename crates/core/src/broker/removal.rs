@@ -135,6 +135,16 @@ impl Broker {
         }
     }
 
+    /// Lets go of the latest visit of a job that is with this target.
+    pub(super) fn let_go(&mut self, job: JobId, by: Target) -> Option<Held> {
+        if self.jobs.get(&job)?.sent == Some(by) {
+            return self.release(job);
+        }
+        let earlier = self.earlier.get_mut(&job)?;
+        let latest = earlier.iter().rposition(|held| held.sent == Some(by))?;
+        Some(earlier.remove(latest))
+    }
+
     /// How long the data of a job is on its way to a peer; `None` if it has none that is known
     /// of, or the link has no bandwidth.
     pub(super) fn carries(&self, to: DomainId, job: &Held) -> Option<SimDuration> {

@@ -40,7 +40,9 @@ pub(super) async fn search(
         });
         if !place.reserves {
             estimated.push(place);
-        } else if earliest <= last {
+        } else if earliest > last {
+            later.push(place);
+        } else {
             match ask(place.resource, jobs, (earliest, last)).await {
                 Answer::Granted(start) => {
                     if let Some((_, (before, _))) = best {
@@ -146,6 +148,11 @@ mod tests {
         // Nobody has room in time.
         assert_eq!(
             search(&places, &[200, 300], 100),
+            (Some(vec![(0, at(20))]), vec![])
+        );
+        // Nor would anybody: it is too late.
+        assert_eq!(
+            search(&places, &[15, 15], 9),
             (Some(vec![(0, at(20))]), vec![])
         );
         let only_reserved = places.map(|place| Place {

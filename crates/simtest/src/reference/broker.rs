@@ -3,6 +3,7 @@
 mod delegate;
 mod domains;
 mod flock;
+mod keeping;
 mod late;
 mod matchmaking;
 mod predicted;
@@ -39,6 +40,8 @@ struct Visit {
     settled: bool,
     sent_to: Option<Target>,
     sent_at: SimTime,
+    /// When it is to start where it was sent, if that is told.
+    starts: Option<SimTime>,
     /// To be removed, wherever it is.
     unwanted: bool,
     followed: bool,
@@ -205,6 +208,7 @@ impl<'a> RefBroker<'a> {
             settled: way.settled,
             sent_to: None,
             sent_at: SimTime::ZERO,
+            starts: None,
             unwanted: false,
             followed: false,
             refused_by: Vec::new(),
@@ -297,8 +301,10 @@ impl<'a> RefBroker<'a> {
             self.at = Some(now);
             match self.decide(index) {
                 Chosen::View(view) => {
-                    decisions.push(self.send(now, index, view));
-                    index += 1;
+                    let before = self.visits.len();
+                    decisions.extend(self.keep_or_send(now, index, view));
+                    // It may have been turned away.
+                    index += 1 + self.visits.len() - before;
                 }
                 Chosen::NoRoom if self.keeps_others_waiting(index) => break,
                 Chosen::NoRoom => index += 1,
@@ -338,14 +344,16 @@ impl<'a> RefBroker<'a> {
         matches!(chosen, Chosen::View(_) | Chosen::NoRoom)
     }
 
-    fn send(&mut self, now: SimTime, index: usize, view: usize) -> Decision {
+    fn send(
+        &mut self,
+        now: SimTime,
+        index: usize,
+        view: usize,
+        starts: Option<SimTime>,
+    ) -> Decision {
+        self.count_on(now, index, view, starts);
         let view = &mut self.views[view];
         let visit = &mut self.visits[index];
-        let carried = predicted::carried(view, &visit.spec);
-        let arrives = now.as_nanos().saturating_add(view.latency.as_nanos());
-        let arrives = arrives.saturating_add(carried);
-        let arrives = SimTime::from_nanos(arrives);
-        view.sent.push((arrives, visit.spec.clone()));
         (visit.sent_to, visit.sent_at) = (Some(view.target), now);
         self.has_changed = true;
         if let Target::Peer(peer) = view.target {
@@ -376,20 +384,7 @@ impl<'a> RefBroker<'a> {
     /// Which candidate gets the job, as a position in `views`.
     fn choose(&mut self, index: usize) -> Chosen {
         let visit = &self.visits[index];
-        let mut candidates = Vec::new();
-        let mut lacks_room = false;
-        for (position, view) in self.views.iter().enumerate() {
-            if self.could_ever_run(visit, view.target)
-                && !visit.refused_by.contains(&view.target)
-                && !self.is_closed(view.target)
-            {
-                match self.may_have(visit, view) {
-                    Some(true) => candidates.push(position),
-                    Some(false) => lacks_room = true,
-                    None => {}
-                }
-            }
-        }
+        let (candidates, lacks_room) = self.candidates(index);
         let mut tied: Vec<usize> = Vec::new();
         for candidate in candidates {
             let Some(best) = tied.first() else {
@@ -398,7 +393,7 @@ impl<'a> RefBroker<'a> {
             };
             let (a, b) = (&self.views[candidate], &self.views[*best]);
             let order = match self.predicts() {
-                true => self.predicted(visit, a).cmp(&self.predicted(visit, b)),
+                true => self.predicted(visit, a).0.cmp(&self.predicted(visit, b).0),
                 false => self.compare(&visit.spec, a, b),
             };
             match order {

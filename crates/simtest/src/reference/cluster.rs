@@ -135,7 +135,10 @@ impl RefCluster {
     /// # Errors
     /// The reason for which it is turned away.
     pub fn submit(&mut self, now: SimTime, job: &JobSpec) -> Result<(), Reason> {
-        let empty = RefCluster::new(self.config.clone());
+        // Whether or not it is spread over nodes where it reserves.
+        let mut config = self.config.clone();
+        config.reserving = None;
+        let empty = RefCluster::new(config);
         if job.components.iter().any(|one| one.processors == 0) || empty.place(job).is_none() {
             return Err(Reason::NeverFits);
         }

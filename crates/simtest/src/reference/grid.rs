@@ -344,7 +344,7 @@ impl<'a> Simulation<'a> {
         let domain = self.brokers[index].domain();
         let mut decisions = match settings.matchmaking() {
             MatchmakingKind::Flock => self.brokers[index].fair_cycle(now),
-            MatchmakingKind::CoAllocate => {
+            MatchmakingKind::CoAllocate if !self.brokers[index].keeps_one() => {
                 let all = self.cycles[index] == now;
                 self.brokers[index].scan(now, all)
             }
@@ -362,6 +362,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn carry_out(&mut self, now: SimTime, domain: DomainId, decision: Decision) {
+        self.note_predicted(now, domain, &decision);
         match decision {
             Decision::Dispatch(job, cluster, until) => {
                 self.trails

@@ -2,9 +2,10 @@
 //! docs/coallocation.md). It is gone through from its beginning with the answers so far each
 //! time that there is one more, up to the question to which there is none yet.
 
+use super::best::{Best, Found, Held, Question};
 use gridrig_core::agent::{ClaimAnswer, ClaimShare};
 use gridrig_core::time::{SimDuration, SimTime};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// What is sought.
 pub(super) struct Wanted {
@@ -17,16 +18,21 @@ pub(super) struct Wanted {
     pub exact: bool,
 }
 
-/// A cluster is asked for one reservation for these components, as bits, in a window.
-pub(super) type Question = (usize, u64, (SimTime, SimTime));
+/// What a search is for.
+pub(super) enum Sought {
+    /// A reservation for each component.
+    Matching(Wanted),
+    /// One for all of them.
+    Best(Best),
+}
 
 /// A search of a broker.
 pub(super) struct Searching {
-    pub wanted: Wanted,
+    pub sought: Sought,
     /// The components in the order of the search.
     pub order: Vec<usize>,
-    /// For how long they are reserved, and how long that is kept without a word.
-    pub length: SimDuration,
+    /// For how long they are reserved at each cluster, and how long that is kept without a word.
+    pub lengths: Vec<SimDuration>,
     pub timeout: SimDuration,
     /// What was asked, and answered: there is one name more while an answer is to come.
     pub names: Vec<SimTime>,
@@ -35,9 +41,16 @@ pub(super) struct Searching {
 
 impl Searching {
     /// What is reserved, who lets go, and how the search has ended or what it asks.
-    pub fn state(&self) -> (Held, Vec<usize>, Result<bool, Question>) {
-        let mut matching = Matching::new(&self.wanted, &self.answers);
-        let said = matching.search();
+    pub fn state(&self) -> (Held, Vec<usize>, Result<Found, Question>) {
+        let wanted = match &self.sought {
+            Sought::Matching(wanted) => wanted,
+            Sought::Best(best) => return best.search(&self.answers),
+        };
+        let mut matching = Matching::new(wanted, &self.answers);
+        let said = matching.search().map(|is_whole| match is_whole {
+            true => Found::Reserved,
+            false => Found::Nothing,
+        });
         (matching.held, matching.let_go, said)
     }
 
@@ -47,9 +60,6 @@ impl Searching {
         ClaimShare::Components(own.map(|(_, component)| 1 << component).sum())
     }
 }
-
-/// What is reserved: at which cluster for which components, and by which answer.
-pub(super) type Held = BTreeMap<usize, (u64, usize)>;
 
 struct Matching<'a> {
     wanted: &'a Wanted,

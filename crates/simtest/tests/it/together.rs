@@ -8,14 +8,19 @@ use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Component, Entry, JobSpec, Reason, Requirements, StartWindow};
 use gridrig_core::message::EndState;
 use gridrig_core::policy::Placement;
+use gridrig_core::resource::Resources;
 use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_simtest::checkers;
-use gridrig_simtest::scenarios::{Scenario, co_allocating, grid_scenario};
+use gridrig_simtest::scenarios::{
+    Scenario, co_allocating, grid_scenario, predicting, with_components, with_windows,
+};
 use gridrig_simtest::trail::{Step, Trails};
 use rand::RngExt as _;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+
+const D0: Entry = Entry::Domain(DomainId(0));
 
 /// Every run of the tests tries these; `GRIDRIG_SCENARIOS` asks for more.
 const SCENARIOS: u64 = 200;
@@ -81,17 +86,18 @@ const RESERVING: [&str; 6] = [
     "co-reservation(search=exact,deviation=250ms,notice=5s,within=5m,tries=20)",
 ];
 
-#[test]
-fn brokers_reserve_for_components_as_the_reference_does() {
+/// What becomes of jobs in such scenarios, in which both do the same, with long time-outs and
+/// with shorter ones than searches.
+fn turns_reached(of: fn(Scenario, Option<[u64; 5]>) -> Scenario) -> BTreeMap<String, u32> {
     let mut reached: BTreeMap<String, u32> = BTreeMap::new();
     for seed in crate::scenarios(SCENARIOS) {
-        let scenario = reserving(grid_scenario(seed), None);
+        let scenario = of(grid_scenario(seed), None);
         for steps in &compared_to_the_end(seed, &scenario).jobs {
             for turn in turns_of_reserving(steps) {
                 *reached.entry(turn).or_default() += 1;
             }
         }
-        let scenario = reserving(grid_scenario(seed), Some([300, 900, 1_700, 2_600, 5_000]));
+        let scenario = of(grid_scenario(seed), Some([300, 900, 1_700, 2_600, 5_000]));
         let trails = compared(&scenario, SimTime::from_secs(60));
         for (_, step) in trails.jobs.iter().flatten() {
             if let Step::Started(..) | Step::Rejected(..) = step {
@@ -100,6 +106,21 @@ fn brokers_reserve_for_components_as_the_reference_does() {
             }
         }
     }
+    reached
+}
+
+fn assert_reached(reached: &BTreeMap<String, u32>, turns: &[(&str, u32)]) {
+    for (turn, least) in turns {
+        let times = reached.get(*turn).copied().unwrap_or(0);
+        assert!(
+            few() || times >= *least,
+            "{turn}: {times} < {least}: {reached:#?}"
+        );
+    }
+}
+
+#[test]
+fn brokers_reserve_for_components_as_the_reference_does() {
     let turns = [
         ("started on 1", 1_000),
         ("started on 2", 200),
@@ -115,19 +136,45 @@ fn brokers_reserve_for_components_as_the_reference_does() {
         ("cancelled at a broker", 30),
         ("cancelled at an LRMS", 50),
     ];
-    for (turn, least) in turns {
-        let times = reached.get(turn).copied().unwrap_or(0);
-        assert!(
-            few() || times >= least,
-            "{turn}: {times} < {least}: {reached:#?}"
-        );
-    }
+    assert_reached(&turns_reached(reserving), &turns);
 }
 
-/// One cluster of 4 processors, which reserves, and a broker that does so in a second.
-fn reserving_in_a_second() -> Scenario {
-    let mut scenario = grid("co-reservation(notice=1s,tries=1)", &[&[4]]);
-    scenario.grid.clusters[0].config.reserving = Some(Reserving {
+/// Policies that predict, and keep one reservation.
+const KEEPING: [&str; 10] = [
+    "earliest-completion(wait=recent)",
+    "queue-length",
+    "earliest-start(reserve=all,notice=200ms,within=10m)",
+    "earliest-completion(reserve=all,notice=1s,run_times=corrected)",
+    "earliest-start(candidates=2,reserve=all,notice=10ms,within=20s)",
+    "earliest-completion(reserve=windows,wait=recent)",
+    "earliest-start(candidates=3,reserve=all,wait=recent,within=3s)",
+    "earliest-completion(candidates=2,reserve=windows,notice=100ms)",
+    "earliest-completion(reserve=all,notice=300ms,within=1s)",
+    "earliest-start(candidates=1,reserve=all,notice=1s,run_times=corrected)",
+];
+
+#[test]
+fn brokers_keep_one_reservation_as_the_reference_does() {
+    let turns = [
+        ("started on 0", 2_000),
+        ("started on 1", 1_000),
+        ("started by a later try", 200),
+        ("started at time-outs", 2_000),
+        ("refused service-lost", 200),
+        ("refused not-reserved", 200),
+        ("refused queue-full", 100),
+        ("not-reserved", 200),
+        ("not-reserved at time-outs", 200),
+        ("overran-reservation", 3),
+        ("cancelled at a broker", 100),
+        ("cancelled at an LRMS", 50),
+    ];
+    assert_reached(&turns_reached(keeping), &turns);
+}
+
+/// The same with a cluster that reserves.
+fn where_one_reserves(mut scenario: Scenario, cluster: usize) -> Scenario {
+    scenario.grid.clusters[cluster].config.reserving = Some(Reserving {
         overrun: Overrun::Kill,
         most_share: Decimal::ONE,
         longest: None,
@@ -136,26 +183,87 @@ fn reserving_in_a_second() -> Scenario {
     scenario
 }
 
+/// Nothing is known of a neighbour but that it knows somebody: its own cluster is too small.
+#[test]
+fn a_job_that_no_cluster_here_reserves_for_goes_to_a_neighbour() {
+    let scenario = grid("earliest-start(reserve=all)", &[&[4], &[1], &[4]]);
+    let mut scenario = with(where_one_reserves(scenario, 2), D0, 0, 4, 10);
+    for domain in &mut scenario.grid.domains {
+        domain.broker.max_hops = 2;
+    }
+    scenario.submissions[0].spec.start_window = Some(Box::new(StartWindow {
+        earliest: ms(50_000),
+        latest: ms(60_000),
+        flexible: false,
+    }));
+    let job = record(&play(&scenario), 0);
+    assert_eq!(
+        (job.cluster, job.start),
+        (Some(ClusterId(2)), Some(ms(50_000)))
+    );
+}
+
+/// At 20 s nothing is free before 31 s, and the neighbour gets the job and sends it back. At 35 s
+/// it is to start at once, as it was first tried more than 10 s ago: it waits in the queue.
+#[test]
+fn within_counts_from_the_first_try_also_where_a_neighbour_has_refused_the_job() {
+    let policy = "earliest-start(reserve=all,notice=1s,within=10s)";
+    let mut scenario = where_one_reserves(grid(policy, &[&[4], &[4]]), 0);
+    scenario.grid.links.truncate(1);
+    scenario.grid.clusters[1].config.queue_limit = Some(0);
+    let scenario = with(scenario, Entry::Cluster(ClusterId(0)), 0, 4, 40_000);
+    let trails = play(&with(scenario, D0, 16_000, 4, 1_000));
+    let job = record(&trails, 1);
+    assert_eq!(
+        (job.dispatch, job.start),
+        (Some(ms(35_000)), Some(ms(40_000)))
+    );
+    let steps = trails.jobs[1].iter();
+    assert!(
+        !steps
+            .map(|(_, step)| step)
+            .any(|step| matches!(step, Step::Asked(..)))
+    );
+}
+
+/// At 8 s it is known that the fast cluster has reserved from 20 s on. The slow one would have to
+/// start the job before 10 s, and hears of nothing before 12 s.
+#[test]
+fn what_is_reserved_is_kept_where_nobody_else_can_be_asked_in_time() {
+    let policy = "earliest-completion(reserve=all,notice=10ms)";
+    let mut scenario = where_one_reserves(grid(policy, &[&[4, 4]]), 0);
+    scenario.grid.domains[0].broker.lrms_latency = SimDuration::from_secs(4);
+    let slow = &mut scenario.grid.clusters[1].config;
+    let mut groups = slow.resources.groups().to_vec();
+    groups[0].speed = Decimal::parse("0.5").expect("a number");
+    slow.resources = Resources::new(groups).expect("some processors");
+    let scenario = with(scenario, Entry::Cluster(ClusterId(0)), 0, 4, 20_000);
+    let job = record(&play(&with(scenario, D0, 0, 4, 10_000)), 1);
+    assert_eq!(
+        (job.dispatch, job.start),
+        (Some(ms(8_000)), Some(ms(20_000)))
+    );
+}
+
+/// One cluster of 4 processors, which reserves, and a broker that does so in a second.
+fn reserving_in_a_second() -> Scenario {
+    where_one_reserves(grid("co-reservation(notice=1s,tries=1)", &[&[4]]), 0)
+}
+
 #[test]
 fn a_job_that_may_be_tried_once_is_tried() {
-    let entry = Entry::Domain(DomainId(0));
-    let trails = play(&with(reserving_in_a_second(), entry, 0, 2, 10));
+    let trails = play(&with(reserving_in_a_second(), D0, 0, 2, 10));
     assert_eq!(record(&trails, 0).start, Some(ms(1_001)));
 }
 
 /// Two jobs of components of these sizes that come at once, on 6 processors that are asked over
 /// 100 ms.
 fn two_at_once(sizes: &[u32]) -> Trails {
-    let mut scenario = grid("co-reservation(notice=1s,within=1h)", &[&[6]]);
-    scenario.grid.clusters[0].config.reserving = Some(Reserving {
-        overrun: Overrun::Kill,
-        most_share: Decimal::ONE,
-        longest: None,
-        most_ahead: None,
-    });
+    let scenario = grid("co-reservation(notice=1s,within=1h)", &[&[6]]);
+    let mut scenario = where_one_reserves(scenario, 0);
     scenario.grid.domains[0].broker.lrms_latency = SimDuration::from_millis(100);
     for _ in 0..2 {
-        scenario = with(scenario, Entry::Domain(DomainId(0)), 0, sizes[0], 10_000);
+        scenario = with(scenario, D0, 0, sizes[0], 10_000);
         let added = scenario.submissions.last_mut().expect("it was added");
         let more = sizes[1..].iter().map(|processors| Component {
             processors: *processors,
@@ -192,7 +300,7 @@ fn nobody_is_ended_for_a_reservation_that_is_not_confirmed() {
     let mut scenario = with(reserving_in_a_second(), cluster, 0, 4, 20_000);
     scenario.submissions[0].spec.requested_time = Some(SimDuration::from_secs(1));
     scenario.grid.domains[0].broker.lrms_latency = SimDuration::from_millis(600);
-    let scenario = with(scenario, Entry::Domain(DomainId(0)), 0, 2, 10);
+    let scenario = with(scenario, D0, 0, 2, 10);
     let trails = play(&scenario);
     assert_eq!(record(&trails, 0).finish, Some(ms(20_000)));
     let rejected = Some(EndState::Rejected(Reason::TriesExhausted));
@@ -262,6 +370,51 @@ fn reserving(scenario: Scenario, timeouts: Option<[u64; 5]>) -> Scenario {
             })
         });
     }
+    scenario
+}
+
+/// The same where brokers predict, and reserve at clusters of which some do not: jobs of one
+/// component or, in a third of them, also of several.
+fn keeping(scenario: Scenario, timeouts: Option<[u64; 5]>) -> Scenario {
+    let mut rng = rng::stream(scenario.seed, "scenario.together.keeping");
+    let mut scenario = predicting(with_windows(match rng.random_range(0..3) {
+        0 => with_components(scenario),
+        _ => scenario,
+    }));
+    // Peers are closed where no job has a window.
+    let windows = rng.random_range(0..4) > 0;
+    if windows {
+        scenario.grid.hours.clear();
+    }
+    for domain in &mut scenario.grid.domains {
+        let broker = &mut domain.broker;
+        let policy = KEEPING[rng.random_range(0..KEEPING.len())];
+        broker.policy = policy.parse().expect("a policy");
+        let costs = &mut broker.co_allocation;
+        let startup = [&[][..], &[700, 2_000]][rng.random_range(0..2)].iter();
+        costs.startup = startup.map(|it| SimDuration::from_millis(*it)).collect();
+        let times = [4, 7].map(SimDuration::from_secs).to_vec();
+        let sizes = (1..5).filter_map(|size| Some((NonZeroU32::new(size)?, times.clone())));
+        costs.run_times = [(NonZeroU32::MIN, sizes.collect())].into();
+        costs.claim_timeout = SimDuration::from_millis(match timeouts {
+            Some(timeouts) => timeouts[rng.random_range(0..5)],
+            None => 15_000,
+        });
+    }
+    for cluster in &mut scenario.grid.clusters {
+        let config = &mut cluster.config;
+        config.slurm.bf_resolution = SimDuration::ZERO;
+        if let Some(reserving) = &mut config.reserving {
+            reserving.overrun = Overrun::Kill;
+        }
+    }
+    for submission in &mut scenario.submissions {
+        let spec = &mut submission.spec;
+        spec.executable = (rng.random_range(0..4) == 0).then_some(NonZeroU32::MIN);
+        let keeps = windows && rng.random_range(0..3) > 0;
+        spec.start_window = spec.start_window.take().filter(|_| keeps);
+    }
+    add_a_last_job(&mut scenario);
     scenario
 }
 

@@ -31,8 +31,6 @@ pub struct CoAllocate {
     tried: u64,
     /// How often jobs that wait have been tried, where that is bounded.
     tries: BTreeMap<JobId, u32>,
-    /// Those that are reserved for, or could not begin since a cluster was told too late.
-    late: BTreeMap<JobId, Late>,
     /// Arrivals that wait until no earlier one is searched for.
     behind: BTreeSet<u64>,
     placed: BTreeMap<JobId, Placed>,
@@ -47,8 +45,8 @@ pub struct CoAllocate {
     latest: SimTime,
 }
 
-/// How late a job is.
-struct Late {
+/// How late a job is that is reserved for, or could not begin since a cluster was told too late.
+pub struct Late {
     /// How often it could not begin since a cluster was told too late.
     times: u32,
     /// When it was first tried.
@@ -85,7 +83,6 @@ impl CoAllocate {
             seen: 0,
             tried: 0,
             tries: BTreeMap::new(),
-            late: BTreeMap::new(),
             behind: BTreeSet::new(),
             placed: BTreeMap::new(),
             idle: Vec::new(),
@@ -162,7 +159,6 @@ impl CoAllocate {
     fn forget(&mut self, job: JobId) {
         self.placed.remove(&job);
         self.tries.remove(&job);
-        self.late.remove(&job);
     }
 
     /// A job does not begin: all let go, and it waits again. Where a cluster was told too
@@ -173,7 +169,7 @@ impl CoAllocate {
         self.release(broker, cx, job, 0);
         let is_begun = self.placed.get(&job).is_some_and(|it| it.until.is_some());
         if is_late || is_begun {
-            self.note_try(job, cx.now()).times += 1;
+            Self::note_try(broker, job, cx.now(), true);
         }
         if is_begun {
             let here = broker.config.domain;

@@ -113,7 +113,7 @@ impl RefBroker<'_> {
             match self.decide(index) {
                 Chosen::View(view) => {
                     self.hold(now, index);
-                    decisions.push(self.send(now, index, view));
+                    decisions.push(self.send(now, index, view, None));
                 }
                 Chosen::NoRoom => {}
                 lost => decisions.push(self.turn_away(index, &lost)),

@@ -22,6 +22,26 @@ impl RefBroker<'_> {
         }
     }
 
+    /// Who may have a job, as positions in `views`, and whether somebody may have it later.
+    pub(super) fn candidates(&self, index: usize) -> (Vec<usize>, bool) {
+        let visit = &self.visits[index];
+        let mut candidates = Vec::new();
+        let mut lacks_room = false;
+        for (position, view) in self.views.iter().enumerate() {
+            if self.could_ever_run(visit, view.target)
+                && !visit.refused_by.contains(&view.target)
+                && !self.is_closed(view.target)
+            {
+                match self.may_have(visit, view) {
+                    Some(true) => candidates.push(position),
+                    Some(false) => lacks_room = true,
+                    None => {}
+                }
+            }
+        }
+        (candidates, lacks_room)
+    }
+
     /// One of these, if the job need not wait for room.
     pub(super) fn choose_among(&mut self, index: usize, rule: Tie, mut tied: Vec<usize>) -> Chosen {
         if self.is_late() {

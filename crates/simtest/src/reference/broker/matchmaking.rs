@@ -55,9 +55,8 @@ impl RefBroker<'_> {
     pub(super) fn may_have(&self, visit: &Visit, view: &RefView) -> Option<bool> {
         let wanted = i128::from(visit.spec.processors());
         let central = match self.settings.matchmaking() {
-            MatchmakingKind::Route => return Some(true),
-            // It has no twin here: placements have tests of their own, runs the audit.
-            MatchmakingKind::CoAllocate => return None,
+            // Those that keep a reservation route.
+            MatchmakingKind::Route | MatchmakingKind::CoAllocate => return Some(true),
             MatchmakingKind::Independent => {
                 return matches!(view.target, Target::Cluster(_)).then_some(true);
             }

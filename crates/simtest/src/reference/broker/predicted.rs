@@ -1,6 +1,7 @@
 //! The reference of the policies that predict when a job starts, or is done.
 
 use super::{RefBroker, RefView, Visit};
+use gridrig_core::ids::JobId;
 use gridrig_core::job::{JobSpec, Objective};
 use gridrig_core::message::Target;
 use gridrig_core::time::{SimDuration, SimTime};
@@ -45,8 +46,9 @@ impl RefBroker<'_> {
         all.iter().sum::<u128>().checked_div(count)
     }
 
-    /// Nanoseconds until a job that is sent there starts or is done.
-    pub(super) fn predicted(&self, visit: &Visit, view: &RefView) -> u128 {
+    /// Nanoseconds until a job that is sent there starts or is done, whichever counts, and until
+    /// it starts.
+    pub(super) fn predicted(&self, visit: &Visit, view: &RefView) -> (u128, u128) {
         let spec = &visit.spec;
         let said = spec.preferences.as_deref().cloned().unwrap_or_default();
         let nanos = |time: Option<SimDuration>| u128::from(time.unwrap_or_default().as_nanos());
@@ -71,7 +73,7 @@ impl RefBroker<'_> {
             self.mean(view.target, |ran| ran.ran),
             self.mean(view.target, |ran| ran.waited),
         );
-        let mut least = u128::MAX;
+        let mut least = (u128::MAX, u128::MAX);
         for seen in self.seen(view) {
             let speed = seen.speed(visit);
             if !seen.can_run(visit) || speed == 0 {
@@ -87,12 +89,41 @@ impl RefBroker<'_> {
                 _ => lacks * runs.unwrap_or(run) / seen.capacity(visit),
             };
             let start = way + wait;
-            least = least.min(match (said.objective, self.policy.as_str()) {
+            let counts = match (said.objective, self.policy.as_str()) {
                 (Some(Objective::EarlyStart), _) | (None, "earliest-start") => start,
                 _ => start + run + nanos(said.stage_out),
-            });
+            };
+            if counts < least.0 {
+                least = (counts, start);
+            }
         }
         least
+    }
+
+    /// A job counts as sent there, to start at this instant or when that is predicted.
+    pub(super) fn count_on(
+        &mut self,
+        now: SimTime,
+        index: usize,
+        view: usize,
+        starts: Option<SimTime>,
+    ) {
+        let predicts = self.predicts() && starts.is_none();
+        let told = predicts.then(|| self.predicted(&self.visits[index], &self.views[view]).1);
+        let told = told.and_then(|start| u64::try_from(start).ok());
+        let told = told.map(|start| SimTime::from_nanos(now.as_nanos() + start));
+        self.visits[index].starts = starts.or(told);
+        let (view, visit) = (&mut self.views[view], &self.visits[index]);
+        let carried = carried(view, &visit.spec);
+        let arrives = now.as_nanos().saturating_add(view.latency.as_nanos());
+        let arrives = arrives.saturating_add(carried);
+        let arrives = SimTime::from_nanos(arrives);
+        view.sent.push((arrives, visit.spec.clone()));
+    }
+
+    /// When a job that was sent is to start, if that is told.
+    pub(in crate::reference) fn starts(&self, job: JobId) -> Option<SimTime> {
+        self.visits[self.latest(job)?].starts
     }
 }
 

@@ -1,6 +1,6 @@
 //! The reference of requests to remove a job.
 
-use super::{RefBroker, Visit};
+use super::RefBroker;
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::message::Target;
 
@@ -16,16 +16,20 @@ pub(in crate::reference) enum Removal {
 }
 
 impl RefBroker<'_> {
-    /// A request to remove the job, of whoever brought it: it goes on to where the
-    /// first of its visits from there was sent that it has not followed yet. One that
-    /// waits here is forgotten only by [`RefBroker::ended`].
-    pub(in crate::reference) fn remove(&mut self, job: JobId, by: Option<DomainId>) -> Removal {
-        let latest = self.latest(job);
-        let is_meant = |visit: &Visit| {
+    /// The visit that a request to remove the job is for, of whoever brought it: the first of
+    /// its visits from there that it has not followed yet.
+    pub(super) fn meant(&self, job: JobId, by: Option<DomainId>) -> Option<usize> {
+        self.visits.iter().position(|visit| {
             let is_its = visit.spec.id == job && visit.from == by;
             is_its && !(visit.followed && visit.sent_to.is_some())
-        };
-        let Some(index) = self.visits.iter().position(is_meant) else {
+        })
+    }
+
+    /// Such a request goes on to where that was sent. One that waits here is forgotten only by
+    /// [`RefBroker::ended`].
+    pub(in crate::reference) fn remove(&mut self, job: JobId, by: Option<DomainId>) -> Removal {
+        let latest = self.latest(job);
+        let Some(index) = self.meant(job, by) else {
             return Removal::Unknown;
         };
         let visit = &mut self.visits[index];

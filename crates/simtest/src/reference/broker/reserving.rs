@@ -1,9 +1,11 @@
 //! The reference of brokers that reserve for the components of a job (docs/coallocation.md,
 //! "By reservations").
 
+use super::domains::Chosen;
 use super::together::{Part, Placed};
 use super::{Decision, RefBroker};
-use crate::reference::matching::{Held, Searching, Wanted};
+use crate::reference::best::{Found, Held};
+use crate::reference::matching::{Searching, Sought, Wanted};
 use gridrig_core::agent::{Asked, ClaimAnswer, ClaimStep};
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{JobSpec, Reason};
@@ -28,11 +30,16 @@ impl RefBroker<'_> {
         placed?.search.as_deref()
     }
 
-    fn own_clusters(&self) -> &[ClusterId] {
+    fn search_mut(&mut self, index: usize) -> Option<&mut Searching> {
+        let placed = self.visits[index].together.placed.as_mut();
+        placed?.search.as_deref_mut()
+    }
+
+    pub(super) fn own_clusters(&self) -> &[ClusterId] {
         &self.grid.domains[self.domain.index()].clusters
     }
 
-    fn time(&self, name: &str, default: &str) -> SimDuration {
+    pub(super) fn time(&self, name: &str, default: &str) -> SimDuration {
         let text = self.parameter(name).unwrap_or(default);
         SimDuration::parse(text).unwrap_or_default()
     }
@@ -57,13 +64,23 @@ impl RefBroker<'_> {
             self.visits.remove(index);
             return vec![Decision::Reject(job.id, reason)];
         }
-        self.visits[index].together.since.get_or_insert(now);
         let search = self.searching(now, index, &job);
+        self.begin_search(now, index, search)
+    }
+
+    pub(super) fn begin_search(
+        &mut self,
+        now: SimTime,
+        index: usize,
+        search: Searching,
+    ) -> Vec<Decision> {
+        let first = self.own_clusters()[0];
         let visit = &mut self.visits[index];
-        visit.sent_to = Some(Target::Cluster(all[0].0));
+        visit.together.since.get_or_insert(now);
+        visit.sent_to = Some(Target::Cluster(first));
         visit.together.placed = Some(Placed {
             asked: Asked {
-                job: job.id,
+                job: visit.spec.id,
                 at: now,
             },
             parts: Vec::new(),
@@ -90,51 +107,68 @@ impl RefBroker<'_> {
             let may = |at: &usize| named.is_none_or(|named| named == idle[*at].0);
             ranked.iter().copied().filter(may).collect()
         });
-        let costs = &self.settings.co_allocation;
-        let timeout = costs.claim_timeout;
-        let ahead = self.ahead(index, timeout.as_nanos() * 4);
+        let deviation = self.time("deviation", "60s");
         // As if all that is read came to one cluster.
         let mib = job.inputs.iter().map(|input| input.data_mib).sum();
-        let startup = self.bringing(mib) + self.startup(order.len()) + self.settings.lrms_latency;
-        let soonest = now + startup + self.time("notice", "10s") + ahead;
-        let deviation = self.time("deviation", "60s");
-        let window = job.start_window.as_deref();
-        let wanted = Wanted {
+        let before = self.bringing(mib) + self.startup(order.len()) + self.time("notice", "10s");
+        let (first, last) = self.window(now, index, self.soonest(now, index, before));
+        let sought = Sought::Matching(Wanted {
             clusters: clusters.collect(),
-            first: window.map_or(soonest, |window| window.earliest.max(soonest)),
-            last: match window {
-                Some(window) => window.latest,
-                // Counted from the first try.
-                None => {
-                    let end = soonest + self.time("within", "86400s");
-                    let since = self.visits[index].together.since.unwrap_or(now);
-                    SimTime::from_nanos(
-                        end.as_nanos().saturating_sub((now.since(since)).as_nanos()),
-                    )
-                }
-            },
+            first,
+            last,
             deviation,
             exact: self.parameter("search") == Some("exact"),
-        };
+        });
+        let most = components.len().min(self.own_clusters().len());
+        let length = self.longest(job, most, self.own_clusters()) + deviation;
         Searching {
-            wanted,
-            length: self.longest(job) + deviation,
-            timeout: timeout + ahead,
+            sought,
+            lengths: vec![length; self.own_clusters().len()],
+            timeout: self.settings.co_allocation.claim_timeout + self.further_ahead(index),
             order,
             names: Vec::new(),
             answers: Vec::new(),
         }
     }
 
-    /// As long as a job may take, on however many clusters and on the slowest.
-    fn longest(&self, job: &JobSpec) -> SimDuration {
-        let own = self.own_clusters();
+    /// How much longer than usual a search may take.
+    pub(super) fn further_ahead(&self, index: usize) -> SimDuration {
+        self.ahead(
+            index,
+            self.settings.co_allocation.claim_timeout.as_nanos() * 4,
+        )
+    }
+
+    /// When a job may start that needs so long before, the messages come beside.
+    pub(super) fn soonest(&self, now: SimTime, index: usize, before: SimDuration) -> SimTime {
+        now + before + self.settings.lrms_latency + self.further_ahead(index)
+    }
+
+    /// The first and the last start that a job may have which could start then.
+    pub(super) fn window(
+        &self,
+        now: SimTime,
+        index: usize,
+        soonest: SimTime,
+    ) -> (SimTime, SimTime) {
+        let visit = &self.visits[index];
+        if let Some(window) = visit.spec.start_window.as_deref() {
+            return (window.earliest.max(soonest), window.latest);
+        }
+        let end = soonest + self.time("within", "86400s");
+        // Counted from the first try.
+        let searched = now.since(visit.together.since.unwrap_or(now));
+        let last = end.as_nanos().saturating_sub(searched.as_nanos());
+        (soonest, SimTime::from_nanos(last))
+    }
+
+    /// As long as a job may take, on up to so many of these clusters and on the slowest.
+    pub(super) fn longest(&self, job: &JobSpec, most: usize, of: &[ClusterId]) -> SimDuration {
         let program = (job.executable, job.processors());
-        let most = job.components.iter().count().min(own.len());
         let costs = &self.settings.co_allocation;
         let lengths = (1..=most).map(|count| costs.length(program, job.run_time, count));
         let longest = lengths.max().max(job.requested_time).unwrap_or_default();
-        let groups = own.iter().flat_map(|id| {
+        let groups = of.iter().flat_map(|id| {
             let config = &self.grid.clusters[id.index()].config;
             config.resources.groups()
         });
@@ -152,13 +186,26 @@ impl RefBroker<'_> {
         let mut decisions = self.say_release(index, let_go);
         let job = self.visits[index].spec.id;
         let question = match said {
-            Ok(true) => {
+            Ok(Found::Reserved) => {
                 decisions.extend(self.confirm(now, index, &held));
                 return decisions;
             }
-            Ok(false) => {
-                self.visits.remove(index);
-                decisions.push(Decision::Reject(job, Reason::NotReserved));
+            Ok(Found::Elsewhere(view, starts)) => {
+                self.visits[index].together.placed = None;
+                decisions.push(self.send(now, index, view, starts));
+                return decisions;
+            }
+            Ok(Found::Nothing) => {
+                decisions.push(self.turn_away(index, &Chosen::TooLate));
+                return decisions;
+            }
+            // What is kept is better than all that could be asked for in time.
+            Err((.., window)) if window.1 <= arrives && self.keeps_one() && !held.is_empty() => {
+                if let Some(search) = self.search_mut(index) {
+                    search.names.push(SimTime::ZERO);
+                    search.answers.push(ClaimAnswer::NotBefore(window.1));
+                }
+                decisions.extend(self.go_on(now, index));
                 return decisions;
             }
             // It would be over before anybody heard of it.
@@ -170,8 +217,8 @@ impl RefBroker<'_> {
         };
         let at = self.name(arrives);
         let asked = Asked { job, at };
-        let (cluster, components, window) = question;
-        let cluster = self.own_clusters()[cluster];
+        let (position, components, window) = question;
+        let cluster = self.own_clusters()[position];
         let Some(placed) = &mut self.visits[index].together.placed else {
             return decisions;
         };
@@ -181,7 +228,7 @@ impl RefBroker<'_> {
             let reserve = ClaimStep::Reserve {
                 job: (),
                 share: search.share(components),
-                length: search.length,
+                length: search.lengths[position],
                 timeout: search.timeout,
                 window,
             };
@@ -210,8 +257,7 @@ impl RefBroker<'_> {
         index: usize,
         (asked, answer): (Asked, ClaimAnswer),
     ) -> Vec<Decision> {
-        let placed = self.visits[index].together.placed.as_mut();
-        let Some(search) = placed.and_then(|placed| placed.search.as_mut()) else {
+        let Some(search) = self.search_mut(index) else {
             return Vec::new();
         };
         let waits = search.names.len() > search.answers.len();
@@ -226,12 +272,7 @@ impl RefBroker<'_> {
                 let back = self.put_back(index);
                 return decisions.into_iter().chain(back).collect();
             }
-            if let Some(search) = self.visits[index]
-                .together
-                .placed
-                .as_mut()
-                .and_then(|it| it.search.as_mut())
-            {
+            if let Some(search) = self.search_mut(index) {
                 search.answers.push(answer);
             }
             return self.go_on(now, index);
@@ -247,7 +288,7 @@ impl RefBroker<'_> {
     /// Whether this cluster has reserved for a search for a job that came before.
     fn is_held_before(&self, index: usize, cluster: usize) -> bool {
         let mut earlier = (0..index).filter_map(|index| self.search(index));
-        earlier.any(|search| search.state().0.contains_key(&cluster))
+        !self.keeps_one() && earlier.any(|search| search.state().0.contains_key(&cluster))
     }
 
     /// Whether a job that came before is searched for.
@@ -303,7 +344,13 @@ impl RefBroker<'_> {
             search: None,
         });
         decisions.extend(match in_time {
-            true => self.begin(now, index, last),
+            true => {
+                if self.keeps_one() {
+                    let kept = held.keys().next().copied();
+                    self.count_on(now, index, kept.unwrap_or_default(), last);
+                }
+                self.begin(now, index, last)
+            }
             // One would have started before it heard of that, or had what it reads.
             false => self.put_back(index),
         });

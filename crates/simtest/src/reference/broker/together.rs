@@ -5,7 +5,7 @@ use super::{Decision, RefBroker, Visit};
 use crate::reference::matching::Searching;
 use gridrig_core::agent::{Asked, ClaimAnswer, ClaimShare, ClaimStep};
 use gridrig_core::broker::MatchmakingKind;
-use gridrig_core::ids::{ClusterId, JobId};
+use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Division, JobSpec, Reason};
 use gridrig_core::message::Target;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
@@ -64,6 +64,7 @@ impl RefBroker<'_> {
         };
         let mut indices = 0..self.visits.len();
         self.settings.matchmaking() == MatchmakingKind::CoAllocate
+            && !self.keeps_one()
             && indices.any(|index| waits(index) && is_new(index))
     }
 
@@ -73,7 +74,7 @@ impl RefBroker<'_> {
         value.split([',', ')']).next()
     }
 
-    fn count(&self, name: &str) -> u32 {
+    pub(super) fn count(&self, name: &str) -> u32 {
         let value = self.parameter(name).and_then(|value| value.parse().ok());
         value.unwrap_or(0)
     }
@@ -372,8 +373,9 @@ impl RefBroker<'_> {
             let begin = ClaimStep::Begin { at, length, leads };
             decisions.push(Decision::Claim(placed.asked, *cluster, begin));
         }
-        let together = &mut self.visits[index].together;
-        (together.tries, together.placed) = (0, Some(placed));
+        let visit = &mut self.visits[index];
+        visit.sent_at = now;
+        (visit.together.tries, visit.together.placed) = (0, Some(placed));
         decisions
     }
 
@@ -429,10 +431,13 @@ impl RefBroker<'_> {
         index.map_or_else(Vec::new, |index| self.put_back(index))
     }
 
-    /// Whether clusters have been asked for parts of this job, and it has not begun.
-    pub(in crate::reference) fn waits_for_parts(&self, job: JobId) -> bool {
-        let waits = |index: usize| self.gives_up(&self.visits[index]).is_some();
-        self.latest(job).is_some_and(waits)
+    /// Whether clusters have been asked for parts of this job, which has not begun, where it
+    /// is to be removed.
+    pub(in crate::reference) fn waits_for_parts(&self, job: JobId, by: Option<DomainId>) -> bool {
+        let meant = self
+            .meant(job, by)
+            .filter(|_| self.latest(job) == self.meant(job, by));
+        meant.is_some_and(|index| self.gives_up(&self.visits[index]).is_some())
     }
 
     /// The job has ended, or goes: clusters let go that do not so by themselves.

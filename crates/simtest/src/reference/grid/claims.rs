@@ -130,7 +130,8 @@ impl Simulation<'_> {
 
     fn answer(&mut self, now: SimTime, cluster: ClusterId, asked: Asked, answer: ClaimAnswer) {
         let at = after(now, self.latency_from(cluster));
-        let domain = self.handed_by[asked.job.index()].unwrap_or(DomainId(0));
+        let domain = self.grid.clusters[cluster.index()].domain;
+        let domain = domain.unwrap_or(DomainId(0));
         let key = (domain.0, cluster.0 + 1, asked.job.0);
         self.add(
             at,

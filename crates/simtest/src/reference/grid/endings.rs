@@ -37,6 +37,16 @@ impl Simulation<'_> {
         }
     }
 
+    /// When a job is to start that is sent somewhere, if that is told.
+    pub(super) fn note_predicted(&mut self, now: SimTime, domain: DomainId, sent: &Decision) {
+        if let Decision::Dispatch(job, ..) | Decision::Forward(job, ..) | Decision::Begun(job, _) =
+            sent
+            && let Some(starts) = self.brokers[domain.index()].starts(*job)
+        {
+            self.trails.note(now, *job, Step::Predicted(domain, starts));
+        }
+    }
+
     pub(super) fn cancel_at_broker(
         &mut self,
         now: SimTime,
@@ -50,7 +60,7 @@ impl Simulation<'_> {
                 .note(now, job, Step::Cancelled(Party::Broker(domain)));
             return self.news_at_broker(now, domain, job);
         }
-        if self.brokers[domain.index()].waits_for_parts(job) {
+        if self.brokers[domain.index()].waits_for_parts(job, by) {
             return self.carry_out(now, domain, Decision::Drop(job));
         }
         match self.brokers[domain.index()].remove(job, by) {

@@ -13,6 +13,12 @@ use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
 use std::collections::BTreeMap;
 
+/// Of a neighbour whose own clusters could not run the job: it knows some that could.
+const UNKNOWN: Forecast = Forecast {
+    start: SimDuration::from_nanos(u64::MAX),
+    ready: SimDuration::from_nanos(u64::MAX),
+};
+
 impl CoAllocate {
     /// The search for one reservation; `None` if the job goes to who was chosen at once.
     pub(super) fn keeping(
@@ -22,7 +28,8 @@ impl CoAllocate {
         job: JobId,
         chosen: usize,
     ) -> Option<Searching> {
-        let spec = &broker.jobs.get(&job)?.spec;
+        let held = broker.jobs.get(&job)?;
+        let spec = &held.spec;
         let (settings, clusters) = (&broker.config.settings, &broker.config.clusters);
         let (costs, rules) = (&settings.co_allocation, self.placing.reservations?);
         let components = spec.components.iter().count();
@@ -31,20 +38,24 @@ impl CoAllocate {
             return None;
         }
         let timeout = costs.claim_timeout.as_nanos();
-        let ahead = self.ahead(job, SimDuration::from_nanos(timeout.saturating_mul(8)));
+        let ahead = Self::ahead(
+            broker,
+            job,
+            SimDuration::from_nanos(timeout.saturating_mul(8)),
+        );
         let soonest = now + costs.startup(1) + settings.lrms_latency + rules.notice + ahead;
         let view = &broker.survey.view;
         // Not before its files are in place.
         let staged = view.stage_in.iter().take(clusters.len()).max();
         let soonest = soonest.max(now + staged.copied().unwrap_or_default());
         let (earliest, latest) = match window {
-            None => (soonest, self.last_start(job, now, soonest, rules.within)),
+            None => (soonest, Self::last_start(held, now, soonest, rules.within)),
             Some(window) => (window.earliest.max(soonest), window.latest),
         };
         let request = JobRequest::from(spec);
-        let told = view.possible.iter().filter_map(|&index| {
-            let forecast = broker.policy.forecast(&request, view, index)?;
-            Some((index, forecast))
+        let told = view.possible.iter().map(|&index| {
+            let forecast = broker.policy.forecast(&request, view, index);
+            (index, forecast.unwrap_or(UNKNOWN))
         });
         let mut ranked: Vec<(usize, Forecast)> = told.collect();
         ranked.sort_by_key(|(index, forecast)| (forecast.ready, *index != chosen, *index));

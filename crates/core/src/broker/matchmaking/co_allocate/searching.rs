@@ -61,7 +61,7 @@ impl CoAllocate {
             let first = broker.config.clusters.first();
             (held.sent, held.sent_at) = (first.map(|(id, _)| Target::Cluster(*id)), cx.now());
         }
-        self.note_try(job, cx.now());
+        Self::note_try(broker, job, cx.now(), false);
         let placed = Placed {
             at: cx.now(),
             parts: Vec::new(),
@@ -76,7 +76,8 @@ impl CoAllocate {
     }
 
     fn searching(&self, broker: &Broker, now: SimTime, job: JobId) -> Option<Searching> {
-        let spec = &broker.jobs.get(&job)?.spec;
+        let held = broker.jobs.get(&job)?;
+        let spec = &held.spec;
         let (settings, clusters) = (&broker.config.settings, &broker.config.clusters);
         let (costs, rules) = (&settings.co_allocation, self.placing.reservations?);
         let parts = self.placing.parts(spec, clusters)?;
@@ -108,14 +109,18 @@ impl CoAllocate {
         let staging = costs.transfer(data.fold(0, u64::saturating_add));
         let startup = staging + costs.startup(order.len()) + settings.lrms_latency;
         let timeout = costs.claim_timeout.as_nanos();
-        let ahead = self.ahead(job, SimDuration::from_nanos(timeout.saturating_mul(8)));
+        let ahead = Self::ahead(
+            broker,
+            job,
+            SimDuration::from_nanos(timeout.saturating_mul(8)),
+        );
         let soonest = now + startup + rules.notice + ahead;
         let window = spec.start_window.as_deref();
         let wanted = Wanted {
             resources: resources.collect(),
             earliest: window.map_or(soonest, |window| window.earliest.max(soonest)),
             latest: window.map_or_else(
-                || self.last_start(job, now, soonest, rules.within),
+                || Self::last_start(held, now, soonest, rules.within),
                 |window| window.latest,
             ),
             deviation: rules.deviation,
@@ -140,6 +145,7 @@ impl CoAllocate {
         mut answer: Option<Answer>,
     ) {
         let arrives = cx.now() + broker.config.settings.lrms_latency;
+        let keeps_one = self.placing.keeps_one();
         loop {
             let Some(searching) = self.searching_of(job) else {
                 return;
@@ -149,6 +155,14 @@ impl CoAllocate {
                     searching.reserved.remove(&question.resource);
                     answer = Some(Answer::Granted(question.window.0));
                     self.let_go_of(broker, cx, job, question.resource);
+                }
+                // Nothing that could be asked for in time is better than what is kept.
+                Step::Asks(question)
+                    if question.window.1 <= arrives
+                        && keeps_one
+                        && !searching.reserved.is_empty() =>
+                {
+                    answer = Some(Answer::Refused(Some(arrives)));
                 }
                 // Nobody would be told before that it is over.
                 Step::Asks(question) if question.window.1 <= arrives => {

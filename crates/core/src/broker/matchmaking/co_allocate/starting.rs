@@ -2,41 +2,43 @@
 
 use super::{Around, CoAllocate, Late, Placed, say};
 use crate::agent::{Asked, ClaimStep};
-use crate::broker::Broker;
+use crate::broker::{Broker, Held};
 use crate::event::{Event, EventKind};
 use crate::ids::JobId;
 use crate::time::{Decimal, SimDuration, SimTime};
 
 impl CoAllocate {
     /// How long a start is put off so that all clusters are told before.
-    pub(super) fn ahead(&self, job: JobId, most: SimDuration) -> SimDuration {
-        let Some(times) = self.late.get(&job).map(|it| it.times).filter(|it| *it > 0) else {
+    pub(super) fn ahead(broker: &Broker, job: JobId, most: SimDuration) -> SimDuration {
+        let late = broker.jobs.get(&job).and_then(|held| held.late.as_ref());
+        let Some(times) = late.map(|it| it.times).filter(|it| *it > 0) else {
             return SimDuration::ZERO;
         };
         let seconds = SimDuration::from_secs(1 << times.min(16));
         seconds.min(SimDuration::from_nanos(most.as_nanos() / 2))
     }
 
-    /// A job is tried at this instant.
-    pub(super) fn note_try(&mut self, job: JobId, now: SimTime) -> &mut Late {
-        let first = Late {
-            times: 0,
-            since: now,
-        };
-        self.late.entry(job).or_insert(first)
+    /// A job is tried at this instant, or was in vain, since a cluster was told too late.
+    pub(super) fn note_try(broker: &mut Broker, job: JobId, now: SimTime, in_vain: bool) {
+        if let Some(held) = broker.jobs.get_mut(&job) {
+            let first = Late {
+                times: 0,
+                since: now,
+            };
+            held.late.get_or_insert(first).times += u32::from(in_vain);
+        }
     }
 
     /// The last start of a job without a window that can start at this instant. What it has
     /// searched for before counts: two jobs that search at once can each be in the other's way
     /// for as long as they do.
     pub(super) fn last_start(
-        &self,
-        job: JobId,
+        held: &Held,
         now: SimTime,
         soonest: SimTime,
         within: SimDuration,
     ) -> SimTime {
-        let searched = self.late.get(&job).map(|it| now.since(it.since));
+        let searched = held.late.as_ref().map(|it| now.since(it.since));
         let searched = searched.unwrap_or_default().as_nanos();
         SimTime::from_nanos((soonest + within).as_nanos().saturating_sub(searched))
     }
@@ -56,7 +58,11 @@ impl CoAllocate {
         job: JobId,
         reserved: Option<SimTime>,
     ) {
-        let ahead = self.ahead(job, broker.config.settings.co_allocation.claim_timeout);
+        let ahead = Self::ahead(
+            broker,
+            job,
+            broker.config.settings.co_allocation.claim_timeout,
+        );
         let others = self.being_started(cx.now(), job);
         let (Some(placed), Some(held)) = (self.placed.get_mut(&job), broker.jobs.get_mut(&job))
         else {
