@@ -246,6 +246,11 @@ impl Handle<Inside<'_>> for Lrms {
         let from = brought.route.and_then(|route| route.from);
         let from = from.map_or(Party::Client, Party::Broker);
         let until = brought.route.and_then(|route| route.until);
+        // What is reserved here for it is not wanted, though that may not have been heard yet.
+        if self.cluster.is_silent(job) {
+            let at = SimTime::MAX;
+            self.cluster.release(cx.now(), Asked { job, at }, cx);
+        }
         let taken = match until.is_some_and(|until| until <= cx.now()) {
             true => Err(Reason::LeaseExpired),
             false => match reservation {

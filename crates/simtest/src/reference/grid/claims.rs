@@ -142,7 +142,7 @@ impl Simulation<'_> {
     }
 
     /// A part leaves, and what is held for it is given back.
-    fn let_go(&mut self, now: SimTime, index: usize) {
+    pub(super) fn let_go(&mut self, now: SimTime, index: usize) {
         let Part { cluster, asked, .. } = self.parts.remove(index);
         if self.clusters[cluster.index()].held(asked.job).is_some() {
             self.trails.note(now, asked.job, Step::LetGo(cluster));

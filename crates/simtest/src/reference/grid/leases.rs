@@ -48,6 +48,10 @@ impl Simulation<'_> {
         from: DomainId,
     ) {
         self.handed_by[job.index()] = Some(from);
+        // It has not been heard yet that what is reserved for it here is not wanted.
+        if let Some(index) = self.part_of(cluster, job) {
+            self.let_go(now, index);
+        }
         let taken = match until.is_some_and(|until| until <= now) {
             true => Err(Reason::LeaseExpired),
             false => self.arrive_at_cluster(now, cluster, job),
