@@ -86,6 +86,9 @@ const RESERVING: [&str; 6] = [
     "co-reservation(search=exact,deviation=250ms,notice=5s,within=5m,tries=20)",
 ];
 
+/// Time-outs, of which a scenario has one.
+const SHORTER_THAN_SEARCHES: [u64; 5] = [300, 900, 1_700, 2_600, 5_000];
+
 /// What becomes of jobs in such scenarios, in which both do the same, with long time-outs and
 /// with shorter ones than searches.
 fn turns_reached(of: fn(Scenario, Option<[u64; 5]>) -> Scenario) -> BTreeMap<String, u32> {
@@ -97,7 +100,7 @@ fn turns_reached(of: fn(Scenario, Option<[u64; 5]>) -> Scenario) -> BTreeMap<Str
                 *reached.entry(turn).or_default() += 1;
             }
         }
-        let scenario = of(grid_scenario(seed), Some([300, 900, 1_700, 2_600, 5_000]));
+        let scenario = of(grid_scenario(seed), Some(SHORTER_THAN_SEARCHES));
         let trails = compared(&scenario, SimTime::from_secs(60));
         for (_, step) in trails.jobs.iter().flatten() {
             if let Step::Started(..) | Step::Rejected(..) = step {
@@ -170,6 +173,15 @@ fn brokers_keep_one_reservation_as_the_reference_does() {
         ("cancelled at an LRMS", 50),
     ];
     assert_reached(&turns_reached(keeping), &turns);
+}
+
+/// Whole, to the cluster, at that instant: in the scenario of this seed one does.
+#[test]
+fn a_job_may_come_as_its_reservation_is_given_back() {
+    let seed = 3_767;
+    compared_to_the_end(seed, &keeping(grid_scenario(seed), None));
+    let hasty = keeping(grid_scenario(seed), Some(SHORTER_THAN_SEARCHES));
+    compared(&hasty, SimTime::from_secs(60));
 }
 
 /// The same with a cluster that reserves.
