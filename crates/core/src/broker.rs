@@ -103,7 +103,7 @@ struct Held {
     /// Touch with it has been lost there.
     lost: bool,
     refused_by: Vec<Target>,
-    /// Where it is placed or reserved for.
+    /// How late it is, where it is placed or reserved for.
     late: Option<matchmaking::Late>,
 }
 

@@ -55,8 +55,9 @@ struct Simulation<'a> {
     consumers: Vec<BTreeMap<SimDuration, Arc<[DomainId]>>>,
     timers: Timers,
     /// Brokers whose cycles are left out, since they would come to nothing, until one of their
-    /// clusters changes; and the instant in which cycles have had their turn.
+    /// clusters changes.
     asleep: BTreeSet<DomainId>,
+    /// The latest instant in which cycles have had their turn.
     decided: Option<SimTime>,
     /// The jobs that came past the brokers to clusters whose background load is controlled.
     present: BTreeMap<ClusterId, Vec<JobId>>,

@@ -37,12 +37,7 @@ impl CoAllocate {
         if components >= MOST_COMPONENTS || rules.windows_only && window.is_none() {
             return None;
         }
-        let timeout = costs.claim_timeout.as_nanos();
-        let ahead = Self::ahead(
-            broker,
-            job,
-            SimDuration::from_nanos(timeout.saturating_mul(8)),
-        );
+        let ahead = Self::search_ahead(broker, job);
         let soonest = now + costs.startup(1) + settings.lrms_latency + rules.notice + ahead;
         let view = &broker.survey.view;
         // Not before its files are in place.

@@ -108,12 +108,7 @@ impl CoAllocate {
         let data = spec.inputs.iter().map(|it| it.data_mib);
         let staging = costs.transfer(data.fold(0, u64::saturating_add));
         let startup = staging + costs.startup(order.len()) + settings.lrms_latency;
-        let timeout = costs.claim_timeout.as_nanos();
-        let ahead = Self::ahead(
-            broker,
-            job,
-            SimDuration::from_nanos(timeout.saturating_mul(8)),
-        );
+        let ahead = Self::search_ahead(broker, job);
         let soonest = now + startup + rules.notice + ahead;
         let window = spec.start_window.as_deref();
         let wanted = Wanted {

@@ -18,6 +18,13 @@ impl CoAllocate {
         seconds.min(SimDuration::from_nanos(most.as_nanos() / 2))
     }
 
+    /// The same where its start is searched for: up to four times the time-out.
+    pub(super) fn search_ahead(broker: &Broker, job: JobId) -> SimDuration {
+        let timeout = broker.config.settings.co_allocation.claim_timeout;
+        let most = SimDuration::from_nanos(timeout.as_nanos().saturating_mul(8));
+        Self::ahead(broker, job, most)
+    }
+
     /// A job is tried at this instant, or was in vain, since a cluster was told too late.
     pub(super) fn note_try(broker: &mut Broker, job: JobId, now: SimTime, in_vain: bool) {
         if let Some(held) = broker.jobs.get_mut(&job) {
