@@ -4,9 +4,10 @@
 #![no_main]
 
 use gridrig_protocol::description::{Language, read, text};
+use gridrig_protocol::rest::JobSubmission;
 use libfuzzer_sys::fuzz_target;
 
-gridrig_fuzz::changes_text!();
+gridrig_fuzz::changes_text!(JobSubmission);
 
 fuzz_target!(|document: &str| {
     let Ok(all) = read("fuzz", document, None) else {

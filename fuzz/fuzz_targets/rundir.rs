@@ -46,7 +46,7 @@ libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, see
         .first()
         .map(|which| &names[usize::from(*which) % names.len()]);
     match name.is_some_and(|name| !name.ends_with(".parquet")) && max_size > 1 {
-        true => 1 + gridrig_fuzz::mutate(&mut data[1..], size - 1, max_size - 1, seed, &[]),
+        true => gridrig_fuzz::mutate_behind(1, data, size, max_size, seed, &[]),
         false => libfuzzer_sys::fuzzer_mutate(data, size, max_size),
     }
 });

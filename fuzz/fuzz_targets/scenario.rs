@@ -3,32 +3,45 @@
 
 #![no_main]
 
-use gridrig_scenario::{Scenario, ScenarioText};
+use gridrig_scenario::{Scenario, ScenarioText, confined};
 use libfuzzer_sys::fuzz_target;
+use std::collections::HashSet;
 use std::path::Path;
+use std::sync::OnceLock;
 
-/// It may name the files that the project ships, and no others.
-fn parse(text: &str) -> Option<Scenario> {
-    let shipped = Path::new(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../resources/scenarios"
-    ));
-    let may_read = |name: &str| !name.starts_with('/') && !name.contains("..");
-    let text = ScenarioText {
-        file: &shipped.join("fuzz.toml"),
-        text,
-        sets: &[],
-        directory: shipped,
-        traces_may_be_missing: true,
-    };
-    Scenario::parse_confined(&text, Some(&may_read)).ok()
+/// The files that the scenarios of a directory name.
+fn named(directory: &Path) -> HashSet<String> {
+    let files = std::fs::read_dir(directory).expect("the shipped scenarios");
+    let texts = files.map(|file| {
+        let path = file.expect("a file").path();
+        std::fs::read_to_string(path).expect("a scenario")
+    });
+    texts.flat_map(|text| confined::files(&text)).collect()
 }
 
 gridrig_fuzz::changes_text!();
 
 fuzz_target!(|text: &str| {
-    let Some(scenario) = parse(text) else { return };
+    static NAMED: OnceLock<HashSet<String>> = OnceLock::new();
+    let project = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let shipped = project.join("resources/scenarios");
+    let file = shipped.join("fuzz.toml");
+    let of = |text| ScenarioText {
+        file: &file,
+        text,
+        sets: &[],
+        directory: project,
+        traces_may_be_missing: true,
+    };
+    // It may name the files that the shipped scenarios name, and such as are in the project.
+    let named = NAMED.get_or_init(|| named(&shipped));
+    let may_read =
+        |name: &str| named.contains(name) || !name.starts_with('/') && !name.contains("..");
+    let Ok(scenario) = Scenario::parse_confined(&of(text), Some(&may_read)) else {
+        return;
+    };
+    // It names the files that were found, from the directory of the project.
     let resolved = scenario.to_resolved_toml();
-    let again = parse(&resolved).expect("what is written resolved is read");
+    let again = Scenario::parse(&of(&resolved)).expect("what is written resolved is read");
     assert_eq!(again.to_resolved_toml(), resolved);
 });

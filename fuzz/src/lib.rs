@@ -62,9 +62,9 @@ pub(crate) fn words() -> &'static [&'static [u8]] {
 pub type Make = fn(u64) -> Option<String>;
 
 /// The next text of what is gone through first; `None` when that is done.
-fn swept(most: usize, seed: u32, makes: &[Make]) -> Option<Vec<u8>> {
+fn swept(most: usize, seed: u32, makes: &[Make], before: usize) -> Option<Vec<u8>> {
     static SWEEP: OnceLock<Mutex<sweep::Sweep>> = OnceLock::new();
-    let sweep = SWEEP.get_or_init(|| Mutex::new(sweep::Sweep::new(makes, seed)));
+    let sweep = SWEEP.get_or_init(|| Mutex::new(sweep::Sweep::new(makes, seed, before)));
     sweep.lock().ok()?.next(most)
 }
 
@@ -73,13 +73,26 @@ fn swept(most: usize, seed: u32, makes: &[Make]) -> Option<Vec<u8>> {
 /// changes is one of libFuzzer's own; one of ten texts is a new document of a type instead,
 /// and changed or not.
 pub fn mutate(data: &mut [u8], size: usize, most: usize, seed: u32, makes: &[Make]) -> usize {
+    mutate_behind(0, data, size, most, seed, makes)
+}
+
+/// The same of a text behind so many bytes that say what it is.
+pub fn mutate_behind(
+    before: usize,
+    data: &mut [u8],
+    size: usize,
+    most: usize,
+    seed: u32,
+    makes: &[Make],
+) -> usize {
     let mut chance = Chance(u64::from(seed));
     if chance.below(2) > 0
-        && let Some(text) = swept(most, seed, makes)
+        && let Some(text) = swept(most, seed, makes, before)
     {
         data[..text.len()].copy_from_slice(&text);
         return text.len();
     }
+    let (data, size, most) = (&mut data[before..], size - before, most - before);
     if chance.below(3) > 0 {
         let made = match makes.get(chance.below(makes.len())) {
             Some(make) if chance.below(7) == 0 => make(chance.next()),
@@ -92,10 +105,10 @@ pub fn mutate(data: &mut [u8], size: usize, most: usize, seed: u32, makes: &[Mak
         }
         if !text.is_empty() && text.len() <= most && text != data[..size] {
             data[..text.len()].copy_from_slice(&text);
-            return text.len();
+            return before + text.len();
         }
     }
-    libfuzzer_sys::fuzzer_mutate(data, size, most)
+    before + libfuzzer_sys::fuzzer_mutate(data, size, most)
 }
 
 /// Puts a part of one text into another, and says how many bytes that makes.

@@ -20,8 +20,8 @@ const WRONG: &[&[u8]] = &[b"null", b"[]", b"\"x\"", b"1.5", b"{}", b"\x01"];
 
 /// Where one is in the documents.
 pub(crate) struct Sweep {
-    /// Whether it is reversed, and its text; the last one first.
-    documents: Vec<(bool, Vec<u8>)>,
+    /// What stands before its text, whether that is reversed, and it; the last one first.
+    documents: Vec<(Vec<u8>, bool, Vec<u8>)>,
     /// Places that were like others: a token and those around it.
     seen: HashSet<u64>,
     token: usize,
@@ -31,9 +31,9 @@ pub(crate) struct Sweep {
 }
 
 impl Sweep {
-    /// Goes through the files of the directory that `GRIDRIG_FUZZ_SEEDS` names, and documents
-    /// of these types.
-    pub(crate) fn new(makes: &[Make], seed: u32) -> Self {
+    /// Goes through the files of text of the directory that `GRIDRIG_FUZZ_SEEDS` names, of
+    /// which so many bytes stand `before` the text, and documents of these types.
+    pub(crate) fn new(makes: &[Make], seed: u32, before: usize) -> Self {
         let of_files = std::env::var("GRIDRIG_FUZZ_SEEDS").ok().into_iter();
         let files = of_files.flat_map(|directory| {
             let read = |file: std::fs::DirEntry| std::fs::read(file.path());
@@ -41,7 +41,15 @@ impl Sweep {
                 let texts = all.map(|file| file.and_then(read));
                 texts.collect::<std::io::Result<Vec<_>>>()
             });
-            all.unwrap_or_else(|error| panic!("GRIDRIG_FUZZ_SEEDS = {directory:?}: {error}"))
+            let all =
+                all.unwrap_or_else(|error| panic!("GRIDRIG_FUZZ_SEEDS = {directory:?}: {error}"));
+            let split = all.into_iter().map(|mut file| {
+                let text = file.split_off(before.min(file.len()));
+                (file, false, text)
+            });
+            split
+                .filter(|(.., text)| std::str::from_utf8(text).is_ok())
+                .collect::<Vec<_>>()
         });
         let drawn = makes.iter().flat_map(|make| {
             let seeds = (0..DRAWS).map(|draw| u64::from(seed) << 16 | draw);
@@ -51,13 +59,19 @@ impl Sweep {
             drawn.retain(|text| has_new_keys(text, &mut keys));
             drawn
         });
-        let mut documents: Vec<_> = files.chain(drawn).map(|text| (false, text)).collect();
-        documents.sort();
-        let reversed = documents.iter().map(|(_, text)| {
+        let drawn = drawn.map(|text| (Vec::new(), false, text));
+        let mut documents: Vec<_> = files.chain(drawn).collect();
+        // The longest, which have most in them, come first.
+        documents.sort_by(|(_, _, a), (_, _, b)| (a.len(), a).cmp(&(b.len(), b)));
+        let reversed = documents.iter().map(|(before, _, text)| {
             let tokens = Tokens::of(text);
-            (true, reversed(&tokens, tokens.solid(0)))
+            let reversed = match tokens.kind {
+                Kind::Toml => reversed_tables(&tokens),
+                Kind::Json | Kind::Xml => reversed(&tokens, tokens.solid(0)),
+            };
+            (before.clone(), true, reversed)
         });
-        let reversed: Vec<_> = reversed.filter(|(_, text)| !text.is_empty()).collect();
+        let reversed: Vec<_> = reversed.filter(|(.., text)| !text.is_empty()).collect();
         documents.extend(reversed);
         Self {
             documents,
@@ -68,10 +82,11 @@ impl Sweep {
         }
     }
 
-    /// The next text of at most so many bytes; `None` when all is done.
+    /// The next text of at most so many bytes, with what stands before it; `None` when all is
+    /// done.
     pub(crate) fn next(&mut self, most: usize) -> Option<Vec<u8>> {
         loop {
-            let (is_reversed, document) = self.documents.last()?;
+            let (before, is_reversed, document) = self.documents.last()?;
             let tokens = Tokens::of(document);
             if self.token >= tokens.at.len() {
                 self.documents.pop();
@@ -93,11 +108,14 @@ impl Sweep {
                     && let Some(address) = address(self.address) =>
                 {
                     self.address += 1;
-                    return Some(tokens.with(self.token..self.token + 1, address.as_bytes()));
+                    let text = tokens.with(self.token..self.token + 1, address.as_bytes());
+                    return Some([&**before, &text].concat());
                 }
                 None => (self.token, self.change) = (self.token + 1, 0),
-                Some(text) if text.is_empty() || text.len() > most || text == *document => {}
-                Some(text) => return Some(text),
+                Some(text)
+                    if text.is_empty() || before.len() + text.len() > most || text == *document => {
+                }
+                Some(text) => return Some([&**before, &text].concat()),
             }
         }
     }
@@ -149,12 +167,20 @@ fn address(number: usize) -> Option<String> {
     })
 }
 
-/// What stands around a token, by which places are told from each other.
+/// What stands around a token, by which places are told from each other; all numbers are alike.
 fn place(tokens: &Tokens, token: usize) -> u64 {
     let mut hasher = DefaultHasher::new();
     let before = (0..token).rev().filter(|it| !tokens.is_space(*it));
     for near in before.take(3).chain([token, tokens.solid(token + 1)]) {
-        tokens.get(near).hash(&mut hasher);
+        let mut was_digit = false;
+        for byte in tokens.get(near) {
+            let is_digit = byte.is_ascii_digit();
+            if !(is_digit && was_digit) {
+                (if is_digit { b'0' } else { *byte }).hash(&mut hasher);
+            }
+            was_digit = is_digit;
+        }
+        b'"'.hash(&mut hasher);
     }
     hasher.finish()
 }
@@ -213,19 +239,54 @@ fn changed(tokens: &Tokens, token: usize, change: usize, is_reversed: bool) -> O
     Some(tokens.with(token..token, markup))
 }
 
+/// Where the value begins of what begins with a token.
+fn value_of(tokens: &Tokens, token: usize) -> usize {
+    match tokens.is_key(token) {
+        true => tokens.solid(tokens.solid(token + 1) + 1),
+        false => token,
+    }
+}
+
+/// A document of TOML, the keys of each table from the last to the first.
+fn reversed_tables(tokens: &Tokens) -> Vec<u8> {
+    let mut document = Vec::new();
+    let mut table: Vec<Vec<u8>> = Vec::new();
+    let mut next = tokens.solid(0);
+    while next < tokens.at.len() {
+        let line_ends = |it: &usize| tokens.is_space(*it) && tokens.get(*it).contains(&b'\n');
+        let line = (next..tokens.at.len()).find(line_ends);
+        let line = line.unwrap_or(tokens.at.len());
+        let value = value_of(tokens, next);
+        next = match tokens.get(next) {
+            b"[" => {
+                document.extend(table.drain(..).rev().flatten());
+                document.extend([tokens.of_range(next..line), b"\n"].concat());
+                line
+            }
+            _ if value > next => {
+                let key = tokens.of_range(next..value);
+                table.push([key, &reversed(tokens, value), b"\n"].concat());
+                tokens.end(value).max(next + 1)
+            }
+            // A comment.
+            _ => line.max(next + 1),
+        };
+        next = tokens.solid(next);
+    }
+    document.extend(table.drain(..).rev().flatten());
+    document
+}
+
 /// What begins with a token, its members or elements from the last to the first.
 fn reversed(tokens: &Tokens, token: usize) -> Vec<u8> {
     let end = tokens.end(token);
     let mut parts = Vec::new();
     match (tokens.kind, tokens.get(token)) {
-        (Kind::Json, open @ (b"{" | b"[")) => {
+        (Kind::Json | Kind::Toml, open @ (b"{" | b"[")) => {
             let mut next = tokens.solid(token + 1);
             while next + 1 < end {
-                let after = tokens.end(next).max(next + 1);
-                let value = match tokens.is_key(next) {
-                    true => tokens.solid(tokens.solid(next + 1) + 1),
-                    false => next,
-                };
+                let value = value_of(tokens, next);
+                let after = tokens.end(value).max(next + 1);
                 parts.push([tokens.of_range(next..value), &reversed(tokens, value)].concat());
                 let comma = tokens.solid(after);
                 next = tokens.solid(comma + usize::from(tokens.get(comma) == b","));
@@ -255,7 +316,6 @@ fn reversed(tokens: &Tokens, token: usize) -> Vec<u8> {
             let head = tokens.of_range(token..head + 1);
             [head, &parts.concat(), tokens.of_range(next..end)].concat()
         }
-        (Kind::Toml, _) => Vec::new(),
         _ => tokens.of_range(token..end).to_vec(),
     }
 }

@@ -283,9 +283,11 @@ impl RunSummary {
             down_processor_s: load.down() as f64 / 1e9,
             finished_share: share(measured.completed, measured.submitted),
         });
+        // A manifest may have any numbers.
         let sent = MessageKind::ALL.iter().map(|kind| table.messages(*kind));
+        let sent = sent.fold(0, u64::saturating_add);
         RunSummary {
-            further: tally.further.figures((jobs, measured), sent.sum(), &load),
+            further: tally.further.figures((jobs, measured), sent, &load),
             goodput_by_size: tally.further.by_size(),
             slowdown: Distribution::of(tally.slowdown),
             queue_s: Distribution::of(tally.queue_s),

@@ -393,6 +393,22 @@ fn a_summary_that_the_events_do_not_give_is_a_violation() {
 }
 
 #[test]
+fn more_messages_than_can_be_counted_are_a_violation() {
+    let dir = written();
+    let path = dir.path().join(names::MANIFEST);
+    let text = fs::read_to_string(&path).unwrap();
+    let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+    manifest["info_messages"][0]["count"] = u64::MAX.into();
+    fs::write(&path, manifest.to_string()).unwrap();
+    let found = rebuilt(&dir);
+    assert!(!found.is_empty());
+    assert!(
+        found.iter().all(|it| it.contains("messages")),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn rows_that_are_no_events_are_violations() {
     let mut small = grid();
     small.clusters[1].name = "renamed".to_owned();
