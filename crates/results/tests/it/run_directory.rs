@@ -371,41 +371,33 @@ fn numbers_that_the_events_do_not_give_are_violations() {
     }
 }
 
-#[test]
-fn a_summary_that_the_events_do_not_give_is_a_violation() {
+/// A run directory with another manifest.
+fn with_manifest(change: impl FnOnce(&mut serde_json::Value)) -> TempDir {
     let dir = written();
     let path = dir.path().join(names::MANIFEST);
-    let text = fs::read_to_string(&path).unwrap();
-    let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let truth = manifest["summary"]["delay_s"]["mean"].clone();
-    manifest["summary"]["delay_s"]["mean"] = 0.25.into();
-    manifest["summary"]["clusters"][0]["processors"] = 77.into();
+    let mut manifest = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    change(&mut manifest);
     fs::write(&path, manifest.to_string()).unwrap();
-    let found = rebuilt(&dir);
-    let mean =
-        format!("rebuilt: manifest.json: field summary.delay_s.mean = 0.25: expected {truth}");
-    assert_eq!(found[0], mean);
-    assert!(
-        found[1].contains("field summary.clusters[0].processors = 77"),
-        "{found:?}"
-    );
-    assert_eq!(found.len(), 2);
+    dir
 }
 
 #[test]
-fn more_messages_than_can_be_counted_are_a_violation() {
-    let dir = written();
-    let path = dir.path().join(names::MANIFEST);
-    let text = fs::read_to_string(&path).unwrap();
-    let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
-    manifest["info_messages"][0]["count"] = u64::MAX.into();
-    fs::write(&path, manifest.to_string()).unwrap();
-    let found = rebuilt(&dir);
-    assert!(!found.is_empty());
-    assert!(
-        found.iter().all(|it| it.contains("messages")),
-        "{found:?}"
-    );
+fn a_summary_that_the_events_do_not_give_is_a_violation() {
+    let mut truth = serde_json::Value::Null;
+    let found = rebuilt(&with_manifest(|manifest| {
+        let mean = &mut manifest["summary"]["delay_s"]["mean"];
+        truth = std::mem::replace(mean, 0.25.into());
+        manifest["summary"]["clusters"][0]["processors"] = 77.into();
+    }));
+    let mean = format!("field summary.delay_s.mean = 0.25: expected {truth}");
+    assert_eq!(found[0], format!("rebuilt: manifest.json: {mean}"));
+    let processors = "field summary.clusters[0].processors = 77";
+    assert!(found[1].contains(processors), "{found:?}");
+    assert_eq!(found.len(), 2);
+    // More messages than can be counted.
+    let most = |it: &mut serde_json::Value| it["info_messages"][0]["count"] = u64::MAX.into();
+    let found = rebuilt(&with_manifest(most));
+    assert!(found.iter().any(|it| it.contains("messages")), "{found:?}");
 }
 
 #[test]
@@ -447,11 +439,8 @@ fn a_manifest_that_is_none_says_where() {
     let dir = written();
     let path = dir.path().join(names::MANIFEST);
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(
-        &path,
-        text.replace("\"interval\": \"5s\"", "\"interval\": \"5\""),
-    )
-    .unwrap();
+    let text = text.replace("\"interval\": \"5s\"", "\"interval\": \"5\"");
+    fs::write(&path, text).unwrap();
     let error = rundir::read(dir.path()).expect_err("no unit");
     let why = std::error::Error::source(&error).expect("the field");
     let message = format!("{error}: {why}");
