@@ -22,8 +22,8 @@ const WRONG: &[&[u8]] = &[b"null", b"[]", b"\"x\"", b"1.5", b"{}", b"\x01"];
 pub(crate) struct Sweep {
     /// What stands before its text, whether that is reversed, and it; the last one first.
     documents: Vec<(Vec<u8>, bool, Vec<u8>)>,
-    /// Places that were like others: a token and those around it.
-    seen: HashSet<u64>,
+    /// Places that were like others, in reversed documents or not: a token and those around it.
+    seen: HashSet<(bool, u64)>,
     token: usize,
     change: usize,
     /// The next address, in the place of the first one that is found.
@@ -95,8 +95,9 @@ impl Sweep {
             }
             let skip = tokens.is_space(self.token)
                 || self.change == 0
-                    && !is_reversed
-                    && !self.seen.insert(place(&tokens, self.token));
+                    // There are hundreds of scenarios.
+                    && (!is_reversed || tokens.kind == Kind::Toml)
+                    && !self.seen.insert((*is_reversed, place(&tokens, self.token)));
             let made = match skip {
                 true => None,
                 false => changed(&tokens, self.token, self.change, *is_reversed),

@@ -32,7 +32,7 @@ pub enum LogFormat {
 pub struct ScenarioArgs {
     /// The scenario file
     pub scenario: PathBuf,
-    /// Override any key, as in workload.window.start=92.5d or
+    /// Override any key, for example workload.window.start=92.5d or
     /// domain.a.broker.interval=10s; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
@@ -49,11 +49,15 @@ pub struct ScenarioArgs {
 
 /// The two clocks.
 const CLOCKS: &[(&str, &str, &str)] = &[
-    ("virtual", "virtual", "Simulated, from event to event"),
+    (
+        "virtual",
+        "virtual",
+        "Simulated: time jumps from event to event",
+    ),
     (
         "real",
         "real",
-        "Run by real services on the wall clock, over real sockets",
+        "Real services on the wall clock, talking over sockets",
     ),
 ];
 
@@ -65,8 +69,8 @@ pub struct InitArgs {
     /// The file to write; it must not exist yet
     #[arg(default_value = "scenario.toml")]
     pub file: PathBuf,
-    /// The log (SWF or GWF) of a cluster and its processors (default: what the log's header
-    /// says): the scenario has a domain for each, with the jobs of its log; may be repeated
+    /// A log (SWF or GWF) and the processors of its cluster (default: from the header). The
+    /// scenario gets a domain for each log, with the jobs of that log; may be repeated
     #[arg(long, value_name = "LOG[:PROCESSORS]")]
     pub from: Vec<OwnLog>,
     /// Overwrite an existing file
@@ -84,8 +88,9 @@ pub struct CheckArgs {
     /// What to check.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Runs of the same policies, at least two of each: say how many repeats it takes to
-    /// tell differences that matter (run.relevant) if they vary as there; may be repeated
+    /// Finished runs of the same policies, at least two of each. From their variation, estimate
+    /// how many repeats are needed to detect differences that matter (run.relevant); may be
+    /// repeated
     #[arg(long, value_name = "RUN")]
     pub pilot: Vec<PathBuf>,
 }
@@ -95,19 +100,19 @@ pub struct CheckArgs {
 #[command(
     after_help = "Examples:\n  gridrig run resources/scenarios/two-sites.toml --set run.tie=local -j 2\n  \
         gridrig run resources/scenarios/two-sites.toml --cell 2/7 --out runs\n\n\
-        A cell is one policy on one replication. Run alone, in any process or on any host, it \
-        writes the same files as among the others."
+        A cell is one policy on one replication. A cell that is run alone, in any process or on \
+        any host, writes the same files as in a run of all cells."
 )]
 pub struct RunArgs {
     /// What to run.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Where run directories go: OUT/SCENARIO-SEED/POLICY/rNNN; where runs of other
-    /// settings are, OUT/SCENARIO-SEED-2, and so on
+    /// Where run directories go: OUT/SCENARIO-SEED/POLICY/rNNN; if runs with other settings
+    /// are there, OUT/SCENARIO-SEED-2, and so on
     #[arg(long, default_value = "runs")]
     pub out: PathBuf,
-    /// So many runs at a time, on the virtual clock; 0 is one for each processor. They
-    /// write the same files
+    /// Number of runs at a time (virtual clock only); 0: one for each processor. The files
+    /// are the same for any number
     #[arg(
         short,
         long,
@@ -119,19 +124,19 @@ pub struct RunArgs {
     /// Overwrite run directories that exist
     #[arg(long)]
     pub force: bool,
-    /// Go on with a run in real time that was broken off: SCENARIO is its run directory,
-    /// or a folder of such, where finished runs stay as they are
+    /// Resume an interrupted run in real time. SCENARIO is its run directory or a folder of
+    /// run directories; finished runs there stay as they are
     #[arg(long, conflicts_with_all = ["out", "force", "no_out", "csv", "cell", "kill", "set", "seed", "clock", "no_journal", "processes"])]
     pub resume: bool,
-    /// Keep no journals, which a run in real time writes to be gone on with
+    /// Write no journals; the run in real time can then not be resumed
     #[arg(long)]
     pub no_journal: bool,
     /// Run each service as a process of its own, restarted with its journal if it dies;
     /// real clock only
     #[arg(long, conflicts_with_all = ["no_journal", "no_out", "kill", "dashboard", "targets"])]
     pub processes: bool,
-    /// Ask the program of a policy of your own twice: two that are told the same have to
-    /// give the same answers
+    /// Start the program of your own policy twice and check that both give the same answers
+    /// to the same input
     #[arg(long)]
     pub check_determinism: bool,
     /// Write no run directory
@@ -140,12 +145,12 @@ pub struct RunArgs {
     /// Also write jobs.csv (Batsim's columns) into each run directory
     #[arg(long)]
     pub csv: bool,
-    /// Run only cell k of the scenario's n cells, counted from 1 by replication and
-    /// then by policy
+    /// Run only cell K of the N cells (one policy on one replication each), counted from 1,
+    /// by replication and then by policy
     #[arg(long, value_name = "K/N")]
     pub cell: Option<CellNumber>,
-    /// Kill a service at a time of the run, as in a1@30s; real clock only, may
-    /// be repeated
+    /// Kill a service at this time of the run, for example a1@30s; real clock only, may be
+    /// repeated
     #[arg(long, value_name = "NAME@TIME")]
     pub kill: Vec<String>,
     /// Metrics; real clock only.
@@ -158,8 +163,8 @@ pub struct RunArgs {
     /// Keep the dashboard after the run, until Ctrl-C
     #[arg(long, requires = "dashboard")]
     pub keep_dashboard: bool,
-    /// Let the dashboard listen off the loopback interface: pages and the token go over
-    /// plain HTTP
+    /// Allow the dashboard to listen on other addresses than loopback, although pages and
+    /// the token go over plain HTTP
     #[arg(long, requires = "dashboard")]
     pub insecure: bool,
 }
@@ -174,17 +179,16 @@ pub struct ComparisonArgs {
     /// it is there, else the first]
     #[arg(long, value_name = "POLICY")]
     pub baseline: Option<String>,
-    /// The figure by which policies are judged, as in delay_s.p95; may be
-    /// repeated, the first gives the verdict [default: run.primary of the
-    /// scenario]
+    /// The figure by which policies are judged, for example delay_s.p95; may be repeated;
+    /// the first one gives the verdict [default: run.primary of the scenario]
     #[arg(long, value_name = "METRIC.STATISTIC", value_parser = Figure::parse)]
     pub primary: Vec<Figure>,
-    /// A bound that every run has to keep, as in "delay_s.p95 < 60"; may be
+    /// A bound that every run has to keep, for example "delay_s.p95 < 60"; may be
     /// repeated
     #[arg(long, value_name = "BOUND", value_parser = values::text::<Threshold>)]
     pub require: Vec<Threshold>,
-    /// The smallest difference of a figure that matters, as in delay_s.mean=0.5; may be
-    /// repeated [default: run.relevant of the scenario, else a tenth of the broker
+    /// The smallest difference of a figure that matters, for example delay_s.mean=0.5; may
+    /// be repeated [default: run.relevant of the scenario, else a tenth of the broker
     /// interval for figures in seconds]
     #[arg(long, value_name = "METRIC.STATISTIC=NUMBER", value_parser = relevant)]
     pub relevant: Vec<(Figure, f64)>,
@@ -213,7 +217,7 @@ pub struct CompareArgs {
     /// What to compare.
     #[command(flatten)]
     pub comparison: ComparisonArgs,
-    /// How many users are shown, by processor time
+    /// Number of users to show, those with the most processor time first
     #[arg(long, default_value = "5")]
     pub users: usize,
     /// Show runs even if they are not comparable, without a verdict
@@ -243,12 +247,11 @@ pub struct ReportArgs {
     /// Overwrite an existing page
     #[arg(long)]
     pub force: bool,
-    /// The replication of the charts over time, by its key, as in
-    /// window+604800s [default: the one that disagrees most with the verdict,
-    /// else the first]
+    /// The replication of the charts over time, by its key, for example window+604800s or
+    /// window+7d [default: the one that disagrees most with the verdict, else the first]
     #[arg(long, value_name = "KEY")]
     pub replication: Option<String>,
-    /// How many users are shown, by processor time
+    /// Number of users to show, those with the most processor time first
     #[arg(long, default_value = "10")]
     pub users: usize,
     /// Print one JSON document on stdout and nothing else
@@ -261,9 +264,9 @@ pub struct ReportArgs {
 #[command(
     after_help = "Examples:\n  gridrig dashboard\n  gridrig dashboard runs --listen 127.0.0.1:8080\n\n\
         The first line on stdout has the address. Every page asks for a token: GRIDRIG_TOKEN, \
-        or one that is made once, kept in $XDG_STATE_HOME/gridrig/dashboard-token (by default \
-        ~/.local/state/gridrig/dashboard-token) and printed on stderr as a link to open. A script \
-        sends it:\n\n  curl -H \"Authorization: Bearer $(cat ~/.local/state/gridrig/dashboard-token)\" \\\n    \
+        or else a token that is made once and kept in $XDG_STATE_HOME/gridrig/dashboard-token (by \
+        default ~/.local/state/gridrig/dashboard-token). The link with the token is printed on \
+        stderr. A script sends the token:\n\n  curl -H \"Authorization: Bearer $(cat ~/.local/state/gridrig/dashboard-token)\" \\\n    \
         http://127.0.0.1:8080/api/live"
 )]
 pub struct DashboardArgs {
@@ -273,14 +276,16 @@ pub struct DashboardArgs {
     /// Address to listen on; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:0")]
     pub listen: std::net::SocketAddr,
-    /// Listen off the loopback interface: pages and the token go over plain HTTP
+    /// Allow listening on other addresses than loopback, although pages and the token go
+    /// over plain HTTP
     #[arg(long)]
     pub insecure: bool,
-    /// Also answer to this name, as behind a proxy; may be repeated
+    /// Also accept this host name, for example of a proxy in front of the dashboard; may be
+    /// repeated
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
-    /// Let scenarios from the page name programs, directories, any file and real
-    /// LRMSs: whoever has the token can then run commands as you
+    /// Allow scenarios from the page to name programs, directories, any files and real
+    /// LRMSs. Whoever has the token can then run commands as you
     #[arg(long)]
     pub allow_commands: bool,
 }
@@ -301,12 +306,12 @@ pub struct AuditArgs {
 #[command(
     after_help = "Example:\n  gridrig explain runs/two-sites-1/queue-length/r000 17\n\n\
         Decisions are read from decisions.parquet where the run has recorded them \
-        (run.decisions). A run in virtual time that has not is played again."
+        (run.decisions). If a run in virtual time has none, it is simulated again."
 )]
 pub struct ExplainArgs {
     /// A run directory
     pub run: PathBuf,
-    /// The job by its number in the run: job_id of jobs.parquet
+    /// Number of the job in the run (job_id in jobs.parquet)
     pub job: u32,
     /// Print one JSON document on stdout and nothing else
     #[arg(long)]
@@ -317,8 +322,8 @@ pub struct ExplainArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gridrig metrics\n  gridrig metrics --out monitoring\n\n\
-        The second writes prometheus.yml, the Grafana dashboards and the provisioning of both. \
-        Prometheus then finds services started with --targets monitoring/targets."
+        The second command writes prometheus.yml, the Grafana dashboards and the provisioning of \
+        both. Prometheus then finds services started with --targets monitoring/targets."
 )]
 pub struct MetricsArgs {
     /// Write configuration for Prometheus and Grafana into this folder
@@ -335,7 +340,7 @@ pub struct MetricsArgs {
 /// `gridrig resources`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  gridrig resources resources/clusters/heterogeneous.xml\n  \
+    after_help = "Examples:\n  gridrig resources resources/clusters/heterogeneous.xml\n  \
                   gridrig resources resources/inventory/table-2.xml --form n-to-n\n  \
                   gridrig resources import nodes.txt > site.xml",
     args_conflicts_with_subcommands = true,
@@ -348,12 +353,12 @@ pub struct ResourcesArgs {
     /// Cluster files, which make a domain, or one inventory (XML)
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
-    /// Print it in this form: flat, unique, one-to-n or n-to-n [default: print the
-    /// sizes of all forms]
+    /// Print the resources in this form: flat, unique, one-to-n or n-to-n [default: only
+    /// print the size of each form]
     #[arg(long, value_parser = values::one_of(&Form::ALL, Form::name))]
     pub form: Option<Form>,
-    /// How it is aggregated: a schema document such as
-    /// resources/inventory/la-grid.xml, which is built in
+    /// Schema document that says how resources are aggregated [default: the built-in
+    /// resources/inventory/la-grid.xml]
     #[arg(long, value_name = "FILE")]
     pub schema: Option<PathBuf>,
     /// JSON instead of a table or XML
@@ -364,7 +369,7 @@ pub struct ResourcesArgs {
 /// What else can be done with resources.
 #[derive(Debug, Subcommand)]
 pub enum ResourcesCommand {
-    /// Make a cluster file of the nodes that Slurm tells
+    /// Make a cluster file from Slurm's list of nodes
     Import(ImportResourcesArgs),
 }
 
@@ -375,12 +380,12 @@ pub enum ResourcesCommand {
   gridrig resources import nodes.txt > site.xml
   sinfo -N -o '%N|%c|%m|%d|%G|%T' | gridrig resources import /dev/stdin --architecture aarch64")]
 pub struct ImportResourcesArgs {
-    /// What scontrol show node wrote, or sinfo -N with processors
+    /// Output of `scontrol show node`, or of `sinfo -N` with a column of processors
     pub file: PathBuf,
-    /// The architecture of nodes that do not tell theirs
+    /// The architecture for nodes that have none in the file
     #[arg(long, default_value = "x86_64")]
     pub architecture: String,
-    /// The operating system of nodes that do not tell theirs
+    /// The operating system for nodes that have none in the file
     #[arg(long, default_value = "Linux")]
     pub os: String,
 }
@@ -391,14 +396,14 @@ pub struct ImportResourcesArgs {
   gridrig describe job.xrsl --to jsdl > job.jsdl
   gridrig describe job.jdl --to json | curl -d @- http://127.0.0.1:8201/v1/jobs
 
-What the other language has no words for is listed on stderr.")]
+Attributes that the other language cannot express are listed on stderr.")]
 pub struct DescribeArgs {
     /// The description of one job, or of several
     pub file: PathBuf,
-    /// In which language to write it: jsdl, adl, xrsl, rsl, jdl, or json for REST
+    /// Output language: jsdl, adl, xrsl, rsl, jdl, or json for REST
     #[arg(long, value_parser = values::one_of(Language::ALL, Language::name))]
     pub to: Language,
-    /// In which language it is [default: known by its content]
+    /// Input language [default: recognized by content]
     #[arg(long, value_parser = values::one_of(Language::ALL, Language::name))]
     pub from: Option<Language>,
 }

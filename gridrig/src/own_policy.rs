@@ -62,7 +62,7 @@ pub fn refuse(policy: Option<&PolicySpec>, grid: Option<&Grid>, who: &str) -> an
     });
     match own {
         Some(own) => bail!(
-            "{own}: {who} asks no program of the user's (expected `gridrig run`, or one without \
+            "{own}: {who} runs no program of the user's (expected `gridrig run`, or one without \
              exec or lua)"
         ),
         None => Ok(()),

@@ -139,7 +139,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationR
     let (replications, options) = &refuse(scenario, options)?;
     if options.resume && !goes_on {
         eprintln!(
-            "{}: what was broken off goes on (--force starts over)",
+            "{}: the interrupted runs are continued (--force starts over)",
             scenario.name
         );
     }
@@ -281,7 +281,7 @@ fn run_cell(
             watch.finish(position, &run);
         }
         progress.finish(&format!(
-            "{}, as it is there{}",
+            "{}, from an earlier run{}",
             run.one_line(),
             pace.left()
         ));
@@ -312,7 +312,7 @@ fn run_cell(
     let dir = write::directory(cell, options).filter(|_| !options.scratch);
     let (dir, running_now) = (dir.as_deref(), running.as_mut());
     let mut executed = execute::execute(&start, (options, dir), &progress, watching, running_now)?;
-    tracing::info!(label, "has run");
+    tracing::info!(label, "the run has ended");
     if let Some(own) = &options.own {
         executed.broke = own.failure().cloned();
         executed.interrupted |= executed.broke.is_some();

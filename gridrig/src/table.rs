@@ -356,11 +356,11 @@ fn placed(run: &PolicyRun) -> String {
     if let Some(((clusters, wait_s), startup_s)) = on_several.zip(figure("startup_s_mean")) {
         let mib = figure("moved_mib_mean");
         let moved = mib.map_or_else(String::new, |mib| {
-            format!(", {mib:.1} MiB were brought for each that reads data")
+            format!(", {mib:.1} MiB transferred for each that reads data")
         });
         say(format!(
             "all jobs that it placed, on average: {clusters:.2} clusters, placed after {wait_s:.1} s, \
-             begun {startup_s:.1} s later{moved}"
+             started {startup_s:.1} s later{moved}"
         ));
     }
     if let Some(granted) = figure("reservations_granted_share") {
@@ -370,14 +370,15 @@ fn placed(run: &PolicyRun) -> String {
         });
         let granted = 100.0 * granted;
         say(format!(
-            "{granted:.1} % of the jobs that reserve began{others}"
+            "{granted:.1} % of the jobs with a start window started{others}"
         ));
     }
     let predicted = figure("prediction_error_s_abs_mean").zip(figure("prediction_kept_share"));
     if let Some((off_s, kept)) = predicted {
         let kept = 100.0 * kept;
         say(format!(
-            "predicted starts of all its jobs were off by {off_s:.1} s on average, {kept:.1} % began no later"
+            "predicted starts of all its jobs were off by {off_s:.1} s on average, {kept:.1} % \
+             started no later"
         ));
     }
     text

@@ -314,7 +314,7 @@ macro_rules! event_kinds {
 }
 
 event_kinds! {
-    Submitted "submitted" "The replayer hands the job over; the value is when it should have."
+    Submitted "submitted" "The replayer submits the job; the value is the intended instant."
         "submitted to {to} (intended at {value})"
         { by: Parties::CLIENT, to: Parties::ENTRY, value: Value::Instant, message: Some(MessageKind::Submit) }
     BrokerArrival "broker-arrival" "A broker has the job; the value is the number of its forwards so far."
@@ -323,7 +323,7 @@ event_kinds! {
     Recovered "recovered" "A restarted broker has found a job that it may have had before; the value is the number of its forwards so far."
         "found at {to} by {by}, which was restarted"
         { by: Parties::BROKER, to: Parties::ENTRY, value: Value::Forwards }
-    Predicted "predicted" "A broker predicts when the job will start where it sends it; the value is when."
+    Predicted "predicted" "A broker predicts when the job will start at the place where it sends the job; the value is that instant."
         "predicted by {by} to start at {value}"
         { by: Parties::BROKER, value: Value::Instant }
     Forwarded "forwarded" "A broker sends the job to a peer."
@@ -335,22 +335,22 @@ event_kinds! {
     Refused "refused" "A broker or an LRMS sends the job back, or a broker takes back a job that it could not deliver."
         "sent back by {by} to {to}: {reason}"
         { to: Parties::ANY, has_reason: true, message: Some(MessageKind::Refuse) }
-    ClaimRequested "claim-requested" "A broker asks an LRMS of its own to hold processors for a part of the job, which several clusters are to run together; the value is which of its components, as a sum of powers of two from 1 for the first, or 0 for some processors of a job that may be divided."
+    ClaimRequested "claim-requested" "A broker asks an LRMS of its own to hold processors for a part of a job that several clusters are to run together; the value names the components of the job, as a sum of powers of two with 1 for the first component, or is 0 for some processors of a job that may be divided."
         "{by} asks {to} to hold processors: {value}"
         { by: Parties::BROKER, to: Parties::LRMS, value: Value::Components }
     Claimed "claimed" "An LRMS holds the processors of its placement for a part of the job."
         "processors held at {by}: {placement}"
         { by: Parties::LRMS, has_placement: true }
-    ClaimRefused "claim-refused" "An LRMS has no processors free at once for its part of the job."
+    ClaimRefused "claim-refused" "An LRMS does not have enough free processors at that instant for its part of the job."
         "no processors free at {by}"
         { by: Parties::LRMS }
     Queued "queued" "An LRMS accepts the job into its queue."
         "queued at {by}"
         { by: Parties::LRMS }
-    Reserved "reserved" "An LRMS reserves processors for the job; the value is from when on, which is told again if that changes within its start window."
+    Reserved "reserved" "An LRMS reserves processors for the job; the value is the instant from which they are reserved. The event is repeated if that instant changes within the job's start window."
         "processors reserved at {by} from {value}"
         { by: Parties::LRMS, value: Value::Instant }
-    Promised "promised" "A plan promises the waiting job a start, once; the value is when."
+    Promised "promised" "A plan promises the waiting job a start, only once; the value is the promised instant."
         "promised a start at {value} by {by}"
         { by: Parties::LRMS, value: Value::Instant }
     PromiseWithdrawn "promise-withdrawn" "The promise cannot be kept, since a job has run longer than its estimate, or nodes have failed or been repaired."
@@ -368,25 +368,25 @@ event_kinds! {
     Requeued "requeued" "The job waits again at the LRMS, since a node that it ran on has failed; the value is how much of that run counts as done, at speed 1.0."
         "requeued at {by} with {value} done"
         { by: Parties::LRMS, value: Value::Length }
-    LostTouch "lost-touch" "The sender of the job does not know what has become of it; if the job ends, the service that has it says so."
-        "{by} has lost touch with it at {to}: {reason}"
+    LostTouch "lost-touch" "The sender of the job has lost contact with it and does not know its state; if the job ends, the service that has it logs the end."
+        "{by} has lost contact with it at {to}: {reason}"
         { by: Parties::SENDER, to: Parties::ENTRY, has_reason: true }
     CancelRequested "cancel-requested" "A broker or an LRMS that has the job, or a broker that has sent it on, is asked to cancel it."
         "{by} is asked to cancel it"
         { by: Parties::ENTRY }
-    LeaseRequested "lease-requested" "A broker asks a neighbour for the processors that the job needs; the value is how often they have been asked for on this way, this time included."
-        "{by} asks {to} for its processors ({value} times on this way)"
+    LeaseRequested "lease-requested" "A broker asks a neighbour for the processors that the job needs; the value is the number of requests along this chain of brokers so far, this one included."
+        "{by} asks {to} for its processors (request {value} along this chain)"
         { by: Parties::BROKER, to: Parties::BROKER, value: Value::Forwards }
-    LeaseRejected "lease-rejected" "A broker has no processors for the job of a neighbour that has asked for them; the value of this and the next three is when that request was meant to arrive, by which it is told from other ones for the job."
+    LeaseRejected "lease-rejected" "A broker has no processors for a job for which a neighbour has requested some; the value of this event and of the next three is the instant when that request was meant to arrive, which distinguishes it from other requests for the job."
         "{by} has no processors for {to}"
         { by: Parties::BROKER, to: Parties::BROKER, value: Value::Instant }
-    Delegated "delegated" "A broker delegates to a neighbour the processors that it has asked for, its own or some that were delegated to it."
+    Delegated "delegated" "A broker delegates the requested processors to a neighbour: its own, or processors that were delegated to it."
         "{by} delegates processors to {to}"
         { by: Parties::BROKER, to: Parties::BROKER, value: Value::Instant }
-    Released "released" "A broker needs the processors no more, or does not want them any more, that it has asked a neighbour for."
+    Released "released" "A broker no longer needs or wants the processors that it has requested from a neighbour."
         "{by} releases processors of {to}"
         { by: Parties::BROKER, to: Parties::BROKER, value: Value::Instant }
-    LeaseExpired "lease-expired" "A broker takes back processors that it has delegated, since their time-out has come."
+    LeaseExpired "lease-expired" "A broker takes back processors that it has delegated, since their lease has timed out."
         "{by} takes processors back from {to}"
         { by: Parties::BROKER, to: Parties::BROKER, value: Value::Instant }
     Finished "finished" "The job ended by itself."
@@ -401,13 +401,13 @@ event_kinds! {
     Failed "failed" "The job was lost to a fault, at the service that had it."
         "lost at {by}: {reason}"
         { has_reason: true, is_terminal: true }
-    ClaimEnded "claim-ended" "An LRMS holds the processors for its part of the job no more: the job has ended, or another cluster had none, or nothing more was heard."
+    ClaimEnded "claim-ended" "An LRMS no longer holds the processors for its part of the job: the job has ended, another cluster had no processors, or no further message came."
         "processors given back at {by}"
         { by: Parties::LRMS }
-    Notified "notified" "A message about the job's end, or that touch with it is lost, travels towards its submitter."
+    Notified "notified" "A message that the job has ended, or that contact with it is lost, travels towards its submitter."
         "news of its end sent by {by} to {to}"
         { to: Parties::ANY, is_news: true, message: Some(MessageKind::Notify) }
-    FinishSeen "finish-seen" "The news of the job's end has reached the entry broker, or the submitter where no broker is."
+    FinishSeen "finish-seen" "The news of the job's end has reached the entry broker, or the submitter if there is no broker."
         "its end was seen by {by}"
         { is_news: true }
     InfoSent "info-sent" "Resource information is sent."

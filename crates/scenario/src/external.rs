@@ -206,7 +206,7 @@ impl ExternalBroker {
                 };
                 match OutletText::read(&filled) {
                     Ok(OutletText::Command(_)) | Err(_) => {
-                        Err("json:URL, bes:URL, arc:URL, lagrid:URL, lagrid-soap12:URL, lagrid-json:URL (each http://) or slurm:DIR".to_owned())
+                        Err("json:URL, bes:URL, arc:URL, lagrid:URL#INITIATOR, lagrid-soap12:URL#INITIATOR, lagrid-json:URL#INITIATOR (each http://) or slurm:DIR".to_owned())
                     }
                     Ok(_) => Ok(()),
                 }

@@ -207,8 +207,8 @@ impl Context<'_> {
         let first = scales.next();
         let alike = scales.all(|other| Some(other) == first);
         let fails = raw.clusters().any(Cluster::fails);
-        let expected = "workloads with one scale.arrival, by which times of node failures are \
-                        divided as well";
+        let expected = "the same scale.arrival in all workloads, since times of node failures \
+                        are divided by it as well";
         self.check(alike || !fails, &raw.workload.span(), expected)
     }
 

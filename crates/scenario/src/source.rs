@@ -180,7 +180,7 @@ impl<'a> Tables<'a> {
         let segments: Vec<&str> = path.trim().split('.').map(str::trim).collect();
         if segments.iter().any(|segment| segment.is_empty()) {
             return Err(refuse(format!(
-                "path {path:?}: expected names with points between"
+                "path {path:?}: expected names with dots between"
             )));
         }
         let value_start = range.end - value.len();

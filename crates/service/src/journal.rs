@@ -310,7 +310,7 @@ fn parse<I: DeserializeOwned>(line: &[u8]) -> Result<Line<I>, String> {
     }
     let document = &document[..document.len() - 1];
     if sum != checksum(document).as_bytes() {
-        return Err("it is damaged: its checksum is another".to_owned());
+        return Err("it is damaged: its checksum is wrong".to_owned());
     }
     serde_json::from_slice(document).map_err(|error| error.to_string())
 }

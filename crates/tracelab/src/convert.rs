@@ -174,7 +174,7 @@ fn output_format(request: &Request) -> Result<Format> {
         Some((first, others)) if others.iter().all(|format| format == first) => Ok(*first),
         _ => Err(ConvertError::refused(
             request.output.display(),
-            "the name tells no format: expected it to end in .swf or .gwf (and .gz for gzip), \
+            "the name shows no format: expected it to end in .swf or .gwf (and .gz for gzip), \
              or --to",
         )),
     }

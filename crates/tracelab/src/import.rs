@@ -82,7 +82,7 @@ pub fn import(request: &Request) -> Result<Report, ConvertError> {
     let Request { input, map, .. } = request;
     let format = request.to.or_else(|| Format::of_name(&request.output));
     let format = format.ok_or_else(|| {
-        let expected = "the name tells no format: expected it to end in .swf or .gwf (and .gz \
+        let expected = "the name shows no format: expected it to end in .swf or .gwf (and .gz \
                         for gzip), or --to";
         ConvertError::refused(request.output.display(), expected)
     })?;

@@ -15,11 +15,13 @@ use std::time::Duration;
     after_help = "Examples:\n  gridrig load json:http://127.0.0.1:8201 --clients 3 --every 10s --for 1min\n  \
         gridrig load arc:http://127.0.0.1:8101/arex --out arc-load --beside-paper\n  \
         gridrig load json:http://127.0.0.1:8201 --clients 200 --every 0s --for 30s\n\n\
-        The defaults are those of the paper: 15 clients, one more every 30 s, each for 15 min."
+        The defaults are those of the JSS paper (Elmroth and Tordsson): 15 clients, one more \
+        every 30 s, each for 15 min."
 )]
 pub struct LoadArgs {
-    /// Where jobs are submitted, as in the --outlet of gridrig replay: json:URL, bes:URL,
-    /// arc:URL, lagrid:URL#INITIATOR, slurm:DIR or command:WORDS
+    /// Where jobs are submitted, in a form of `gridrig replay --outlet`: json:URL, bes:URL,
+    /// arc:URL, lagrid:URL#INITIATOR, lagrid-soap12:URL#INITIATOR, lagrid-json:URL#INITIATOR,
+    /// slurm:DIR or command:WORDS
     #[arg(value_name = "OUTLET", value_parser = values::outlet)]
     pub outlet: OutletText,
     /// The clients and their jobs.
@@ -31,7 +33,7 @@ pub struct LoadArgs {
     /// Write into a folder that exists
     #[arg(long, requires = "out")]
     pub force: bool,
-    /// Show what the paper on the job submission service measured
+    /// Also print the figures of the JSS paper (Elmroth and Tordsson)
     #[arg(long)]
     pub beside_paper: bool,
     /// Print one JSON document on stdout and nothing else
@@ -42,7 +44,7 @@ pub struct LoadArgs {
 /// What is asked for.
 #[derive(Clone, Debug, Args, Serialize, JsonSchema)]
 pub struct Plan {
-    /// How many clients there are in the end; each has one request under way at a time
+    /// Number of clients when all have joined; each has one request under way
     #[arg(long, value_name = "N", default_value = "15",
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub clients: u32,
@@ -56,7 +58,7 @@ pub struct Plan {
     #[serde(rename = "for_s", serialize_with = "seconds")]
     #[schemars(with = "f64")]
     pub each: Duration,
-    /// How long a request may take; it has failed then
+    /// Time after which a request counts as failed
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::wall)]
     #[serde(rename = "timeout_s", serialize_with = "seconds")]
     #[schemars(with = "f64")]
@@ -70,7 +72,7 @@ pub struct Plan {
     #[serde(rename = "run_time_s", serialize_with = "seconds")]
     #[schemars(with = "f64")]
     pub run_time: Duration,
-    /// Until when a client waits before it submits the next job
+    /// What a client waits for before its next job
     #[arg(long, value_enum, default_value_t)]
     pub until: Until,
 }
@@ -82,7 +84,7 @@ pub enum Until {
     /// The job is accepted.
     #[default]
     Accepted,
-    /// It has completed (not for command).
+    /// The job has completed (not with command:).
     Ended,
 }
 

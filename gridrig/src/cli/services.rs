@@ -20,8 +20,8 @@ pub struct ServiceArgs {
     /// Address to listen on; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:0")]
     pub listen: std::net::SocketAddr,
-    /// Go off the loopback interface without TLS: listen there, or send tokens to
-    /// peers there
+    /// Allow other addresses than loopback without TLS, to listen on and to send peers'
+    /// tokens to
     #[arg(long)]
     pub insecure: bool,
     /// How many times faster than the wall clock the run goes
@@ -31,8 +31,8 @@ pub struct ServiceArgs {
     /// services of one run [default: when the service starts]
     #[arg(long, value_name = "UNIX_NS")]
     pub epoch: Option<u64>,
-    /// Post the news of a job to any URL that its client names in `notify`, not
-    /// only to the loopback interface
+    /// Post notifications of a job to any URL in its `notify`, not only to loopback
+    /// addresses
     #[arg(long)]
     pub notify_anywhere: bool,
     /// Keep this many of the newest events; a run whose events are dropped cannot
@@ -47,7 +47,7 @@ pub struct ServiceArgs {
 /// How services are monitored.
 #[derive(Clone, Debug, Default, Args)]
 pub struct MonitoringArgs {
-    /// Put a label on every metric, as in site=north; may be repeated
+    /// Add this label to every metric, for example site=north; may be repeated
     #[arg(long = "label", value_name = "KEY=VALUE")]
     pub labels: Vec<String>,
     /// Keep a file with the address of the service in this folder while it runs,
@@ -65,10 +65,10 @@ pub struct MonitoringArgs {
         gridrig emulator --scenario resources/scenarios/two-sites.toml --all --face arc\n  \
         gridrig emulator --processors 64 --face arc --tls-cert cert.pem --tls-key key.pem\n  \
         gridrig emulator --name s1 --lrms slurm --broker http://127.0.0.1:8201\n\n\
-        The first line on stdout says where it listens; with --all also where each cluster does."
+        The first line on stdout gives the address; with --all the address of each cluster."
 )]
 pub struct EmulatorArgs {
-    /// Name of the cluster; with --scenario, the one to serve
+    /// Name of the cluster; with --scenario, the cluster of the scenario to serve
     #[arg(long, default_value = "cluster")]
     pub name: String,
     /// Take the cluster from a scenario
@@ -90,12 +90,13 @@ pub struct EmulatorArgs {
     /// Time between scheduling passes; with 0s a pass follows every change
     #[arg(long, default_value = "0s", value_parser = values::text::<SimDuration>)]
     pub interval: SimDuration,
-    /// Reserve processors for jobs that have a start window; a job that runs longer than
-    /// estimated on them by then is ended (kill), or the other one waits (delay)
+    /// Reserve processors for jobs that have a start window; if an earlier job overruns its
+    /// estimate and still holds reserved processors, it is ended (kill) or the reserved job
+    /// waits (delay)
     #[arg(long, value_name = "OVERRUN", conflicts_with = "scenario",
           value_parser = values::one_of(Overrun::ALL, Overrun::name))]
     pub reservations: Option<Overrun>,
-    /// Position among the clusters of its broker, from 0 (without --scenario)
+    /// Number of this cluster among those of its broker, from 0; only without --scenario
     #[arg(long, default_value = "0", conflicts_with = "scenario")]
     pub index: u16,
     /// Broker to report to
@@ -111,9 +112,9 @@ pub struct EmulatorArgs {
     #[arg(long = "face", value_name = "FACE",
           value_parser = values::one_of(&FaceKind::ALL, FaceKind::name))]
     pub faces: Vec<FaceKind>,
-    /// With the face arc: how long each of a computing element's own steps
-    /// takes, on the wall clock: four before the LRMS, three after it, one to
-    /// kill a job [default: the scenario's, else 0s]
+    /// With the face arc: wall time of each step of the computing element itself (four
+    /// before the job reaches the LRMS, three after it ends, one to kill it) [default: the
+    /// scenario's, else 0s]
     #[arg(long, value_name = "TIME", value_parser = values::text::<SimDuration>)]
     pub arc_step: Option<SimDuration>,
     /// Speak TLS with this certificate, in PEM
@@ -143,11 +144,11 @@ pub struct EmulatorArgs {
         requires = "slurm_bin"
     )]
     pub slurm_partition: String,
-    /// Execute the scripts of sbatch, instead of only waiting for their virtual
-    /// length
+    /// Execute the scripts given to sbatch, instead of only holding processors for the run
+    /// time
     #[arg(long)]
     pub slurm_execute: bool,
-    /// Scripts that are executed at a time
+    /// Largest number of scripts executed at the same time
     #[arg(
         long,
         value_name = "N",
@@ -189,8 +190,8 @@ pub struct EmulatorArgs {
         --lrms a1=http://127.0.0.1:8101 --lrms a2=http://127.0.0.1:8102\n  \
         gridrig broker --scenario resources/scenarios/two-sites.toml --name a \\\n    \
         --lrms a1=http://127.0.0.1:8101 --peer b=http://127.0.0.1:8202\n\n\
-        Brokers that are peers need the same grid, so a broker with peers takes it from a \
-        scenario; a broker without peers asks its clusters.",
+        Peers need the same description of the grid, so a broker with peers needs --scenario. A \
+        broker without peers asks its clusters.",
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true
 )]
@@ -198,7 +199,7 @@ pub struct BrokerArgs {
     /// What to do with a running broker, instead of serving one.
     #[command(subcommand)]
     pub command: Option<BrokerCommand>,
-    /// Name of the domain; with --scenario, the one to serve
+    /// Name of the domain; with --scenario, the domain of the scenario to serve
     #[arg(long, required = true, default_value = "", hide_default_value = true)]
     pub name: String,
     /// Take the grid and all settings from a scenario
@@ -210,17 +211,18 @@ pub struct BrokerArgs {
     /// Forwarding policy [default: the first of the scenario]
     #[arg(long, value_parser = values::text::<PolicySpec>)]
     pub policy: Option<PolicySpec>,
-    /// The address of a cluster of its own, and where processors are lent of every
-    /// cluster; without --scenario, in the order of their --index
+    /// Name and address of a cluster of this domain (where processors are lent: of every
+    /// cluster of the grid); without --scenario give them in the order of their --index; may
+    /// be repeated
     #[arg(long = "lrms", value_name = "NAME=URL", required = true,
           value_parser = values::named_url)]
     pub lrms: Vec<(String, String)>,
-    /// The address of a broker it has a link with
+    /// Name and address of a broker that this broker has a link with; may be repeated
     #[arg(long = "peer", value_name = "NAME=URL", requires = "scenario",
           value_parser = values::named_url)]
     pub peers: Vec<(String, String)>,
-    /// Accept jobs by the protocol of LA Grid from a program that is no broker and
-    /// that names itself so as the initiator; it is sent no requests
+    /// Accept jobs over the LA Grid protocol from a program that is not a broker and gives
+    /// NAME as its initiator; no requests are sent to it
     #[arg(long = "client", value_name = "NAME")]
     pub clients: Vec<String>,
     /// The protocol to peers, instead of the scenario's: native, json, soap (1.1)
@@ -236,17 +238,17 @@ pub struct BrokerArgs {
     /// stopped
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
-    /// What a restarted broker remembers: journal (all that the file says) or none;
-    /// in both cases it still serves its earlier events
+    /// What a restarted broker remembers: everything in its journal (journal) or nothing
+    /// (none). In both cases it still serves its earlier events
     #[arg(long, value_name = "MEMORY", requires = "journal",
           default_value = "journal",
           value_parser = values::one_of(&Memory::ALL, Memory::name))]
     pub memory: Memory,
-    /// Seed of its random stream [default: the scenario's]
+    /// Seed of the broker's random numbers [default: the scenario's]
     #[arg(long)]
     pub seed: Option<u64>,
-    /// How its resources are aggregated for others: a schema document such as
-    /// resources/inventory/la-grid.xml, which is built in
+    /// Schema document that says how resources are aggregated for other brokers [default:
+    /// the built-in resources/inventory/la-grid.xml]
     #[arg(long, value_name = "FILE")]
     pub resource_schema: Option<PathBuf>,
     /// Clock and address.
@@ -257,7 +259,8 @@ pub struct BrokerArgs {
 /// Commands to a running broker.
 #[derive(Debug, Subcommand)]
 pub enum BrokerCommand {
-    /// Change the role of a broker for a peer; jobs already accepted are finished
+    /// Change a broker's role towards a peer (provider, consumer, both, none); jobs already
+    /// accepted still run
     #[command(after_help = "Example:\n  gridrig broker role http://127.0.0.1:8201 b provider")]
     Role(RoleArgs),
 }
@@ -288,27 +291,26 @@ pub struct SessionArgs {
     /// The file with the bearer token that this broker and a peer share
     #[arg(long = "peer-token", value_name = "NAME=FILE")]
     pub tokens: Vec<String>,
-    /// The distinguished name in a peer's certificate, as in /CN=broker-b
+    /// The distinguished name in a peer's certificate, for example /CN=broker-b
     #[arg(long = "peer-identity", value_name = "NAME=DN")]
     pub identities: Vec<String>,
-    /// The local identity of a peer's jobs
+    /// Local user to whom the jobs of peer NAME belong
     #[arg(long = "map-identity", value_name = "NAME=LOCAL")]
     pub mapped: Vec<String>,
-    /// Wall time without any message to or from a peer after which it is sent a
-    /// heartbeat
+    /// Send a peer a heartbeat after this wall time without a message to or from it
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::positive)]
     pub heartbeat: SimDuration,
-    /// Give a peer up that has been lost for this long: touch with the jobs there is
-    /// lost, others are decided without it
+    /// Give up a peer that has been unreachable for this long. Jobs there count as lost,
+    /// unless it reports their end later; other jobs are decided without it
     #[arg(long, value_name = "DURATION", default_value = "5min", value_parser = values::text::<SimDuration>)]
     pub give_up: SimDuration,
-    /// Send peers the load of a cluster only when it has changed by more than this
-    /// share of the processors, such as 0.1 [default: at each exchange]
+    /// Send peers the load of a cluster only when it has changed by more than this share of
+    /// its processors, for example 0.1 [default: at each exchange]
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     pub push_past: Option<Threshold>,
     /// Send peers resources as records in this form, and ask them for the same:
     /// flat, unique, one-to-n or n-to-n; may be repeated, the preferred one first
-    /// [default: the load of each cluster, and records if the peer asks for them]
+    /// [default: the load of each cluster, plus records if the peer asks for them]
     #[arg(long = "resource-form", value_name = "FORM",
           value_parser = values::one_of(&Form::ALL, Form::name))]
     pub resource_forms: Vec<Form>,
@@ -336,8 +338,19 @@ pub struct SessionArgs {
         gridrig replay s.toml --outlet a=lagrid:http://127.0.0.1:8201#replayer \\\n    \
         --collect http://127.0.0.1:8101\n  \
         gridrig replay s.toml --outlet 'a=command:arcsub -z client.conf -b Random {xrsl}'\n\n\
-        Times are on the clock of the services; the workload starts at once. With every \
-        service given to --collect the run is audited and written like any other."
+        Forms of OUTLET:\n  \
+        json:URL                     gridrig's own interface, as with --to\n  \
+        bes:URL                      OGSA-BES\n  \
+        arc:URL                      ARC REST\n  \
+        lagrid:URL#INITIATOR         LA Grid with SOAP 1.1, in a session as a consumer\n  \
+        lagrid-soap12:URL#INITIATOR  the same with SOAP 1.2\n  \
+        lagrid-json:URL#INITIATOR    the same with JSON\n  \
+        slurm:DIR                    the sbatch in this directory\n  \
+        command:WORDS                a command, run without a shell (' and \" quote words); one of\n\
+        \x20                              {xrsl}, {jsdl}, {adl}, {rsl}, {jdl}, {script}, {template}\n\
+        \x20                              stands for the job's description\n\n\
+        The run uses the clock of the services, and the first job is submitted at once. If every \
+        service is given to --collect, the run is audited and written like any other run."
 )]
 pub struct ReplayArgs {
     /// The scenario whose workload is submitted
@@ -345,7 +358,7 @@ pub struct ReplayArgs {
     /// Override any key of the scenario
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Where the jobs of a domain or cluster go
+    /// Address that gets the jobs of this domain or cluster; may be repeated
     #[arg(
         long = "to",
         value_name = "NAME=URL",
@@ -353,12 +366,9 @@ pub struct ReplayArgs {
         value_parser = values::named_url
     )]
     pub to: Vec<(String, String)>,
-    /// Submit the jobs of a domain or cluster by another interface than gridrig's:
-    /// bes:URL, arc:URL, lagrid:URL#INITIATOR (SOAP 1.1), lagrid-soap12: or
-    /// lagrid-json: (a session as a consumer), slurm:DIR, or command:WORDS with
-    /// {xrsl}, {jsdl}, {adl}, {rsl}, {jdl}, {script} or {template} for the job's description (no
-    /// shell; ' and " quote words). The jobs' tags are then searched for in the
-    /// LRMSs given to --collect
+    /// Submit the jobs of a domain or cluster through another interface than gridrig's, in
+    /// one of the forms below. The jobs are then found by their tags in the LRMSs given to
+    /// --collect; may be repeated
     #[arg(long = "outlet", value_name = "NAME=OUTLET")]
     pub outlet: Vec<String>,
     /// How long a command of --outlet may take, in wall time
@@ -367,11 +377,11 @@ pub struct ReplayArgs {
     /// How many commands of --outlet run at a time
     #[arg(long, value_name = "N", default_value = "4")]
     pub outlet_at_once: usize,
-    /// Give jobs up that an outlet has accepted and no LRMS has received, once no
-    /// event of any job has come for this long, in wall time
+    /// Give up jobs that an outlet accepted and no LRMS received, after this wall time
+    /// without any event
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = values::wall)]
     pub lost_after: Duration,
-    /// A service whose events belong to the run; give all of them
+    /// Address of a service whose events belong to the run; repeat for every service
     #[arg(long = "collect", value_name = "URL", value_parser = values::url)]
     pub collect: Vec<String>,
     /// Where the run directory goes; needs --collect
@@ -380,9 +390,8 @@ pub struct ReplayArgs {
     /// Overwrite a run directory that exists
     #[arg(long)]
     pub force: bool,
-    /// How long to keep the jobs of a service that stops answering: when it answers
-    /// again they are submitted once more under their keys [default: they are
-    /// given up after three tries]
+    /// If a service stops answering, keep its jobs for this long and submit them again,
+    /// under the same keys, when it answers [default: give up after three tries]
     #[arg(long, value_name = "DURATION", value_parser = values::wall)]
     pub patience: Option<Duration>,
     /// Serve /metrics at this address while submitting; port 0 takes a free one,

@@ -37,7 +37,7 @@ pub struct ExportArgs {
     /// Overwrite files that exist
     #[arg(long)]
     force: bool,
-    /// Leave damaged and half-written runs out, and say so
+    /// Leave damaged and half-written runs out, and list them
     #[arg(long)]
     skip_damaged: bool,
     /// Print one JSON document on stdout and nothing else

@@ -39,7 +39,8 @@ enum Driver {
         after_help = "Example:\n  gridrig gridway em --clusters clusters.txt --default-run-time 5min"
     )]
     Em(EmArgs),
-    /// Transfer driver: copies no files, and creates those that are fetched
+    /// Transfer driver: copies nothing; creates empty output files, and the exit status, so that
+    /// GridWay finds them
     #[command(after_help = "Example:\n  gridrig gridway tm")]
     Tm,
 }

@@ -25,8 +25,8 @@ use std::fmt::Write as _;
     version,
     propagate_version = true,
     after_help = "Example:\n  gridrig run resources/scenarios/two-sites.toml\n\n\
-        Exit codes: 0 done, 1 the run or its audit failed or it is not valid, 2 bad usage or \
-        input, 99 a threshold was missed, 130 interrupted."
+        Exit codes: 0 done; 1 the run failed, its audit failed, or the run is not valid; 2 bad \
+        usage or input; 99 a threshold was missed; 130 interrupted."
 )]
 pub struct Cli {
     /// How log lines on stderr are written. GRIDRIG_LOG sets what is logged.
@@ -113,7 +113,7 @@ pub enum Command {
     Check(CheckArgs),
     /// Run a scenario and compare its policies
     Run(RunArgs),
-    /// Run a scenario at many points, in slices on any engine
+    /// Run a scenario for many combinations of settings, in slices (e.g. a Slurm array)
     Sweep(SweepArgs),
     /// Compare the policies of finished runs, with intervals
     Compare(CompareArgs),
@@ -123,15 +123,15 @@ pub enum Command {
     Export(ExportArgs),
     /// Serve the dashboard of a folder of runs
     Dashboard(DashboardArgs),
-    /// Rebuild a finished run from its event log and check every invariant
+    /// Check a finished run: rebuild it from its event log and test every rule
     Audit(AuditArgs),
-    /// Say why a job of a finished run went where it went
+    /// Show why a job of a finished run was sent where it was
     Explain(ExplainArgs),
     /// Read, reduce, validate and generate workload traces
     Trace(TraceArgs),
-    /// Run a log on a model of its site and say how well its waits are reproduced
+    /// Run a log on a model of its site and show how well the recorded waits are reproduced
     Twin(TwinArgs),
-    /// Say what a broker between sites would change, from their logs
+    /// From the logs of several sites, show what a broker between them would change
     Whatif(WhatifArgs),
     /// Serve one emulated cluster
     Emulator(Box<EmulatorArgs>),
@@ -139,15 +139,15 @@ pub enum Command {
     Broker(Box<BrokerArgs>),
     /// Submit a trace, on time, to a running broker or cluster
     Replay(ReplayArgs),
-    /// Load a broker or cluster with clients that submit and wait, and time it
+    /// Load-test a broker or cluster: clients submit, wait, submit again; answers are timed
     Load(LoadArgs),
-    /// Serve the GridWay meta-scheduler as a driver (MAD) of emulated clusters
+    /// Act as a GridWay driver (MAD), so that GridWay submits to emulated clusters
     Gridway(GridwayArgs),
-    /// Repeat a study against real programs that it starts itself
+    /// Repeat a published study, or the comparison with a real Slurm
     Reproduce(ReproduceArgs),
     /// Show the metrics of the services; set up Prometheus and Grafana
     Metrics(MetricsArgs),
-    /// Show what clusters offer, in the forms that brokers tell each other
+    /// Show the resources of clusters in the forms that brokers exchange
     Resources(ResourcesArgs),
     /// Translate the description of a job into another language
     Describe(DescribeArgs),

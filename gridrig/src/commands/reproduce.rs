@@ -30,27 +30,36 @@ enum StudyName {
     /// Compare the emulated disciplines with a real Slurm, which it starts itself
     SlurmFidelity(FidelityArgs),
     /// Make the tables of docs/lsap.md again, beside those of the LSAP paper
+    #[command(after_help = page_help("lsap --archive logs > lsap.md"))]
     Lsap(PageArgs),
     /// Make the tables of docs/la-grid-study.md again, beside those of the LA Grid paper
+    #[command(after_help = page_help("la-grid > la-grid-study.md"))]
     LaGrid(PageArgs),
     /// Make the tables of docs/dmm-study.md again, beside what the paper on delegated
     /// matchmaking (SC'07) says
+    #[command(after_help = page_help("dmm > dmm-study.md"))]
     Dmm(PageArgs),
     /// Make the tables of docs/coallocation.md again, beside what the paper on KOALA's
     /// placement policies (e-Science 2006) says
+    #[command(after_help = page_help("koala > coallocation.md"))]
     Koala(PageArgs),
-    /// Make the tables of docs/reservations.md again: what advance reservations cost, the
-    /// study that the paper on the job submission service only cites
+    /// Make the tables of docs/reservations.md again: what advance reservations cost (a study
+    /// that the JSS paper only cites)
+    #[command(after_help = page_help("jss > reservations.md"))]
     Jss(PageArgs),
+}
+
+/// The end of the help of a study that makes a page again, with its example.
+fn page_help(example: &str) -> String {
+    format!(
+        "Example:\n  gridrig reproduce {example}\n\n\
+         A comment above each table in the page names its scenarios."
+    )
 }
 
 /// `gridrig reproduce lsap`, `gridrig reproduce la-grid`, `gridrig reproduce dmm`,
 /// `gridrig reproduce koala`, `gridrig reproduce jss`
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  gridrig reproduce lsap --archive logs > lsap.md\n\n\
-        Each table of the page says in a comment above it from which scenarios it is made."
-)]
 struct PageArgs {
     /// The checkout of gridrig whose page and scenarios are read
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -58,14 +67,13 @@ struct PageArgs {
     /// Where the logs of the Parallel Workloads Archive are
     #[arg(long, value_name = "DIR", default_value = ".")]
     archive: PathBuf,
-    /// Make only the tables again whose names have this part
+    /// Remake only the tables whose name contains PART
     #[arg(long, value_name = "PART", default_value = "")]
     only: String,
     /// Write the page there instead of to stdout
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Draw the figures of the page as well, in a page of HTML: all that it has tables of,
-    /// made again or not
+    /// Also draw the figures, as an HTML page, for all tables, remade or not
     #[arg(long, value_name = "FILE")]
     figures: Option<PathBuf>,
 }
@@ -74,14 +82,15 @@ struct PageArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  gridrig reproduce slurm-fidelity --jobs 240 --out fidelity\n\n\
-        It starts Debian's Slurm with a munged of its own on loopback, which takes root, and \
-        ends it again: once with sched/builtin, once with sched/backfill, some minutes each. \
-        Exit code 99: the bound on start times was missed."
+        It starts Debian's Slurm with a munged of its own on loopback. This needs root. It runs \
+        twice, with sched/builtin and with sched/backfill, some minutes each, and stops Slurm \
+        afterwards. Exit code 99: the bound on start times was missed."
 )]
 struct FidelityArgs {
     #[command(flatten)]
     plan: Plan,
-    /// Bound on the 95 % quantile of the distance of start times, in seconds
+    /// Largest allowed 95 % quantile of the difference between emulated and real start times,
+    /// in seconds
     #[arg(long, value_name = "SECONDS", default_value = "2")]
     bound: f64,
     /// Where the report and the jobs go

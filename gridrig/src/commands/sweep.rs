@@ -43,29 +43,30 @@ A study names a scenario and the keys that vary, as --set takes them:
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
-    /// Run a slice of a sweep, or all of it; what is done is skipped
+    /// Run a slice of a sweep, or all of it; finished cells are skipped
     #[command(after_help = "Examples:
   gridrig sweep run sweep -j 0
   gridrig sweep run sweep --slice 3/40 -j 4
   gridrig sweep run sweep --slices 40
 
-The slice is --slice, or the number of an array's task: SLURM_ARRAY_TASK_ID of all that \
-Slurm counts, or that, PBS_ARRAY_INDEX or HQ_TASK_ID, from 1, of --slices. Without any of these \
-it is all.")]
+The slice is given by --slice, or by the task of a job array: without --slices by \
+SLURM_ARRAY_TASK_ID and Slurm's count of tasks; with --slices N by SLURM_ARRAY_TASK_ID, \
+PBS_ARRAY_INDEX or HQ_TASK_ID, from 1 to N. Without any of these the whole sweep is run.")]
     Run {
         /// The folder of the plan
         dir: PathBuf,
         /// Slice m of n, from 1
         #[arg(long, value_name = "M/N", conflicts_with = "slices")]
         slice: Option<CellNumber>,
-        /// Into how many slices the plan is cut, of which the number of the task is one
+        /// Number of slices; the number of the array task selects one
         #[arg(long, value_name = "N")]
         slices: Option<usize>,
-        /// So many runs at a time; 0 is one for each processor. They write the same files
+        /// Number of runs at a time; 0: one for each processor. The files are the same for any
+        /// number
         #[arg(short, long, value_name = "N", default_value_t = 1)]
         jobs: usize,
     },
-    /// Say how far a sweep has come; exit code 0 only if it is whole
+    /// Say how far a sweep has come; exit code 0 only if all of it is done
     Status {
         /// The folder of the plan
         dir: PathBuf,
@@ -99,7 +100,7 @@ parallel coordinates, and the Pareto front of the first two figures.")]
         #[arg(long)]
         force: bool,
     },
-    /// Print a script that runs a sweep on an engine
+    /// Print a script that runs a sweep with Slurm, HyperQueue, GNU parallel or Snakemake
     #[command(after_help = "Examples:
   gridrig sweep script slurm sweep -j 4 > sweep.sh; sbatch sweep.sh
   gridrig sweep script snakemake sweep > Snakefile; snakemake --cores 8 merge")]
@@ -108,11 +109,11 @@ parallel coordinates, and the Pareto front of the first two figures.")]
         engine: Engine,
         /// The folder of the plan
         dir: PathBuf,
-        /// Processors of a slice
+        /// Processors for each slice
         #[arg(short, long, value_name = "N", default_value_t = 1,
               value_parser = clap::value_parser!(u16).range(1..))]
         jobs: u16,
-        /// How many slices [default: as many as take ten minutes each]
+        /// How many slices [default: so that each takes about ten minutes]
         #[arg(long, value_name = "N")]
         slices: Option<usize>,
     },
@@ -127,7 +128,7 @@ pub(super) fn sweep(args: &SweepArgs) -> Result<(), Failure> {
             eprintln!(
                 "{}: {}: {}, {}, about {took} on one processor\nnext: gridrig sweep run {0} -j 0",
                 out.display(),
-                if is_there { "is there" } else { "planned" },
+                if is_there { "there already" } else { "planned" },
                 many(plan.points.len() as u64, "point"),
                 many(plan.runs(), "run"),
             );

@@ -30,7 +30,7 @@ enum TraceCommand {
     Convert(convert::ConvertArgs),
     /// Write a trace in a format of other tools
     Export(export::ExportArgs),
-    /// Make a trace of what a cluster logs, such as Slurm's accounting
+    /// Make a trace from the accounting log of a cluster, for example Slurm's
     Import(Box<import::ImportArgs>),
     /// Make a short trace that behaves like a long one
     Reduce(Box<reduce::ReduceArgs>),

@@ -21,41 +21,34 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  gridrig twin my-cluster.swf --window 30d,60d\n\n\
-        The jobs of the log run in virtual time on one cluster, and their waits are held against \
+        The jobs of the log run in virtual time on one cluster, and their waits are compared with \
         those of the log. docs/twin.md says how, and what the verdict means."
 )]
 pub struct TwinArgs {
     /// The log, SWF or GWF, plain or compressed; it has to have wait times
     log: PathBuf,
-    #[command(flatten)]
-    model: ModelArgs,
+    /// The discipline of the cluster [default: all are tried, and the one that reproduces
+    /// the log best is taken]
+    #[arg(long, value_name = "NAME",
+          value_parser = crate::cli::values::one_of(DisciplineKind::ALL, DisciplineKind::name))]
+    discipline: Option<DisciplineKind>,
     /// Processors of the machine [default: MaxProcs of the header, else the most that are
     /// busy at once by the log]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     processors: Option<u32>,
-    /// Compare the jobs of this part only, counted from the log's time 0; those before it
-    /// are run too
+    /// Compare only jobs submitted in this window, counted from the log's time 0; earlier
+    /// jobs are run but not compared
     #[arg(long, value_name = "START,LENGTH", value_parser = values::window)]
     window: Option<TraceWindow>,
-    /// Write both waits of each job as CSV
+    /// Write the recorded and the simulated wait of each job as CSV
     #[arg(long, value_name = "FILE.csv")]
     out: Option<PathBuf>,
-    /// Overwrite it if it exists
+    /// Overwrite the CSV file if it exists
     #[arg(long, requires = "out")]
     force: bool,
     /// Print one JSON document on stdout and nothing else
     #[arg(long)]
     json: bool,
-}
-
-/// How sites are modelled.
-#[derive(Debug, Args)]
-pub(super) struct ModelArgs {
-    /// The discipline of the cluster [default: all are tried, and the one that reproduces
-    /// the log best is taken]
-    #[arg(long, value_name = "NAME",
-          value_parser = crate::cli::values::one_of(DisciplineKind::ALL, DisciplineKind::name))]
-    pub(super) discipline: Option<DisciplineKind>,
 }
 
 /// Says how well a model of a site reproduces the waits of its log.
@@ -65,7 +58,7 @@ pub(super) fn twin(args: &TwinArgs) -> Result<(), Failure> {
     }
     let options = Options {
         processors: args.processors,
-        discipline: args.model.discipline,
+        discipline: args.discipline,
         window: args.window,
     };
     let (loaded, twin) = of(&args.log, &options)?;
@@ -117,7 +110,7 @@ fn text(twin: &Twin) -> String {
         let chosen = twin.discipline;
         let _ = writeln!(
             text,
-            "{chosen} was chosen by the least misfit of {}, on the log that it is judged by. Best of \
+            "{chosen} was chosen by the least misfit of {}, on the same log that judges it. Best of \
              the earlier half\nof the jobs: {earlier}, of the later half: {later}.",
             many(twin.fits.len() as u64, "discipline")
         );

@@ -1,6 +1,6 @@
 //! `gridrig whatif`
 
-use super::{answer, run, trace::values, twin};
+use super::{answer, run, trace::values};
 use crate::exit::Failure;
 use crate::init::{self, OwnLog, Site};
 use crate::runner::{self, RunOptions};
@@ -8,6 +8,7 @@ use crate::scenario::Scenario;
 use crate::versioned::{Document, Versioned, WHATIF};
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
+use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::time::SimDuration;
 use gridrig_results::compare::{self, Comparison};
 use gridrig_tracelab::characterize::calendar::{Clock, ClockSource};
@@ -25,27 +26,28 @@ const WEEK_S: u64 = 7 * 86_400;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  gridrig whatif alpha.swf:430 beta.swf:512 --policy queue-length\n\n\
-        Each domain keeps its jobs (local-only), or brokers forward them under the policies. The \
-        time that all logs cover is divided into windows, each of which is a repeat. The twin of \
-        each site comes first: docs/twin.md."
+        Two cases are compared: each domain keeps its jobs (local-only), or brokers forward them \
+        under a policy. The time that all logs cover is divided into windows, each of which is a \
+        repeat. The twin of each site comes first: docs/twin.md."
 )]
 pub struct WhatifArgs {
     /// The logs of the sites, and the processors of each (default: what the header says)
     #[arg(required = true, num_args = 2.., value_name = "LOG[:PROCESSORS]")]
     logs: Vec<OwnLog>,
-    #[command(flatten)]
-    model: twin::ModelArgs,
+    /// The discipline of all clusters [default: that of each site's twin, else easy-backfill]
+    #[arg(long, value_name = "NAME",
+          value_parser = crate::cli::values::one_of(DisciplineKind::ALL, DisciplineKind::name))]
+    discipline: Option<DisciplineKind>,
     /// A forwarding policy; may be repeated [default: round-robin, queue-length, free-node]
     #[arg(long = "policy", value_name = "NAME")]
     policies: Vec<String>,
     /// The part that is run, counted from the beginning of the time that all logs cover
     #[arg(long, value_name = "START,LENGTH", value_parser = values::window)]
     window: Option<TraceWindow>,
-    /// How logs are laid beside each other whose clocks disagree [default: by the clock, if
-    /// all are of one time zone]
+    /// How to align the logs in time [default: clock, refused if the time zones differ]
     #[arg(long, value_name = "HOW")]
     align: Option<Align>,
-    /// Windows that the time is divided into
+    /// Number of windows (repeats) that the common time is divided into
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000))]
     repeats: u64,
     /// Seed of the brokers
@@ -54,7 +56,7 @@ pub struct WhatifArgs {
     /// Where the scenario (whatif.toml) and its runs go
     #[arg(long, default_value = "runs")]
     out: PathBuf,
-    /// So many runs at a time
+    /// Number of runs at a time
     #[arg(long, value_name = "N", default_value_t = 1)]
     jobs: usize,
     /// Overwrite what is there
@@ -68,7 +70,7 @@ pub struct WhatifArgs {
 /// What lies beside what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Align {
-    /// The same instant by UnixStartTime, whatever the time zones
+    /// By UnixStartTime, even if time zones differ
     Clock,
     /// The first Monday 0:00 of each log, by its own calendar
     Week,
@@ -104,7 +106,7 @@ pub(super) fn whatif(args: &WhatifArgs) -> Result<(), Failure> {
         .map(|start| TraceWindow { start, length });
     for ((site, log), window) in sites.iter_mut().zip(&logs).zip(windows) {
         let twin = twin_of(args, site, (log, window), &mut warnings)?;
-        site.discipline = match (&twin, args.model.discipline) {
+        site.discipline = match (&twin, args.discipline) {
             (Some(twin), _) => twin.discipline,
             (None, Some(asked)) => asked.name(),
             (None, None) => site.discipline,
@@ -163,13 +165,13 @@ fn twin_of(
     let name = &site.name;
     if log.jobs.iter().all(|job| job.wait_time.is_none()) {
         warnings.push(format!(
-            "{name}: its log has no recorded waits, so that nobody knows how good its model is"
+            "{name}: its log has no recorded waits, so the quality of its model is not known"
         ));
         return Ok(None);
     }
     let options = Options {
         processors: Some(site.processors),
-        discipline: args.model.discipline,
+        discipline: args.discipline,
         window: Some(window),
     };
     let twin = twin(log, &options).map_err(Failure::input)?;

@@ -187,7 +187,7 @@ async fn decisions(
 ) -> Result<axum::Json<Vec<DecisionDoc>>> {
     let job = number(&job)?;
     let last = || dashboard.hub.current().and_then(|current| current.dir);
-    let nothing = || Problem::new(404, "no-run", "no run is over that has a directory");
+    let nothing = || Problem::new(404, "no-run", "no finished run has a directory");
     let run = of.run.or_else(last).ok_or_else(nothing)?;
     let read = read(&dashboard, move |own| {
         finished::decisions(&own.runs, &run, job)
@@ -199,7 +199,7 @@ async fn life(dashboard: &Shared, job: JobId, run: Option<String>) -> Result<Opt
     if let Some(run) = run {
         return finished_life(dashboard, run, job).await;
     }
-    let nothing = || Problem::new(404, "no-run", "no run is going on, and none has");
+    let nothing = || Problem::new(404, "no-run", "no run is going on, and none has ended here");
     let current = dashboard.hub.current().ok_or_else(nothing)?;
     if let Some(dir) = current.dir {
         let mut life = finished_life(dashboard, dir, job).await?;
@@ -213,7 +213,7 @@ async fn life(dashboard: &Shared, job: JobId, run: Option<String>) -> Result<Opt
         Problem::new(404, "not-kept", detail)
     };
     let busy = || {
-        let detail = "the run cannot answer now, as while it is written; try again";
+        let detail = "the run cannot answer now, for example while it is written; try again";
         Problem::new(503, "run-is-busy", detail)
     };
     match current.state {

@@ -234,7 +234,7 @@ impl Dashboard {
         if named.len() > MOST_NAMED {
             let count = named.len();
             return Err(bad_request(format!(
-                "{count} runs are named (expected at most {MOST_NAMED}; name the folder they lie in)"
+                "{count} runs are named (expected at most {MOST_NAMED}; name the folder above them)"
             )));
         }
         for name in &mut named {

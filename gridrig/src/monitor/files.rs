@@ -41,7 +41,7 @@ pub(crate) fn document() -> Value {
 /// Every metric, as Markdown.
 pub(crate) fn markdown() -> String {
     let mut text =
-        String::from("| series | type | labels of its own | on | says |\n|---|---|---|---|---|\n");
+        String::from("| series | type | own labels | on | meaning |\n|---|---|---|---|---|\n");
     for metric in ALL {
         // Writing to a String does not fail.
         let _ = writeln!(
@@ -54,7 +54,7 @@ pub(crate) fn markdown() -> String {
             metric.help
         );
     }
-    text.push_str("\n| label of every series | is |\n|---|---|\n");
+    text.push_str("\n| label of every series | meaning |\n|---|---|\n");
     for (name, about) in SERVICE_LABELS {
         let _ = writeln!(text, "| `{name}` | {about} |");
     }

@@ -137,7 +137,7 @@ impl Scheduler {
         }
         for job in answer.start {
             let found = wanted.get_mut(&JobId(job)).and_then(Option::take);
-            let why = || format!("it starts job {job}, which does not wait or was named before");
+            let why = || format!("it starts job {job}, which is not waiting or was named before");
             let job = found.ok_or_else(|| self.wrong(&why(), outlook))?;
             self.starts.push_back(job);
         }

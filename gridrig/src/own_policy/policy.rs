@@ -103,7 +103,7 @@ impl Asker {
                 let choice = self.choice(answer, &queued.possible);
                 choice.ok_or_else(|| {
                     let why = format!(
-                        "answer {} of it is no candidate of job {}",
+                        "its answer {} is no candidate of job {}",
                         index + 1,
                         queued.request.id.0
                     );

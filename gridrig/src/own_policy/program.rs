@@ -78,7 +78,7 @@ impl Program {
                 let line = std::mem::replace(&mut self.said, rest);
                 let text = String::from_utf8(line);
                 return text.map_err(|_| {
-                    io::Error::new(ErrorKind::InvalidData, "it said what is no UTF-8")
+                    io::Error::new(ErrorKind::InvalidData, "its answer is not UTF-8")
                 });
             }
             looked = self.said.len();

@@ -342,7 +342,7 @@ fn how(ran: &Ran) -> String {
     match ran.exit {
         Exit::Code(code) => format!("code {code}: {said}"),
         Exit::Signal(signal) => format!("signal {signal}: {said}"),
-        Exit::TimedOut => format!("no end in time: {said}"),
+        Exit::TimedOut => format!("a timeout: {said}"),
     }
 }
 

@@ -37,7 +37,7 @@ impl BrokerLogs {
                 io::copy(&mut std::fs::File::open(entry.path())?, &mut copy)?;
             }
         }
-        tracing::debug!(from = %self.dir.path().display(), "what brokers have said is kept");
+        tracing::debug!(from = %self.dir.path().display(), "the output of the brokers is kept");
         Ok(())
     }
 }

@@ -44,7 +44,7 @@ const END_LOOKS: u32 = 50;
 pub fn missing() -> Vec<&'static str> {
     let mut missing = Vec::new();
     if !rustix::process::geteuid().is_root() {
-        missing.push("root, whom slurmd needs");
+        missing.push("root, which slurmd needs");
     }
     let has = |name: &str| {
         let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];

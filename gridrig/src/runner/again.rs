@@ -49,8 +49,8 @@ fn decide_again(dir: &Path, manifest: &Manifest, job: JobId) -> Result<Vec<Decis
     });
     let scenario = scenario.map_err(Failure::input)?;
     if scenario.clock != Clock::Virtual {
-        let why = "it ran in real time and has recorded no decision about it (expected a run \
-                   with run.decisions = 1, or a share that has this job)";
+        let why = "the run was in real time and recorded no decision about this job (expected a \
+                   run with run.decisions = 1, or a share that has this job)";
         return Err(Failure::Input(anyhow!("{shown}: job {}: {why}", job.0)));
     }
     let mut policies = scenario.policies.iter().flatten();
@@ -58,7 +58,7 @@ fn decide_again(dir: &Path, manifest: &Manifest, job: JobId) -> Result<Vec<Decis
     own_policy::refuse(
         policy,
         Some(&scenario.grid),
-        "a run that is played again for its decisions",
+        "a run that is simulated again for its decisions",
     )
     .context("expected a run with run.decisions = 1")?;
     let mut grid = scenario.grid_for(policy);
@@ -94,7 +94,7 @@ fn decide_again(dir: &Path, manifest: &Manifest, job: JobId) -> Result<Vec<Decis
         let by = manifest.versions.get("gridrig").map_or("", |it| it);
         let own = env!("CARGO_PKG_VERSION");
         return Err(Failure::Input(anyhow!(
-            "{shown}: played again, the run has other events: expected a run of this version of \
+            "{shown}: simulated again, the run has other events: expected a run of this version of \
              gridrig ({own}; that one is of {by}), or one with run.decisions = 1"
         )));
     }

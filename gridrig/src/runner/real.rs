@@ -73,7 +73,7 @@ pub(super) fn execute(
         // What follows from the first is not worth a word.
         let why = outcome.faults.first().map_or("", |why| why);
         let command = running.command();
-        return Err(Failure::Run(anyhow!("{why}\nto go on with it: {command}")));
+        return Err(Failure::Run(anyhow!("{why}\nto continue it: {command}")));
     }
     let is_cut = !outcome.unread.is_empty();
     let running = running.filter(|_| !is_cut);
@@ -81,13 +81,13 @@ pub(super) fn execute(
     let notes = outcome.external.as_ref();
     let mut notes = notes.map_or_else(Vec::new, |(found, unseen)| notes_of(grid, found, unseen));
     notes.extend(gaps.iter().map(Gap::note).chain(outcome.restarted));
-    let missing = |why| format!("unread-journal: {why}: what happened later is missing");
+    let missing = |why| format!("unread-journal: {why}: later events are missing");
     notes.extend(outcome.unread.into_iter().map(missing));
     let jobs = outcome.foreign;
     if jobs > 0 {
         tracing::warn!(
             jobs,
-            "jobs of others took processors; they are in no figure"
+            "jobs of others took processors; no figure includes them"
         );
     }
     Ok(Executed {
@@ -191,7 +191,7 @@ pub fn notes_of(grid: &Grid, found: &Correlation, unseen: &Unseen) -> Vec<String
     note(unseen.waited, "submissions-waited", slots);
     for (cluster, count) in &found.foreign {
         let cluster = &grid.clusters[cluster.index()].name;
-        let what = format!("jobs at {cluster} are jobs of others: they are in no figure");
+        let what = format!("jobs at {cluster} are jobs of others: no figure includes them");
         note(*count, "foreign-jobs", &what);
     }
     notes

@@ -71,7 +71,7 @@ impl Gap {
         let length = self.resumed_unix_s.saturating_sub(self.stopped_unix_s);
         let length = SimDuration::from_secs(length);
         let at = self.at_s;
-        format!("broken-off: the run was broken off at {at:.1} s and went on {length} later")
+        format!("broken-off: the run was interrupted at {at:.1} s and continued {length} later")
     }
 }
 
@@ -86,8 +86,8 @@ pub fn resume(dir: &Path, options: RunOptions) -> anyhow::Result<(Scenario, RunO
     find(&dir, 0, &mut found)?;
     let Some((first, others)) = found.split_first() else {
         bail!(
-            "{shown}: no run there is to be gone on with (expected {RUNNING}, which a run in real \
-             time has until it is over)"
+            "{shown}: no run to continue there (expected {RUNNING}, which a run in real time has \
+             until it is over)"
         );
     };
     let doc = &first.doc;
@@ -271,8 +271,8 @@ impl Running {
         let (written, this) = (&doc.program, env!("CARGO_PKG_VERSION"));
         ensure!(
             doc.format == FORMAT && written == this,
-            "{}: field program = \"{written}\": expected \"{this}\", since a run is gone on with by \
-             the version that began it",
+            "{}: field program = \"{written}\": expected \"{this}\", since only the version that \
+             began a run can continue it",
             path.display()
         );
         let dir = dir.to_owned();
@@ -295,7 +295,7 @@ impl Running {
             std::thread::sleep(Duration::from_millis(5));
             alone = locked.try_lock();
         }
-        alone.with_context(|| format!("{dir}: another process runs it (expected to be alone)"))?;
+        alone.with_context(|| format!("{dir}: another process is running it (expected none)"))?;
         Ok(locked)
     }
 
@@ -363,7 +363,7 @@ impl Running {
 
     /// Tells the user how it can go on.
     pub fn say(&self) {
-        eprintln!("to go on with it: {}", self.command());
+        eprintln!("to continue it: {}", self.command());
     }
 
     /// The command that goes on with it.

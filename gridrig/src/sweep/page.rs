@@ -200,8 +200,8 @@ impl<'a> Found<'a> {
         };
         let least = self.cells.iter().map(|(_, runs)| runs.len()).min();
         let intervals = match least {
-            Some(5..) => "intervals are those of 95 % of the mean over replications",
-            _ => "there are no intervals, which take five replications",
+            Some(5..) => "intervals are 95 % intervals of the mean over replications",
+            _ => "there are no intervals, which need five replications",
         };
         format!("Means at each value of {}{over}; {intervals}.", axis.key)
     }

@@ -88,7 +88,7 @@ fn max_array_size() -> usize {
     let mut sizes = lines.filter(|(key, _)| key.trim() == "MaxArraySize");
     let size = sizes.next().and_then(|(_, size)| size.trim().parse().ok());
     size.unwrap_or_else(|| {
-        eprintln!("scontrol show config says no MaxArraySize here: taken as {MAX_ARRAY_SIZE}");
+        eprintln!("scontrol show config has no MaxArraySize here; assumed: {MAX_ARRAY_SIZE}");
         MAX_ARRAY_SIZE
     })
 }

@@ -135,7 +135,7 @@ impl Study {
             let list = value.as_array();
             let list = list.with_context(|| {
                 let at = self.at(key);
-                format!("{at}: expected a list of values (a key with points stands in quotes)")
+                format!("{at}: expected a list of values (a key with dots stands in quotes)")
             })?;
             Ok((key, list))
         };

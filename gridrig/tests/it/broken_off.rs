@@ -133,7 +133,7 @@ fn killed_three_times(bench: &Bench, policy: &str) {
     assert!(gaps.is_sorted_by_key(|gap| gap["at_s"].as_f64().map(f64::to_bits)));
     let again = run(&["run", "--resume", &out]);
     expect_code(&again, 2);
-    assert!(stderr(&again).contains("no run there is to be gone on with"));
+    assert!(stderr(&again).contains("no run to continue there"));
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn an_interrupted_study_is_partial_until_it_goes_on_and_then_runs_what_never_beg
     std::fs::write(bench.path("t.swf"), changed).unwrap();
     let other = run(&["run", &bench.path("s.toml"), "--out", &out]);
     expect_code(&other, 2);
-    assert!(stderr(&other).contains("what was broken off goes on"));
+    assert!(stderr(&other).contains("the interrupted runs are continued"));
     assert!(
         stderr(&other).contains("the jobs have changed since the run began"),
         "{}",
@@ -171,7 +171,7 @@ fn an_interrupted_study_is_partial_until_it_goes_on_and_then_runs_what_never_beg
     let compared = run(&["compare", &out, "--anyway"]);
     expect_code(&compared, 0);
     let said = stdout(&compared);
-    assert!(said.contains("the run was broken off at"), "{said}");
+    assert!(said.contains("the run was interrupted at"), "{said}");
 }
 
 #[test]

@@ -145,11 +145,11 @@ fn runs_that_are_there_are_read_and_only_what_is_missing_is_run() {
     let again = bench.run(&["--json"]);
     expect_code(&again, 0);
     assert_eq!(stdout(&again), stdout(&whole));
-    let there = stderr(&again).matches("as it is there").count();
+    let there = stderr(&again).matches("from an earlier run").count();
     let of = json(&whole)["runs"].as_array().unwrap().len();
     assert_eq!(there, of - 1, "{}", stderr(&again));
     // Nothing of it was written but what was missing, and that as before.
     assert_eq!(files(&runs), before);
     let forced = bench.run(&["--json", "--force"]);
-    assert!(!stderr(&forced).contains("as it is there"));
+    assert!(!stderr(&forced).contains("from an earlier run"));
 }

@@ -121,7 +121,7 @@ fn mistakes_are_told_with_the_override_that_made_them() {
     assert_eq!(refused(&["run.seed"]), "--set run.seed: expected KEY=VALUE");
     assert_eq!(
         refused(&["run..seed=1"]),
-        "--set run..seed=1: path \"run..seed\": expected names with points between"
+        "--set run..seed=1: path \"run..seed\": expected names with dots between"
     );
     assert_eq!(
         refused(&["workload.trace.name=1"]),

@@ -102,11 +102,11 @@ const BAD: [(&str, &str); 11] = [
     ),
     (
         "function schedule(pass) return { 999 } end",
-        "it starts job 999, which does not wait or was named before",
+        "it starts job 999, which is not waiting or was named before",
     ),
     (
         "function schedule(pass) local job = pass.waiting[1].job return { job, job } end",
-        "it starts job 0, which does not wait or was named before",
+        "it starts job 0, which is not waiting or was named before",
     ),
     (
         "function schedule(pass) return {}, pass.now_s end",

@@ -232,11 +232,11 @@ const BAD: [(&str, &str); 8] = [
     ),
     (
         "answers = [7 for _ in answers]",
-        "answer 1 of it is no candidate of job",
+        "its answer 1 is no candidate of job",
     ),
     (
         "answers = ['c1' for _ in answers]",
-        "answer 1 of it is no candidate of job",
+        "its answer 1 is no candidate of job",
     ),
     (
         "answers = [{'refuse': 'x'} for _ in answers]",

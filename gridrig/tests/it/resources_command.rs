@@ -115,7 +115,7 @@ fn what_slurm_tells_of_its_nodes_becomes_a_cluster_file() {
     let told = stderr(&output);
     assert!(told.contains("1 nodes that are down or drained"), "{told}");
     assert!(
-        told.contains("2 nodes whose architecture and system are not told"),
+        told.contains("2 nodes without data on architecture and system"),
         "{told}"
     );
     let output = run(&["resources", "import", &shipped("clusters/site-225.xml")]);

@@ -203,9 +203,9 @@ const REFUSED: [(&str, &str, &str); 32] = [
     (
         "name = \"a\"",
         "name = \"a\"\nbroker = { commit = \"late\" }",
-        "expected \"early\" with round-robin, which sees no room; late can be free-node, \
-         utilization, best-broker-rank, best-broker-rank-1.10, best-broker-rank-1.25, also one \
-         by one as \"free-node(commit=late)\"",
+        "expected \"early\" with round-robin, which cannot tell whether there is room; late is \
+         possible with free-node, utilization, best-broker-rank, best-broker-rank-1.10, \
+         best-broker-rank-1.25, also for a single policy as \"free-node(commit=late)\"",
     ),
     (
         "\"free-node\"]",

@@ -55,7 +55,7 @@ fn a_page_of_a_sweep_shows_what_differs_the_responses_and_the_best_trade_offs() 
         "40 runs",
         "Response to exchange",
         "Response to discipline",
-        "intervals are those of 95 % of the mean over replications",
+        "intervals are 95 % intervals of the mean over replications",
         "Pareto front",
         "Of 8 cases",
         "8 cases as lines over 4 axes",

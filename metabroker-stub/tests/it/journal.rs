@@ -151,7 +151,7 @@ async fn what_is_no_journal_of_this_broker_is_named_and_left_alone() {
     for (text, said) in [
         ("dear diary\n", "line 1: it has no checksum"),
         (OLD, "line 1: it has no checksum, as in journals of earlier"),
-        (&damaged, "line 1: it is damaged: its checksum is another"),
+        (&damaged, "line 1: it is damaged: its checksum is wrong"),
         (&inside, "line 2: it is damaged"),
         (&other, "line 1: of = broker b (expected broker a"),
         (&later, "(expected --epoch 2000000000 --speed 1)"),

@@ -245,7 +245,7 @@ impl CommandLog {
         });
         let mut file = file.lock();
         if let Err(error) = writeln!(file, "{line}") {
-            tracing::warn!(%error, "what a command has said cannot be kept");
+            tracing::warn!(%error, "the output of a command cannot be kept");
         }
     }
 }

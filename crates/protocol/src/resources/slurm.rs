@@ -150,7 +150,7 @@ impl Nodes<'_> {
             // A node has a row in each of its partitions.
             if seen.insert(name.to_owned()) {
                 if places[4].is_none() {
-                    self.note("nodes whose generic resources are not told, taken as none");
+                    self.note("nodes without data on generic resources, taken as having none");
                 }
                 self.add(COLUMNS, cells, None, None)?;
             }
@@ -189,13 +189,13 @@ impl Nodes<'_> {
             .iter()
             .any(|word| state.contains(word))
         {
-            self.note("nodes that are down or drained, taken as if they were not");
+            self.note("nodes that are down or drained, taken as available");
         }
         if architecture.is_none() || os.is_none() {
-            self.note("nodes whose architecture and system are not told, and were assumed");
+            self.note("nodes without data on architecture and system, which were assumed");
         }
         if memory <= UNSET_MEMORY {
-            self.note("nodes whose memory is not told, taken as 1 MiB");
+            self.note("nodes without data on memory, taken as having 1 MiB");
         }
         let Some(cpu_count) = u32::try_from(processors).ok().filter(|n| *n > 0) else {
             let (line, text) = cells[1];

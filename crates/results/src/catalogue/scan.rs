@@ -265,7 +265,7 @@ pub(super) fn inspect(folder: &Path, path: &str) -> RunEntry {
             Some(_) if is_held(&dir) => (State::Running, "it is being run"),
             Some(true) => (
                 State::HalfWritten,
-                "it was broken off, and can be gone on with",
+                "it was interrupted, and can be continued",
             ),
             Some(false) => (State::HalfWritten, "it has not begun"),
             None => {

@@ -65,9 +65,9 @@ pub(super) fn draw(page: &mut Page, material: &Material, chosen: &Chosen) {
     }
     page.heading("Whose processors");
     page.paragraph(
-        "Domains have sites and grids here: what jobs have used is told apart by how far it is from \
-         where they entered, and where processors are delegated, what was said about them. Means \
-         over the replications.",
+        "Domains have sites and grids here: the processors that jobs used are shown by their \
+         distance from the domain where the jobs entered, and the messages about delegated \
+         processors are counted. Means over the replications.",
     );
     let names = || all.iter().map(|lent| lent.column.name.as_str());
     let mut used = Chart::new("Goodput, by where it was")
@@ -169,7 +169,7 @@ fn who_pays(page: &mut Page, lent: &Lent<'_>, chosen: &Chosen) {
         return;
     };
     let heads = "domain | jobs | finished | goodput of its jobs, h | lent, h | borrowed, h | \
-                 mean wait, s | the same with those that wait still, s";
+                 mean wait, s | the same with jobs that still wait, s";
     let caption = format!("{}, {}: by domain", lent.column.name, key_words(&run.key));
     let mut table = Table::new(heads.split(" | ")).caption(caption);
     let domains = run.manifest.summary["lending"]["domains"].as_array();

@@ -54,7 +54,7 @@ impl DecisionDoc {
         let others = that_are(Standing::Possible).count();
         let why = match (equals, others, self.score_of.is_some()) {
             _ if chosen.len() > 1 => "each of which gets a part of it".to_owned(),
-            (0, 0, _) => "the only one that could have it".to_owned(),
+            (0, 0, _) => "the only possible one".to_owned(),
             (0, _, true) => "the best".to_owned(),
             (0, _, false) => "which the policy prefers".to_owned(),
             _ => {
@@ -68,7 +68,7 @@ impl DecisionDoc {
         match self.outcome.as_str() {
             "sent" => format!("sent to {chosen}, {why}"),
             "arranged" if asks_for_reservations => {
-                "reservations are asked for, at one after the other".to_owned()
+                "reservations are asked for, at one candidate after the other".to_owned()
             }
             "arranged" => format!("processors are asked for at {chosen}, {why}"),
             "waits-for-room" => "it waits until one has room".to_owned(),

@@ -98,7 +98,8 @@ pub struct Broker {
     /// The command that submits a job. Or outlet.
     pub submit: Option<Words>,
     /// The interface that takes its jobs: json:URL, bes:URL, arc:URL,
-    /// lagrid:URL, lagrid-soap12:URL, lagrid-json:URL or slurm:DIR. Or submit.
+    /// lagrid:URL#INITIATOR, lagrid-soap12:URL#INITIATOR,
+    /// lagrid-json:URL#INITIATOR or slurm:DIR. Or submit.
     pub outlet: Option<String>,
     /// Text that submit prints on standard output on success. Default: none;
     /// exit code 0 is success.

@@ -13,8 +13,8 @@ pub enum OutletText {
     Arc(String),
     /// `slurm:DIR`: `sbatch` in this directory.
     Slurm(String),
-    /// `lagrid:URL` (SOAP 1.1), `lagrid-soap12:URL` or `lagrid-json:URL`: the peer
-    /// protocol of LA Grid.
+    /// `lagrid:URL#INITIATOR` (SOAP 1.1), `lagrid-soap12:URL#INITIATOR` or
+    /// `lagrid-json:URL#INITIATOR`: the peer protocol of LA Grid.
     LaGrid(LaGridText),
     /// `command:WORDS`: a command, as words.
     Command(Vec<String>),
@@ -50,8 +50,9 @@ impl LaGridText {
 
 impl OutletText {
     /// What is expected, for messages.
-    pub const EXPECTED: &'static str = "json:URL, bes:URL, arc:URL, lagrid:URL, lagrid-soap12:URL, \
-                                        lagrid-json:URL (each http://), slurm:DIR or command:WORDS";
+    pub const EXPECTED: &'static str = "json:URL, bes:URL, arc:URL, lagrid:URL#INITIATOR, \
+                                        lagrid-soap12:URL#INITIATOR, lagrid-json:URL#INITIATOR \
+                                        (each http://), slurm:DIR or command:WORDS";
 
     /// Reads one.
     ///

@@ -29,7 +29,7 @@ impl Context<'_> {
         let Some(table) = &raw.faults else {
             return Ok(None);
         };
-        let expected = "no faults with brokers that are external, whose messages are not ours";
+        let expected = "no faults with external brokers, whose messages gridrig does not carry";
         self.check(!is_external, &table.span(), expected)?;
         let raw = table.get();
         let mut faults = faults::Faults {

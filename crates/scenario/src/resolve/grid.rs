@@ -155,8 +155,8 @@ impl Context<'_> {
                 let able = POLICIES.iter().filter(|entry| entry.can_commit_late());
                 let able: Vec<&str> = able.map(|entry| entry.name).collect();
                 let expected = format!(
-                    "\"early\" with {policy}, which sees no room; late can be {}, also one \
-                     by one as \"{}(commit=late)\"",
+                    "\"early\" with {policy}, which cannot tell whether there is room; late is \
+                     possible with {}, also for a single policy as \"{}(commit=late)\"",
                     able.join(", "),
                     able[0]
                 );
@@ -229,7 +229,7 @@ impl Context<'_> {
         if sizes.clone().next().is_none() {
             return Ok(());
         }
-        let emulated = "nothing where a real LRMS runs the jobs, which says how long they last";
+        let emulated = "nothing with a real LRMS, which determines how long jobs run";
         self.check(!cluster.is_real(), at, emulated)?;
         let some = sizes.clone().all(|sizes| !sizes.is_empty());
         let expected = "sizes with their run times, such as { 5 = { 1 = \"15355s\" } }";
@@ -249,7 +249,7 @@ impl Context<'_> {
         cluster.outages = cluster.outages.take().filter(|outages| !outages.is_empty());
         if cluster.is_real() {
             let may = !cluster.fails() && cluster.on_node_failure.is_none();
-            let expected = "no failures of nodes, which are for a real LRMS to tell";
+            let expected = "no failures of nodes, since a real LRMS reports its own";
             return self.check(may, span, expected);
         }
         if let Some(file) = &mut cluster.node_failures_file {

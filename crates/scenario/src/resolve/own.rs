@@ -54,7 +54,7 @@ impl Context<'_> {
             self.check(routes, &written.span(), expected)?;
             let restarts = faults.is_some_and(|faults| !faults.restarts.is_empty());
             let expected = "no [[faults.restarts]] with a policy of one's own, whose program \
-                            cannot be asked again what it has answered";
+                            cannot repeat its earlier answers";
             self.check(!restarts, &written.span(), expected)?;
             let mut own = own.clone();
             self.complete(&mut own)

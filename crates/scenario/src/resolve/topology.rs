@@ -52,8 +52,8 @@ impl Context<'_> {
             if let (Some(broker), false) = (&raw.broker, has_clusters) {
                 let propagates = grid.domains[id.index()].broker.propagate_info;
                 let at = self.tables.key(&broker.span(), "propagate_info");
-                let expected = "false for a domain without clusters: what is passed on goes with \
-                                the load of own ones";
+                let expected = "false for a domain without clusters: information is passed on \
+                                together with the load of its own clusters";
                 self.check(!propagates, &at, expected)?;
             }
         }
@@ -226,8 +226,8 @@ impl Context<'_> {
         let longest = all.map(|domain| domain.broker.delegation_interval).max();
         let longest = longest.unwrap_or_default();
         let expected = format!(
-            "more than the longest delegation_interval, {longest}: for so long a job may wait to \
-             be started on what was delegated"
+            "more than the longest delegation_interval, {longest}: a job may wait that long for \
+             its start on delegated processors"
         );
         let at = self.tables.key(&broker.span(), "lease_timeout");
         self.check(timeout > longest, &at, &expected)
@@ -247,8 +247,9 @@ impl Context<'_> {
         let mut hops = grid.domains.iter().map(|domain| domain.broker.max_hops);
         let first = hops.next();
         let alike = hops.all(|other| Some(other) == first);
-        let expected = "the same max_hops in every domain with matchmaking delegate: what a \
-                        neighbour may not pass on as far as its sender hopes is asked for without end";
+        let expected = "the same max_hops in every domain with matchmaking delegate: with \
+                        different ones a request that a neighbour may not pass on is repeated \
+                        without end";
         self.check(alike || kind != MatchmakingKind::Delegate, at, expected)?;
         let expected = match links {
             Links::Certain | Links::Sound => return Ok(()),

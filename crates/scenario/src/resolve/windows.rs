@@ -48,8 +48,8 @@ impl Context<'_> {
         let told = brokers.all(ExternalBroker::takes_components) && links != Links::Sessions;
         let mut said = workloads.filter_map(|(_, it)| it.preferences.as_ref());
         if let Some(said) = said.next() {
-            let expected = "brokers that are told of preferences: ours or with an outlet json:URL, \
-                            and protocol = \"native\" on all links";
+            let expected = "brokers that are told of preferences: gridrig's own, or with an outlet \
+                            json:URL, and protocol = \"native\" on all links";
             self.check(told, &said.span(), expected)?;
         }
         let workloads = document.workload.iter_mut().into_iter();
@@ -64,7 +64,7 @@ impl Context<'_> {
         self.check(reserves, span, expected)?;
         let mut brokers = external.brokers.values();
         let ours = brokers.all(ExternalBroker::takes_components);
-        let expected = "brokers that are told of windows: ours, or with an outlet json:URL";
+        let expected = "brokers that are told of windows: gridrig's own or with outlet json:URL";
         self.check(ours, span, expected)?;
         let asks_not = |policy: &&PolicySpec| !policy.placement().is_some_and(Placement::reserves);
         let mut kinds = policies

@@ -87,8 +87,8 @@ fn raise_descriptors(connections: u64) {
         tracing::warn!(
             most,
             wanted,
-            "fewer file descriptors than the connections of all listeners may take: beyond, \
-             the one longest without a request is closed (ulimit -Hn)"
+            "fewer file descriptors than all listeners may need: if they run out, the \
+             connection longest without a request is closed (ulimit -Hn)"
         );
     }
 }

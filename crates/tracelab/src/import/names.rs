@@ -28,8 +28,8 @@ impl Hidden {
         let key = bytes.trim_ascii_end();
         if key.len() < SHORTEST_KEY {
             let problem = format!(
-                "a key of {} bytes: expected at least {SHORTEST_KEY} that nobody can guess, as of \
-                 head -c 32 /dev/urandom | base64",
+                "a key of {} bytes: expected at least {SHORTEST_KEY} that nobody can guess, as \
+                 from head -c 32 /dev/urandom | base64",
                 key.len()
             );
             return Err(TraceError::file(&file, problem));

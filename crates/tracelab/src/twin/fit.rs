@@ -152,7 +152,7 @@ impl Fit {
             }
             Grade::Good => "good",
             Grade::Rough => "rough, good for orders of magnitude only",
-            Grade::Poor => "poor, and answers about this site from it are not to be trusted",
+            Grade::Poor => "poor, and its answers about this site are not to be trusted",
         };
         let rank = self
             .spearman

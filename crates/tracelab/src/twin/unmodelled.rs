@@ -54,7 +54,7 @@ impl Site<'_> {
             "start-order",
             against,
             format!(
-                "jobs were passed as {} never lets them: {}",
+                "jobs were passed in a way that {} never allows: {}",
                 self.discipline.name(),
                 order.meaning()
             ),
@@ -95,8 +95,8 @@ impl Site<'_> {
         say("outages", outages.len() as u64, text);
         let beyond = self.peak.saturating_sub(u64::from(self.processors));
         let text = format!(
-            "processors beyond the {} of the model are busy at once by the log, some of them for \
-             {} in all (--processors)",
+            "processors more than the {} of the model are busy at once in the log, some of them \
+             for {} in all (--processors)",
             self.processors,
             seconds(above.as_secs_f64())
         );
@@ -122,12 +122,12 @@ impl Site<'_> {
             (
                 "dependent-jobs",
                 count(|job| job.depends),
-                "jobs wait for another job (field 17); in the model they are submitted when they were",
+                "jobs wait for another job (field 17); the model uses their recorded submit times",
             ),
             (
                 "memory",
                 count(|job| job.requested_memory_kib > 0),
-                "jobs ask for memory; the model has as much as they like",
+                "jobs ask for memory; the model does not limit it",
             ),
             (
                 "resized",

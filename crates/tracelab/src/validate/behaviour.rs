@@ -226,7 +226,7 @@ impl fmt::Display for Behaviour {
         f.write_str(match (self.agrees, self.as_samples) {
             (true, _) => "delays agree",
             (false, true) => {
-                "random samples of this size do not tell how long the original's are delayed"
+                "random samples of this size do not show how long the original's jobs are delayed"
             }
             (false, false) => "delays are not those of random samples",
         })

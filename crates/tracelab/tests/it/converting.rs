@@ -378,7 +378,7 @@ fn streams_of_a_split_keep_the_format_where_their_name_tells_none() {
     assert_eq!(kept("b-2"), Format::Swf);
     // What is merged from both formats has to be said.
     let told = split(&["a.gwf", "b.swf"], "c-{}").unwrap_err().to_string();
-    assert!(told.contains("the name tells no format"), "{told}");
+    assert!(told.contains("the name shows no format"), "{told}");
 }
 
 #[test]
@@ -388,7 +388,7 @@ fn requests_that_make_no_sense_are_refused() {
     assert!(
         told(&files.request(&["a.swf"], "there.swf")).ends_with("expected a new name, or --force")
     );
-    assert!(told(&files.request(&["a.swf"], "b.txt")).contains("the name tells no format"));
+    assert!(told(&files.request(&["a.swf"], "b.txt")).contains("the name shows no format"));
     assert!(told(&files.request(&["a.swf"], "{}.swf")).contains("expected --split"));
     let mut same = files.request(&["a.swf"], "a.swf");
     same.force = true;

@@ -22,8 +22,8 @@ pub(super) struct ClusterArgs {
         value_parser = named
     )]
     pub named: Vec<(String, String)>,
-    /// A file of such clusters: a line NAME=URL each, or the first line that
-    /// `gridrig emulator` prints. It is read again at every DISCOVER
+    /// File of clusters, one NAME=URL per line, or the first output line of
+    /// `gridrig emulator`. It is read again at every DISCOVER
     #[arg(long, value_name = "FILE")]
     pub clusters: Option<PathBuf>,
 }

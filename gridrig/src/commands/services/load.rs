@@ -100,7 +100,7 @@ fn way(args: &LoadArgs, dir: &Path) -> Result<Arc<dyn Outlet>, Failure> {
         (Until::Ended, OutletText::Command(_)) => {
             let expected = "or --until accepted, and a command that waits for the end itself";
             return Err(anyhow!(
-                "--until ended: nobody knows how jobs of a command stand (expected another \
+                "--until ended: the state of a command's jobs is not known (expected another \
                  OUTLET, {expected})"
             )
             .into());

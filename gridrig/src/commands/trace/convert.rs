@@ -30,8 +30,8 @@ Rules of --sanitize, in the order in which they apply:
 Ways of --split: {}", ways()))]
 pub struct ConvertArgs {
     /// Trace files, SWF or GWF, plain or compressed, and last the file to write:
-    /// its name tells the format (.swf or .gwf) and gzip (.gz); streams of a
-    /// split whose name tells no format keep that of the inputs
+    /// its name tells the format (.swf or .gwf) and gzip (.gz); if the name of a
+    /// split has no known ending, the format of the inputs is kept
     #[arg(required = true, num_args = 2.., value_names = ["IN", "OUT"])]
     files: Vec<PathBuf>,
     /// Format of the inputs; by default it is recognized by their content
@@ -50,11 +50,11 @@ pub struct ConvertArgs {
     /// partition says where a job came from
     #[arg(long)]
     merge: bool,
-    /// Added to the submit times: a duration per input, or `calendar`, by
-    /// which merged traces keep their places in the calendar
+    /// Added to the submit times: one duration for each input, or `calendar` to
+    /// align merged traces by their calendar dates
     #[arg(long, value_name = "DURATION,...")]
     offset: Option<String>,
-    /// Write several streams; OUT has {} where the name of a stream goes
+    /// Write several streams; {} in OUT stands for the name of the stream
     #[arg(long, value_name = "WAY")]
     split: Option<String>,
     /// Seed of --split random

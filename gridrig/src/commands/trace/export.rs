@@ -42,8 +42,8 @@ pub struct ExportArgs {
 /// Other formats.
 #[rustfmt::skip]
 const VERSIONS: &[(Version, &str, &str)] = &[
-    (Version::Five, "batsim", "A workload of Batsim 5, with profiles DelayProfile"),
-    (Version::Four, "batsim4", "One of Batsim up to 4, with profiles delay"),
+    (Version::Five, "batsim", "Workload for Batsim 5 (profile type DelayProfile)"),
+    (Version::Four, "batsim4", "Workload for Batsim 4 and earlier (profile type delay)"),
 ];
 
 /// Writes a trace in a format of other tools.

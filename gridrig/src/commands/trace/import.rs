@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 /// `gridrig trace import`
 #[derive(Debug, Args)]
-#[command(after_help = format!("Slurm: write what its accounting knows, a month at a time, into one file
+#[command(after_help = format!("Slurm: append the accounting, month by month, to one file
   SLURM_TIME_FORMAT=%s sacct -a -X -D -P --noconvert -S 2024-01-01 -E 2024-02-01 -o \\
     JobIDRaw,Cluster,User,Group,Account,Partition,QOS,Submit,Eligible,Start,End,ElapsedRaw,\\
 TimelimitRaw,State,ReqCPUS,AllocCPUS,NNodes,ReqMem,ReqTRES,AllocTRES >> jobs.txt
@@ -27,13 +27,13 @@ Other examples:
   gridrig trace import --show-map sacct > mine.toml
   gridrig trace import jobs.csv.xz --map mine.toml -o jobs.gwf
 
-Maps that are built in: {}", shipped()))]
+Built-in maps: {}", shipped()))]
 pub struct ImportArgs {
-    /// The log: text, JSON or Parquet, plain, gzip, xz, bzip2 or zstd, by its content; a pipe
-    /// is /dev/stdin
+    /// The log: text, JSON or Parquet, plain or compressed (gzip, xz, bzip2, zstd), recognized
+    /// by content; use /dev/stdin for a pipe
     #[arg(required_unless_present = "show_map", value_name = "LOG")]
     file: Option<PathBuf>,
-    /// What its columns mean: a map that is built in, or a TOML file
+    /// The map of its columns: the name of a built-in map, or a TOML file
     #[arg(
         long,
         value_name = "NAME|FILE.toml",
@@ -51,11 +51,11 @@ pub struct ImportArgs {
     /// Format of the trace; by default its name says it
     #[arg(long, value_parser = known(FORMATS))]
     to: Option<Format>,
-    /// The time zone of dates that do not say theirs, such as Europe/Paris or +08:00
+    /// The time zone of dates without a time zone, such as Europe/Paris or +08:00
     /// [default: that of the map, else UTC]
     #[arg(long)]
     zone: Option<String>,
-    /// The columns of a log without a row that names them, in order
+    /// The columns of a log without a header row, in order
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     columns: Vec<String>,
     /// Processors of the machine, written into the header
@@ -65,7 +65,7 @@ pub struct ImportArgs {
     /// names
     #[arg(long, value_name = "KEYFILE")]
     anonymize: Option<PathBuf>,
-    /// Print a map that is built in, to begin one of your own with
+    /// Print a built-in map, as a start for your own
     #[arg(long, value_name = "NAME", exclusive = true)]
     show_map: Option<String>,
     /// Overwrite a file that exists

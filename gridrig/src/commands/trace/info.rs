@@ -22,10 +22,10 @@ use std::path::PathBuf;
 pub struct InfoArgs {
     /// The trace, SWF or GWF, plain or compressed
     pub file: PathBuf,
-    /// Processors of the machine, where the header does not say or is wrong
+    /// Processors of the machine, if the header lacks them or is wrong
     #[arg(long, value_name = "N")]
     pub processors: Option<NonZeroU32>,
-    /// Processors of one of the clusters that the trace names, as in 3=128;
+    /// Processors of one of the clusters that the trace names, for example 3=128;
     /// may be repeated
     #[arg(long = "cluster", value_name = "ID=N", value_parser = cluster_size)]
     pub clusters: Vec<(u32, u64)>,

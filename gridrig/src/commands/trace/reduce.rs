@@ -33,15 +33,15 @@ use verdict::Judge;
         gridrig trace reduce CTC-SP2.swf.gz --window-length 7d --rank 10\n\n\
         The steps apply in this order: --sanitize, --max-processors, window, sample, --zero-run-time, scale, \
         --min-run-time. Without OUT nothing is written: the windows and the load after each step \
-        are shown.\nExit codes: 0 done, 2 bad usage or input, 99 the reduced trace is no \
-        random sample of its source (it is kept)."
+        are shown.\nExit codes: 0 done, 2 bad usage or input, 99 the reduced trace failed the test \
+        against random samples of its source, or a --require was missed (the file is kept)."
 )]
 pub struct ReduceArgs {
     /// The trace to reduce and the SWF file to write, gzip when it ends in .gz
     #[arg(value_name = "FILE", num_args = 0..=2)]
     files: Vec<PathBuf>,
     /// The part to keep: where it begins, counted from the log's time 0, and
-    /// how long it is, as in 87.08d,7d
+    /// how long it is, for example 87.08d,7d
     #[arg(long, value_name = "START,LENGTH", value_parser = values::window)]
     window: Option<TraceWindow>,
     /// Keep the window of this length that represents the whole trace best
@@ -50,11 +50,11 @@ pub struct ReduceArgs {
     /// A chosen window starts at a multiple of this
     #[arg(long, value_name = "TIME", value_parser = text::<SimDuration>, default_value = "1d")]
     step: SimDuration,
-    /// Time after the first submission with which no chosen window may overlap
+    /// Leave out this time after the first submission when a window is chosen
     /// [default: found by a rule]
     #[arg(long, value_name = "TIME", value_parser = text::<SimDuration>, requires = "window_length")]
     skip_start: Option<SimDuration>,
-    /// Time before the last submission with which no chosen window may overlap
+    /// Leave out this time before the last submission when a window is chosen
     /// [default: found by a rule]
     #[arg(long, value_name = "TIME", value_parser = text::<SimDuration>, requires = "window_length")]
     skip_end: Option<SimDuration>,
@@ -64,20 +64,20 @@ pub struct ReduceArgs {
     /// Keep m of every n jobs, evenly spread
     #[arg(long, value_name = "M/N", value_parser = values::keep, conflicts_with_all = ["share", "load"])]
     keep: Option<(u64, u64)>,
-    /// Shift of the pattern of --keep, below n
+    /// Place of the first job in the pattern of --keep, 0 to n-1
     #[arg(long, requires = "keep")]
     phase: Option<u64>,
     /// Keep each job with this probability, at random
     #[arg(long, value_name = "P", value_parser = text::<Decimal>, conflicts_with = "load")]
     share: Option<Decimal>,
-    /// Keep as many jobs, at random, as give --processors this offered load
+    /// Keep a random sample of jobs with this offered load on --processors
     #[arg(long, value_name = "RHO", value_parser = text::<Decimal>)]
     load: Option<Decimal>,
     /// Seed of --share and --load
     #[arg(long, default_value = "1")]
     seed: u64,
-    /// Processors that loads refer to, and MaxProcs of the written trace
-    /// [default: as the header of the trace says]
+    /// Processors for computing load, also written as MaxProcs [default: as the
+    /// header of the trace says]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     processors: Option<u32>,
     /// Divide all times by this
@@ -96,8 +96,8 @@ pub struct ReduceArgs {
     /// Leave jobs with more processors out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_processors: Option<u32>,
-    /// What becomes of jobs with a run time of 0, before scaling: a run time to
-    /// give them, drop or keep
+    /// Jobs with run time 0, before scaling: give them this run time, or `drop` or
+    /// `keep` them
     #[arg(long, value_name = "RULE", value_parser = text::<ZeroRunTime>, default_value = "1s")]
     zero_run_time: ZeroRunTime,
     /// Raise shorter run times to this, after scaling
@@ -122,7 +122,7 @@ pub struct ReduceArgs {
     /// Do not compare the reduced trace with its source
     #[arg(long)]
     no_validate: bool,
-    /// A bound on a statistic of the validation, as in "processors.ks < 0.05";
+    /// A bound on a statistic of the validation, for example "processors.ks < 0.05";
     /// may be repeated
     #[arg(long, value_name = "BOUND", conflicts_with = "no_validate")]
     require: Vec<Requirement>,

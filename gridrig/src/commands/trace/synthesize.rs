@@ -148,7 +148,7 @@ fn like(args: &LikeArgs) -> anyhow::Result<Prepared> {
         let found = model.processors;
         eprintln!(
             "warning: {file}: no MaxProcs in the header; its widest job has {found} processors \
-             (--processors says otherwise)"
+             (--processors sets another number)"
         );
     }
     if args.common.jobs.is_some() || args.common.days.is_some() {

@@ -28,14 +28,15 @@ use std::path::{Path, PathBuf};
         The header of a trace that gridrig reduced says how it was reduced. Of other traces the \
         options --window, --scale, --max-processors, --zero-run-time, --min-run-time and --size \
         say it; each that is given overrides the header.\nExit codes: 0 passed, 2 bad usage or \
-        input, 99 the reduced trace is no random sample of its original, or a --require was missed.")]
+        input, 99 the reduced trace failed the test against random samples of its original, or a \
+        --require was missed.")]
 pub struct ValidateArgs {
     /// The trace that was reduced
     original: PathBuf,
     /// The reduced trace
     reduced: PathBuf,
     /// The part of the original that was kept: where it begins, counted from
-    /// the log's time 0, and how long it is, as in 87.08d,7d
+    /// the log's time 0, and how long it is, for example 87.08d,7d
     #[arg(long, value_name = "START,LENGTH", value_parser = values::window)]
     window: Option<TraceWindow>,
     /// What submit times and run times were divided by; one number is for both
@@ -55,18 +56,19 @@ pub struct ValidateArgs {
     /// requested
     #[arg(long, value_name = "FIELD", value_parser = values::size)]
     size: Option<SizeFrom>,
-    /// The scenario on whose clusters delays are compared [default: one cluster of as
-    /// many processors as the trace's header says, under easy-backfill]
+    /// Compare delays on the clusters of this scenario [default: one cluster of as many
+    /// processors as the trace's header says, under easy-backfill]
     #[arg(long, value_name = "FILE", conflicts_with = "generated")]
     scenario: Option<PathBuf>,
-    /// Number of random samples to compare with, of each of two designs
+    /// Number of samples to compare with, for each way of sampling: at random (each job
+    /// alike), and systematic (every so many jobs)
     #[arg(long, value_name = "N", default_value = "200",
         value_parser = clap::value_parser!(u32).range(200..=100_000))]
     samples: u32,
     /// Seed of the samples
     #[arg(long, default_value = "1")]
     seed: u64,
-    /// A bound of your own, as in 'processors.ks < 0.02'; may be repeated
+    /// A bound of your own, for example 'processors.ks < 0.02'; may be repeated
     #[arg(long, value_name = "STATISTIC < NUMBER")]
     require: Vec<Requirement>,
     /// Judge these groups of statistics only: marginals, classes, shares,
@@ -74,9 +76,8 @@ pub struct ValidateArgs {
     #[arg(long, value_name = "GROUP,...", value_delimiter = ',',
           value_parser = crate::cli::values::one_of(Group::ALL, Group::name))]
     only: Vec<Group>,
-    /// The second trace was generated from a model of the first: judge
-    /// marginals, classes, hours and batches, both traces thinned to a tenth, and
-    /// unless --only says otherwise how long jobs wait
+    /// The second trace was generated from a model of the first. Thin both to a tenth, and
+    /// judge marginals, classes, hours, batches and waits (override with --only)
     #[arg(long)]
     generated: bool,
     /// Compare a random sample of each trace, with this share of its jobs

@@ -45,7 +45,7 @@ pub fn state(dir: &Path) -> Result<Arc<String>> {
         session.state = state;
         session.message = (!goes_on).then(|| {
             let command = &run.command;
-            format!("This run was broken off. To go on with it: {command}")
+            format!("This run was interrupted. To continue it: {command}")
         });
     });
     let told = serde_json::from_str(&hub.snapshot());

@@ -41,7 +41,7 @@ fn a_client_waits_for_the_end_of_its_job_if_that_is_wanted() {
     assert_eq!(failed(&json(&output), "timed-out"), 1);
     let output = load("command:true --until ended");
     expect_code(&output, 2);
-    assert!(stderr(&output).contains("nobody knows how jobs of a command stand"));
+    assert!(stderr(&output).contains("the state of a command's jobs is not known"));
 }
 
 /// What is counted as completed is: a job that is removed is not, in any interface.

@@ -51,7 +51,7 @@ impl<'a> Auditor<'a> {
         };
         if !fits {
             let (by, there) = (self.names.party(by), self.names.party(there));
-            let what = format!("is not in touch with {by} at {there}");
+            let what = format!("is reported lost by {by} at {there}");
             self.find_misplaced(life, &what);
         }
     }

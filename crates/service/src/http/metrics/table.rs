@@ -113,22 +113,21 @@ metrics! {
     /// When this life of the service began.
     START_TIME = Metric::of(Kind::Gauge, "start_time", ALL_SERVICES)
         .in_unit("seconds")
-        .help("When this life (incarnation) of the service began, in Unix time");
+        .help("When this incarnation of the service started, in Unix time");
     /// The run's clock.
     VIRTUAL_TIME = Metric::of(Kind::Gauge, "virtual_time", CLOCKED)
         .in_unit("seconds")
-        .help("The time of the run, as the clock of the service has it");
+        .help("The time of the run, by the clock of the service");
     /// How fast that clock goes.
     CLOCK_SPEED = Metric::of(Kind::Gauge, "clock_speed", CLOCKED)
         .in_unit("ratio")
-        .help("Seconds of the run that pass in a second on the wall");
+        .help("Seconds of the run that pass in a second of wall-clock time");
     /// Jobs that are there, by what they do.
     JOBS = Metric::of(Kind::Gauge, "jobs", CLOCKED)
         .by(&["state"])
         .help(
-            "Jobs that are here, by state: queued and running in an LRMS; queued and sent with a \
-             broker; planned (not yet handed over) and open (without a known end) with the \
-             replayer",
+            "Jobs at the service, by state: queued and running in an LRMS; queued and sent at a \
+             broker; planned (not yet submitted) and open (without a known end) at the replayer",
         );
     /// What the waiting jobs want.
     QUEUED_PROCESSORS = Metric::of(Kind::Gauge, "queued", &["emulator"])
@@ -145,7 +144,7 @@ metrics! {
     /// What has happened to jobs.
     JOB_EVENTS = Metric::of(Kind::Counter, "job_events", CLOCKED)
         .by(&["event"])
-        .help("What has happened to jobs here, by the names of /v1/events");
+        .help("Events of jobs at the service, by their names in /v1/events");
     /// Jobs run for other domains.
     FORWARDED_JOBS = Metric::of(Kind::Counter, "forwarded_jobs", &["broker"])
         .by(&["origin", "executing"])
@@ -155,11 +154,11 @@ metrics! {
         );
     /// The jobs of the workload.
     WORKLOAD_JOBS = Metric::of(Kind::Gauge, "workload_jobs", &["replay"])
-        .help("Jobs of the workload that is replayed, from the first to the last");
+        .help("Number of jobs in the workload that is replayed");
     /// How late jobs are handed over.
     SUBMISSION_LAG = Metric::of(Kind::Histogram, "submission_lag", &["replay"])
         .in_unit("seconds")
-        .help("How much later than intended a job was handed over, in seconds of the run");
+        .help("How much later than intended a job was submitted, in seconds of the run");
     /// How old a broker's knowledge is.
     INFORMATION_AGE = Metric::of(Kind::Gauge, "information_age", &["broker"])
         .in_unit("seconds")
@@ -175,7 +174,7 @@ metrics! {
     /// Messages received.
     MESSAGES_RECEIVED = Metric::of(Kind::Counter, "messages_received", MACHINES)
         .by(&["kind"])
-        .help("Messages of the model that came in, each counted once, by kind");
+        .help("Messages of the model that were received, each counted once, by kind");
     /// Messages that came again.
     MESSAGES_REPEATED = Metric::of(Kind::Counter, "messages_repeated", MACHINES)
         .help("Messages that were delivered again and changed nothing");
@@ -199,7 +198,7 @@ pub const SERVICE_LABELS: [(&str, &str); 6] = [
     ("run", "the run: SCENARIO-SEED"),
     ("replication", "which repeat of the run: r000, r001, ..."),
     ("policy", "the forwarding policy"),
-    ("domain", "whose broker, or the domain of the cluster"),
+    ("domain", "the domain of the broker or of the cluster"),
     ("cluster", "the cluster of an emulator"),
 ];
 

@@ -199,8 +199,8 @@ impl Report {
         };
         writeln!(
             f,
-            "  It is compared with the same window of its source, of which nothing is left out. That says \
-             nothing of the rest of the trace; {where_told}"
+            "  It has all jobs of its window and is compared with the same window of its source. \
+             That says nothing about the rest of the trace; {where_told}"
         )
     }
 }

@@ -48,13 +48,13 @@ pub(super) struct Common {
     /// Also write the model with all its parameters as JSON
     #[arg(long, value_name = "FILE")]
     pub(super) model_out: Option<PathBuf>,
-    /// Seed of all random streams; 1, or what a model file says
+    /// Seed [default: that of the model file, else 1]
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
     /// How many jobs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) jobs: Option<u64>,
-    /// For how many days; with --jobs, what ends first
+    /// Length in days; with --jobs, whichever is reached first
     #[arg(long, value_name = "D")]
     pub(super) days: Option<f64>,
     /// Overwrite files that exist
@@ -80,12 +80,13 @@ impl Common {
 #[command(after_help = "Example:\n  \
         gridrig trace synthesize lublin --preset dmm --processors 128 --days 1 --load 0.9 --out day.swf\n\n\
         Generates a week, unless --jobs or --days says otherwise. --load is demand / (processors x \
-        days), reached by the gaps between arrivals; without it the published gaps are used.")]
+        days), reached by scaling the gaps between arrivals; without it the published gaps are \
+        used.")]
 pub(super) struct LublinArgs {
-    /// Which published parameters
+    /// Published parameter set
     #[arg(long, default_value = "all", value_parser = known(LUBLIN))]
     pub(super) preset: Preset,
-    /// Processors of the machine; sizes follow it
+    /// Processors of the machine; job sizes scale with it
     #[arg(long, value_name = "P", default_value = "128", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) processors: u32,
     /// The offered load to reach, 1 being all processors all the time
@@ -105,16 +106,16 @@ const LUBLIN: &[(Preset, &str, &str)] = &[
     (Preset::Batch, "batch", "Batch jobs only"),
     (Preset::Interactive, "interactive", "Interactive jobs only"),
     (Preset::Both, "both", "Batch and interactive jobs, each with their own parameters"),
-    (Preset::Dmm, "dmm", "95 % serial jobs, as DMM (SC 2007) has them for grids"),
+    (Preset::Dmm, "dmm", "95 % serial jobs, as in the delegated matchmaking paper (SC 2007)"),
 ];
 
 /// `synthesize poisson`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  \
         gridrig trace synthesize poisson --preset koala-w1 --run-time 100,300 --out w1.swf\n\n\
-        The paper prints run times in a figure only; 150 to 250 s is our choice. The SWF queue of \
-        a job is its number of components. Other mixes: write the model with --model-out, edit it, \
-        and make it with `synthesize model`.")]
+        The KOALA paper (e-Science 2006) prints run times only in a figure; 150 to 250 s is our \
+        choice. The SWF queue of a job is its number of components. For other mixes write the \
+        model with --model-out, edit it, and generate the trace with `synthesize model`.")]
 pub(super) struct PoissonArgs {
     /// Which workload
     #[arg(long, default_value = "koala-w1", value_parser = known(KOALA))]
@@ -142,12 +143,12 @@ const KOALA: &[(Koala, &str, &str)] = &[
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  \
         gridrig trace synthesize like traces/ctc-like.swf.gz --model-out ctc.json --out other.swf.gz\n\n\
-        Generates as many jobs in as many days as the source has, unless --jobs or --days says \
-        otherwise. The model holds tables of counts, no jobs; `synthesize model` needs nothing else.")]
+        By default generates as many jobs as the source has, over as many days (--jobs, --days). \
+        The model holds tables of counts, no jobs; `synthesize model` needs nothing else.")]
 pub(super) struct LikeArgs {
     /// The trace to resemble, plain or compressed
     pub(super) trace: PathBuf,
-    /// Processors of the machine, where the header does not say
+    /// Processors of the machine, if the header lacks them
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) processors: Option<u32>,
     #[command(flatten)]
@@ -171,7 +172,7 @@ pub(super) struct BurstArgs {
     /// Largest value, mean and standard deviation of the sizes
     #[arg(long, value_name = "MAX,MEAN,SD", value_parser = moments)]
     pub(super) size: Option<Moments>,
-    /// Replace the bursts by N of this many jobs of this size
+    /// Replace the bursts by N bursts of JOBS jobs of SIZE processors each
     #[arg(long, value_name = "N,JOBS,SIZE", value_parser = triple)]
     pub(super) bursts: Option<[u32; 3]>,
     /// Users of the jobs outside the bursts

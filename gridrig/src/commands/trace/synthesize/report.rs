@@ -106,12 +106,12 @@ fn queueing(text: &mut String, prepared: &Prepared) {
         None if deals == 1 => Ok(()),
         None => writeln!(
             text,
-            "dealt {deals} times until it queued alike: seed {seed}"
+            "dealt {deals} times until its waits were like those of its source: seed {seed}"
         ),
         Some(missed) => writeln!(
             text,
-            "dealt {deals} times, and never like its source; this is the nearest, seed {seed}: \
-             {missed}"
+            "dealt {deals} times, never with waits like those of its source; this is the nearest, \
+             seed {seed}: {missed}"
         ),
     };
 }

@@ -28,8 +28,8 @@ pub(super) fn write(text: &mut String, all: &Clusters) {
     }
     if all.loads.iter().any(observed) {
         text.push_str(
-            "(day: jobs per processor; >= is the most that ran there at once by the wait times, \
-             --cluster ID=N says better)\n",
+            "(day: jobs per processor; >= is the most that ran there at once by the wait times; \
+             --cluster ID=N gives the real number)\n",
         );
     }
 }
@@ -54,7 +54,7 @@ fn imbalance(text: &mut String, all: &Clusters) {
         )
     };
     let overall = all.overall_imbalance.as_ref().map_or(
-        "unknown, since processors are (--cluster ID=N)".to_owned(),
+        "unknown without the clusters' processors (--cluster ID=N)".to_owned(),
         ratio,
     );
     let temporary = all
