@@ -87,7 +87,11 @@ fn a_plan_has_a_line_for_each_point_and_stays_as_it_is() {
     let before = files(&bench.dir.path().join("a"));
     let again = plan(&bench, "a");
     expect_code(&again, 0);
-    assert!(stderr(&again).contains("there already: "), "{}", stderr(&again));
+    assert!(
+        stderr(&again).contains("there already: "),
+        "{}",
+        stderr(&again)
+    );
     let study = bench.path("study.toml");
     let other = fs::read_to_string(&study).unwrap().replace("15s", "16s");
     fs::write(&study, other).unwrap();
