@@ -162,28 +162,36 @@ fn is_seen(step: &Step) -> bool {
 }
 
 /// How often a job has ended, and was seen to end. A broker that was restarted and
-/// has found a job with itself that it had turned away has forgotten so before its
-/// client knew: that was no end. The end of a job that it has found it may see again.
+/// has found a job with itself that it had turned away, or removed, has forgotten so before
+/// its client knew: that was no end. The end of a job that it has found it may see again.
 pub fn ends(steps: &[(SimTime, Step)]) -> (usize, usize) {
     let (mut ends, mut seen) = (0, 0);
-    let (mut rejected_by, mut found_by) = (None, BTreeSet::new());
+    let (mut rejected_by, mut removed_by, mut found_by) = (None, None, BTreeSet::new());
     for (_, step) in steps {
         match step {
             Step::Rejected(by, _) => {
                 ends += 1;
                 rejected_by = Some(*by);
             }
-            Step::Finished(_) | Step::Cancelled(_) | Step::Failed(..) => ends += 1,
+            Step::Cancelled(by) => {
+                ends += 1;
+                removed_by = Some(*by);
+            }
+            Step::Finished(_) | Step::Failed(..) => ends += 1,
             Step::Found(by, with) => {
                 let by = Party::Broker(*by);
                 found_by.insert(by);
                 if by == *with && rejected_by.take_if(|by| *by == *with).is_some() {
                     (ends, seen) = (ends - 1, 0);
                 }
+                if by == *with && removed_by.take_if(|by| *by == *with).is_some() {
+                    ends -= 1;
+                }
             }
             Step::Seen(by) => {
                 let is_found = found_by.remove(by);
                 seen += usize::from(seen == 0 || !is_found);
+                removed_by = None;
             }
             _ => {}
         }
