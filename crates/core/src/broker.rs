@@ -354,7 +354,14 @@ impl Broker {
                 }
                 held.route.settled = true;
             }
-            (false, _) => held.refused_by.push(by),
+            (false, _) => {
+                held.refused_by.push(by);
+                // An own cluster is not tried by an earlier visit either: else a job could
+                // go round for the sake of one that never takes it.
+                if let (Target::Cluster(_), Some(earlier)) = (by, self.earlier.get_mut(&job)) {
+                    earlier.iter_mut().for_each(|held| held.refused_by.push(by));
+                }
+            }
         }
         self.queue.insert(held.arrival, job);
     }

@@ -6,7 +6,7 @@ use crate::scenarios::{Scenario, grid_scenario};
 use crate::trail::{Step, Trails};
 use gridrig_core::agent::Memory;
 use gridrig_core::event::Party;
-use gridrig_core::faults::{FaultPlan, Restart};
+use gridrig_core::faults::{Chance, FaultPlan, LinkFaults, Restart};
 use gridrig_core::ids::JobId;
 use gridrig_core::time::SimTime;
 use gridrig_drivers::faults::FaultCounts;
@@ -93,24 +93,34 @@ pub fn run(scenario: &Scenario, plan: &FaultPlan) -> Ran {
 
 /// Every job has ended once and was seen to, unless touch with it was lost: as it may
 /// be with one that was removed, since where everybody has forgotten that it was
-/// nobody knows whether it has ended, and with those that the client has given up.
+/// nobody knows whether it has ended, with those that the client has given up, and where
+/// half of all messages are lost for ever: a session may not be found again before the peer
+/// is given up.
 ///
 /// # Panics
 /// Where that, or a rule of the [`checkers`], does not hold.
 pub fn check(scenario: &Scenario, plan: &FaultPlan, ran: &Ran) {
     let (seed, trails) = (scenario.seed, &ran.trails);
-    let is_patient = plan.patience == FaultPlan::default().patience;
+    let loses_half =
+        |link: &LinkFaults| (link.until, link.rates.lost) == (SimTime::MAX, Chance::once_in(2));
+    let keeps_touch =
+        plan.patience == FaultPlan::default().patience && !plan.links.iter().any(loses_half);
     for (job, steps) in trails.jobs.iter().enumerate() {
-        let ((ends, seen), lost) = (ends(steps), is_lost(trails, job));
+        let (ends, seen) = ends(steps);
+        let lost = trails
+            .lost
+            .iter()
+            .filter(|(_, lost, _)| lost.index() == job);
+        let lost: Vec<_> = lost.map(|(at, _, by)| (*at, *by)).collect();
         let is_removed = |one: &RefCancellation| one.job.index() == job;
         let removed = scenario.cancellations.iter().any(is_removed);
-        let may_be_lost = match is_patient {
+        let may_be_lost = match keeps_touch {
             true => removed && seen == 0,
             false => seen <= ends,
         };
         assert!(
-            (ends, seen) == (1, 1) || (lost && may_be_lost && ends <= 1),
-            "seed {seed} job {job} lost {lost} under {plan:?}: {steps:#?}"
+            (ends, seen) == (1, 1) || (!lost.is_empty() && may_be_lost && ends <= 1),
+            "seed {seed} job {job} lost at {lost:?} under {plan:?}: {steps:#?}"
         );
         let kept = checkers::delegated(steps).next();
         assert!(
@@ -161,37 +171,29 @@ fn is_seen(step: &Step) -> bool {
     matches!(step, Step::Seen(_))
 }
 
-/// How often a job has ended, and was seen to end. A broker that was restarted and
-/// has found a job with itself that it had turned away, or removed, has forgotten so before
-/// its client knew: that was no end. The end of a job that it has found it may see again.
+/// How often a job has ended, and was seen to end. A broker that was restarted and has found a
+/// job with itself that it had turned away, or removed, has forgotten that, and a message of
+/// the job has come again: that was no end. The end of a job that it has found it may see again.
 pub fn ends(steps: &[(SimTime, Step)]) -> (usize, usize) {
     let (mut ends, mut seen) = (0, 0);
-    let (mut rejected_by, mut removed_by, mut found_by) = (None, None, BTreeSet::new());
+    let (mut ended_by, mut found_by) = (None, BTreeSet::new());
     for (_, step) in steps {
         match step {
-            Step::Rejected(by, _) => {
+            Step::Rejected(by, _) | Step::Cancelled(by) => {
                 ends += 1;
-                rejected_by = Some(*by);
-            }
-            Step::Cancelled(by) => {
-                ends += 1;
-                removed_by = Some(*by);
+                ended_by = Some(*by);
             }
             Step::Finished(_) | Step::Failed(..) => ends += 1,
             Step::Found(by, with) => {
                 let by = Party::Broker(*by);
                 found_by.insert(by);
-                if by == *with && rejected_by.take_if(|by| *by == *with).is_some() {
+                if by == *with && ended_by.take_if(|by| *by == *with).is_some() {
                     (ends, seen) = (ends - 1, 0);
-                }
-                if by == *with && removed_by.take_if(|by| *by == *with).is_some() {
-                    ends -= 1;
                 }
             }
             Step::Seen(by) => {
                 let is_found = found_by.remove(by);
                 seen += usize::from(seen == 0 || !is_found);
-                removed_by = None;
             }
             _ => {}
         }

@@ -150,14 +150,10 @@ impl Visit {
         }
     }
 
-    /// Whether the job was turned away for a drain, or too late for what was delegated, or
-    /// sent back to rest, and has been sent again since: its way, and so its key, is the same.
+    /// Whether the job was turned away and has been sent again since, as after a rest or
+    /// once there may be room: its way, and so its key, is the same.
     fn is_before(&self, arrival: &Arrival) -> bool {
-        let rested = matches!(self.told, Some(News::Refused { reason, .. })
-            if reason == Reason::HopsExhausted);
-        let early = [Reason::Draining, Reason::LeaseExpired].map(Err);
-        let early = early.contains(&self.receipt.taken);
-        (rested || early) && self.meant < arrival.meant
+        matches!(self.told, Some(News::Refused { .. })) && self.meant < arrival.meant
     }
 
     /// Whether whoever brought the job knows what became of it.
@@ -294,8 +290,8 @@ impl JobStore {
     pub fn told_under(&self, arrival: &Arrival) -> Option<News> {
         let key = arrival.key.as_deref();
         let mut news = self.under(key)?.1.told?;
-        if let News::Refused { reason, visit, .. } = &mut news {
-            *visit = key.map(|key| visit_name(key, arrival.meant, *reason));
+        if let News::Refused { visit, .. } = &mut news {
+            *visit = key.map(|key| visit_name(key, arrival.meant));
         }
         Some(news)
     }
@@ -362,7 +358,7 @@ impl JobStore {
         let its = visits.filter(|visit| visit.from == to && !visit.is_over());
         let its = its.max_by_key(|visit| visit.hop);
         if let News::Refused { job, reason, visit } = &mut news {
-            let name = |its: &&mut Visit| Some(visit_name(its.key.as_deref()?, its.meant, *reason));
+            let name = |its: &&mut Visit| Some(visit_name(its.key.as_deref()?, its.meant));
             *visit = its.as_ref().and_then(name);
             end = Some(JobEnd::without_run(*job, EndState::Rejected(*reason)));
         }

@@ -243,6 +243,12 @@ impl<'a> RefBroker<'a> {
         }
         if !returns {
             visit.refused_by.push(by);
+            let is_own = matches!(by, Target::Cluster(_));
+            for earlier in self.visits[..index].iter_mut().filter(|_| is_own) {
+                if earlier.spec.id == job {
+                    earlier.refused_by.push(by);
+                }
+            }
             return None;
         }
         if visit.from.is_some() {

@@ -88,7 +88,7 @@ impl Handle<Received<News>> for BrokerAgent {
             }
             News::Refused { job, reason, visit } => {
                 if self.broker.whereabouts(job) == Some(Some(by)) {
-                    match self.notes.missed_by(job, by, (visit, reason)) {
+                    match self.notes.missed_by(job, by, visit) {
                         None => {
                             self.notes.forget_sent(job, by);
                             self.refused(cx, job, by, reason);

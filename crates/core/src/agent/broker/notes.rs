@@ -8,7 +8,7 @@ use crate::decision::Decision;
 use crate::envelope::{Envelope, EnvelopeId, Received, Tally};
 use crate::event::{Event, EventKind, EventSink, MessageKind, Party};
 use crate::ids::{ClusterId, DomainId, JobId};
-use crate::job::{JobSpec, Reason};
+use crate::job::JobSpec;
 use crate::message::{JobEnd, News, Route, Target};
 use crate::time::{SimDuration, SimTime, WallTime};
 use std::collections::{BTreeMap, BTreeSet};
@@ -199,10 +199,10 @@ impl Notes {
         &mut self,
         job: JobId,
         target: Target,
-        (visit, reason): (Option<u64>, Reason),
+        visit: Option<u64>,
     ) -> Option<(JobId, u32)> {
         let sent = &self.sent_to(job, target)?.job;
-        let name = visit_name(sent.key.as_deref()?, sent.meant, reason);
+        let name = visit_name(sent.key.as_deref()?, sent.meant);
         (visit? != name).then(|| visit_before(sent, target))
     }
 

@@ -14,11 +14,17 @@ use crate::resource::Resources;
 use crate::time::Decimal;
 
 fn lrms(home: bool) -> Tested<LrmsAgent> {
-    let cluster = ClusterConfig::new(
+    with_room(home, None)
+}
+
+/// One in which so many jobs may wait.
+fn with_room(home: bool, queue_limit: Option<usize>) -> Tested<LrmsAgent> {
+    let mut cluster = ClusterConfig::new(
         ClusterId(0),
         Resources::homogeneous(4),
         DisciplineKind::FirstInFirstFit,
     );
+    cluster.queue_limit = queue_limit;
     let home = home.then_some(Home {
         domain: DomainId(0),
         latency: SimDuration::from_millis(1),
@@ -180,6 +186,29 @@ fn a_job_that_never_fits_is_rejected_to_a_client_and_refused_to_a_broker() {
     assert_eq!((envelopes.len(), &envelopes[0].message), (1, &refusal));
     let state = machine.view(JobId(1)).unwrap().state;
     assert!(matches!(state, JobState::Ended(_)), "{state:?}");
+}
+
+/// It was refused for ever, by the answer to its first visit (`scripts/fault-plans --seed
+/// 1796022364692931 1`).
+#[test]
+fn a_job_that_found_the_queue_full_may_come_again_by_the_same_way() {
+    let mut machine = with_room(true, Some(1));
+    machine
+        .handle(SimTime::ZERO, arrival(0, 1, 9, Party::Client))
+        .unwrap();
+    let mut at = |secs: u64, meant: u64| {
+        let mut job = arrival(1, 1, 1, Party::Broker(DomainId(0)));
+        job.meant = Some(SimTime::from_secs(meant));
+        if secs > 0 {
+            machine.advance(SimTime::from_secs(secs));
+        }
+        let receipt = machine.handle(SimTime::from_secs(secs), job).unwrap();
+        (receipt.taken, receipt.repeated)
+    };
+    assert_eq!(at(0, 0), (Err(Reason::QueueFull), false));
+    assert_eq!(at(5, 0), (Err(Reason::QueueFull), true));
+    assert_eq!(at(5, 5), (Ok(()), false));
+    assert_eq!(at(6, 5), (Ok(()), true));
 }
 
 #[test]

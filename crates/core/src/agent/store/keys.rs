@@ -1,6 +1,5 @@
 //! The keys under which jobs come, and the names of visits.
 
-use crate::job::Reason;
 use crate::time::SimTime;
 
 /// A text in short: FNV-1a.
@@ -10,15 +9,9 @@ pub fn digest(text: impl IntoIterator<Item = u8>) -> u64 {
     })
 }
 
-/// The name of the visit under this key that ends in a refusal. Those after which the
-/// job may come again, since the receiver is drained, the job has wandered enough or was too late,
-/// differ in when they were to begin.
-pub(in crate::agent) fn visit_name(key: &str, meant: Option<SimTime>, reason: Reason) -> u64 {
-    let may_come_again = matches!(
-        reason,
-        Reason::Draining | Reason::HopsExhausted | Reason::LeaseExpired
-    );
-    let meant = meant.filter(|_| may_come_again);
+/// The name of the visit under this key that ends in a refusal. The job may come again under
+/// that key: visits differ in when they were to begin.
+pub(in crate::agent) fn visit_name(key: &str, meant: Option<SimTime>) -> u64 {
     let meant = meant.map(|meant| meant.as_nanos().to_le_bytes());
     digest(key.bytes().chain(meant.into_iter().flatten()))
 }

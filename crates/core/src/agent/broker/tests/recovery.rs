@@ -101,7 +101,7 @@ fn a_refusal_by_a_name_of_an_earlier_life_is_asked_for_and_told_by_the_new_one()
     let refused = |meant| News::Refused {
         job: JobId(0),
         reason,
-        visit: Some(visit_name(&known.0, meant, reason)),
+        visit: Some(visit_name(&known.0, meant)),
     };
     broker.handle(
         millis(11_000),
@@ -133,7 +133,7 @@ fn whoever_repeats_a_job_hears_its_refusal_by_the_name_that_he_gives_it() {
         let FromBroker::Peer(_, ToPeer::News(news)) = broker.envelopes().remove(0).message else {
             panic!("news");
         };
-        let name = visit_name("run/1/0/1", Some(millis(meant)), Reason::Draining);
+        let name = visit_name("run/1/0/1", Some(millis(meant)));
         matches!(news, News::Refused { visit, .. } if visit == Some(name))
     };
     assert!(name_of(1000) && name_of(500));
