@@ -5,6 +5,7 @@ use crate::cli::ExplainArgs;
 use crate::dashboard::life_of;
 use crate::exit::Failure;
 use crate::runner;
+use crate::words::many;
 use anyhow::anyhow;
 use gridrig_core::event::EventKind;
 use gridrig_core::ids::JobId;
@@ -53,9 +54,9 @@ fn jobs(manifest: &rundir::Manifest) -> u64 {
 fn told(life: &Value, decisions: &[DecisionDoc]) -> String {
     let of = |key: &str| life[key].as_str().unwrap_or("").to_owned();
     let mut said = format!(
-        "job {}, {} processors, entered at {}, policy {}: {}",
+        "job {}, {}, entered at {}, policy {}: {}",
         life["job"],
-        life["processors"],
+        many(life["processors"].as_u64().unwrap_or(0), "processor"),
         of("entry"),
         of("policy"),
         of("state")

@@ -109,6 +109,35 @@ fn brokers_have_a_session_by_mutual_tls_with_what_their_flags_say() {
     }
 }
 
+/// As with other programs, a file of authorities may stand for those of the system.
+#[test]
+fn a_cluster_over_tls_is_trusted_if_an_authority_of_ssl_cert_file_has_issued_its_certificate() {
+    if !need::program("openssl", "a_cluster_over_tls_is_trusted") {
+        return;
+    }
+    let bench = Bench::new(ALONE, &[(0, 1, 1), (1, 1, 1)]);
+    certificates(&bench, "ca", &["a"]);
+    let [scenario, ca, cert, key] = ["s.toml", "ca.pem", "a.pem", "a.key"].map(|it| bench.path(it));
+    let named = ["emulator", "--scenario", &scenario, "--name", "cluster"];
+    let service = start(&[&named[..], &["--tls-cert", &cert, "--tls-key", &key]].concat());
+    let to = format!("cluster={}", service.url);
+    let replay = |ca: Option<&str>| {
+        let mut command = gridrig();
+        command.args(["replay", &scenario, "--to", &to]);
+        if let Some(ca) = ca {
+            command.env("SSL_CERT_FILE", ca);
+        }
+        command.output().unwrap()
+    };
+    let stranger = replay(None);
+    expect_code(&stranger, 2);
+    let said = stderr(&stranger);
+    assert!(said.contains("invalid peer certificate"), "{said}");
+    let known = replay(Some(&ca));
+    expect_code(&known, 0);
+    assert!(stdout(&known).contains("2 completed"), "{}", stdout(&known));
+}
+
 #[test]
 fn secrets_and_forms_that_no_session_can_use_are_refused_by_their_flag() {
     let bench = Bench::new(PAIR, &[(0, 1, 1)]);
