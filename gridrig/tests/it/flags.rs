@@ -129,9 +129,9 @@ fn a_cluster_over_tls_is_trusted_if_an_authority_of_ssl_cert_file_has_issued_its
         }
         command.output().unwrap()
     };
-    let stranger = replay(None);
-    expect_code(&stranger, 2);
-    let said = stderr(&stranger);
+    let unknown = replay(None);
+    expect_code(&unknown, 2);
+    let said = stderr(&unknown);
     assert!(said.contains("invalid peer certificate"), "{said}");
     let known = replay(Some(&ca));
     expect_code(&known, 0);
