@@ -241,9 +241,10 @@ pub struct ReportArgs {
     /// What to compare.
     #[command(flatten)]
     pub comparison: ComparisonArgs,
-    /// The page to write; it must not exist yet
+    /// The page to write; it must not exist yet [default: report.html in the folder of the
+    /// first RUN]
     #[arg(long, value_name = "FILE")]
-    pub out: PathBuf,
+    pub out: Option<PathBuf>,
     /// Overwrite an existing page
     #[arg(long)]
     pub force: bool,
@@ -263,7 +264,8 @@ pub struct ReportArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  gridrig dashboard\n  gridrig dashboard runs --listen 127.0.0.1:8080\n\n\
-        The first line on stdout has the address. Every page asks for a token: GRIDRIG_TOKEN, \
+        Unless stdout is a terminal, its first line has the address. Every page asks for a token: \
+        GRIDRIG_TOKEN, \
         or else a token that is made once and kept in $XDG_STATE_HOME/gridrig/dashboard-token (by \
         default ~/.local/state/gridrig/dashboard-token). The link with the token is printed on \
         stderr. A script sends the token:\n\n  curl -H \"Authorization: Bearer $(cat ~/.local/state/gridrig/dashboard-token)\" \\\n    \
@@ -309,7 +311,7 @@ pub struct AuditArgs {
         (run.decisions). If a run in virtual time has none, it is simulated again."
 )]
 pub struct ExplainArgs {
-    /// A run directory
+    /// A run directory, or the folder of a policy with one run
     pub run: PathBuf,
     /// Number of the job in the run (job_id in jobs.parquet)
     pub job: u32,

@@ -23,7 +23,7 @@ mod whatif;
 
 use crate::cli::{MonitoringArgs, ScenarioArgs};
 use crate::exit::Failure;
-use crate::scenario::Scenario;
+use crate::scenario::{Place, Scenario, ScenarioError};
 use crate::{init, interrupt, logging, runner};
 use anyhow::{Context as _, anyhow, ensure};
 use clap::CommandFactory;
@@ -126,7 +126,27 @@ fn load_scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
     let mut sets = args.set.clone();
     sets.extend(args.seed.map(|seed| format!("run.seed={seed}")));
     sets.extend(args.clock.map(|clock| format!("run.clock={clock}")));
-    Scenario::load(&args.scenario, &sets).map_err(Failure::input)
+    Scenario::load(&args.scenario, &sets).map_err(|error| match is_list_for_value(&error) {
+        true => Failure::Input(anyhow!(
+            "{error} (gridrig sweep runs a scenario with several values)"
+        )),
+        false => Failure::input(error),
+    })
+}
+
+/// Whether `--set` has a list where its key takes one value.
+fn is_list_for_value(error: &ScenarioError) -> bool {
+    let ScenarioError::Value {
+        at: Place::Set(_),
+        value,
+        expected,
+        ..
+    } = error
+    else {
+        return false;
+    };
+    let one = ["a ", "an "].iter().any(|it| expected.starts_with(it));
+    one && value.starts_with('[')
 }
 
 /// Refuses an address that others reach, without TLS, unless that is meant.

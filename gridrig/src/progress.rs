@@ -6,7 +6,7 @@ use gridrig_results::plot;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How the runs of a scenario get on.
 pub struct Pace {
@@ -39,13 +39,18 @@ impl Pace {
         }
     }
 
-    /// Whether each run may have a bar of its own.
-    pub fn shows(&self) -> bool {
-        self.at_a_time == 1
+    /// The progress of the run of this number and of how many, which has a bar of its own if
+    /// only one runs at a time.
+    pub fn progress(&self, number: (usize, usize), name: &str, jobs: usize) -> Progress {
+        let done = self.done.load(Ordering::Relaxed);
+        Progress {
+            before: (self.all > 1).then_some((self.began, done, self.all)),
+            ..Progress::new(&self.label(number, name), jobs, self.at_a_time == 1)
+        }
     }
 
     /// `2 of 30: free-node`, of this number and of how many.
-    pub fn label(&self, (number, of): (usize, usize), name: &str) -> String {
+    fn label(&self, (number, of): (usize, usize), name: &str) -> String {
         let clock = if self.in_real_time {
             " in real time"
         } else {
@@ -60,12 +65,17 @@ impl Pace {
     /// Another run is over: how long the others will take, where that is worth knowing.
     pub fn left(&self) -> String {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        let each = self.began.elapsed().as_secs_f64() / done as f64;
-        let left = each * self.all.saturating_sub(done) as f64;
-        match left {
-            10.0.. => format!(", about {} left", plot::seconds(left)),
-            _ => String::new(),
-        }
+        left(self.began.elapsed(), done as f64, self.all)
+    }
+}
+
+/// How long all runs will still take of which so many are done after this time, where that
+/// is known and worth knowing.
+fn left(elapsed: Duration, done: f64, all: usize) -> String {
+    let left = elapsed.as_secs_f64() / done * (all as f64 - done);
+    match left.is_finite() && left >= 10.0 {
+        true => format!(", about {} left", plot::seconds(left)),
+        false => String::new(),
     }
 }
 
@@ -74,6 +84,9 @@ pub struct Progress {
     bar: ProgressBar,
     plain: bool,
     label: String,
+    /// When the first of several runs began, how many were done before this one, and of how
+    /// many.
+    before: Option<(Instant, usize, usize)>,
 }
 
 impl Progress {
@@ -85,7 +98,7 @@ impl Progress {
             false => ProgressDrawTarget::stderr_with_hz(10),
         };
         let bar = ProgressBar::with_draw_target(Some(jobs as u64), target);
-        let template = "{prefix:<18} [{bar:30}] {pos}/{len} jobs, {msg}, ETA {eta}";
+        let template = "{prefix:<18} [{bar:30}] {pos}/{len} jobs, ETA {eta}, {msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> "));
         }
@@ -95,6 +108,7 @@ impl Progress {
             bar,
             plain,
             label: label.to_owned(),
+            before: None,
         }
     }
 
@@ -114,8 +128,15 @@ impl Progress {
             format!(", lag {:.3} s", lag.as_secs_f64())
         });
         let now = now.as_secs_f64();
+        let all = self.before.map_or(String::new(), |(began, done, all)| {
+            let share = ended as f64 / self.bar.length().unwrap_or(0).max(1) as f64;
+            match left(began.elapsed(), done as f64 + share, all) {
+                left if left.is_empty() => left,
+                left => format!("{left} of all {all} runs"),
+            }
+        });
         self.bar
-            .set_message(format!("at {now:.0} s of the run{lag}"));
+            .set_message(format!("at {now:.0} s of the run{lag}{all}"));
         self.bar.set_position(ended as u64);
     }
 
@@ -125,5 +146,35 @@ impl Progress {
         if self.plain {
             eprintln!("{}: {outcome}", self.label);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "progress is on the wall clock")]
+    fn the_bar_says_how_long_all_runs_will_take() {
+        let pace = |all| Pace {
+            began: Instant::now()
+                .checked_sub(Duration::from_secs(300))
+                .unwrap(),
+            done: AtomicUsize::new(1),
+            all,
+            at_a_time: 1,
+            in_real_time: false,
+        };
+        let message = |all: usize| {
+            let progress = pace(all).progress((2, all), "free-node", 10);
+            progress.update(SimTime::from_secs(7), 5, None);
+            progress.bar.message()
+        };
+        // One and a half of them took five minutes.
+        let said = message(4);
+        assert!(said.starts_with("at 7 s of the run, about 8 min"), "{said}");
+        assert!(said.ends_with(" left of all 4 runs"), "{said}");
+        assert_eq!(message(1), "at 7 s of the run");
+        assert_eq!(left(Duration::from_secs(9), 0.0, 4), "");
     }
 }

@@ -307,8 +307,8 @@ async fn conduct(
     Ok(outcome)
 }
 
-/// What a future answers, or the error for which an agent in it cannot go on.
-async fn unless_it_breaks_off<T>(future: impl Future<Output = T>) -> io::Result<T> {
+/// What a future answers, or the error for which an agent or a sender in it cannot go on.
+pub(crate) async fn unless_it_breaks_off<T>(future: impl Future<Output = T>) -> io::Result<T> {
     let done = AssertUnwindSafe(future).catch_unwind().await;
     done.map_err(|panic| match panic.downcast::<io::Error>() {
         Ok(error) => *error,

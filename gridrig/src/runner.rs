@@ -26,7 +26,7 @@ pub use process::serve;
 pub use real::{notes_of, tolerance};
 pub use record::{PolicyRun, ReplicationRuns};
 pub use running::{Gap, resume};
-use running::{Running, keeps_journals};
+use running::{Running, keeps_journals, why_no_journal};
 pub use workers::each;
 pub use write::{conclude, folder};
 
@@ -34,7 +34,7 @@ use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
 use crate::own_policy::{self, OwnRun};
-use crate::progress::{Pace, Progress};
+use crate::progress::Pace;
 use crate::realtime::BrokerLogs;
 use crate::scenario::{Clock, Replication, Scenario};
 use anyhow::{Result, bail};
@@ -47,7 +47,7 @@ use gridrig_service::http::Monitoring;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What a run without a broker is called.
 const NO_BROKER: &str = "no broker";
@@ -87,6 +87,8 @@ pub struct RunOptions {
     pub check_determinism: bool,
     /// The policy of the user's own in the run that is under way.
     pub own: Option<Arc<OwnRun>>,
+    /// When the run that is under way began.
+    pub began: Option<Instant>,
     /// Who watches the runs and may stop them.
     pub watch: Option<Arc<dyn Observer>>,
 }
@@ -149,6 +151,14 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationR
     }
     let cells: Vec<&(CellNumber, Cell)> = wanted.iter().flatten().collect();
     let pace = Pace::new(scenario, cells.len(), (options.jobs, options.quiet));
+    let why = write::why_elsewhere(&cells, options);
+    if let Some(why) = why.filter(|_| !options.quiet && !goes_on) {
+        eprintln!("{why}");
+    }
+    let why = why_no_journal(scenario, options);
+    if let Some(why) = why.filter(|_| !options.quiet) {
+        eprintln!("{why}");
+    }
     let claims = !options.resume && keeps_journals(scenario, options);
     let mut load: Option<(u32, Arc<Load>)> = None;
     let tasks = cells.iter().map(|(number, cell)| -> Result<_, Failure> {
@@ -269,12 +279,9 @@ fn run_cell(
         0 => name,
         index => format!("{name} r{index:03}"),
     };
-    let progress = Progress::new(
-        &pace.label((number.number, number.of), &label),
-        load.submissions.len(),
-        pace.shows(),
-    )
-    .silent(options.quiet);
+    let progress = pace
+        .progress((number.number, number.of), &label, load.submissions.len())
+        .silent(options.quiet);
     let position = number.number - 1;
     if let Some(run) = done::read(cell, (&grid, load), options)? {
         if let Some(watch) = &options.watch {
@@ -290,6 +297,7 @@ fn run_cell(
     let twice = options.check_determinism;
     let options = &RunOptions {
         own: own_policy::start(scenario, policy, &mut grid, twice)?,
+        began: Some(write::now()),
         monitoring: monitor::of_run(replication, policy, &options.monitoring),
         // What is there is its own.
         force: options.force || keeps_journals(scenario, options),

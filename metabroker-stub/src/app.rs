@@ -14,7 +14,9 @@ use gridrig_core::agent::{
 };
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::{DomainId, JobId};
+use gridrig_core::job::{JobSpec, MOST_COMPONENTS};
 use gridrig_core::message::Target;
+use gridrig_core::policy::BrokerSettings;
 use gridrig_core::session::{Push, Roles};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::Driven;
@@ -86,8 +88,31 @@ async fn submit(State(app): State<App>, Body(job): Body<JobSubmission>) -> Resul
     let expected = "a cluster of this broker, whose policy has to place components (worst-fit, \
                     close-to-files, cluster-minimization, flexible-cluster-minimization, co-reservation)";
     submission::check_clusters(&arrival, own, expected)?;
+    check_claims(&config.settings, &arrival.spec)?;
     expect_peer(&app, arrival.from())?;
     submission::submit(&app, arrival, MessageKind::Forward).await
+}
+
+/// A job asks for nothing to which a policy that claims processors could not keep.
+fn check_claims(settings: &BrokerSettings, job: &JobSpec) -> Result<(), Problem> {
+    let placement = settings.policy.placement();
+    let claims = placement.is_some_and(|placement| !placement.reserves());
+    if let Some(window) = job.start_window.as_deref().filter(|_| claims) {
+        let (earliest, latest) = (window.earliest.as_nanos(), window.latest.as_nanos());
+        let other = settings.matchmaking().name();
+        let expected = format!(
+            "matchmaking \"route\" or a policy that reserves: under {other} nobody asks for windows"
+        );
+        let given = format!("{earliest} to {latest}");
+        return Err(Problem::field("start_window", &given, &expected));
+    }
+    if !settings.takes_components_of(job) {
+        let given = format!("{} components", job.components.more.len());
+        let (most, policy) = (MOST_COMPONENTS - 2, &settings.policy);
+        let expected = format!("at most {most} under {policy}, which places components");
+        return Err(Problem::field("more_components", &given, &expected));
+    }
+    Ok(())
 }
 
 /// Cancel a job. One that is elsewhere is cancelled there: the answer is then

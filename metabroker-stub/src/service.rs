@@ -17,6 +17,7 @@ use gridrig_service::http::base_url;
 use gridrig_service::http::metrics::table;
 use gridrig_service::http::{Labels, Monitoring, Samples};
 use gridrig_service::{App, JournalSetup, Service, SideDoor};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpListener;
@@ -126,6 +127,7 @@ impl Service for Config {
             faults: self.faults.clone(),
             introduces: self.introduces.clone(),
             setup: self.setup.clone(),
+            refusing: Mutex::default(),
         }
     }
 

@@ -8,11 +8,12 @@ use gridrig_core::load::LoadSample;
 use gridrig_core::message::{News, Target};
 use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::{Transport, TransportError};
-use gridrig_protocol::client::Client;
+use gridrig_protocol::client::{Client, ClientError};
 use gridrig_protocol::lagrid::NotifyDrain;
 use gridrig_protocol::rest::{ClaimOrder, DealNotice, JobSubmission};
 use gridrig_service::{inform, name_of, notify};
-use std::collections::BTreeMap;
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Posts to the broker's LRMSs, its peers, and to where clients want news.
 pub struct HttpTransport {
@@ -24,6 +25,8 @@ pub struct HttpTransport {
     pub introduces: Option<Introduction>,
     /// What peers are told of the clusters here.
     pub(crate) setup: BrokerSetup,
+    /// The LRMSs of which it has been said that they refuse claims.
+    pub(crate) refusing: Mutex<BTreeSet<ClusterId>>,
 }
 
 impl HttpTransport {
@@ -65,7 +68,15 @@ impl HttpTransport {
             ToLrms::Cancel(job) => self.cancel(to, *job).await,
             ToLrms::Claim(asked, step) => {
                 let order = ClaimOrder::of(*asked, step, name_of(envelope));
-                Ok(self.client.order_claim(self.base(to)?, &order).await?)
+                let told = self.client.order_claim(self.base(to)?, &order).await;
+                if let Err(ClientError::Problem(_, problem)) = &told
+                    && problem.status == 422
+                    && self.refusing.lock().insert(cluster)
+                {
+                    let (name, why) = (self.setup.names.cluster(cluster), &problem.detail);
+                    tracing::warn!("the LRMS {name} holds no processors for this broker: {why}");
+                }
+                Ok(told?)
             }
         }
     }

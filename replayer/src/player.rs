@@ -161,6 +161,7 @@ pub async fn go_on(
                 player.break_off().await;
                 break;
             }
+            () = player.senders.panicked() => {}
             Some(report) = reports.recv() => player.note(report, false),
             Some(heard) = heard.recv() => player.hear(heard),
             Some(observation) = observed.recv() => player.tell(observation),

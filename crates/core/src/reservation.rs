@@ -74,9 +74,49 @@ pub enum ReservationRefusal {
     /// The same may be granted for this instant or later.
     #[error("there are no processors for it within its window; there may be from {0} on")]
     NotBefore(SimTime),
+    /// It is against the rules of the cluster, or too much for it.
+    #[error("it is never granted here")]
+    Forbidden(Forbidden),
     /// It is never granted.
     #[error("it is not granted here: {}", .0.name())]
     Never(Reason),
+}
+
+/// What a cluster never reserves, with the value that will not do and what would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forbidden {
+    /// Anything: it makes no reservations.
+    Any,
+    /// More processors than its suitable nodes have.
+    TooWide {
+        /// How many are wanted.
+        processors: u32,
+        /// How many there are.
+        most: u32,
+    },
+    /// Generic resources of nodes.
+    Generic,
+    /// What should have started.
+    Past {
+        /// When it would have to start at the latest.
+        latest: SimTime,
+        /// The present.
+        now: SimTime,
+    },
+    /// For longer than it grants.
+    TooLong {
+        /// For how long it is wanted.
+        length: SimDuration,
+        /// The longest that is granted.
+        longest: SimDuration,
+    },
+    /// Further ahead than it grants.
+    TooFar {
+        /// When it would start at the earliest.
+        earliest: SimTime,
+        /// The last start that is granted now.
+        last: SimTime,
+    },
 }
 
 /// How an advance reservation stands.

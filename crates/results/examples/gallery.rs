@@ -147,6 +147,7 @@ fn matrix() -> Matrix {
         .collect();
     Matrix::new("Forwarded jobs", names, names, values)
         .axes("from", "to")
+        .unit("jobs")
         .half()
 }
 
@@ -168,7 +169,9 @@ fn week() -> Matrix {
         })
         .collect();
     let hours = (0..24).map(|hour| hour.to_string());
-    Matrix::new("Jobs by day and hour", days, hours, values).axes("day", "hour of day")
+    Matrix::new("Jobs by day and hour", days, hours, values)
+        .axes("day", "hour of day")
+        .unit("jobs")
 }
 
 fn gantt(n: usize) -> Gantt {

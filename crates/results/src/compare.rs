@@ -35,10 +35,12 @@ pub use document::{
 };
 pub use error::CompareError;
 pub(crate) use find::is_file_of_a_run;
+pub(crate) use guard::settings_in_words;
 pub(crate) use present::further;
 pub use present::{Report, Table, report};
 
 pub use find::{find_runs, said};
+pub use guard::{Difference, differing};
 
 use crate::threshold::{Figure, Threshold};
 use error::Result;

@@ -90,7 +90,8 @@ pub struct JobRow {
     pub finish_seen: Option<SimTime>,
     /// When it was finished, rejected, cancelled or lost.
     pub end: Option<SimTime>,
-    /// Run time at speed 1.0.
+    /// Run time at speed 1.0. In a table that is built it is what a job has at its cluster
+    /// if that knows how long its program runs.
     pub run_time_ref: SimDuration,
     /// Its runs that ended with a node that failed, in order.
     pub earlier: Box<[EarlierRun]>,
@@ -236,9 +237,26 @@ impl JobRow {
         Some(seconds(difference(self.start?, self.submit?)))
     }
 
-    /// start - queued in seconds: its time in the queue of the LRMS.
+    /// Its earlier runs at the LRMS that accepted it last.
+    pub(crate) fn runs_since_queued(&self) -> impl Iterator<Item = &EarlierRun> {
+        let queued = self.queued;
+        let earlier = self.earlier.iter();
+        earlier.filter(move |run| queued.is_some_and(|queued| run.start >= queued))
+    }
+
+    /// How long these ran.
+    pub(crate) fn ran_since_queued(&self) -> SimDuration {
+        let runs = self.runs_since_queued();
+        let nanos = runs.map(|run| run.end.since(run.start).as_nanos());
+        SimDuration::from_nanos(nanos.sum())
+    }
+
+    /// start - queued in seconds, without its earlier runs: its time in the queue of the
+    /// LRMS.
     pub fn queue_s(&self) -> Option<f64> {
-        Some(seconds(difference(self.start?, self.queued?)))
+        let ran = self.ran_since_queued().as_nanos().cast_signed();
+        let passed = difference(self.start?, self.queued?);
+        Some(seconds(passed.wrapping_sub(ran)))
     }
 
     /// response / actual run time; `None` for a run time of 0.

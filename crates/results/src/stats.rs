@@ -5,6 +5,7 @@ mod paired;
 mod survival;
 
 pub use imbalance::{cv, gini};
+pub(crate) use paired::difference;
 pub use paired::{
     ENOUGH, Interval, Judgement, LEVEL, METHOD, Paired, Range, coverage, fewest_for_a_claim,
     pairs_needed,

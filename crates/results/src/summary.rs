@@ -187,7 +187,7 @@ pub struct RunSummary {
     pub metrics: Metrics,
     /// response / actual run time; without run times of 0.
     pub slowdown: Distribution,
-    /// start - queued, of every job that started.
+    /// start - queued without runs that nodes ended, of every job that started.
     pub queue_s: Distribution,
     /// Further figures, by the names of [`FURTHER`](crate::threshold::FURTHER).
     #[serde(flatten)]
@@ -227,7 +227,7 @@ pub struct RunSummary {
     /// Completed measured jobs / makespan.
     pub throughput_per_s: Option<f64>,
     /// Mean delay of the completed measured jobs that never waited for
-    /// processors: what brokers and network cost.
+    /// processors and were not requeued: what brokers and network cost.
     pub delay_s_unwaited_mean: Option<f64>,
     /// Messages of the whole run by kind.
     pub messages: BTreeMap<&'static str, u64>,

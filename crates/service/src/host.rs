@@ -187,7 +187,7 @@ async fn live<S: Service>(
     let address = listener.local_addr()?;
     let name = config.name();
     config.listening(&base_url(address, config.tls().is_some()));
-    let door = Door::open(listener, config.tls())?;
+    let door = Door::open(listener, config.tls())?.ending_by_panic();
     let client = Client::new(REQUEST).map_err(io::Error::other)?;
     let transport = Arc::new(config.transport(client));
     let Begun {
@@ -216,7 +216,8 @@ async fn live<S: Service>(
     let side = side.map(|side| {
         let router = http::bounded(side.routes, Arc::clone(&metrics), parts.faults.clone());
         let router = http::guarded(router, side.listener.local_addr()?, metrics);
-        Door::open(side.listener, side.tls.as_ref()).map(|door| (door, router))
+        let door = Door::open(side.listener, side.tls.as_ref());
+        door.map(|door| (door.ending_by_panic(), router))
     });
     let side = side.transpose()?;
     let metrics = Arc::clone(&app.metrics);
@@ -230,9 +231,12 @@ async fn live<S: Service>(
             None => Ok(()),
         }
     };
-    let serving = async { tokio::join!(http::serve(door, router, life), side) };
-    let (served, side) = tokio::select! {
-        served = serving => served,
+    let serving = async { tokio::try_join!(http::serve(door, router, life), side) };
+    tokio::select! {
+        served = serving => {
+            let why = served.map(drop).map_err(|panic| format!("{name} broke off: {panic}"));
+            why.map_err(io::Error::other)?;
+        }
         // What nobody answers any more is not to be waited for.
         Err(panic) = &mut agent => return Err(broken(&name, panic)),
         Err(panic) = &mut companion => return Err(broken(&name, panic)),
@@ -243,12 +247,12 @@ async fn live<S: Service>(
             let _ = agent.await;
             return Ok(true);
         }
-    };
+    }
     // What the machine has said is still sent, within reason.
     let _ = tokio::time::timeout(http::GRACE, drain.drained()).await;
     config.farewell().await;
     companion.abort();
-    served.and(side).map(|()| false)
+    Ok(false)
 }
 
 /// A service of this name in which a task has panicked, or cannot go on.

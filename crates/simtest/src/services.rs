@@ -172,22 +172,26 @@ fn is_seen(step: &Step) -> bool {
 }
 
 /// How often a job has ended, and was seen to end. A broker that was restarted and has found a
-/// job with itself that it had turned away, or removed, has forgotten that, and a message of
-/// the job has come again: that was no end. The end of a job that it has found it may see again.
+/// job with itself that it had turned away has forgotten that, and a message of the job has come
+/// again: that was no end. The same is so of one that was removed, if where it entered that is
+/// forgotten, too. The end of a job that it has found it may see again.
 pub fn ends(steps: &[(SimTime, Step)]) -> (usize, usize) {
     let (mut ends, mut seen) = (0, 0);
-    let (mut ended_by, mut found_by) = (None, BTreeSet::new());
+    let (mut entered, mut ended_by, mut found_by) = (None, None, BTreeSet::new());
     for (_, step) in steps {
         match step {
+            Step::Submitted(entry, _) => entered = Some(Party::from(*entry)),
             Step::Rejected(by, _) | Step::Cancelled(by) => {
                 ends += 1;
-                ended_by = Some(*by);
+                ended_by = Some((*by, matches!(step, Step::Cancelled(_))));
             }
             Step::Finished(_) | Step::Failed(..) => ends += 1,
             Step::Found(by, with) => {
                 let by = Party::Broker(*by);
                 found_by.insert(by);
-                if by == *with && ended_by.take_if(|by| *by == *with).is_some() {
+                let known = entered.is_some_and(|entry| !found_by.contains(&entry));
+                let forgotten = |(by, removed): &mut _| by == with && !(*removed && known);
+                if by == *with && ended_by.take_if(forgotten).is_some() {
                     (ends, seen) = (ends - 1, 0);
                 }
             }

@@ -12,7 +12,8 @@ use axum::routing::post;
 use gridrig_core::agent::LrmsAgent;
 use gridrig_core::job::{Requirements, StartWindow};
 use gridrig_core::reservation::{
-    AdvanceReservation, ReservationOrder, ReservationRefusal, ReservationStep, ReservationView,
+    AdvanceReservation, Forbidden, ReservationOrder, ReservationRefusal, ReservationStep,
+    ReservationView,
 };
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::Driven;
@@ -201,6 +202,12 @@ fn window(app: &App, terms: &Reservation) -> Result<StartWindow, Fault> {
         ));
     }
     let epoch = app.config.clock.epoch_unix_ns();
+    if terms.latest.0 < epoch {
+        // The time of the run has no such instant.
+        let now = on_the_wall(app, app.config.clock.now());
+        let problem = Problem::new(422, "not-reserved", past(terms.latest, now));
+        return Err(agreement::refused(problem, None));
+    }
     let at = |instant: Instant| SimTime::from_nanos(instant.0.saturating_sub(epoch));
     Ok(StartWindow {
         earliest: at(terms.earliest),
@@ -238,16 +245,38 @@ fn status(app: &App, view: &ReservationView) -> Status {
     }
 }
 
+fn past(latest: Instant, now: Instant) -> String {
+    format!(
+        "element LatestStart = \"{latest}\": expected not before {now}, the present by the clock \
+         of the run"
+    )
+}
+
 fn refused(app: &App, refusal: ReservationRefusal) -> Fault {
     let next = match refusal {
         ReservationRefusal::NotBefore(next) => Some(on_the_wall(app, next)),
         _ => None,
     };
     let mut problem = Problem::not_reserved(refusal);
-    if let Some(next) = next {
-        problem.detail = format!(
-            "there are no processors for it within its window; there may be from {next} on"
-        );
+    let wall = |at| on_the_wall(app, at);
+    match refusal {
+        ReservationRefusal::NotBefore(next) => {
+            let next = wall(next);
+            problem.detail = format!(
+                "there are no processors for it within its window; there may be from {next} on"
+            );
+        }
+        ReservationRefusal::Forbidden(Forbidden::Past { latest, now }) => {
+            problem.detail = past(wall(latest), wall(now));
+        }
+        ReservationRefusal::Forbidden(Forbidden::TooFar { earliest, last }) => {
+            let (earliest, last) = (wall(earliest), wall(last));
+            problem.detail = format!(
+                "element EarliestStart = \"{earliest}\": expected at most {last}, as far ahead as \
+                 is granted here"
+            );
+        }
+        _ => {}
     }
     agreement::refused(problem, next)
 }

@@ -129,3 +129,42 @@ async fn a_reservation_is_for_its_users_and_bad_ones_are_refused_by_field() {
     assert_eq!((status, &problem["code"]), (422, &json!("not-reserved")));
     assert_eq!(call(&lrms, "GET", "?before=a").await.0, 422);
 }
+
+#[tokio::test]
+async fn what_is_never_reserved_is_named_by_field_value_and_bound() {
+    let lrms = reserving().await;
+    let long = json!({"duration": "2d"});
+    for (wanted, code, said) in [
+        (
+            wanted(5, 60_000, json!({})),
+            "never-fits",
+            "field processors = \"5\": expected at most 4, ",
+        ),
+        (
+            wanted(1, 60_000, long),
+            "not-reserved",
+            "field duration = \"172800s\": expected at most 100000s, ",
+        ),
+        (
+            wanted(1, 0, json!({})),
+            "not-reserved",
+            "field start_window.latest_ns = \"0\": expected not before the present, ",
+        ),
+    ] {
+        let (status, problem) = put(&lrms, "bad", &wanted).await;
+        let detail = problem["detail"].as_str().unwrap_or_default();
+        assert_eq!((status, &problem["code"]), (422, &json!(code)));
+        assert!(detail.starts_with(said), "{detail}");
+    }
+    let own = wanted(2, 60_000, json!({"users": ["ada"]}));
+    assert_eq!(put(&lrms, "hers?user=ada", &own).await.0, 200);
+    let claim = json!({"name": "hers", "user": "eve"});
+    let (status, problem) = submit(&lrms, &job(1, "1s", claim)).await;
+    assert_eq!((status, &problem["code"]), (422, &json!("not-reserved")));
+    let detail = problem["detail"].as_str().unwrap_or_default();
+    assert!(detail.contains("for others"), "{detail}");
+    let none = start(1).await;
+    let (status, problem) = put(&none, "any", &wanted(1, 60_000, json!({}))).await;
+    assert_eq!((status, &problem["code"]), (422, &json!("not-reserved")));
+    assert_eq!(problem["detail"], "this cluster makes no reservations");
+}

@@ -23,7 +23,13 @@ struct Bench {
 }
 
 async fn bench(test: &str) -> Bench {
+    bench_before(test, Duration::ZERO).await
+}
+
+/// The same so long before the run begins.
+async fn bench_before(test: &str, lead: Duration) -> Bench {
     let mut config = config(100);
+    config.clock = RunClock::starting_in(lead, Decimal::from_whole(100));
     config.cluster.reserving = Some(reservations::grants());
     config.faces = Faces::of(&[FaceKind::WsAgreement]);
     let epoch = config.clock.epoch_unix_ns();
@@ -174,6 +180,22 @@ async fn an_offer_is_granted_or_rejected_until_an_instant_or_for_ever() {
         .create("c", "eve", &bench.terms("5", 40_000, ""))
         .await;
     assert_eq!(told(&wide), ["never-fits", ""]);
+}
+
+#[tokio::test]
+async fn a_window_in_the_past_is_refused_before_the_run_begins_as_it_is_then() {
+    let test = "a_window_in_the_past_is_refused_before_the_run_begins_as_it_is_then";
+    for lead in [3600, 0] {
+        let bench = bench_before(test, Duration::from_secs(lead)).await;
+        let past = "2020-01-02T00:00:00Z";
+        let terms = bench.terms("1", 40_000, "");
+        let terms = terms.replace(&bench.at(40_000), past);
+        let refused = bench.create("n", "ada", &terms).await;
+        assert_eq!(told(&refused), ["not-reserved", ""]);
+        let reason = refused.unwrap_err().reason;
+        let named = format!("LatestStart = \"{past}\": expected not before ");
+        assert!(reason.contains(&named), "{reason}");
+    }
 }
 
 #[tokio::test]

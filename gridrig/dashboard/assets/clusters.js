@@ -1,4 +1,4 @@
-// One card per cluster, and all of them as a table.
+// One card per cluster, a heat map of many, and all of them as a table.
 import { NONE, count, duration, el, percent, table } from "/assets/format.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -6,8 +6,22 @@ const WIDTH = 100;
 const HEIGHT = 30;
 // Peers that a card names one by one.
 const PEERS = 3;
-// More cards than this scroll in a box of their own.
+// Up to so many cards are seen at a glance: nothing to search or to order.
+const FEW = 4;
+// More cards than this scroll in a box of their own, below a heat map.
 const MANY = 16;
+// Time between two looks at the order while a run goes on, in milliseconds: cards that
+// move all the time cannot be read.
+const PATIENCE = 2000;
+
+const id = (name) => document.getElementById(name);
+const share = (cluster, busy) => (cluster.processors > 0 ? busy / cluster.processors : 0);
+
+// What cards are ordered by, the highest first; in file order there is nothing.
+const ORDERS = {
+  utilization: (cluster, [, , busy]) => share(cluster, busy),
+  queued: (_, [queued]) => queued,
+};
 
 const svg = (tag, attributes) => {
   const node = document.createElementNS(SVG, tag);
@@ -16,12 +30,15 @@ const svg = (tag, attributes) => {
 };
 
 export class Clusters {
-  /** `over`: the run has ended. */
-  constructor(place, data, over) {
+  constructor(place, data) {
     this.place = place;
-    this.over = over;
     this.data = data;
     this.rows = [];
+    this.now = null;
+    this.search = id("clusters-search");
+    this.order = id("clusters-order");
+    this.search.addEventListener("input", () => this.arrange());
+    this.order.addEventListener("change", () => this.arrange());
     data.addEventListener("toggle", () => this.fill());
   }
 
@@ -29,6 +46,8 @@ export class Clusters {
     this.domains = grid.domains;
     this.clusters = grid.clusters;
     this.rows = [];
+    this.now = null;
+    this.placed = "";
     this.cards = grid.clusters.map((cluster) => {
       const dds = ["queued", "running", "finished"].map((name) => [name, el("dd", {})]);
       const line = svg("path", {});
@@ -45,11 +64,17 @@ export class Clusters {
         el("h3", {}, cluster.name, el("span", {}, domain ? `domain ${domain}` : "no broker")),
         el("dl", { class: "figures" }, ...dds.map(([name, dd]) => el("div", {}, el("dt", {}, name), dd))),
         spark, peak, el("div", { class: "bar" }, fill), use, age);
-      return { node, dds: dds.map(([, dd]) => dd), line, area, spark, peak, fill, use, age };
+      return { node, cell: el("i", {}), dds: dds.map(([, dd]) => dd), line, area, spark, peak, fill, use, age };
     });
-    this.place.classList.toggle("many", this.cards.length > MANY);
-    if (this.cards.length > MANY) this.place.tabIndex = 0; else this.place.removeAttribute("tabindex");
+    const many = this.cards.length > MANY;
+    this.place.classList.toggle("many", many);
+    if (many) this.place.tabIndex = 0; else this.place.removeAttribute("tabindex");
     this.place.replaceChildren(...this.cards.map((card) => card.node));
+    id("heat").hidden = !many;
+    id("heat-cells").replaceChildren(...this.cards.map((card) => card.cell));
+    id("clusters-view").hidden = this.cards.length <= FEW;
+    // What cannot be seen hides nothing.
+    if (id("clusters-view").hidden) [this.search.value, this.order.value] = ["", "file"];
   }
 
   domainOf(cluster) {
@@ -73,7 +98,8 @@ export class Clusters {
     return `Information age: ${seen.join(", ")}`;
   }
 
-  update(now, { from, rows }) {
+  /** `over`: the run has ended. */
+  update(now, { from, rows }, over) {
     this.now = now;
     this.rows.length = Math.min(this.rows.length, from);
     this.rows.push(...rows);
@@ -84,13 +110,51 @@ export class Clusters {
         const text = count(figure);
         if (card.dds[n].textContent !== text) card.dds[n].textContent = text;
       });
-      const share = cluster.processors > 0 ? busy / cluster.processors : 0;
-      card.fill.style.width = `${(share * 100).toFixed(1)}%`;
-      card.use.textContent = `${this.over ? "At the end" : "Utilization"} ${percent(share, 0)}: ${count(busy)} of ${count(cluster.processors)} processors`;
+      const used = share(cluster, busy);
+      const width = `${(used * 100).toFixed(1)}%`;
+      const words = `${percent(used, 0)}: ${count(busy)} of ${count(cluster.processors)} processors`;
+      card.fill.style.width = width;
+      card.use.textContent = `${over ? "At the end" : "Utilization"} ${words}`;
+      card.cell.style.setProperty("--use", width);
+      card.cell.title = `${cluster.name}: ${words}, ${count(queued)} queued, ${count(running)} running`;
       card.age.textContent = this.ages(now, cluster);
       this.spark(card, i);
     });
+    this.heat(over);
+    if (over || performance.now() - this.arranged > PATIENCE || this.placed === "") this.arrange();
     this.fill();
+  }
+
+  // What the colours of the heat map say, in words.
+  heat(over) {
+    const uses = this.clusters.map((cluster, i) => share(cluster, this.now.clusters[i][2]));
+    const [none, all] = [uses.filter((used) => used === 0).length, uses.filter((used) => used === 1).length];
+    id("heat-what").textContent = over ? "Utilization at the end" : "Utilization";
+    id("heat-cells").setAttribute("aria-label", `Heat map of the utilization of ${count(uses.length)} clusters: ${
+      count(none)} have no busy processor, ${count(all)} have no free one; the data table has the figures of each`);
+  }
+
+  // Shows the cards and cells of the clusters that are searched for, in the order that is chosen.
+  arrange() {
+    if (!this.now) return;
+    this.arranged = performance.now();
+    const wanted = this.search.value.trim().toLowerCase();
+    let found = 0;
+    this.cards.forEach(({ node, cell }, i) => {
+      const fits = this.clusters[i].name.toLowerCase().includes(wanted);
+      node.hidden = cell.hidden = !fits;
+      found += fits;
+    });
+    const said = `${count(found)} of ${count(this.cards.length)} clusters`;
+    if (id("clusters-found").textContent !== said) id("clusters-found").textContent = said;
+    const list = this.cards.map((_, i) => i);
+    const figure = ORDERS[this.order.value];
+    const of = (i) => figure(this.clusters[i], this.now.clusters[i]);
+    if (figure) list.sort((a, b) => of(b) - of(a));
+    if (this.placed === list.join()) return;
+    this.placed = list.join();
+    this.place.append(...list.map((i) => this.cards[i].node));
+    id("heat-cells").append(...list.map((i) => this.cards[i].cell));
   }
 
   spark(card, i) {
@@ -119,8 +183,8 @@ export class Clusters {
       .map((name) => ({ name, num: true })), { name: "Information age" }];
     const rows = this.clusters.map((cluster, i) => {
       const [queued, running, busy, finished] = this.now.clusters[i];
-      const share = cluster.processors > 0 ? busy / cluster.processors : null;
-      return [cluster.name, this.domainOf(cluster) ?? NONE, count(cluster.processors), count(busy), percent(share),
+      const used = cluster.processors > 0 ? busy / cluster.processors : null;
+      return [cluster.name, this.domainOf(cluster) ?? NONE, count(cluster.processors), count(busy), percent(used),
         count(queued), count(running), count(finished), this.ages(this.now, cluster, true).replace("Information age: ", "")];
     });
     const over = [{ name: "Time, s", num: true }, ...this.clusters.map((cluster) => ({ name: cluster.name, num: true }))];

@@ -5,6 +5,9 @@ const id = (name) => document.getElementById(name);
 
 export class Control {
   constructor() {
+    // Sessions are numbered: the one that is shown, and the one that this page has started.
+    this.shown = 0;
+    this.taken = null;
     this.form = id("start");
     if (!this.form) return;
     this.text = id("text");
@@ -49,6 +52,7 @@ export class Control {
   clear() {
     id("mistake").hidden = true;
     id("report").hidden = true;
+    this.taken = null;
     this.say("");
   }
 
@@ -89,11 +93,28 @@ export class Control {
     this.clear();
     this.say("Starting");
     try {
-      await post("/api/control/start", this.draft());
+      const { id: taken } = await post("/api/control/start", this.draft());
       this.say("Taken: it is shown at the top of this page once it runs");
+      this.taken = taken;
+      // News of it may be faster than the answer.
+      this.settle();
       scrollTo({ top: 0, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
       this.queue();
     } catch (error) { this.fail(error); }
+  }
+
+  /** Another session is shown, or the one that is shown has another state. */
+  changed(session) {
+    this.shown = session?.id ?? 0;
+    this.settle();
+    this.queue();
+  }
+
+  // What was taken is at the top of the page now, or was there.
+  settle() {
+    if (this.taken === null || this.shown < this.taken) return;
+    this.taken = null;
+    this.say("");
   }
 
   // The scenarios that wait; called again when another one runs.
@@ -104,6 +125,7 @@ export class Control {
     id("queue").replaceChildren(...queue.map((one) => el("li", {}, `${one.scenario} `,
       el("button", { type: "button", class: "link", onclick: async () => {
         await post("/api/control/stop", { id: one.id }).catch((error) => this.fail(error));
+        if (one.id === this.taken) this.clear();
         this.queue();
       } }, "take out"))));
   }

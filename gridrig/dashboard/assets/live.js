@@ -13,9 +13,10 @@ const chosen = id("live").dataset.run;
 
 const state = { session: null, runs: [], current: null, grid: null, now: null, feed: [] };
 const course = new Course(id("course"), id("course-data"));
-const clusters = new Clusters(id("clusters"), id("clusters-data"), Boolean(chosen));
+const clusters = new Clusters(id("clusters"), id("clusters-data"));
 const control = new Control();
 
+const BUSY = ["preparing", "running"];
 const LOOKS = { running: "", writing: "", preparing: "mut", done: "good", failed: "bad", stopped: "warn" };
 
 const small = (figure, unit) => [figure, ...(unit ? [" ", el("small", {}, unit)] : [])];
@@ -44,9 +45,23 @@ function head() {
   id("which").textContent = parts.filter(Boolean).join(" \u00b7 ");
   id("message").hidden = !session.message;
   id("message").textContent = session.message ?? "";
-  id("stop").hidden = Boolean(chosen) || !["running", "preparing"].includes(session.state);
+  id("stop").hidden = Boolean(chosen) || !BUSY.includes(session.state);
+  comparison();
   warnings(session.warnings);
   validity(run);
+}
+
+// What several runs were for: when the last one is over, they are a link away.
+function comparison() {
+  const dirs = state.runs.map((run) => run.dir).filter(Boolean);
+  const box = id("together");
+  box.hidden = BUSY.includes(state.session.state) || dirs.length < 2;
+  if (box.hidden) return;
+  // STUDY/POLICY/rNNN; runs that do not lie as deep are named one by one.
+  const named = new Set(dirs.map((dir) => dir.split("/").slice(0, -2).join("/") || dir));
+  const link = box.querySelector("a");
+  link.href = `/compare?${[...named].map((name) => `run=${encodeURIComponent(name)}`).join("&")}`;
+  link.textContent = `Compare the ${count(dirs.length)} runs`;
 }
 
 // A run that was started elsewhere is read again and again until it is over.
@@ -110,7 +125,9 @@ function facts() {
 function tiles() {
   const { now } = state;
   // Of a run that is over the summary has the exact figures.
-  const exact = chosen && state.session.state !== "running" ? state.runs[state.current] : null;
+  const run = state.runs[state.current];
+  const exact = run && run.completed !== null ? run : null;
+  id("estimates").hidden = exact !== null;
   const named = (name) => (exact ? name : `${name} (est.)`);
   const { waited_share: waited, delay_mean_s: mean, delay_p95_s: p95 } = exact ?? now;
   pairs(id("tiles"), [
@@ -125,8 +142,8 @@ function tiles() {
     ["forwarded", [count(now.forwarded), " ", el("small", {}, percent(now.submitted > 0 ? now.forwarded / now.submitted : null, 0))],
       "Jobs forwarded at least once, and their share of those submitted"],
     [named("waited"), percent(waited), "Share of the started jobs that waited for processors"],
-    [named("mean delay"), small(...time(mean)), exact ? "finish_seen - submit - actual run time, of the measured jobs" : "finish_seen - submit - actual run time, of the jobs so far"],
-    [named("p95 delay"), small(...time(p95)), exact ? null : "Off by at most 2 %"],
+    [named("mean delay"), small(...time(mean)), `From submission until its end is known, less its run time; of the ${exact ? "measured jobs" : "jobs so far"}`],
+    [named("p95 delay"), small(...time(p95)), exact ? null : "Off by at most 0.1 %"],
   ]);
 }
 
@@ -221,7 +238,7 @@ function apply(message, whole) {
   if (message.now) state.now = message.now;
   state.feed.push(...message.feed);
   state.feed.splice(0, Math.max(0, state.feed.length - FEED));
-  if (other) control.queue();
+  if (other) control.changed(message.session);
   id("idle").hidden = state.session !== null || Boolean(chosen);
   id("shown").hidden = state.now === null;
   if (state.session === null) {
@@ -236,7 +253,7 @@ function apply(message, whole) {
   facts();
   tiles();
   course.update(message.course);
-  clusters.update(state.now, message.sparks);
+  clusters.update(state.now, message.sparks, state.runs[state.current]?.state !== "running");
   forwarding();
   lending(id("lending"), id("tree"), state.grid, state.now,
     (pairs, caption) => matrix(id("leases"), pairs, caption, ["lender", "borrower", "leases"]));
@@ -249,7 +266,7 @@ function follow() {
   stream.addEventListener("delta", (event) => apply(JSON.parse(event.data), false));
   // The browser tries again by itself, and is given the whole state.
   stream.addEventListener("error", () => {
-    if (state.session && !["running", "preparing"].includes(state.session.state)) return;
+    if (state.session && !BUSY.includes(state.session.state)) return;
     id("state").textContent = "not connected";
     id("state").className = "badge warn";
   });
@@ -276,7 +293,6 @@ async function look() {
   const begin = performance.now();
   try {
     apply(await ask(`/api/live/run/${chosen.split("/").map(encodeURIComponent).join("/")}`), true);
-    id("estimates").hidden = !followed();
   } catch (error) {
     id("message").hidden = false;
     id("message").textContent = error.message;
@@ -292,6 +308,5 @@ async function look() {
 
 if (chosen) {
   id("state").textContent = "reading";
-  id("estimates").hidden = true;
   look();
 } else follow();

@@ -248,9 +248,8 @@ fn reduction(report: &CheckReport, add: Add<'_>) {
 }
 
 fn edges(facts: &Facts<'_>, add: Add<'_>) {
-    let windows = facts.scenario.workloads.iter();
-    let windows = windows.filter(|one| one.window.is_some() || one.choose.is_some());
-    let count = windows.count();
+    let cut = |one: &&Prepared| one.reduction.reduced.contains_key("outside-window");
+    let count = facts.prepared.iter().filter(cut).count();
     if count > 0 {
         let message = format!(
             "{count} of {} workloads use only a window of their trace: the clusters are empty when \

@@ -398,6 +398,9 @@ pub struct ReplayArgs {
     /// which is printed on stderr [default with --targets: 127.0.0.1:0]
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<std::net::SocketAddr>,
+    /// Allow --metrics at other addresses than loopback, although there is no TLS
+    #[arg(long, requires = "metrics")]
+    pub insecure: bool,
     /// Metrics.
     #[command(flatten)]
     pub monitoring: MonitoringArgs,

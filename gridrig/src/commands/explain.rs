@@ -5,13 +5,14 @@ use crate::cli::ExplainArgs;
 use crate::dashboard::life_of;
 use crate::exit::Failure;
 use crate::runner;
-use crate::words::many;
+use crate::words::{list, many};
 use anyhow::anyhow;
 use gridrig_core::event::EventKind;
 use gridrig_core::ids::JobId;
 use gridrig_results::rundir::{self, DecisionDoc};
 use gridrig_results::text;
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 
 /// What a decision leads to at its own instant.
 const LED_TO: [EventKind; 4] = [
@@ -23,7 +24,7 @@ const LED_TO: [EventKind; 4] = [
 
 /// Tells the life of a job of a finished run, with how brokers decided about it.
 pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
-    let (dir, job) = (&args.run, JobId(args.job));
+    let (dir, job) = (&meant(&args.run)?, JobId(args.job));
     let manifest = rundir::read_manifest(dir).map_err(Failure::input)?;
     let found = rundir::read_job(dir, job).map_err(Failure::input)?;
     let found = found.ok_or_else(|| {
@@ -42,6 +43,34 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     match args.json {
         true => print_json(&life),
         false => print(&told(&life, &decisions)),
+    }
+}
+
+/// The run that is meant: the folder of a policy stands for its only replication.
+fn meant(dir: &Path) -> Result<PathBuf, Failure> {
+    let is_run = |dir: &Path| dir.join(rundir::names::MANIFEST).exists();
+    if is_run(dir) {
+        return Ok(dir.to_owned());
+    }
+    let below = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut runs: Vec<PathBuf> = below.map(|entry| entry.path()).collect();
+    runs.retain(|path| is_run(path));
+    runs.sort();
+    match &runs[..] {
+        // Reading says what is wrong with it.
+        [] => Ok(dir.to_owned()),
+        [only] => Ok(only.clone()),
+        [first, ..] => {
+            let names = runs.iter().filter_map(|run| run.file_name()?.to_str());
+            let why = anyhow!(
+                "{}: holds {} replications, {} (expected one of them, such as {})",
+                dir.display(),
+                runs.len(),
+                list(names),
+                first.display()
+            );
+            Err(Failure::Input(why))
+        }
     }
 }
 

@@ -7,39 +7,53 @@ use crate::exit::Failure;
 use crate::sweep::{Found, Plan};
 use anyhow::Context as _;
 use gridrig_results::report::{self, Options, Report};
+use gridrig_results::rundir::names;
 use gridrig_tracelab::format::create;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Writes one HTML page about finished runs.
 pub(super) fn report(args: &ReportArgs) -> Result<(), Failure> {
+    let out = &page(args);
     // Before the work, which may take seconds.
-    refuse_existing(&args.out, args.force)?;
+    refuse_existing(out, args.force)?;
     if let [dir] = &args.comparison.runs[..]
         && Plan::is_in(dir)
         && !args.json
     {
-        return sweep(dir, &[], (&args.out, args.force));
+        return sweep(dir, &[], (out, args.force));
     }
     let options = Options {
         compare: options(&args.comparison, args.users, true),
         replication: args.replication.clone(),
     };
     let report = report::report(&args.comparison.runs, &options).map_err(Failure::input)?;
-    write(&args.out, args.force, &report.html)?;
+    write(out, args.force, &report.html)?;
     for run in &report.skipped {
         eprintln!("left out: {run}");
     }
-    answer(args.json, &document(args, &report), |_| {
+    answer(args.json, &document(out, &report), |_| {
         format!(
             "{}\nwritten: {} ({} kB, {} runs)\n",
             report.sentence,
-            args.out.display(),
+            out.display(),
             report.html.len().div_ceil(1000),
             report.runs
         )
     })?;
     thresholds(&report.thresholds)
+}
+
+/// Where the page goes: beside the runs that it is about, and into no run directory.
+fn page(args: &ReportArgs) -> PathBuf {
+    let first = args.comparison.runs.first();
+    let first = first.map_or(Path::new(""), PathBuf::as_path);
+    let folder = match first.join(names::MANIFEST).exists() {
+        true => first.parent().unwrap_or(first),
+        false => first,
+    };
+    let beside = || folder.join("report.html");
+    args.out.clone().unwrap_or_else(beside)
 }
 
 /// Writes one HTML page about what a sweep has found.
@@ -67,9 +81,9 @@ fn write(out: &Path, force: bool, html: &str) -> anyhow::Result<()> {
     written.with_context(|| format!("{}: cannot be written", out.display()))
 }
 
-fn document(args: &ReportArgs, report: &Report) -> serde_json::Value {
+fn document(out: &Path, report: &Report) -> serde_json::Value {
     serde_json::json!({
-        "out": args.out.display().to_string(),
+        "out": out.display().to_string(),
         "bytes": report.html.len(),
         "runs": report.runs,
         "replication": report.replication,

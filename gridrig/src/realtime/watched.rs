@@ -49,7 +49,8 @@ impl SubmitterMetrics {
         let router = Router::new()
             .merge(metrics_route(Arc::clone(&metrics), look))
             .route("/healthz", get(async || "ok"));
-        let router = http::bounded(router, metrics, Faults::default());
+        let router = http::bounded(router, Arc::clone(&metrics), Faults::default());
+        let router = http::guarded(router, listener.local_addr()?, metrics);
         let thread = ServiceThread::spawn("submitter", listener, async move |listener, life| {
             http::serve(Door::open(listener, None)?, router, life).await
         })?;

@@ -136,21 +136,47 @@ fn find(dir: &Path, depth: usize, found: &mut Vec<Running>) -> anyhow::Result<()
         .try_for_each(|below| find(below, depth + 1, found))
 }
 
-/// Whether runs with these options can be gone on with: what programs of others
-/// know of a run is in no journal.
+/// Whether runs with these options can be gone on with.
 pub(super) fn keeps_journals(scenario: &Scenario, options: &RunOptions) -> bool {
-    let is_ours = scenario.external.brokers.is_empty()
-        && !scenario.asks_programs()
-        && !scenario
-            .grid
-            .clusters
-            .iter()
-            .any(|cluster| cluster.config.is_real)
-        && scenario
-            .clusters()
-            .all(|cluster| cluster.faces().is_empty());
+    wants_journals(scenario, options) && others(scenario).is_empty()
+}
+
+/// What the user has to know of runs that keep no journal though they were not told to
+/// keep none.
+pub(super) fn why_no_journal(scenario: &Scenario, options: &RunOptions) -> Option<String> {
+    let others = others(scenario);
+    let lacks = wants_journals(scenario, options) && !others.is_empty();
+    lacks.then(|| {
+        format!(
+            "{}: no journal is kept ({}), so a run that is killed cannot be continued",
+            scenario.name,
+            others.join(", ")
+        )
+    })
+}
+
+fn wants_journals(scenario: &Scenario, options: &RunOptions) -> bool {
     let has_place = options.out.is_some() && !options.scratch && !options.no_journal;
-    matches!(scenario.clock, Clock::Real { .. }) && is_ours && has_place
+    matches!(scenario.clock, Clock::Real { .. }) && has_place
+}
+
+/// The programs of others in runs of this scenario: what they know of a run is in no
+/// journal.
+fn others(scenario: &Scenario) -> Vec<&'static str> {
+    let mut clusters = scenario.grid.clusters.iter();
+    let is_real = clusters.any(|cluster| cluster.config.is_real);
+    let has_faces = scenario.clusters().any(|it| !it.faces().is_empty());
+    let found = [
+        (!scenario.external.brokers.is_empty(), "external broker"),
+        (
+            scenario.asks_programs(),
+            "policy or discipline of one's own",
+        ),
+        (is_real, "real LRMS"),
+        (has_faces, "interfaces of other systems"),
+    ];
+    let found = found.into_iter().filter(|(is_there, _)| *is_there);
+    found.map(|(_, what)| what).collect()
 }
 
 /// Makes the directory of a run that is to be.

@@ -1,6 +1,6 @@
 //! Where a run goes: `OUT/SCENARIO-SEED/POLICY/rNNN`.
 
-use super::{Cell, Executed, Load, PolicyRun, RunOptions, background};
+use super::{Cell, CellNumber, Executed, Load, PolicyRun, RunOptions, background};
 use crate::exit::Failure;
 use crate::scenario::external::as_directory;
 use crate::scenario::value::Str;
@@ -12,6 +12,7 @@ use gridrig_core::job::{Requirements, Submission};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::resources;
 use gridrig_results::JobTable;
+use gridrig_results::compare::differing;
 use gridrig_results::rundir::{
     self, ChoiceDoc, FileDoc, Manifest, RunFiles, ScaleDoc, StudyDoc, VariesDoc,
 };
@@ -19,6 +20,10 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::Instant;
+
+/// So many settings are named in which runs differ that are there.
+const MOST_SETTINGS: usize = 3;
 
 /// What is in the directory of a run that is to be.
 enum There {
@@ -53,6 +58,41 @@ pub(super) fn placed(cells: &[&Cell], options: &RunOptions) -> anyhow::Result<Ru
             }
         }
     }
+}
+
+/// What a user is told whose runs go to another folder than the first of this scenario
+/// and seed: what other settings the runs have that are there.
+pub(super) fn why_elsewhere(cells: &[&(CellNumber, Cell)], options: &RunOptions) -> Option<String> {
+    let (cell, dir) = (1..options.study).find_map(|study| {
+        let before = RunOptions {
+            study,
+            ..options.clone()
+        };
+        let mut cells = cells.iter().map(|(_, cell)| cell);
+        let other = cells.find(|cell| matches!(there(cell, &before), Ok(There::Other)))?;
+        Some((other, directory(other, &before)?))
+    })?;
+    let study = |dir: &Path| Some(dir.ancestors().nth(2)?.display().to_string());
+    let (before, now) = (study(&dir)?, study(&directory(cell, options)?)?);
+    let read = |text: &[u8]| toml::from_slice::<serde_json::Value>(text).ok();
+    let written = rundir::read_file(&dir.join(rundir::names::SCENARIO)).ok();
+    let here = cell.replication.scenario.to_resolved_toml();
+    let both = written.and_then(|text| Some((read(&text)?, read(here.as_bytes())?)));
+    let found = both.map_or(Vec::new(), |(one, other)| differing(&one, &other));
+    let told = found.iter().take(MOST_SETTINGS);
+    let mut told: Vec<String> = told
+        .map(|it| format!("{}: {}, here {}", it.path, it.one, it.other))
+        .collect();
+    if found.len() > MOST_SETTINGS {
+        told.push(format!("and {} more", found.len() - MOST_SETTINGS));
+    }
+    let told = match told.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", told.join("; ")),
+    };
+    Some(format!(
+        "{before} has other settings{told}: this run goes to {now}"
+    ))
 }
 
 fn there(cell: &Cell, options: &RunOptions) -> anyhow::Result<There> {
@@ -367,6 +407,15 @@ fn versions() -> BTreeMap<String, String> {
     BTreeMap::from([("gridrig".to_owned(), env!("CARGO_PKG_VERSION").to_owned())])
 }
 
+/// When a run begins, from which it is told how long it took.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "how long it took stands under host, outside the same bytes"
+)]
+pub(super) fn now() -> Instant {
+    Instant::now()
+}
+
 /// What differs between two equal runs.
 #[allow(
     clippy::disallowed_methods,
@@ -393,6 +442,10 @@ fn host(
         let (lines, wall_s) = own.asked();
         host.insert("policy_lines".to_owned(), lines.into());
         host.insert("policy_wall_s".to_owned(), wall_s.into());
+    }
+    // One that was continued has taken longer than its last life.
+    if let Some(began) = options.began.filter(|_| executed.gaps.is_empty()) {
+        host.insert("wall_s".to_owned(), began.elapsed().as_secs_f64().into());
     }
     if !executed.gaps.is_empty() {
         let gaps = serde_json::to_value(&executed.gaps).map_err(Failure::run)?;

@@ -13,6 +13,10 @@ await main(() => withBrowser(async (browser) => {
     await page.waitForFunction((n) => Number(document.body.dataset.ready ?? 0) > n, before);
   };
   const part = async () => [Number(await page.getByLabel("From, s").inputValue()), Number(await page.getByLabel("to, s").inputValue())];
+  await page.goto(`${origin}/gantt`);
+  const [top, next] = await page.locator("fieldset input").evaluateAll((all) =>
+    all.map((one) => one.getBoundingClientRect()).map(({ x, y }) => ({ x, y })));
+  check(next.x === top.x && next.y > top.y, "runs to choose from stand in columns");
   await page.goto(`${origin}/gantt?run=two-sites-1`);
   await page.locator("body[data-ready]").waitFor();
   same(await page.locator("section.gantt").count(), 4, "of a study, the first run of each policy");

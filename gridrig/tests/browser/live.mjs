@@ -22,6 +22,15 @@ await main(() => withBrowser(async (browser) => {
   const state = page.locator("#state");
   await state.filter({ hasText: "running" }).waitFor();
   await page.locator("#feed tr").nth(5).waitFor();
+  await page.waitForFunction(() => document.getElementById("said").textContent === "");
+  // The same run by its address: read from its journals, and the figures are those of now.
+  const other = await openPage(browser, origin);
+  await other.page.goto(`${origin}/live/watched-1/round-robin/r000`);
+  await other.page.locator("#clusters .use").filter({ hasText: "processors" }).first().waitFor();
+  const [how, use, off] = await other.page.evaluate(() => [document.getElementById("state").textContent,
+    document.querySelector("#clusters .use").textContent, document.querySelector("#tiles > :last-child").title]);
+  check(use.startsWith(how === "running" ? "Utilization " : "At the end "), `${how}: ${use}`);
+  check(how !== "running" || off === "Off by at most 0.1 %", `how exact the p95 is: ${off}`);
   await accessible(page, "Live during a run");
   await fits(page, "Live during a run");
   await page.getByRole("spinbutton", { name: "Job" }).fill("0");
@@ -32,7 +41,6 @@ await main(() => withBrowser(async (browser) => {
   await page.screenshot({ path: `${out}/drawer-live.png` });
   await drawer.getByRole("button", { name: "Close" }).click();
   await page.screenshot({ path: `${out}/live-running.png`, fullPage: true });
-  const other = await openPage(browser, origin);
   for (const path of ["/runs", "/compare", "/gantt"]) {
     const answer = await other.page.goto(origin + path);
     check(answer.ok(), `${path} during a run: ${answer.status()}`);

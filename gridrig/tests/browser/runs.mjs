@@ -26,6 +26,9 @@ await main(() => withBrowser(async (browser) => {
   same((await policies()).length, all.rows.length, "rows of page and document");
   same(all.rows.length, 7, "policies of the study and their bounds");
   same(all.rows[0].runs, 5, "replications in a row");
+  same(await page.locator("table.runs tr.group").count(), 1, "a heading for the scenario");
+  const references = await page.locator("table.runs tbody tr", { has: page.locator(".badge", { hasText: /^reference$/ }) }).locator(".policy").allTextContents();
+  same(references.sort(), ["full-information", "local-only", "pooled"], "references are marked");
 
   // Sorted by a click on the head, the largest first, and then the other way.
   const delays = () => page.locator('[data-figure="delay"]').allTextContents();

@@ -1,6 +1,6 @@
 //! Runs in real time that are broken off, and go on.
 
-use crate::command::{Bench, expect_code, gridrig, json, run, stderr, stdout};
+use crate::command::{Bench, expect_code, gridrig, json, root, run, stderr, stdout};
 use crate::patience::Patience;
 use gridrig_core::event::EventKind;
 use gridrig_core::rng;
@@ -172,6 +172,29 @@ fn an_interrupted_study_is_partial_until_it_goes_on_and_then_runs_what_never_beg
     expect_code(&compared, 0);
     let said = stdout(&compared);
     assert!(said.contains("the run was interrupted at"), "{said}");
+}
+
+#[test]
+fn a_run_that_keeps_no_journal_says_why_when_it_begins() {
+    let _alone = crate::real_time::alone();
+    let ours = scenario("[\"round-robin\"]");
+    let own = format!(
+        "processors = 6, faces = [\"bes\"], discipline = {{ name = \"own\", lua = \"{}\" }}",
+        root().join("resources/policies/fcfs.lua").display()
+    );
+    let others = ours.replace("processors = 6", &own);
+    let why = "s: no journal is kept (policy or discipline of one's own, interfaces of other \
+               systems), so a run that is killed cannot be continued";
+    for (scenario, more, is_told) in [
+        (&ours, None, false),
+        (&others, None, true),
+        (&others, Some("--no-journal"), false),
+    ] {
+        let output = Bench::new(scenario, &[(0, 1, 1)]).run(more.as_slice());
+        expect_code(&output, 0);
+        let said = stderr(&output);
+        assert_eq!(said.lines().any(|line| line == why), is_told, "{said}");
+    }
 }
 
 #[test]

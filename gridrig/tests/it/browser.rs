@@ -87,6 +87,39 @@ fn study() -> PathBuf {
     runs
 }
 
+/// A scenario of 200 clusters under two policies, as a file in this folder. It ends with
+/// the last arrival: some clusters are idle then, some are full and have a queue.
+fn many_clusters(dir: &Path) {
+    let jobs = (0..300).map(|job| {
+        let (id, at, size) = (job + 1, job * 10, 1 + job % 4);
+        format!("{id} {at} -1 2500 {size} -1 -1 {size} 2500 -1 1 7 1 1 1 1 -1 -1\n")
+    });
+    let jobs: Vec<String> = jobs.collect();
+    let trace = format!("; Version: 2.2\n{}", jobs.concat());
+    std::fs::write(dir.join("many.swf"), trace).unwrap();
+    let clusters = (0..200).map(|n| format!("{{ name = \"c{n:03}\", processors = 4 }},\n"));
+    let clusters: Vec<String> = clusters.collect();
+    let scenario = format!(
+        r#"[workload]
+trace = "many.swf"
+domain = "d"
+[[domain]]
+name = "d"
+clusters = [
+{}]
+[run]
+name = "many"
+bounds = false
+policies = ["free-node", "round-robin"]
+[measure]
+stop = "last-arrival"
+regret = false
+"#,
+        clusters.concat()
+    );
+    std::fs::write(dir.join("many.toml"), scenario).unwrap();
+}
+
 /// The output of a command that ends in time; one that does not is ended.
 fn within(limit: Duration, command: &mut Command) -> Output {
     let mut child = command
@@ -178,4 +211,14 @@ fn a_run_is_started_and_watched_and_looked_at_afterwards() {
     }
     let rig = Rig::new("live");
     rig.walk("live.mjs", &[&rig.shots]);
+}
+
+#[test]
+fn many_clusters_are_searched_and_ordered_and_seen_as_a_heat_map() {
+    if !browser("many_clusters_are_searched_and_ordered_and_seen_as_a_heat_map") {
+        return;
+    }
+    let rig = Rig::new("clusters");
+    many_clusters(rig.dir.path());
+    rig.walk("clusters.mjs", &[&rig.shots]);
 }

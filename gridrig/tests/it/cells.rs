@@ -116,16 +116,42 @@ fn cells_side_by_side_write_the_bytes_that_they_write_one_after_another() {
 fn runs_of_other_settings_go_to_the_next_folder() {
     let bench = study();
     let there = |folder: &str| Path::new(&bench.path("runs")).join(folder).is_dir();
-    expect_code(&bench.run(&[]), 0);
+    let first = bench.run(&[]);
+    expect_code(&first, 0);
+    let said = "s-1 has other settings";
+    assert!(!stderr(&first).contains(said), "{}", stderr(&first));
     let other = ["--set", "run.tie=local"];
-    expect_code(&bench.run(&other), 0);
+    let second = bench.run(&other);
+    expect_code(&second, 0);
     assert!(there("s-1") && there("s-1-2"));
+    let line = format!("{said} (run.tie: random, here local): this run goes to ");
+    let told = stderr(&second);
+    let told: Vec<&str> = told.lines().filter(|it| it.contains(&line)).collect();
+    assert!(
+        told.len() == 1 && told[0].ends_with("/s-1-2"),
+        "{}",
+        stderr(&second)
+    );
+    let interval = ["--set", "domain.a.broker.interval=7s"];
+    let checked = bench.run(&[&interval[..], &["--set", "run.tie=local", "--no-out"]].concat());
+    assert!(!stderr(&checked).contains(said), "{}", stderr(&checked));
     // The same ones again are the same runs.
     expect_code(&bench.run(&other), 0);
     expect_code(&bench.run(&[]), 0);
     assert!(!there("s-1-3"));
-    expect_code(&bench.run(&["--set", "run.tie=first"]), 0);
+    let third = [
+        "domain.a.broker.exchange=7s",
+        "domain.b.broker.exchange=7s",
+        "domain.b.broker.max_hops=2",
+        "run.tie=first",
+    ];
+    let third: Vec<&str> = third.into_iter().flat_map(|it| ["--set", it]).collect();
+    let third = bench.run(&third);
+    expect_code(&third, 0);
     assert!(there("s-1-3"));
+    let told = "(domain.a.broker.exchange: 15s, here 7s; domain.b.broker.exchange: 15s, here 7s; \
+                domain.b.broker.max_hops: 1, here 2; and 2 more): this run goes to ";
+    assert!(stderr(&third).contains(told), "{}", stderr(&third));
     let before = files(Path::new(&bench.path("runs/s-1-2")));
     expect_code(&bench.run(&["--set", "run.tie=first", "--force"]), 0);
     assert!(!there("s-1-4"), "overwritten");

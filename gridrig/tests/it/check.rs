@@ -1,7 +1,7 @@
 //! What `gridrig check` predicts and warns of.
 
 use super::scenario::{PAIR, parse_with};
-use crate::command::{expect_code, json, root, run};
+use crate::command::{expect_code, json, root, run, stderr};
 use gridrig::check::{CheckReport, check};
 use gridrig::scenario::Scenario;
 use gridrig_tracelab::prepare::prepare;
@@ -126,8 +126,11 @@ fn reductions_that_change_the_load_are_warned_of() {
     );
     let half = report(&QUIET, &["workload.keep=1/2"]);
     assert!(codes(&half).contains(&"load-changed"));
-    let window = report(&QUIET, &["workload.window={ length = \"1001s\" }"]);
+    let window = report(&QUIET, &["workload.window={ length = \"1000s\" }"]);
     assert!(codes(&window).contains(&"cut-edges"));
+    // It holds all jobs of the trace.
+    let whole = report(&QUIET, &["workload.window={ length = \"1001s\" }"]);
+    assert!(!codes(&whole).contains(&"cut-edges"));
 }
 
 #[test]
@@ -278,4 +281,19 @@ fn a_window_in_which_no_job_is_submitted_is_a_mistake_as_for_a_run() {
         let place = "no job is submitted in the window from day 100.00 to 107.00";
         assert!(command == "run" || report.contains(place), "{report}");
     }
+}
+
+#[test]
+fn a_list_where_one_value_is_expected_is_answered_with_sweeps() {
+    let refused = |set: &str| {
+        let output = run(&["check", "resources/scenarios/two-sites.toml", "--set", set]);
+        expect_code(&output, 2);
+        stderr(&output)
+    };
+    let sweep = "(gridrig sweep runs a scenario with several values)";
+    let said = refused(r#"domain.a.broker.exchange=["5s","30s"]"#);
+    let expected = format!("expected a duration above 0 such as \"5s\" {sweep}");
+    assert!(said.contains(&expected), "{said}");
+    let said = refused(r#"link.between=["a"]"#);
+    assert!(!said.contains(sweep), "{said}");
 }

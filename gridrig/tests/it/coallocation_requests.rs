@@ -2,7 +2,7 @@
 
 use crate::calm::same_when_calm;
 use crate::coallocation_real::told;
-use crate::command::{Bench, expect_code, run, stderr, stdout};
+use crate::command::{Bench, expect_code, json, run, stderr, stdout};
 use crate::real_time::alone;
 use gridrig_core::ids::ClusterId;
 use gridrig_core::job::{Division, Entry, Submission};
@@ -296,4 +296,41 @@ fn components_start_when_what_they_read_is_at_their_clusters() {
     let output = bench.run(&["--force", "--set", "run.policies=['free-node']"]);
     expect_code(&output, 2);
     assert!(stderr(&output).contains("job 1 names its cluster, or what it reads there"));
+}
+
+/// Most nodes of the first cluster have less memory than the jobs ask for: eleven such processors
+/// there are not.
+#[test]
+fn jobs_that_ask_something_of_nodes_are_not_tried_where_too_few_have_it() {
+    let named = "{ name = \"c1\", processors = 18 },\n    { name = \"c2\", processors = 15 },\n    \
+                 { name = \"c3\", processors = 12 }";
+    let other = "{ name = \"c1\", resources = \"c1.xml\" },\n    { name = \"c2\", processors = 8 }";
+    let bench = Bench::new(&SCENARIO.replace(named, other), &[(2, 5, 5), (62, 5, 11)]);
+    let group = |count: u32, mib: u32| {
+        format!(
+            "<Resource><Count>{count}</Count><Architecture>x86</Architecture><CPUCount>1</CPUCount>\
+             <OS>LINUX</OS><PhysicalMemory>{mib}</PhysicalMemory></Resource>"
+        )
+    };
+    let file = format!(
+        "<EmulatedResources xmlns=\"http://cs.fiu.edu/emulator/resources\">{}{}</EmulatedResources>",
+        group(100, 1024),
+        group(2, 8192)
+    );
+    fs::write(bench.path("c1.xml"), file).unwrap();
+    let policies = "run.policies=['worst-fit(tries=20)', 'cluster-minimization(tries=20)', \
+                    'flexible-cluster-minimization(tries=20)']";
+    let memory = "workload.0.draw={ memory_mib = { 4096 = 1 } }";
+    let output = bench.run(&["--json", "--set", policies, "--set", memory]);
+    expect_code(&output, 0);
+    let runs = json(&output)["runs"].as_array().unwrap().clone();
+    assert_eq!(runs.len(), 3);
+    for run in runs {
+        assert_eq!(run["jobs"]["completed"], 1, "{run}");
+        assert_eq!(
+            run["reasons"],
+            serde_json::json!({"no-candidate": 1}),
+            "{run}"
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! What the operating system is asked for, and told, where others are near: files
 //! that last, sockets of somebody else, and a log of who did what.
 
-use crate::command::{ALONE, Bench, JOBS, expect_code, gridrig};
+use crate::command::{ALONE, Bench, JOBS, Service, expect_code, gridrig, start, stderr};
 use crate::need;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -135,4 +135,60 @@ fn the_program_can_be_loaded_at_any_address() {
     assert_eq!(&head[..4], b"\x7fELF");
     // ET_DYN; a program that is linked at a fixed address is ET_EXEC, 2.
     assert_eq!(u16::from_le_bytes([head[16], head[17]]), 3);
+}
+
+/// The port at which a replayer that was started so shows its metrics, as long as it lives.
+fn replaying(words: &[&str]) -> (u16, Service, impl Iterator<Item = String> + use<>) {
+    let mut child = gridrig()
+        .args(words)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = BufReader::new(child.stderr.take().unwrap());
+    let mut said = said.lines().map_while(Result::ok);
+    let line = said.find(|line| line.starts_with("metrics: http://"));
+    let url = line.expect("an address").replace("metrics: ", "");
+    let port = url.trim_end_matches("/metrics").rsplit(':').next();
+    let port = port.unwrap().parse().unwrap();
+    (port, Service { child, url }, said)
+}
+
+#[test]
+fn whoever_replays_shows_metrics_to_no_page_elsewhere_nor_to_the_network_unasked() {
+    let alone = "[workload]\ntrace = \"t.swf\"\n[cluster]\nprocessors = 4\nname = \"c\"\n";
+    let bench = Bench::new(alone, &[(0, 600, 1)]);
+    let emulator = start(&["emulator", "--name", "c", "--processors", "4"]);
+    let (scenario, to) = (bench.path("s.toml"), format!("c={}", emulator.url));
+    let words = ["replay", &scenario, "--to", &to, "--metrics"];
+    let refused = gridrig().args(words).arg("0.0.0.0:0").output().unwrap();
+    expect_code(&refused, 2);
+    let said = stderr(&refused);
+    let named = "--metrics 0.0.0.0:0: whoever is on the network";
+    assert!(said.contains(named), "{said}");
+    let near: &[&str] = &["127.0.0.1:0"];
+    let far: &[&str] = &["0.0.0.0:0", "--insecure"];
+    let cases = [
+        ("host: localhost", "200", "200"),
+        ("host: evil.example", "403", "200"),
+        (
+            "host: localhost\r\norigin: http://evil.example",
+            "403",
+            "403",
+        ),
+    ];
+    for (is_near, listen) in [(true, near), (false, far)] {
+        let (port, _replayer, _said) = replaying(&[&words[..], listen].concat());
+        for (headers, by_near, by_far) in cases {
+            let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            let request =
+                format!("GET /metrics HTTP/1.1\r\nconnection: close\r\n{headers}\r\n\r\n");
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            let status = if is_near { by_near } else { by_far };
+            let begin = format!("HTTP/1.1 {status} ");
+            assert!(answer.starts_with(&begin), "{headers}: {answer}");
+        }
+    }
 }

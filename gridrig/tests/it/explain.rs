@@ -270,3 +270,31 @@ fn a_job_that_the_run_does_not_have_is_refused() {
     expect_code(&output, 2);
     assert!(stderr(&output).contains("job 999999: expected a number from 0 and below"));
 }
+
+#[test]
+fn the_folder_of_a_policy_stands_for_its_only_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let sets = [
+        r#"run.policies=["random"]"#,
+        "workload.window.length=1d",
+        "run.bounds=false",
+    ];
+    run(dir.path(), PAIR, &sets);
+    let folder = dir.path().join("two-sites-1/random");
+    assert_eq!(explained(&folder, 3), explained(&folder.join("r000"), 3));
+    std::fs::create_dir(folder.join("r001")).unwrap();
+    let manifest = |run: &str| folder.join(run).join("manifest.json");
+    std::fs::copy(manifest("r000"), manifest("r001")).unwrap();
+    let output = gridrig()
+        .arg("explain")
+        .arg(&folder)
+        .arg("3")
+        .output()
+        .unwrap();
+    expect_code(&output, 2);
+    let said = stderr(&output);
+    assert!(
+        said.contains("holds 2 replications, r000, r001 (expected one of them, such as "),
+        "{said}"
+    );
+}

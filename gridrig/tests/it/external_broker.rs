@@ -212,7 +212,12 @@ start_timeout = "1s""#,
         let bench = bench(&format!("{keys}\nsubmit = [\"true\"]"), "");
         let output = bench.run(&[]);
         expect_code(&output, 1);
-        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+        let said = stderr(&output);
+        assert!(said.contains(expected), "{said}");
+        assert!(
+            said.contains("s: no journal is kept (external broker), so"),
+            "{said}"
+        );
     }
 }
 

@@ -156,7 +156,10 @@ fn interrupted(meanwhile: impl FnOnce(&Bench)) -> (Bench, Option<i32>, [String; 
         .unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    said.read_line(&mut line).unwrap();
+    while !line.contains(" offers ") {
+        line.clear();
+        assert!(said.read_line(&mut line).unwrap() > 0, "it has ended");
+    }
     let url = line.split_whitespace().last().unwrap().to_owned();
     let patience = Patience::seconds(180).every(100);
     let running = || {

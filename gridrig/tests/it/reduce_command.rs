@@ -142,6 +142,7 @@ fn a_few_jobs_pass_with_a_word_on_how_little_that_says() {
     expect_code(&output, 0);
     let text = stdout(&output);
     assert!(text.contains("validation    open: "), "{text}");
+    assert!(text.contains("Keep more jobs"), "{text}");
     let random = "as random samples of so few jobs are: processors.ks";
     assert!(text.contains(random), "{text}");
     let again = run(&["trace", "validate", SHIPPED, &target]);
@@ -353,7 +354,7 @@ fn what_cannot_be_done_is_refused_with_what_was_expected() {
     check(&[SHIPPED, "--window", "7d,0s"], "a length above 0");
     check(
         &[SHIPPED, "--window-length", "9000d"],
-        "field window.length",
+        ": --window-length 9000d: expected a window that starts at a multiple of 1d and fits",
     );
     check(&[SHIPPED, "--keep", "3/2"], "expected m/n");
     check(
@@ -366,7 +367,7 @@ fn what_cannot_be_done_is_refused_with_what_was_expected() {
     );
     check(
         &[SHIPPED, "--share", "1.5"],
-        "a share above 0 and at most 1",
+        ": --share 1.5: expected a share above 0 and at most 1",
     );
     check(&[SHIPPED, "--scale", "0"], "above 0");
     check(

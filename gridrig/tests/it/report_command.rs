@@ -44,6 +44,24 @@ fn the_page_opens_with_the_sentence_of_compare() {
 }
 
 #[test]
+fn without_out_the_page_is_written_beside_the_runs() {
+    let bench = Bench::new(PAIR, &JOBS);
+    expect_code(&bench.run(&[]), 0);
+    let (one, other) = ("runs/s-1/round-robin", "runs/s-1/free-node");
+    let runs = [bench.path("runs/s-1"), bench.path(&format!("{one}/r000"))];
+    let page = bench.path("runs/s-1/report.html");
+    let told = run(&["report", &runs[0]]);
+    expect_code(&told, 0);
+    assert!(stdout(&told).contains(&format!("written: {page} (")));
+    assert!(Path::new(&page).is_file());
+    expect_code(&run(&["report", &runs[0]]), 2);
+    // No run directory gets another file.
+    expect_code(&run(&["report", &runs[1], &bench.path(other)]), 0);
+    assert!(Path::new(&bench.path(&format!("{one}/report.html"))).is_file());
+    expect_code(&run(&["audit", &runs[1]]), 0);
+}
+
+#[test]
 fn a_page_that_is_there_is_kept_unless_forced() {
     let bench = Bench::new(PAIR, &JOBS);
     expect_code(&bench.run(&[]), 0);

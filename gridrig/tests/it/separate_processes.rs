@@ -233,3 +233,33 @@ fn services_that_were_started_one_by_one_find_each_other() {
         patience.wait("a load that is taken in");
     }
 }
+
+/// Only the broker that it was told of has an LRMS hold processors.
+#[test]
+fn a_broker_says_which_lrms_holds_no_processors_for_it() {
+    let bench = Bench::new(PAIR, &JOBS);
+    let log = bench.path("broker.log");
+    let lrms = start(&["emulator", "--processors", "4", "--speed", "100"]);
+    let lrms_at = format!("a1={}", lrms.url);
+    let mut words = vec!["broker", "--name", "a", "--policy", "worst-fit"];
+    words.extend(["--speed", "100", "--lrms", &lrms_at]);
+    let broker = start_overheard(&words, &log);
+    let client = Client::new(Duration::from_secs(10)).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    for _ in 0..2 {
+        let text = "{\"processors\":1,\"run_time\":\"20s\"}";
+        let job: JobSubmission = serde_json::from_str(text).unwrap();
+        runtime.block_on(client.submit(&broker.url, &job)).unwrap();
+    }
+    let refused = "the LRMS a1 holds no processors for this broker: field from = ";
+    let said = || std::fs::read_to_string(&log).unwrap();
+    let patience = Patience::seconds(60);
+    while !said().contains(refused) {
+        patience.wait("a word about the claims");
+    }
+    // They are tried again, and no more is said of it.
+    std::thread::sleep(Duration::from_secs(2));
+    let said = said();
+    assert_eq!(said.matches(refused).count(), 1, "{said}");
+    assert!(said.contains("expected the broker to which this LRMS reports"));
+}

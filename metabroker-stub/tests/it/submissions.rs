@@ -35,6 +35,56 @@ async fn a_job_that_names_a_cluster_is_for_a_policy_that_places_components() {
 }
 
 #[tokio::test]
+async fn a_policy_that_claims_refuses_what_it_cannot_keep_to_by_its_field() {
+    let under = async |policy: &str| {
+        let interval = SimDuration::from_secs(36_000);
+        let mut grid = grid(interval);
+        grid.domains[0].broker.policy = policy.parse().unwrap();
+        let config = Config {
+            setup: BrokerSetup::of(&grid, DomainId(0), 1).unwrap(),
+            ..config(interval, NOWHERE, NOWHERE)
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        spawn(config, listener).await.unwrap()
+    };
+    let mut windowed = job(3, 2);
+    windowed["start_window"] = json!({"earliest_ns": 60_000, "latest_ns": 90_000});
+    let with = |more: usize| {
+        let mut wide = job(4, 1);
+        wide["more_components"] = vec![json!({"processors": 1}); more].into();
+        wide
+    };
+    for policy in ["worst-fit", "cluster-minimization"] {
+        let broker = under(policy).await;
+        let refused = async |job: &Value, expected: &str| {
+            let (status, said) = ask(&broker, "POST", "/v1/jobs", Some(job.clone())).await;
+            assert_eq!(
+                (status, &said["detail"]),
+                (422, &expected.into()),
+                "{policy}"
+            );
+        };
+        let window = "field start_window = \"60000 to 90000\": expected matchmaking \"route\" or \
+                      a policy that reserves: under co-allocate nobody asks for windows";
+        refused(&windowed, window).await;
+        let many = format!(
+            "field more_components = \"63 components\": expected at most 62 under {policy}, which \
+             places components"
+        );
+        refused(&with(63), &many).await;
+        let (status, said) = ask(&broker, "POST", "/v1/jobs", Some(with(62))).await;
+        assert_eq!(status, 201, "{said}");
+    }
+    for (policy, more) in [("co-reservation", 62), ("round-robin", 63)] {
+        let broker = under(policy).await;
+        for job in [&windowed, &with(more)] {
+            let (status, said) = ask(&broker, "POST", "/v1/jobs", Some(job.clone())).await;
+            assert_eq!(status, 201, "{policy}: {said}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_job_that_was_dispatched_is_cancelled_where_it_is() {
     let lrms = stub_lrms().await;
     let broker = start(SOON, &lrms, NOWHERE).await;

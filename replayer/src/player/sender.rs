@@ -12,8 +12,14 @@ use gridrig_drivers::faults::Faults;
 use gridrig_drivers::real_time::{Delivery, Outbox, RunClock, Transport, TransportError};
 use gridrig_protocol::client::Client;
 use gridrig_protocol::tag::Tags;
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::future::{pending, poll_fn};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -73,7 +79,6 @@ impl Senders {
     }
 
     pub fn send(&mut self, envelope: Envelope<FromClient>) {
-        while self.under_way.try_join_next().is_some() {}
         let (heard, to) = (self.heard.clone(), envelope.message.to);
         if let ToEntry::Ends { after, wait } = envelope.message.said {
             let (services, now) = (Arc::clone(&self.services), self.clock.now());
@@ -141,6 +146,36 @@ impl Senders {
         }
     }
 
+    /// Waits until a task that sends has panicked, and goes on with an error that says of
+    /// what: nobody would hear what it had to say.
+    pub async fn panicked(&mut self) {
+        let (outbox, under_way) = (&mut self.outbox, &mut self.under_way);
+        let own = async {
+            while let Some(ended) = under_way.join_next().await {
+                if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
+                    resume_unwind(panic);
+                }
+            }
+            pending::<()>().await;
+        };
+        let mut any = pin!(async {
+            tokio::select! {
+                () = outbox.panicked() => {}
+                () = own => {}
+            }
+        });
+        let panic: Box<dyn Any + Send> = poll_fn(|context| {
+            let polled = catch_unwind(AssertUnwindSafe(|| any.as_mut().poll(context)));
+            polled.map_or_else(Poll::Ready, |_| Poll::Pending)
+        })
+        .await;
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(panic.downcast_ref().copied());
+        let text = text.unwrap_or("a panic");
+        let error = io::Error::other(format!("a task that hands jobs over panicked: {text}"));
+        resume_unwind(Box::new(error))
+    }
+
     /// Breaks off what is under way.
     pub async fn stop(&mut self) {
         self.under_way.shutdown().await;
@@ -197,4 +232,63 @@ impl Transport for Services {
 
 fn nobody() -> TransportError {
     TransportError::not_reached("nobody", "there is no such entry")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Outlets, Patience, play};
+    use super::*;
+    use crate::outlet::{Answer, SubmitRequest};
+    use gridrig_core::ids::DomainId;
+    use gridrig_core::job::{JobLabel, JobSpec, Submission};
+    use gridrig_core::time::{Decimal, SimDuration, SimTime};
+    use gridrig_drivers::real_time::Recorder;
+
+    #[derive(Debug)]
+    struct Broken;
+
+    impl Outlet for Broken {
+        fn submit<'a>(&'a self, _request: &'a SubmitRequest) -> Answer<'a> {
+            panic!("a broken invariant")
+        }
+    }
+
+    /// Plays a job for which there is that outlet.
+    async fn play_one() -> bool {
+        let entry = Entry::Domain(DomainId(0));
+        let way: Arc<dyn Outlet> = Arc::new(Broken);
+        let config = PlayConfig {
+            entries: BTreeMap::new(),
+            outlets: Outlets {
+                ways: BTreeMap::from([(entry, way)]),
+                ..Outlets::default()
+            },
+            clock: RunClock::starting_in(Duration::ZERO, Decimal::ONE),
+            run_id: "broken".to_owned(),
+            patience: Patience::default(),
+            faults: Faults::default(),
+        };
+        let job = Submission {
+            spec: JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(1)),
+            at: SimTime::ZERO,
+            entry,
+            label: JobLabel::default(),
+        };
+        let stop = tokio::time::sleep(Duration::from_secs(60));
+        let (jobs, recorder) = ([job], Recorder::default());
+        let played = play(&config, &jobs, &recorder, stop, |_| {});
+        played.await.is_ok()
+    }
+
+    #[test]
+    fn a_panic_of_a_task_that_hands_jobs_over_ends_the_run_and_is_named() {
+        let run = std::thread::spawn(|| {
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            let runtime = runtime.enable_all().build().unwrap();
+            runtime.block_on(play_one())
+        });
+        let panic = run.join().unwrap_err();
+        let why = panic.downcast::<io::Error>().unwrap().to_string();
+        assert!(why.contains("over panicked: a broken invariant"), "{why}");
+    }
 }

@@ -16,8 +16,8 @@ use crate::event::Party;
 use crate::ids::JobId;
 use crate::job::{JobSpec, Reason};
 use crate::reservation::{
-    AdvanceReservation, ReservationOrder, ReservationRefusal, ReservationStep, ReservationUse,
-    ReservationView,
+    AdvanceReservation, Forbidden, ReservationOrder, ReservationRefusal, ReservationStep,
+    ReservationUse, ReservationView,
 };
 use crate::time::SimTime;
 use std::cmp::Reverse;
@@ -126,11 +126,14 @@ impl Cluster {
         let before = before.map(|(id, _)| id);
         let id = before.unwrap_or_else(|| blocks.next_id());
         let spec = wanted.as_job(id);
-        let known = self.class_of(&spec).map_err(ReservationRefusal::Never)?;
+        let known = self.class_of(&spec);
+        let known = known.map_err(|reason| self.never(wanted, reason))?;
         let (window, duration) = (&wanted.window, wanted.duration);
+        let may = self.may_reserve(now, duration, window);
+        may.map_err(ReservationRefusal::Forbidden)?;
         // Of what each node has a count of, no part could be given to a job.
-        if !self.may_reserve(now, duration, window) || !wanted.requirements.generic.is_empty() {
-            return Err(ReservationRefusal::Never(Reason::NotReserved));
+        if !wanted.requirements.generic.is_empty() {
+            return Err(ReservationRefusal::Forbidden(Forbidden::Generic));
         } else if self.reserved.present() >= MOST_RESERVATIONS {
             return Err(ReservationRefusal::Never(Reason::QueueFull));
         }
@@ -176,6 +179,18 @@ impl Cluster {
         blocks.by_id.insert(id, block);
         self.changed(now);
         Ok(id)
+    }
+
+    /// Why nodes of this cluster could not hold it, for this reason.
+    fn never(&self, wanted: &AdvanceReservation, reason: Reason) -> ReservationRefusal {
+        let (processors, resources) = (wanted.processors, &self.config.resources);
+        match reason {
+            Reason::NeverFits => ReservationRefusal::Forbidden(Forbidden::TooWide {
+                processors,
+                most: resources.capacity(&wanted.requirements),
+            }),
+            reason => ReservationRefusal::Never(reason),
+        }
     }
 
     /// It is not kept any more; nobody is in it.

@@ -87,7 +87,7 @@ impl Cluster {
             latest,
             flexible: false,
         };
-        let reserves = self.may_reserve(now, part.run_time, &window)
+        let reserves = self.may_reserve(now, part.run_time, &window).is_ok()
             && self.reserved.present() < MOST_RESERVATIONS;
         let class = self.class_of(part).ok().filter(|_| may && reserves);
         let Some(Known { class, processors }) = class else {

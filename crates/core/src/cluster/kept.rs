@@ -5,6 +5,7 @@ use crate::calendar::{Calendar, Demand, Quota, Reservation};
 use crate::ids::JobId;
 use crate::job::StartWindow;
 use crate::queue::Slot;
+use crate::reservation::Forbidden;
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration, SimTime};
 use std::collections::BTreeSet;
@@ -63,6 +64,27 @@ pub struct Reserving {
     pub longest: Option<SimDuration>,
     /// How far ahead it may start at most; `None`: any.
     pub most_ahead: Option<SimDuration>,
+}
+
+impl Reserving {
+    /// Whether processors may be reserved for so long, from an instant within a window on.
+    pub(super) fn allows(
+        &self,
+        now: SimTime,
+        length: SimDuration,
+        window: &StartWindow,
+    ) -> Result<(), Forbidden> {
+        let (earliest, latest) = (window.earliest, window.latest);
+        let longest = self.longest.filter(|longest| length > *longest);
+        let last = self.most_ahead.map(|ahead| now + ahead);
+        let last = last.filter(|last| earliest > *last);
+        match (latest < now, longest, last) {
+            (true, ..) => Err(Forbidden::Past { latest, now }),
+            (_, Some(longest), _) => Err(Forbidden::TooLong { length, longest }),
+            (.., Some(last)) => Err(Forbidden::TooFar { earliest, last }),
+            (false, None, None) => Ok(()),
+        }
+    }
 }
 
 /// What a cluster knows of its reservations.

@@ -16,6 +16,7 @@ use crate::event::Party;
 use crate::ids::JobId;
 use crate::job::{JobSpec, Reason, StartWindow};
 use crate::placement::PlacementRun;
+use crate::reservation::Forbidden;
 use crate::time::{SimDuration, SimTime};
 use std::collections::BTreeSet;
 
@@ -34,7 +35,7 @@ impl Cluster {
         let Known { class, processors } = self.class_of(job)?;
         let estimate = job.requested_time.unwrap_or(job.run_time);
         let estimate = estimate.max(SHORTEST);
-        if !self.may_reserve(now, estimate, window) {
+        if self.may_reserve(now, estimate, window).is_err() {
             return Err(Reason::NotReserved);
         } else if self.reserved.present() >= MOST_RESERVATIONS {
             return Err(Reason::QueueFull);
@@ -70,13 +71,9 @@ impl Cluster {
         now: SimTime,
         length: SimDuration,
         window: &StartWindow,
-    ) -> bool {
-        self.config.reserving.is_some_and(|rules| {
-            let last = rules.most_ahead.map(|ahead| now + ahead);
-            window.latest >= now
-                && rules.longest.is_none_or(|longest| length <= longest)
-                && last.is_none_or(|last| window.earliest <= last)
-        })
+    ) -> Result<(), Forbidden> {
+        let rules = self.config.reserving.ok_or(Forbidden::Any)?;
+        rules.allows(now, length, window)
     }
 
     /// Processors for such a job, from an instant within a window on.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::agent::ClaimShare;
 use crate::ids::ClusterId;
-use crate::job::{Component, Division, JobRequest, JobSpec, MOST_COMPONENTS};
+use crate::job::{Component, Components, Division, JobRequest, JobSpec, MOST_COMPONENTS};
 use crate::resource::Resources;
 use crate::time::{Decimal, SimDuration};
 use std::cmp::Reverse;
@@ -132,6 +132,8 @@ pub(crate) struct Parts<'a> {
     division: Option<&'a Division>,
     /// Whether the components are pieces of one.
     is_split: bool,
+    /// Whether one of them asks something of its nodes: otherwise all processors will do.
+    asks: bool,
     clusters: &'a [(ClusterId, Arc<Resources>)],
 }
 
@@ -222,8 +224,8 @@ impl Placing {
 
     /// A job as it is placed: under
     /// [`Placement::FlexibleClusterMinimization`] one whose components need the same of their
-    /// nodes is one component. `None` for one of [`MOST_COMPONENTS`], whose
-    /// sum of powers of two is too large, or more.
+    /// nodes is one component. `None` for one of [`MOST_COMPONENTS`] or more: their sum of powers
+    /// of two is the value of an event, which is signed.
     pub fn parts<'a>(
         &self,
         job: &'a JobSpec,
@@ -241,6 +243,7 @@ impl Placing {
         }
         (components.len() < MOST_COMPONENTS).then_some(Parts {
             sizes,
+            asks: components.iter().any(|it| !it.requirements.is_any()),
             components,
             job,
             is_split: false,
@@ -267,8 +270,15 @@ impl Placing {
             .into_iter()
             .filter(|most| *most > 0);
         let most = bounds.min().map_or(idle.len(), |most| most as usize);
+        let suitable: Vec<u32>;
+        let mut idle = idle;
+        if job.asks {
+            let all = idle.iter().enumerate();
+            suitable = all.map(|(at, idle)| job.suitable(0, at, *idle)).collect();
+            idle = &suitable;
+        }
         let mut parts = Vec::new();
-        for at in by_idle(idle).into_iter().filter(|at| job.fits(0, *at)) {
+        for at in by_idle(idle) {
             // What is left over is no component of its own if it is too small for one.
             let least = self.least_component.max(own.0).min(whole);
             let most_here = match left > idle[at] && left - idle[at] < least {
@@ -285,6 +295,14 @@ impl Placing {
             }
         }
         (left == 0).then_some(parts)
+    }
+}
+
+impl BrokerSettings {
+    /// Whether the policy, if it places components, can place as many as a job has.
+    pub fn takes_components_of(&self, job: &JobSpec) -> bool {
+        let placing = Placing::of(self).filter(|placing| !placing.keeps_one());
+        placing.is_none_or(|placing| placing.parts(job, &[]).is_some())
     }
 }
 
@@ -330,11 +348,39 @@ impl Parts<'_> {
         Some(shares.map(as_processors).collect())
     }
 
-    /// Whether a component, or some of one that may be divided, could run on a cluster.
+    /// How many of these idle processors of a cluster could be such as a component asks for. Which
+    /// of them are is not known, but there are no more than the empty cluster has.
+    fn suitable(&self, component: usize, cluster: usize, idle: u32) -> u32 {
+        match self.asks {
+            false => idle,
+            true => {
+                let wanted = &self.components[component].requirements;
+                idle.min(self.clusters[cluster].1.capacity(wanted))
+            }
+        }
+    }
+
+    /// Whether a component may be at a cluster, and could run there if that were empty.
     pub fn fits(&self, component: usize, cluster: usize) -> bool {
-        let (component, (id, all)) = (self.components[component], &self.clusters[cluster]);
-        let wanted = &component.requirements;
-        component.may_be_at(*id) && (wanted.is_any() || all.capacity(wanted) > 0)
+        let size = self.sizes[component];
+        self.components[component].may_be_at(self.clusters[cluster].0)
+            && self.suitable(component, cluster, size) == size
+    }
+
+    /// The same beside those that the cluster gets already: which, and of how many processors.
+    fn fits_beside(&self, component: usize, (bits, taken): (u64, u32), cluster: usize) -> bool {
+        if bits == 0 {
+            return true;
+        }
+        // Pieces of one component are one part there.
+        if self.is_split {
+            let all = taken + self.sizes[component];
+            return self.suitable(component, cluster, all) == all;
+        }
+        let own = self.components.iter().enumerate();
+        let own = own.filter(|(at, _)| *at == component || bits >> at & 1 == 1);
+        let own = Components::new(own.map(|(_, own)| Component::clone(own)));
+        own.is_some_and(|own| self.clusters[cluster].1.could_run(&own))
     }
 
     /// First the components that name their cluster, then the largest, each on a cluster: of those
@@ -355,11 +401,17 @@ impl Parts<'_> {
         let mut bits = vec![0_u64; idle.len()];
         for component in largest {
             let size = self.sizes[component];
-            let has_room = |at: &usize| left[*at] >= size && self.fits(component, *at);
+            let has_room = |at: &usize| {
+                let others = || (bits[*at], idle[*at] - left[*at]);
+                left[*at] >= size
+                    && self.fits(component, *at)
+                    && (!self.asks || self.fits_beside(component, others(), *at))
+            };
+            let idle_of = |all: &[u32], at: usize| Reverse(self.suitable(component, at, all[at]));
             let rank = |at: &usize| match placement {
-                Placement::WorstFit => (0, Reverse(left[*at])),
-                Placement::CloseToFiles => (self.missing_mib(component, *at), Reverse(left[*at])),
-                _ => (0, Reverse(idle[*at])),
+                Placement::WorstFit => (0, idle_of(&left, *at)),
+                Placement::CloseToFiles => (self.missing_mib(component, *at), idle_of(&left, *at)),
+                _ => (0, idle_of(idle, *at)),
             };
             let at = (0..idle.len()).filter(has_room).min_by_key(rank)?;
             left[at] -= size;

@@ -7,8 +7,8 @@ use gridrig_core::generic::Generics;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Components, JobSpec, Reason, Requirements, StartWindow};
 use gridrig_core::reservation::{
-    AdvanceReservation, ReservationOrder, ReservationRefusal, ReservationStep, ReservationUse,
-    ReservationView,
+    AdvanceReservation, Forbidden, ReservationOrder, ReservationRefusal, ReservationStep,
+    ReservationUse, ReservationView,
 };
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::rng;
@@ -241,12 +241,19 @@ fn granted_rejected_or_rejected_until() {
     let next = rig.make(0, wanted("b", 1, 10, (60, 100, false)));
     assert_eq!(next, Err(ReservationRefusal::NotBefore(secs(150))));
     let wide = rig.make(0, wanted("b", 5, 10, (0, 100, false)));
-    assert_eq!(wide, Err(ReservationRefusal::Never(Reason::NeverFits)));
+    let never = |what| Err(ReservationRefusal::Forbidden(what));
+    let (processors, most) = (5, 4);
+    assert_eq!(wide, never(Forbidden::TooWide { processors, most }));
     // Longer, and further ahead, than the cluster grants; in the past.
-    let never = Err(ReservationRefusal::Never(Reason::NotReserved));
-    assert_eq!(rig.make(0, wanted("b", 1, 1001, (200, 300, false))), never);
-    assert_eq!(rig.make(0, wanted("b", 1, 10, (5001, 6000, false))), never);
-    assert_eq!(rig.make(10, wanted("b", 1, 10, (0, 9, false))), never);
+    let long = rig.make(0, wanted("b", 1, 1001, (200, 300, false)));
+    let [length, longest] = [1001, 1000].map(SimDuration::from_secs);
+    assert_eq!(long, never(Forbidden::TooLong { length, longest }));
+    let far = rig.make(0, wanted("b", 1, 10, (5001, 6000, false)));
+    let (earliest, last) = (secs(5001), secs(5000));
+    assert_eq!(far, never(Forbidden::TooFar { earliest, last }));
+    let late = rig.make(10, wanted("b", 1, 10, (0, 9, false)));
+    let (latest, now) = (secs(9), secs(10));
+    assert_eq!(late, never(Forbidden::Past { latest, now }));
     assert_eq!(rig.cluster.reservations("").count(), 1);
 }
 

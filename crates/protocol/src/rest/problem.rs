@@ -75,7 +75,9 @@ impl Problem {
             Reason::NoCandidate => (422, "no cluster in reach could ever run the job"),
             Reason::NotReserved => (
                 422,
-                "no processors can be reserved for the job in its start window",
+                "no processors are reserved for the job: none can be in its start window, or the \
+                 reservation that it names is not here, not confirmed, for others, or too small \
+                 or short for it",
             ),
             Reason::QueueFull => (503, "the queue has reached its bound"),
             _ => (422, "the job was turned away"),

@@ -5,7 +5,9 @@ use super::field::{checked, length};
 use super::job::JobStartWindow;
 use super::problem::{Problem, Result};
 use gridrig_core::job::Reason;
-use gridrig_core::reservation::{AdvanceReservation, ReservationRefusal, ReservationView};
+use gridrig_core::reservation::{
+    AdvanceReservation, Forbidden, ReservationRefusal, ReservationView,
+};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -185,10 +187,18 @@ impl Problem {
             ReservationRefusal::NotYours => (403, "not-yours"),
             ReservationRefusal::InUse => (409, "in-use"),
             ReservationRefusal::NotBefore(_) => (409, "not-before"),
+            ReservationRefusal::Forbidden(Forbidden::TooWide { .. }) => {
+                (422, Reason::NeverFits.name())
+            }
+            ReservationRefusal::Forbidden(_) => (422, Reason::NotReserved.name()),
             ReservationRefusal::Never(Reason::QueueFull) => (503, "queue-full"),
             ReservationRefusal::Never(reason) => (422, reason.name()),
         };
-        let problem = Problem::new(status, code, refusal.to_string());
+        let detail = match refusal {
+            ReservationRefusal::Forbidden(what) => forbidden(what),
+            _ => refusal.to_string(),
+        };
+        let problem = Problem::new(status, code, detail);
         match refusal {
             ReservationRefusal::NotBefore(start) => Problem {
                 not_before_ns: Some(start.as_nanos()),
@@ -197,4 +207,34 @@ impl Problem {
             _ => problem,
         }
     }
+}
+
+/// What a cluster never reserves, by its field.
+fn forbidden(what: Forbidden) -> String {
+    let (field, value, expected) = match what {
+        Forbidden::Any => return "this cluster makes no reservations".to_owned(),
+        Forbidden::TooWide { processors, most } => {
+            let expected = format!("at most {most}, as many as suitable nodes here have");
+            ("processors", processors.to_string(), expected)
+        }
+        Forbidden::Generic => {
+            return "field requirements.generic: expected none in a reservation".to_owned();
+        }
+        Forbidden::Past { latest, now } => {
+            let expected = format!("not before the present, {}", now.as_nanos());
+            let latest = latest.as_nanos().to_string();
+            ("start_window.latest_ns", latest, expected)
+        }
+        Forbidden::TooLong { length, longest } => {
+            let expected = format!("at most {longest}, the longest that is granted here");
+            ("duration", length.to_string(), expected)
+        }
+        Forbidden::TooFar { earliest, last } => {
+            let last = last.as_nanos();
+            let expected = format!("at most {last}, as far ahead as is granted here");
+            let earliest = earliest.as_nanos().to_string();
+            ("start_window.earliest_ns", earliest, expected)
+        }
+    };
+    Problem::field(field, &value, &expected).detail
 }

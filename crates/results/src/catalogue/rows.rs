@@ -5,6 +5,7 @@ use crate::summary::JobCounts;
 use gridrig_scenario::each_once;
 use serde::Serialize;
 use std::cmp::Ordering;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One run, or all replications of a policy in a study.
@@ -46,6 +47,10 @@ pub struct Row {
     pub baseline: bool,
     /// When the last of them was written, in seconds since 1970.
     pub written_unix_s: Option<u64>,
+    /// How long they took on the wall clock, in seconds: the mean over those that say it.
+    pub wall_s: Option<f64>,
+    /// Its settings, such as `exchange 60s`, that not every row of the scenario has.
+    pub differs: Vec<String>,
 }
 
 /// What rows are sorted by.
@@ -145,8 +150,31 @@ pub fn rows(
             }
         }
     }
+    keep_what_differs(&mut rows);
     rows.sort_by(|a, b| order.compare(a, b, down));
     rows
+}
+
+/// Takes away the settings that all rows of a scenario have. Rows that know of none
+/// (runs that cannot be read, pooled clusters) do not count.
+fn keep_what_differs(rows: &mut [Row]) {
+    let mut shared: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| !row.differs.is_empty()) {
+        match shared.entry(row.scenario.clone()) {
+            Entry::Vacant(first) => {
+                first.insert(row.differs.iter().cloned().collect());
+            }
+            Entry::Occupied(mut others) => {
+                let others = others.get_mut();
+                others.retain(|setting| row.differs.contains(setting));
+            }
+        }
+    }
+    for row in rows {
+        if let Some(shared) = shared.get(&row.scenario) {
+            row.differs.retain(|setting| !shared.contains(setting));
+        }
+    }
 }
 
 fn parent(path: &str) -> &str {
@@ -159,6 +187,12 @@ fn row(path: &str, runs: &[&RunEntry]) -> Row {
         return Row::default();
     };
     let seeds: BTreeSet<u64> = runs.iter().map(|run| run.seed).collect();
+    // What varies between replications does not tell one row from another.
+    let in_all = |setting: &&String| {
+        let mut known = runs.iter().filter(|run| !run.settings.is_empty());
+        known.all(|run| run.settings.contains(*setting))
+    };
+    let walls: Vec<f64> = runs.iter().filter_map(|run| run.wall_s).collect();
     let tags: BTreeSet<&String> = runs.iter().flat_map(|run| &run.labels.tags).collect();
     let notes = runs.iter().map(|run| run.labels.note.as_str());
     let notes = each_once(notes.filter(|note| !note.is_empty()));
@@ -193,6 +227,8 @@ fn row(path: &str, runs: &[&RunEntry]) -> Row {
         note: notes.join("\n"),
         baseline: runs.iter().any(|run| run.labels.baseline),
         written_unix_s: runs.iter().filter_map(|run| run.written_unix_s).max(),
+        wall_s: (!walls.is_empty()).then(|| walls.iter().sum::<f64>() / walls.len() as f64),
+        differs: first.settings.iter().filter(in_all).cloned().collect(),
     }
 }
 

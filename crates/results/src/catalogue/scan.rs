@@ -1,7 +1,7 @@
 //! The run directories of a folder, and what the catalogue knows of each.
 
 use super::labels::{self, Labels};
-use crate::compare::{is_file_of_a_run, said};
+use crate::compare::{is_file_of_a_run, said, settings_in_words};
 use crate::rundir::{self, Manifest, names};
 use crate::summary::JobCounts;
 use crate::words::pairs;
@@ -145,6 +145,11 @@ pub struct RunEntry {
     pub versions: String,
     /// When it was written, in seconds since 1970; null if it does not say.
     pub written_unix_s: Option<u64>,
+    /// How long it took on the wall clock, in seconds; null if it does not say.
+    pub wall_s: Option<f64>,
+    /// Its settings besides the policy, such as `exchange 15s`, as far as they are few;
+    /// none of a pooled cluster.
+    pub settings: Vec<String>,
     /// Jobs by what became of them.
     #[serde(flatten)]
     pub jobs: JobCounts,
@@ -330,6 +335,8 @@ fn describe(entry: &mut RunEntry, manifest: Manifest) {
     entry.traces = pairs(&manifest.trace_sha256).join(", ");
     entry.versions = pairs(&manifest.versions).join(", ");
     entry.written_unix_s = manifest.host.get("written_unix_s").and_then(Value::as_u64);
+    entry.wall_s = manifest.host.get("wall_s").and_then(Value::as_f64);
+    entry.settings = settings_in_words(&manifest);
     let hash = manifest.workload_hashes.get("all");
     entry.workload_hash = hash.cloned().unwrap_or_default();
     entry.scenario = manifest.study.scenario;

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// "grig", in the header of the file: whose it is.
 const APPLICATION: i32 = 0x6772_6967;
 /// Raised when the table changes: a file of another version is made anew.
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 /// How long one program waits while another writes.
 const BUSY: Duration = Duration::from_secs(5);
 
@@ -26,6 +26,7 @@ CREATE TABLE runs (
     key TEXT NOT NULL, varies TEXT, clock TEXT NOT NULL, partial INTEGER NOT NULL, valid INTEGER,
     audit TEXT NOT NULL, scenario_hash TEXT NOT NULL, workload_hash TEXT NOT NULL,
     traces TEXT NOT NULL, versions TEXT NOT NULL, written_unix_s INTEGER,
+    wall_s REAL, settings TEXT NOT NULL,
     submitted INTEGER NOT NULL, completed INTEGER NOT NULL, rejected INTEGER NOT NULL,
     cancelled INTEGER NOT NULL, failed INTEGER NOT NULL, unfinished INTEGER NOT NULL,
     delay_s_mean REAL, delay_s_p95 REAL, wait_s_mean REAL, response_s_mean REAL,
@@ -40,7 +41,7 @@ CREATE VIEW tags AS SELECT path, value AS tag FROM runs, json_each(runs.tags);
 const FLAGS: [&str; 3] = ["partial", "valid", "baseline"];
 
 /// Columns that are lists, which SQLite has as JSON.
-const LISTS: [&str; 2] = ["warnings", "tags"];
+const LISTS: [&str; 3] = ["settings", "warnings", "tags"];
 
 /// Why no table can be kept under this name.
 #[derive(Debug, thiserror::Error)]

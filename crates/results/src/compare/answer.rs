@@ -1,6 +1,6 @@
 //! What decides: which policy is the best, and what federating comes to.
 
-use crate::stats::{Judgement, Paired};
+use crate::stats::{Interval, Judgement, Paired};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -25,8 +25,10 @@ pub enum Outcome {
     NotComparable,
 }
 
-/// The sentence and its numbers. They are about `policy`: of those that are not the
-/// baseline, the one with the best figure.
+/// The sentence and its numbers. They are about `policy`: the best one, held against the
+/// best of those that it is better than; where none is better than another, the one with
+/// the best figure, held against the baseline of the comparison. That baseline is never
+/// `policy`: where it is the best, the next one is held against it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// The sentence.
@@ -37,12 +39,11 @@ pub struct Verdict {
     pub winner: Option<String>,
     /// The policies that no other is better than; empty without intervals.
     pub best: Vec<String>,
-    /// What the difference of `policy` to the baseline comes to; null without
-    /// intervals.
+    /// What the difference comes to; null without intervals.
     pub judgement: Option<Judgement>,
     /// The policy that the numbers are of.
     pub policy: Option<String>,
-    /// The policy that it is held against.
+    /// The policy that it is held against; not always that of the comparison.
     pub baseline: String,
     /// The figure; less is better.
     pub figure: String,
@@ -90,6 +91,39 @@ pub struct Versus {
     pub judgement: Option<Judgement>,
     /// Pairs that it takes to tell a difference that matters; null where any does.
     pub pairs_needed: Option<u64>,
+}
+
+impl Versus {
+    /// The same of the other policy.
+    pub(super) fn turned(&self) -> Self {
+        let paired = self.paired;
+        let interval = paired.interval.map(|it| Interval {
+            low: -it.high,
+            high: -it.low,
+            p: it.p,
+        });
+        let ratio = match paired.ratio {
+            // A mean of 0 has no ratio to it, and is 0 times any other.
+            None => (paired.difference != 0.0).then_some(0.0),
+            Some(ratio) => (ratio != 0.0).then(|| 1.0 / ratio),
+        };
+        Versus {
+            policy: self.against.clone(),
+            against: self.policy.clone(),
+            paired: Paired {
+                difference: -paired.difference,
+                ratio,
+                interval,
+                ..paired
+            },
+            judgement: self.judgement.map(|judgement| match judgement {
+                Judgement::Better => Judgement::Worse,
+                Judgement::Worse => Judgement::Better,
+                same => same,
+            }),
+            ..self.clone()
+        }
+    }
 }
 
 /// The best policy against `local-only`, under which every domain keeps its jobs.

@@ -3,6 +3,7 @@
 use super::document::{Breakdown, Cell, Group, WorseOff};
 use super::estimate::{Tables, estimate, mean_of};
 use super::figures::{By, GroupSum, Replication, RunFigures};
+use crate::stats;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A group's name with its place in the order.
@@ -36,8 +37,7 @@ impl Tables<'_> {
 
     /// Who would be better off if every domain kept its jobs.
     pub(super) fn worse_off(&self, index: usize) -> Option<WorseOff> {
-        let mut variants = self.study.variants.iter();
-        let local = variants.position(|variant| variant.name == "local-only");
+        let local = self.study.local_only(index);
         let local = local.filter(|local| *local != index)?;
         let runs = self.replications.iter();
         let pairs: Option<Vec<_>> = runs
@@ -48,7 +48,10 @@ impl Tables<'_> {
         let share = |by: By| {
             let worse = pairs.iter().flat_map(|(own, local)| {
                 let groups = own.groups.iter().filter(move |((of, ..), _)| *of == by);
-                groups.filter_map(|(key, own)| Some(own.mean()? > local.groups.get(key)?.mean()?))
+                groups.filter_map(|(key, own)| {
+                    let local = local.groups.get(key)?.mean()?;
+                    Some(stats::difference(local, own.mean()?) > 0.0)
+                })
             });
             mean_of(worse.map(|worse| f64::from(u8::from(worse))))
         };
@@ -111,7 +114,7 @@ impl Tables<'_> {
                 policy: variant.name.clone(),
                 jobs: sums.iter().map(|sum| sum.jobs).sum(),
                 processor_s: sums.iter().map(|sum| sum.processor_s).sum(),
-                estimate: estimate(own, baseline, level),
+                estimate: estimate(own, baseline, &self.study.distinct(index), level),
             });
         }
         cells

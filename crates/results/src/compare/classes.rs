@@ -16,11 +16,12 @@ pub(super) const RUN_TIME_NAMES: [&str; 6] = [
     "over 24 h",
 ];
 
-/// The class of a run time in seconds of the trace.
-pub(super) fn run_time_class(seconds: f64) -> usize {
+/// The class of a run time in nanoseconds of the run, which the scale has divided and
+/// rounded down: so are the bounds.
+pub(super) fn run_time_class(nanos: i64, scale: f64) -> usize {
     RUN_TIMES_S
         .iter()
-        .take_while(|bound| seconds >= **bound)
+        .take_while(|bound| nanos as f64 >= (**bound * 1e9 / scale).floor())
         .count()
 }
 
@@ -36,11 +37,21 @@ mod tests {
             ["1", "2-4", "2-4", "5-16"]
         );
         assert_eq!([size(256), size(257)], ["65-256", "over 256"]);
-        let run_time = |seconds| RUN_TIME_NAMES[run_time_class(seconds)];
-        assert_eq!([run_time(0.0), run_time(59.9)], ["under 1 min"; 2]);
+        let run_time = |millis: i64| RUN_TIME_NAMES[run_time_class(millis * 1_000_000, 1.0)];
+        assert_eq!([run_time(0), run_time(59_900)], ["under 1 min"; 2]);
         assert_eq!(
-            [run_time(60.0), run_time(86_400.0)],
+            [run_time(60_000), run_time(86_400_000)],
             ["1-10 min", "over 24 h"]
         );
+    }
+
+    #[test]
+    fn a_run_time_of_exactly_a_bound_is_above_it_at_any_scale() {
+        let class = |nanos: i64, scale: f64| RUN_TIME_NAMES[run_time_class(nanos, scale)];
+        for scale in [3, 7, 60, 61] {
+            let hour = 3_600_000_000_000 / scale;
+            assert_eq!(class(hour, scale as f64), "1-6 h", "{scale}");
+            assert_eq!(class(hour - 1, scale as f64), "10-60 min", "{scale}");
+        }
     }
 }

@@ -64,7 +64,8 @@ pub struct Measured {
 /// What was paired with what.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Pairs {
-    /// Replications that every policy has, each different from all others.
+    /// Replications that every policy has, each different from all others. Two policies
+    /// may have fewer different pairs of runs: each difference has its own `n`.
     pub n: u64,
     /// What varies between them: `window`, `sample-phase`, `seed`,
     /// `broker-phase`, `shake`, `workload` or `repeat`; `replication` if there

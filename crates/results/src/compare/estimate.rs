@@ -8,7 +8,7 @@ use super::document::{
 };
 use super::figures::{Replication, RunFigures};
 use super::find::FoundRun;
-use super::group::{Study, Variant, traces};
+use super::group::{Distinct, Study, Variant, traces};
 use super::{federation, starvation, verdict};
 use crate::regret::Regret;
 use crate::stats::{self, ENOUGH, Judgement, LEVEL, METHOD, Paired, Range};
@@ -28,21 +28,26 @@ pub(super) struct Tables<'a> {
 pub(super) fn estimate(
     own: Vec<Option<f64>>,
     baseline: Option<Vec<Option<f64>>>,
+    distinct: &Distinct,
     level: Option<f64>,
 ) -> Estimate {
     let pairs = baseline.map(|baseline| {
-        let pairs = baseline.into_iter().zip(&own);
-        pairs
-            .filter_map(|(a, b)| Some((a?, (*b)?)))
-            .collect::<Vec<_>>()
+        let pairs = baseline.into_iter().zip(own.iter().copied());
+        once(pairs.map(|(a, b)| a.zip(b)), &distinct.pairs)
     });
-    let values: Vec<f64> = own.into_iter().flatten().collect();
+    let runs = once(own.iter().copied(), &distinct.own);
     Estimate {
-        value: stats::mean(&values),
-        value_interval: level.and_then(|_| Range::of_mean(&values)),
+        value: mean_of(own.into_iter().flatten()),
+        value_interval: level.and_then(|_| Range::of_mean(&runs)),
         paired: pairs.and_then(|pairs| Paired::of(&pairs, level)),
         ..Estimate::default()
     }
+}
+
+/// Of values, replication by replication, those that count.
+fn once<T>(values: impl Iterator<Item = Option<T>>, distinct: &[bool]) -> Vec<T> {
+    let counted = values.zip(distinct).filter(|(_, distinct)| **distinct);
+    counted.filter_map(|(value, _)| value).collect()
 }
 
 /// The mean; `None` without values.
@@ -85,7 +90,7 @@ impl Tables<'_> {
         // One domain has nobody to federate with.
         let mut manifests = self.study.all_runs().map(|run| &run.manifest);
         if manifests.any(|manifest| manifest.grid.domains.len() > 1) {
-            document.federation = federation::of(&document);
+            document.federation = federation::of(&document, self.study);
         }
         document
     }
@@ -221,7 +226,8 @@ impl Tables<'_> {
         let own = self.values(figure, |one| one.runs.get(variant));
         let base = self.values(figure, |one| one.beside(variant));
         let base = (variant > 0).then_some(base);
-        let mut estimate = estimate(own, base, method.interval.map(|_| level));
+        let distinct = self.study.distinct(variant);
+        let mut estimate = estimate(own, base, &distinct, method.interval.map(|_| level));
         if let (true, Some(paired)) = (judged, &estimate.paired) {
             estimate.p_corrected = method.corrected(paired);
             estimate.judgement = method.judgement(paired, figure);
@@ -238,7 +244,8 @@ impl Tables<'_> {
         let mut all = Vec::new();
         for (one, other) in (0..competing).flat_map(|one| (0..one).map(move |other| (one, other))) {
             let pairs = values(other).into_iter().zip(values(one));
-            let pairs: Vec<(f64, f64)> = pairs.filter_map(|(a, b)| a.zip(b)).collect();
+            let distinct = self.study.distinct_pairs(other, one);
+            let pairs = once(pairs.map(|(a, b)| a.zip(b)), &distinct);
             let Some(paired) = Paired::of(&pairs, level) else {
                 continue;
             };
@@ -270,10 +277,11 @@ impl Tables<'_> {
             return None;
         }
         let level = method.interval.map(|_| LEVEL);
+        let distinct = self.study.distinct(index);
         let of = |figure: fn(&RunFigures) -> Option<f64>| {
             let own = runs().map(|one| figure(one.runs.get(index)?)).collect();
             let base = runs().map(|one| figure(one.runs.first()?)).collect();
-            estimate(own, (index > 0).then_some(base), level)
+            estimate(own, (index > 0).then_some(base), &distinct, level)
         };
         Some(Unfinished {
             finished_share: of(|run| run.survival.finished_share),

@@ -1,15 +1,13 @@
 //! What federating comes to: the best policy held against domains that keep their jobs.
 
 use super::answer::{Domain, Federation};
-use super::document::{Breakdown, Comparison, Policy, Role};
+use super::document::{Breakdown, Comparison, Policy, Role, RunDoc};
+use super::group::Study;
 use super::text::{noun, number};
 use crate::plot;
 use crate::stats::{LEVEL, Paired};
 use crate::threshold::Figure;
 use crate::words;
-
-/// The policy under which every domain keeps its jobs.
-const LOCAL_ONLY: &str = "local-only";
 
 /// So many domains are named that are worse off, and as many that gain.
 const NAMED: usize = 3;
@@ -17,17 +15,19 @@ const NAMED: usize = 3;
 /// A domain's mean that moves by less than this share is as it was.
 const AS_IT_WAS: f64 = 0.01;
 
-/// The best policy held against `local-only`, by the first primary figure; `None` where
-/// there is no such policy, or nothing beside it.
-pub(super) fn of(document: &Comparison) -> Option<Federation> {
+/// The best policy held against the `local-only` that goes with it, by the first primary
+/// figure; `None` where there is none, or nothing beside it. Policies are in the order of
+/// the study's variants.
+pub(super) fn of(document: &Comparison, study: &Study<'_>) -> Option<Federation> {
     let figure = *document.primary.first()?;
-    let mut policies = document.policies.iter();
-    let local = policies.find(|policy| policy.name == LOCAL_ONLY)?;
     let value = |policy: &Policy| policy.estimate(figure)?.value;
-    let others = document.policies.iter();
-    let others = others.filter(|other| other.role != Role::Bound && other.name != local.name);
-    let valued = others.filter_map(|policy| Some((policy, value(policy)?)));
-    let (best, _) = valued.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let others = document.policies.iter().enumerate();
+    let others =
+        others.filter(|(at, other)| other.role != Role::Bound && !study.is_local_only(*at));
+    let valued = others.filter_map(|(at, policy)| Some((at, policy, value(policy)?)));
+    let (at, best, _) = valued.min_by(|a, b| a.2.total_cmp(&b.2))?;
+    let local_at = study.local_only(at)?;
+    let local = document.policies.get(local_at)?;
     let mut found = Federation {
         policy: best.name.clone(),
         figure: figure.to_string(),
@@ -36,36 +36,49 @@ pub(super) fn of(document: &Comparison) -> Option<Federation> {
     };
     if local.missing_jobs > 0 {
         found.text = format!(
-            "Federating: {} of the jobs that complete under {} have no end under {LOCAL_ONLY}, \
-             so that its {} is of other jobs.",
+            "Federating: {} of the jobs that complete under {} have no end under {}, so that \
+             its {} is of other jobs.",
             local.missing_jobs,
             found.policy,
+            local.name,
             words::figure(figure)
         );
         return Some(found);
     }
     let level = document.method.interval.map(|_| LEVEL);
-    found.paired = Paired::of(&pairs(document, figure, local, best), level);
+    let both = pairs(document, figure, local, best).zip(study.distinct_pairs(local_at, at));
+    let both: Vec<_> = both
+        .filter_map(|(pair, is_new)| pair.filter(|_| is_new))
+        .collect();
+    found.paired = Paired::of(&both, level);
     found.value = value(best);
     found.local_value = value(local);
     let mut breakdowns = document.breakdown.iter();
     let by_domain = breakdowns.find(|one| one.by == "origin-domain");
     found.domains = by_domain.map_or(Vec::new(), |by| domains(by, local, best));
-    found.text = sentence(document, figure, &found)?;
+    found.text = sentence(document, figure, &found, &local.name)?;
     Some(found)
 }
 
-/// The figure under `local-only` and under the policy, replication by replication.
-fn pairs(document: &Comparison, figure: Figure, local: &Policy, best: &Policy) -> Vec<(f64, f64)> {
-    let of = |policy: &Policy, replication: &str| {
-        let mut runs = document.runs.iter();
-        let run = runs.find(|run| run.policy == policy.name && run.replication == replication)?;
-        let metric = run.metrics.get(figure.metric())?;
-        metric.statistic(figure.statistic())
+/// The figure under `local-only` and under the policy, replication by replication: runs stand in
+/// the order of the study's keys, whose texts need not differ.
+fn pairs(
+    document: &Comparison,
+    figure: Figure,
+    local: &Policy,
+    best: &Policy,
+) -> impl Iterator<Item = Option<(f64, f64)>> {
+    let of = |policy: &Policy| {
+        let runs = document.runs.iter();
+        let own = runs.filter(|run| run.policy == policy.name);
+        let figure_of = |run: &RunDoc| {
+            let metric = run.metrics.get(figure.metric())?;
+            metric.statistic(figure.statistic())
+        };
+        own.map(figure_of).collect::<Vec<Option<f64>>>()
     };
-    let keys = document.pairs.keys.iter();
-    keys.filter_map(|key| Some((of(local, key)?, of(best, key)?)))
-        .collect()
+    let both = of(local).into_iter().zip(of(best));
+    both.map(|(local, best)| local.zip(best))
 }
 
 /// Who is how much worse off, first of all; then who gains.
@@ -97,10 +110,15 @@ impl Domain {
     }
 }
 
-fn sentence(document: &Comparison, figure: Figure, found: &Federation) -> Option<String> {
+fn sentence(
+    document: &Comparison,
+    figure: Figure,
+    found: &Federation,
+    under: &str,
+) -> Option<String> {
     let (value, local) = found.value.zip(found.local_value)?;
     let mut text = format!(
-        "Federating: with {} the {} is {} instead of {} under {LOCAL_ONLY}",
+        "Federating: with {} the {} is {} instead of {} under {under}",
         found.policy,
         words::figure(figure),
         shown(figure, value),
@@ -164,6 +182,10 @@ fn named(figure: Figure, domains: &[&Domain], who: &str) -> String {
 fn change(ratio: f64) -> String {
     match ratio {
         r if (r - 1.0).abs() < AS_IT_WAS => ", about the same".to_owned(),
+        0.0 => ", 100 % less".to_owned(),
+        r if r < 0.001 => ", less than a thousandth".to_owned(),
+        // What rounds to 100 % is not all.
+        r if r <= 0.005 => format!(", {:.1} % less", 100.0 * (1.0 - r)),
         r if r < 1.0 => format!(", {:.0} % less", 100.0 * (1.0 - r)),
         r if r < 2.0 => format!(", {:.0} % more", 100.0 * (r - 1.0)),
         r => format!(", {} times as much", number(r)),
@@ -175,5 +197,27 @@ fn shown(figure: Figure, value: f64) -> String {
     match figure.unit() {
         "s" => plot::seconds(value),
         _ => number(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_told_with_what_is_left() {
+        let told = [0.0, 0.000_75, 0.001, 0.005, 0.0051, 0.17, 1.0, 1.5, 4.7].map(change);
+        let expected = [
+            "100 % less",
+            "less than a thousandth",
+            "99.9 % less",
+            "99.5 % less",
+            "99 % less",
+            "83 % less",
+            "about the same",
+            "50 % more",
+            "4.70 times as much",
+        ];
+        assert_eq!(told, expected.map(|text| format!(", {text}")));
     }
 }

@@ -10,7 +10,6 @@ use super::find::FoundRun;
 use super::group::Study;
 use super::parallel::try_each;
 use super::{age, starvation};
-use crate::jobs::JobState;
 use crate::rundir::{Codes, OWNERS, RunDirError};
 use crate::stats::{Distribution, Survival};
 use crate::threshold::{Figure, METRICS};
@@ -240,7 +239,7 @@ impl Opened<'_> {
             groups,
             By::RunTime,
             &super::classes::RUN_TIME_NAMES,
-            |row| run_time_class(run_time_s[row] * scale),
+            |row| run_time_class(run_times[row], scale),
         );
         for (name, _) in OWNERS {
             self.by_owner(name, groups, &sums)?;
@@ -265,13 +264,11 @@ impl Opened<'_> {
         Ok(figures)
     }
 
-    /// A job that is unfinished and has not started has waited until the end of the
-    /// run; one that was rejected or cancelled before it started never had a wait.
+    /// A job that has not started has waited until it ended or, if it did not, the run did:
+    /// as in the summary of a run.
     fn survival(&self, wait_s: &[f64]) -> Result<RunSurvival, RunDirError> {
-        let (submit, states) = (
-            self.columns.i64s("submit_ns")?,
-            self.columns.codes("state")?,
-        );
+        let submit = self.columns.i64s("submit_ns")?;
+        let ends = self.columns.i64s("end_ns")?;
         let direct = common::direct(&self.columns, self.measure)?;
         let is_direct = |row: usize| direct.as_ref().is_some_and(|direct| direct[row]);
         let end_ns = self.run.manifest.end_ns;
@@ -283,12 +280,13 @@ impl Opened<'_> {
                 continue;
             };
             submitted += 1;
-            let state = states.names.get(usize::from(states.rows[row]));
-            if wait_s[row].is_finite() {
-                waits.push((wait_s[row], true));
-            } else if state.is_some_and(|state| state == JobState::Unfinished.name()) {
-                waits.push((end_ns.saturating_sub(at) as f64 / 1e9, false));
-            }
+            waits.push(match wait_s[row].is_finite() {
+                true => (wait_s[row], true),
+                false => {
+                    let end = u64::try_from(ends[row]).unwrap_or(end_ns);
+                    (end.saturating_sub(at) as f64 / 1e9, false)
+                }
+            });
         }
         let survival = Survival::of(waits);
         Ok(RunSurvival {

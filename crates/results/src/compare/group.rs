@@ -1,5 +1,7 @@
 //! Which runs are one policy, and which are one replication.
 
+mod windows;
+
 use super::Options;
 use super::document::{Guard, Role};
 use super::error::{CompareError, Result};
@@ -41,6 +43,17 @@ impl<'a> Variant<'a> {
     pub(super) fn first(&self) -> Option<&'a FoundRun> {
         self.runs.values().next().copied()
     }
+
+    /// Its name says it only where it is the only variant of that policy.
+    fn is_of(&self, policy: &str) -> bool {
+        let own = self.first().and_then(|run| run.manifest.policy.as_deref());
+        own == Some(policy)
+    }
+
+    /// The folder of the study that it belongs to.
+    fn folder(&self) -> Option<&'a Path> {
+        self.first()?.dir.parent()?.parent()
+    }
 }
 
 /// All runs, sorted into policies and replications.
@@ -55,6 +68,16 @@ pub(super) struct Study<'a> {
     pub(super) identical: Vec<String>,
     /// Replications that not every variant has, and which lack them.
     pub(super) unpaired: Vec<String>,
+    /// Why replications that were started one by one share jobs, if they do.
+    overlap: Option<String>,
+}
+
+/// By replication: what no earlier one has too. What is the same counts once.
+pub(super) struct Distinct {
+    /// The run of a variant.
+    pub(super) own: Vec<bool>,
+    /// Its run and the baseline's.
+    pub(super) pairs: Vec<bool>,
 }
 
 impl<'a> Study<'a> {
@@ -76,13 +99,14 @@ impl<'a> Study<'a> {
             ..Study::default()
         };
         study.pair();
+        study.overlap = study.overlap()?;
         Ok(study)
     }
 
     /// Finds the replications that all have, and those that repeat another.
     fn pair(&mut self) {
         let all: BTreeSet<&Key> = self.variants.iter().flat_map(|v| v.runs.keys()).collect();
-        let mut seen: BTreeMap<Vec<String>, &Key> = BTreeMap::new();
+        let mut seen: BTreeMap<Vec<&str>, &Key> = BTreeMap::new();
         let mut keys = Vec::new();
         for key in all {
             let runs = self.variants.iter().map(|v| (v, v.runs.get(key)));
@@ -108,6 +132,27 @@ impl<'a> Study<'a> {
         self.keys = keys;
     }
 
+    /// By replication: whether no earlier one has the same two runs. Policies that draw
+    /// nothing run alike under every seed, even beside one that draws.
+    pub(super) fn distinct_pairs(&self, one: usize, other: usize) -> Vec<bool> {
+        let hash = |variant: usize, key: &Key| {
+            let run = self.variants.get(variant)?.runs.get(key)?;
+            Some(jobs_hash(&run.manifest))
+        };
+        let mut seen = BTreeSet::new();
+        let keys = self.keys.iter();
+        keys.map(|key| seen.insert((hash(one, key), hash(other, key))))
+            .collect()
+    }
+
+    /// Which runs of a variant count.
+    pub(super) fn distinct(&self, variant: usize) -> Distinct {
+        Distinct {
+            own: self.distinct_pairs(variant, variant),
+            pairs: self.distinct_pairs(0, variant),
+        }
+    }
+
     pub(super) fn refuse_unpaired(&self, guard: &Guard) -> Result<()> {
         if !self.keys.is_empty() {
             return Ok(());
@@ -118,6 +163,26 @@ impl<'a> Study<'a> {
         };
         let why = why.join("; ");
         Err(CompareError::NoPair(why))
+    }
+
+    /// Whether every domain keeps its jobs under a variant.
+    pub(super) fn is_local_only(&self, variant: usize) -> bool {
+        let variant = self.variants.get(variant);
+        variant.is_some_and(|variant| variant.is_of("local-only"))
+    }
+
+    /// The variant of `local-only` that another one is held against: the only one, or
+    /// the only one in the folder of its study.
+    pub(super) fn local_only(&self, beside: usize) -> Option<usize> {
+        let all = (0..self.variants.len()).filter(|at| self.is_local_only(*at));
+        let all: Vec<usize> = all.collect();
+        if let [only] = all[..] {
+            return Some(only);
+        }
+        let folder = self.variants.get(beside)?.folder();
+        let own = all.into_iter();
+        let mut own = own.filter(|at| self.variants[*at].folder() == folder);
+        own.next().filter(|_| own.next().is_none())
     }
 
     /// The runs of one replication, in the order of the variants.
@@ -153,7 +218,7 @@ impl<'a> Study<'a> {
         } else {
             "repeat"
         };
-        (over.to_owned(), None)
+        (over.to_owned(), self.overlap.clone())
     }
 
     /// What policies are judged by: what was asked for, else what the runs
@@ -281,9 +346,9 @@ pub(super) fn traces(manifest: &Manifest) -> String {
     }
 }
 
-fn jobs_hash(manifest: &Manifest) -> String {
+fn jobs_hash(manifest: &Manifest) -> &str {
     let doc = manifest.files.get(names::JOBS);
-    doc.map_or(String::new(), |doc| doc.sha256.clone())
+    doc.map_or("", |doc| doc.sha256.as_str())
 }
 
 /// Adds a run under its key. The same run twice counts once; on the real
@@ -342,11 +407,9 @@ fn named<'a>(
     let mut used: BTreeSet<String> = BTreeSet::new();
     for variant in &mut variants {
         if names.iter().filter(|name| **name == variant.name).count() > 1 {
-            let folder = variant.first().and_then(|run| {
-                let folder = run.dir.parent()?.parent()?.file_name()?;
-                Some(folder.to_string_lossy().into_owned())
-            });
-            variant.name = format!("{}/{}", folder.unwrap_or_default(), variant.name);
+            let folder = variant.folder().and_then(Path::file_name);
+            let folder = folder.unwrap_or_default().to_string_lossy();
+            variant.name = format!("{folder}/{}", variant.name);
         }
         variant.name = unused(&mut used, &variant.name, "#");
     }
@@ -377,7 +440,7 @@ fn choose_roles(variants: &mut Vec<Variant<'_>>, options: &Options) -> Result<()
     let position = match &options.baseline {
         Some(wanted) => find_baseline(variants, wanted)?,
         None => {
-            let known = variants.iter().position(|v| v.name == "round-robin");
+            let known = variants.iter().position(|v| v.is_of("round-robin"));
             let any = variants.iter().position(|v| v.role != Role::Bound);
             known.or(any).unwrap_or(0)
         }

@@ -114,11 +114,15 @@ fn facts(document: &Comparison) -> Vec<(String, String)> {
     }
     fact("interval", interval_text(document));
     if let Some(scale) = measured.run_time_scale {
+        let divided = match scale == 1.0 {
+            true => String::new(),
+            false => format!(" divided by {scale}"),
+        };
         fact(
             "time",
             format!(
-                "seconds of the run; its run times are those of the trace divided by {scale}; tau of \
-                 the bounded slowdown is {}",
+                "seconds of the run; its run times are those of the trace{divided}; tau of the \
+                 bounded slowdown is {}",
                 measured.tau
             ),
         );

@@ -6,7 +6,7 @@ use super::document::{Comparison, Estimate, Policy, Role};
 use super::text::{noun, number};
 use crate::plot;
 use crate::plot::{integer, percent};
-use crate::stats::{Judgement, Paired};
+use crate::stats::{self, Judgement};
 use crate::threshold::Figure;
 use crate::words::{self, unit};
 
@@ -30,25 +30,53 @@ pub(super) fn of(document: &Comparison, pairs: Vec<Versus>) -> Verdict {
         best,
         ..Verdict::default()
     };
-    let contenders = document.policies.iter();
-    let contenders = contenders.filter(|p| p.role == Role::Contender);
-    let with_pairs = contenders.filter_map(|policy| {
-        let estimate = policy.estimate(figure)?;
-        Some((policy, estimate, estimate.paired.as_ref()?))
-    });
-    let closest = with_pairs.min_by(|a, b| a.2.difference.total_cmp(&b.2.difference));
-    let Some((policy, estimate, paired)) = closest else {
+    let Some(told) = told(document, figure, &verdict.best, &pairs) else {
         verdict.text = format!(
             "No verdict: no replication has a {} under every policy.",
             words::figure(figure)
         );
         return verdict;
     };
-    verdict.fill(document, figure, policy, estimate, paired);
-    verdict.against = against(document, policy, paired.difference);
+    verdict.fill(document, figure, &told);
+    verdict.against = against(document, &told);
     verdict.pairs = pairs;
     verdict.text = sentence(document, figure, &verdict);
     verdict
+}
+
+fn competing(document: &Comparison) -> impl Iterator<Item = &Policy> {
+    let policies = document.policies.iter();
+    policies.filter(|policy| policy.role != Role::Bound)
+}
+
+/// The two policies that the numbers are of: the best one and the best of those that
+/// it is better than, else the best of all others and the baseline. The baseline comes
+/// second wherever it is one of them.
+fn told(
+    document: &Comparison,
+    figure: Figure,
+    best: &[String],
+    pairs: &[Versus],
+) -> Option<Versus> {
+    let to_baseline = pairs.iter().filter(|it| it.against == document.baseline);
+    let closest = to_baseline.min_by(|a, b| a.paired.difference.total_cmp(&b.paired.difference));
+    let least = |among_best: bool| {
+        let own = competing(document).filter(|it| best.contains(&it.name) == among_best);
+        let valued = own.filter_map(|it| Some((it.name.as_str(), it.estimate(figure)?.value?)));
+        valued.min_by(|a, b| a.1.total_cmp(&b.1)).map(|it| it.0)
+    };
+    let found = least(true).zip(least(false)).and_then(|(one, rival)| {
+        let pair = |policy: &str, against: &str| {
+            let mut pairs = pairs.iter();
+            pairs.find(|it| it.policy == policy && it.against == against)
+        };
+        let turned = || pair(rival, one).map(Versus::turned);
+        match one == document.baseline {
+            true => pair(rival, one).cloned(),
+            false => pair(one, rival).cloned().or_else(turned),
+        }
+    });
+    found.or_else(|| closest.cloned())
 }
 
 /// How many jobs finish at all under each policy that competes, if more than a few
@@ -59,9 +87,8 @@ pub(super) fn left_out(document: &Comparison) -> Option<String> {
     if measured.left_out as f64 / all <= FEW_LEFT_OUT {
         return None;
     }
-    let competing = document.policies.iter().filter(|p| p.role != Role::Bound);
     let share = |policy: &Policy| policy.unfinished?.finished_share.value;
-    let shares = competing.filter_map(|policy| Some((share(policy)?, policy.name.as_str())));
+    let shares = competing(document).filter_map(|it| Some((share(it)?, it.name.as_str())));
     let mut by_share: Vec<(f64, &str)> = shares.collect();
     by_share.sort_by(|a, b| a.0.total_cmp(&b.0));
     let alike = by_share.chunk_by(|a, b| percent(a.0) == percent(b.0));
@@ -90,14 +117,12 @@ fn best(document: &Comparison, pairs: &[Versus]) -> Vec<String> {
             _ => false,
         })
     };
-    let competing = document.policies.iter().filter(|p| p.role != Role::Bound);
-    let names = competing.map(|policy| policy.name.clone());
+    let names = competing(document).map(|policy| policy.name.clone());
     names.filter(|name| !beaten(name)).collect()
 }
 
 fn outcome(document: &Comparison, best: &[String], pairs: &[Versus]) -> Outcome {
-    let competing = document.policies.iter().filter(|p| p.role != Role::Bound);
-    let all = competing.count();
+    let all = competing(document).count();
     let equivalent = |pair: &Versus| pair.judgement == Some(Judgement::Equivalent);
     if !document.guard.comparable {
         Outcome::NotComparable
@@ -117,46 +142,53 @@ fn outcome(document: &Comparison, best: &[String], pairs: &[Versus]) -> Outcome 
 }
 
 impl Verdict {
-    fn fill(
-        &mut self,
-        document: &Comparison,
-        figure: Figure,
-        policy: &Policy,
-        estimate: &Estimate,
-        paired: &Paired,
-    ) {
-        self.policy = Some(policy.name.clone());
-        self.judgement = estimate.judgement;
-        self.value = estimate.value;
-        let baseline = document.policies.first().and_then(|p| p.estimate(figure));
-        self.baseline_value = baseline.and_then(|estimate| estimate.value);
+    fn fill(&mut self, document: &Comparison, figure: Figure, told: &Versus) {
+        let paired = told.paired;
+        self.policy = Some(told.policy.clone());
+        self.baseline.clone_from(&told.against);
+        self.judgement = told.judgement;
+        let value = |policy: &str| estimate(document, policy, figure)?.value;
+        self.value = value(&told.policy);
+        self.baseline_value = value(&told.against);
         self.difference = Some(paired.difference);
         self.ratio = paired.ratio;
         self.low = paired.interval.map(|interval| interval.low);
         self.high = paired.interval.map(|interval| interval.high);
-        self.p_corrected = estimate.p_corrected;
+        self.p_corrected = told.p_corrected;
         self.n = paired.n;
         self.disagree = paired.disagree;
         self.tied = paired.tied;
     }
 }
 
+fn estimate<'a>(document: &'a Comparison, policy: &str, figure: Figure) -> Option<&'a Estimate> {
+    let mut policies = document.policies.iter();
+    policies.find(|it| it.name == policy)?.estimate(figure)
+}
+
 /// Figures that go the other way than the first primary one: the other primary
 /// ones, and the other statistics of the same metric.
-fn against(document: &Comparison, policy: &Policy, difference: f64) -> Vec<String> {
+fn against(document: &Comparison, told: &Versus) -> Vec<String> {
     let first = document.primary[0];
     let usual = document.method.relevant_to(first);
     let looked_at = Figure::all().filter(|figure| {
         *figure != first && (figure.metric() == first.metric() || document.primary.contains(figure))
     });
     let told = looked_at.filter_map(|figure| {
-        let by = policy.estimate(figure)?.paired?.difference;
+        let own = estimate(document, &told.policy, figure)?;
+        let by = match told.against == document.baseline {
+            true => own.paired?.difference,
+            false => {
+                let other = estimate(document, &told.against, figure)?;
+                stats::difference(other.value?, own.value?)
+            }
+        };
         let primary = document.primary.contains(&figure);
         let relevant = match primary {
             true => document.method.relevant_to(figure),
             false => usual,
         };
-        let other_way = by * difference < 0.0 && by.abs() > relevant;
+        let other_way = by * told.paired.difference < 0.0 && by.abs() > relevant;
         other_way.then(|| {
             let word = if by < 0.0 { "lower" } else { "higher" };
             let (what, by) = (words::figure(figure), shown(figure, by.abs()));
@@ -171,7 +203,7 @@ fn sentence(document: &Comparison, figure: Figure, verdict: &Verdict) -> String 
         "{} {} {}",
         head(document, verdict),
         words::figure(figure),
-        difference(figure, verdict)
+        difference(document, figure, verdict)
     );
     let over = noun(&document.pairs.over, verdict.n);
     if let (Some(low), Some(high)) = (verdict.low, verdict.high) {
@@ -199,12 +231,11 @@ fn sentence(document: &Comparison, figure: Figure, verdict: &Verdict) -> String 
     text
 }
 
-/// What was found, before the difference of the shown policy to the baseline.
+/// What was found, before the difference of the two that are told.
 fn head(document: &Comparison, verdict: &Verdict) -> String {
     let policy = verdict.policy.as_deref().unwrap_or_default();
     let baseline = &verdict.baseline;
-    let competing = document.policies.iter().filter(|p| p.role != Role::Bound);
-    let all = competing.count();
+    let all = competing(document).count();
     let two = all == 2;
     let method = &document.method;
     match verdict.outcome {
@@ -221,10 +252,18 @@ fn head(document: &Comparison, verdict: &Verdict) -> String {
                 _ => format!("{found}; with {policy} the"),
             }
         }
-        Outcome::Several => format!(
-            "The best of {all} policies cannot be told apart: {}; with {policy} the",
-            verdict.best.join(", ")
-        ),
+        Outcome::Several => {
+            let best = verdict.best.join(", ");
+            let what = match verdict.best.iter().any(|it| it == policy) {
+                true => "",
+                false => rival(document, verdict),
+            };
+            let comma = if what.is_empty() { "" } else { "," };
+            format!(
+                "The best of {all} policies cannot be told apart: {best}; with \
+                 {policy}{what}{comma} the"
+            )
+        }
         Outcome::Equivalent if two => {
             format!("{policy} and {baseline} are equivalent: with {policy} the")
         }
@@ -252,7 +291,18 @@ fn head(document: &Comparison, verdict: &Verdict) -> String {
     }
 }
 
-fn difference(figure: Figure, verdict: &Verdict) -> String {
+/// What the policy is that a best one is held against, behind its name: nothing where
+/// there is no other.
+fn rival(document: &Comparison, verdict: &Verdict) -> &'static str {
+    let others = competing(document).count() - verdict.best.len();
+    match verdict.outcome {
+        Outcome::Winner if others > 1 => ", the closest to it",
+        Outcome::Several if others > 1 => ", the best of the others",
+        _ => "",
+    }
+}
+
+fn difference(document: &Comparison, figure: Figure, verdict: &Verdict) -> String {
     let by = verdict.difference.unwrap_or_default();
     let values = verdict.value.zip(verdict.baseline_value);
     let values = values.map_or("not known".to_owned(), |(value, baseline)| {
@@ -265,8 +315,12 @@ fn difference(figure: Figure, verdict: &Verdict) -> String {
         return format!("is the same ({values})");
     }
     let word = if by < 0.0 { "lower" } else { "higher" };
+    let what = match verdict.best.contains(&verdict.baseline) {
+        true => "",
+        false => rival(document, verdict),
+    };
     format!(
-        "is {} {word} than with {} ({values}{ratio})",
+        "is {} {word} than with {}{what} ({values}{ratio})",
         shown(figure, by.abs()),
         verdict.baseline
     )

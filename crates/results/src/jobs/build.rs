@@ -64,6 +64,11 @@ impl JobTable {
         let mut table = builder.table;
         for (row, submission) in table.rows.iter_mut().zip(submissions) {
             row.moved_mib = row.moved_mib(&submission.spec);
+            // Of a cluster that knows how long its program runs there.
+            let cluster = row.cluster.filter(|_| row.claims.is_empty());
+            if let Some(cluster) = cluster.and_then(|id| grid.clusters.get(id.index())) {
+                row.run_time_ref = cluster.config.length_of(&submission.spec);
+            }
         }
         // Stable: the visits of one job stay in the order of arrival.
         table.hops.sort_by_key(|visit| visit.job);

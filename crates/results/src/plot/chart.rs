@@ -14,6 +14,9 @@ use crate::plot::style::Color;
 use crate::plot::text;
 use crate::plot::ticks;
 
+/// Height of a plot where each series has one of its own, in pixels.
+const PANEL: f64 = 60.0;
+
 /// A chart on two axes.
 #[derive(Clone, Debug, Default)]
 #[must_use]
@@ -27,6 +30,7 @@ pub struct Chart {
     marks: Vec<Mark>,
     notes: Vec<String>,
     quiet: bool,
+    apart: bool,
 }
 
 impl Chart {
@@ -88,37 +92,85 @@ impl Chart {
         self.quiet = true;
         self
     }
+
+    /// Draws each series in a panel of its own, one below the other on the same
+    /// axes, with its name above it; the chart is as high as they need.
+    pub fn apart(mut self) -> Self {
+        self.apart = true;
+        self
+    }
 }
 
 impl Figure for Chart {
     fn draw(&self) -> Drawing {
         let (mut canvas, top) = Canvas::titled(&self.title, self.width);
-        let top = self.legend(&mut canvas, top);
-        match extent::resolve((&self.x, &self.y), &self.series, &self.marks, self.height) {
-            None => no_data(&mut canvas, top, self.height),
+        let (top, high) = match self.apart {
+            true => (top, PANEL),
+            false => (self.legend(&mut canvas, top), self.height),
+        };
+        let mut height = self.height;
+        match extent::resolve((&self.x, &self.y), &self.series, &self.marks, high) {
+            None => no_data(&mut canvas, top, height),
+            Some(plan) if self.apart => height = self.panels(&mut canvas, top, &plan),
             Some(plan) => self.plot(&mut canvas, top, &plan),
         }
         lines::join_thinned(&mut canvas.notes);
         canvas.notes.extend(self.notes.iter().cloned());
         let description = data::describe(&self.x, &self.y, &self.series);
         let table = data::table(&self.x, &self.y, &self.series);
-        canvas.drawing(self.height, description, table)
+        canvas.drawing(height, description, table)
     }
 }
 
+/// Room above and below a plot, for marks and titles of the axes.
+fn margins(plan: &Plan) -> (f64, f64) {
+    let room = |axis: &Axis, without: f64, with: f64| match axis.title().is_empty() {
+        true => without,
+        false => with,
+    };
+    (room(&plan.y, 6.0, 22.0), room(&plan.x, 26.0, 44.0))
+}
+
 impl Chart {
+    /// A plot per series; returns where the last ends.
+    fn panels(&self, canvas: &mut Canvas, mut top: f64, plan: &Plan) -> f64 {
+        let last = self.series.len().saturating_sub(1);
+        // What the axes are is said once, at the first and at the last panel.
+        let axis = |axis: &Axis, said: bool| match said {
+            true => axis.clone(),
+            false => Axis {
+                label: String::new(),
+                ..axis.clone()
+            },
+        };
+        for (index, (one, look)) in self.series.iter().zip(self.looks()).enumerate() {
+            canvas.fitted_text((2.0, top + 14.0), "b6", &one.name, self.width - 4.0);
+            top += 18.0;
+            let own = Plan {
+                x: axis(&plan.x, index == last),
+                y: axis(&plan.y, index == 0),
+                ends_x: plan.ends_x,
+                ends_y: plan.ends_y,
+            };
+            let (above, below) = margins(&own);
+            let panel = Chart {
+                width: self.width,
+                height: top + above + PANEL + below,
+                series: vec![one.clone().color(look.color).dash(0)],
+                marks: self.marks.clone(),
+                quiet: self.quiet,
+                ..Chart::default()
+            };
+            panel.plot(canvas, top, &own);
+            top = panel.height;
+        }
+        top
+    }
+
     fn plot(&self, canvas: &mut Canvas, top: f64, plan: &Plan) {
         let title_y = plan.y.title();
-        let top = if title_y.is_empty() {
-            top + 6.0
-        } else {
-            top + 22.0
-        };
-        let below = if plan.x.title().is_empty() {
-            26.0
-        } else {
-            44.0
-        };
+        let (above, below) = margins(plan);
+        let top = top + above;
         let height = (self.height - top - below).max(30.0);
         let want = (height / 38.0).clamp(2.0, 10.0) as usize;
         let ticks_y = ticks::ticks(&plan.y, plan.ends_y, want);

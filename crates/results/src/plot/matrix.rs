@@ -2,7 +2,7 @@
 
 use crate::plot::axis::Unit;
 use crate::plot::canvas::Canvas;
-use crate::plot::chart::no_data;
+use crate::plot::chart::{legend, no_data};
 use crate::plot::data::{more, or};
 use crate::plot::figure::{Drawing, Figure};
 use crate::plot::format;
@@ -13,8 +13,11 @@ use crate::plot::text;
 /// Rows and columns above this number are drawn in blocks.
 const MOST: usize = 60;
 
+/// The scale of colours has at most so many steps.
+const STEPS: f64 = 4.0;
+
 /// A matrix: rows by columns, the fuller the colour the greater the value, values printed where
-/// they fit. Negative values have the second colour.
+/// they fit. Negative values have the second colour. Below it stands the scale of colours.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Matrix {
@@ -24,6 +27,7 @@ pub struct Matrix {
     values: Vec<Vec<f64>>,
     row_axis: String,
     column_axis: String,
+    unit: String,
     width: f64,
 }
 
@@ -49,6 +53,12 @@ impl Matrix {
     /// What rows and columns are, such as `from` and `to`.
     pub fn axes(mut self, rows: impl Into<String>, columns: impl Into<String>) -> Self {
         (self.row_axis, self.column_axis) = (rows.into(), columns.into());
+        self
+    }
+
+    /// What the values count, such as `jobs`; for the scale of colours.
+    pub fn unit(mut self, unit: impl Into<String>) -> Self {
+        self.unit = unit.into();
         self
     }
 
@@ -126,6 +136,53 @@ impl Cells {
         let all = self.values.iter().flatten().filter(|v| v.is_finite());
         all.fold(0.0, |most: f64, value| most.max(value.abs()))
     }
+
+    /// Values at equal distances from the least to the greatest, whole ones where all are;
+    /// none if no value is defined.
+    fn steps(&self) -> Vec<f64> {
+        let finite = || {
+            let all = self.values.iter().flatten().copied();
+            all.filter(|value| value.is_finite())
+        };
+        let least = finite().fold(f64::INFINITY, f64::min);
+        let greatest = finite().fold(f64::NEG_INFINITY, f64::max);
+        if least > greatest {
+            return Vec::new();
+        }
+        let whole = finite().all(|value| value.fract() == 0.0);
+        let steps = match (least < greatest, whole) {
+            (false, _) => 0.0,
+            (true, true) => (greatest - least).min(STEPS),
+            (true, false) => STEPS,
+        };
+        let at = |step: usize| {
+            let share = step as f64 / steps.max(1.0);
+            // The difference of two huge values would not be finite.
+            let value = least * (1.0 - share) + greatest * share;
+            if whole { value.round() } else { value }
+        };
+        (0..=steps as usize).map(at).collect()
+    }
+}
+
+/// The class and the opacity of the colour of a value, where `most` is the greatest.
+fn shade(value: f64, most: f64) -> (&'static str, String) {
+    let share = if most > 0.0 {
+        (value.abs() / most).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    // Up to 0.6 the colour of text can be read on it in both schemes.
+    let opacity = match value == 0.0 {
+        true => 0.0,
+        false => 0.05 + 0.55 * share,
+    };
+    let color = if value < 0.0 {
+        Color::Series(1)
+    } else {
+        Color::Series(0)
+    };
+    (color.class(), format!(" fill-opacity=\"{opacity:.2}\""))
 }
 
 /// Sum of what is defined.
@@ -152,7 +209,10 @@ impl Figure for Matrix {
                 no_data(&mut canvas, top, 140.0);
                 140.0
             }
-            false => self.cells(&mut canvas, &cells, top),
+            false => {
+                let below = self.cells(&mut canvas, &cells, top);
+                self.scale(&mut canvas, &cells, below)
+            }
         };
         if cells.undefined > 0 {
             let count = format::integer(cells.undefined);
@@ -178,7 +238,7 @@ impl Figure for Matrix {
 }
 
 impl Matrix {
-    /// Draws all cells and labels; returns the height of the picture.
+    /// Draws all cells and labels; returns where the picture goes on.
     fn cells(&self, canvas: &mut Canvas, cells: &Cells, top: f64) -> f64 {
         let widest = |names: &[String]| {
             let all = names.iter().map(|name| text::width(name, 11.0));
@@ -200,8 +260,7 @@ impl Matrix {
             canvas.fitted_text((left - 8.0, top - 4.0), "h e", &self.row_axis, left - 8.0);
         }
         self.column_labels(canvas, &cells.columns, (left, top - 4.0), width);
-        let every = if height < 14.0 { 2 } else { 1 };
-        for (row, name) in cells.rows.iter().enumerate().step_by(every) {
+        for (row, name) in cells.rows.iter().enumerate() {
             let y = top + (row as f64 + 0.5) * height + 4.0;
             canvas.fitted_text((left - 8.0, y), "k e", name, left - 10.0);
         }
@@ -216,7 +275,29 @@ impl Matrix {
         top + cells.rows.len() as f64 * height + 8.0
     }
 
-    /// Labels of columns, shortened to the width of a cell, or every n-th.
+    /// Draws what the colours mean; returns the height of the picture.
+    fn scale(&self, canvas: &mut Canvas, cells: &Cells, top: f64) -> f64 {
+        let steps = cells.steps();
+        if steps.is_empty() {
+            return top;
+        }
+        let unit = or(&self.unit, "values");
+        let title = format!("{unit} by colour, from the least to the greatest");
+        canvas.fitted_text((2.0, top + 14.0), "h", &title, self.width - 4.0);
+        let names: Vec<String> = steps.iter().map(|value| format::number(*value)).collect();
+        let names = names.iter().map(String::as_str);
+        let most = cells.most();
+        legend(canvas, names, top + 18.0, |canvas, index, (x, y)| {
+            let (color, fill) = shade(steps[index], most);
+            let block = [x + 3.0, y - 5.0, 14.0, 10.0];
+            canvas.rect(&format!("f {color}"), &fill, block, "");
+            // The colour of 0 is none.
+            canvas.rect("x", "", block, "");
+        })
+    }
+
+    /// Labels of columns: in the middle of each cell and shortened to its width or, where
+    /// cells are narrow, every n-th, from the left edge of its cell on.
     fn column_labels(
         &self,
         canvas: &mut Canvas,
@@ -232,11 +313,13 @@ impl Matrix {
             false => ((widest.min(120.0) + 8.0) / width).ceil().max(1.0) as usize,
         };
         for (column, name) in names.iter().enumerate().step_by(every) {
-            let middle = left + (column as f64 + 0.5) * width;
-            let room = width * every as f64 - 4.0;
-            let half = text::width(&text::fit(name, 11.0, room), 11.0) / 2.0;
-            let middle = middle.min(self.width - half - 2.0);
-            canvas.fitted_text((middle, y), "k m", name, room);
+            let x = left + column as f64 * width;
+            let room = (width * every as f64 - 4.0).min(self.width - x - 2.0);
+            if every == 1 {
+                canvas.fitted_text((x + width / 2.0, y), "k m", name, room);
+            } else if room >= text::width(name, 11.0).min(60.0) {
+                canvas.fitted_text((x, y), "k", name, room);
+            }
         }
     }
 
@@ -252,25 +335,10 @@ impl Matrix {
         if !value.is_finite() {
             return;
         }
-        let share = if most > 0.0 {
-            (value.abs() / most).clamp(0.0, 1.0)
-        } else {
-            0.0
-        };
-        // Up to 0.6 the colour of text can be read on it in both schemes.
-        let opacity = match value == 0.0 {
-            true => 0.0,
-            false => 0.05 + 0.55 * share,
-        };
-        let color = if value < 0.0 {
-            Color::Series(1)
-        } else {
-            Color::Series(0)
-        };
+        let (color, fill) = shade(value, most);
         let shown = format::number(value);
         let title = format!("{}, {}: {shown}", names.0, names.1);
-        let fill = format!(" fill-opacity=\"{opacity:.2}\"");
-        let class = format!("f s {}", color.class());
+        let class = format!("f s {color}");
         canvas.rect(&class, &fill, [x, y, width, height], &title);
         if text::width(&shown, 11.0) <= width - 4.0 && height >= 14.0 {
             let class = if value == 0.0 { "k m" } else { "v m" };

@@ -4,6 +4,7 @@ use super::error::{ReportError, Result};
 use super::material::Material;
 use super::number::{key_words, signed};
 use crate::compare::Comparison;
+use crate::stats;
 use crate::threshold::Figure;
 use crate::words::{self, unit};
 
@@ -24,6 +25,16 @@ pub(super) fn differences(
     policy: &str,
     figure: Figure,
 ) -> Vec<(String, Option<f64>)> {
+    between(comparison, &comparison.baseline, policy, figure)
+}
+
+/// The same to any other policy.
+fn between(
+    comparison: &Comparison,
+    against: &str,
+    policy: &str,
+    figure: Figure,
+) -> Vec<(String, Option<f64>)> {
     let value = |run: &crate::compare::RunDoc| {
         let metric = run.metrics.get(figure.metric())?;
         metric.statistic(figure.statistic())
@@ -33,9 +44,12 @@ pub(super) fn differences(
         own.map(|run| (run.replication.clone(), value(run)))
             .collect::<Vec<_>>()
     };
-    let pairs = of(&comparison.baseline).into_iter().zip(of(policy));
+    let pairs = of(against).into_iter().zip(of(policy));
     pairs
-        .map(|((key, base), (_, own))| (key, base.zip(own).map(|(base, own)| own - base)))
+        .map(|((key, base), (_, own))| {
+            let both = base.zip(own);
+            (key, both.map(|(base, own)| stats::difference(base, own)))
+        })
         .collect()
 }
 
@@ -79,22 +93,22 @@ pub(super) fn choose(material: &Material, wanted: Option<&str>) -> Result<Chosen
         return Ok(first());
     };
     let mean = comparison.verdict.difference.unwrap_or_default();
-    let found = differences(comparison, policy, figure);
-    let against = found.iter().enumerate().filter_map(|(index, (_, value))| {
+    let against = &comparison.verdict.baseline;
+    let found = between(comparison, against, policy, figure);
+    let disagree = found.iter().enumerate().filter_map(|(index, (_, value))| {
         let value = (*value)?;
         (value * mean < 0.0).then_some((index, value))
     });
-    let most = against.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+    let most = disagree.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
     let Some((index, value)) = most else {
         return Ok(first());
     };
     let unit = unit(figure);
     let why = format!(
         "Shown in detail: {}, the one of {all} that disagrees most with the verdict: the {} of \
-         {policy} differs from that of {} by {}{unit} here, and by {}{unit} on average.",
+         {policy} differs from that of {against} by {}{unit} here, and by {}{unit} on average.",
         key_words(keys.get(index).copied().unwrap_or_default()),
         words::figure(figure),
-        comparison.baseline,
         signed(value),
         signed(mean),
     );

@@ -119,13 +119,19 @@ fn per_replication(page: &mut Page, comparison: &Comparison, figure: Figure) {
         }
         _ => "",
     };
-    page.paragraph(&format!(
-        "The difference of each {one}. Orange ones contradict the mean: there the other policy \
-         is better (in bars: those on the other side of 0 than the dashed line): a policy can \
-         win on average and lose in some.{named}"
-    ));
     let small = keys.len() * contenders.len() <= MOST_ROWS;
     let forests = if small { contenders.len() } else { 1 };
+    let bars_too = match contenders.len() > forests {
+        true => {
+            " In charts of bars, which have one colour, they are the bars above 0 where the \
+             dashed mean is below 0, and the bars below 0 where it is above."
+        }
+        false => "",
+    };
+    page.paragraph(&format!(
+        "The difference of each {one}. Orange ones disagree: the policy that is better on average \
+         is the worse one in them.{bars_too}{named}"
+    ));
     let plots: Vec<Rows> = contenders
         .iter()
         .take(forests)

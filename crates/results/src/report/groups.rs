@@ -170,7 +170,7 @@ fn starvation(page: &mut Page, comparison: &Comparison) {
     }
     page.paragraph(
         "Overtaken by: jobs that the same cluster queued later and started earlier. \
-         First-in-first-fit lets narrow jobs pass wide ones without limit (LSAP 3.1).",
+         First-in-first-fit lets narrow jobs pass wide ones without limit.",
     );
     page.table(&table);
 }

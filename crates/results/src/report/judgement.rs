@@ -116,7 +116,7 @@ fn meaning(metric: &str) -> &'static str {
     match metric {
         "delay_s" => {
             "Delay: end seen by the submitter - submit - run time: what the job lost to brokers, \
-             messages and queues (LSAP 4.3)."
+             messages and queues."
         }
         "expansion" => "Expansion ratio: (end seen - submit) / run time; 1 is no loss.",
         "wait_s" => "Wait time: start - submit.",
@@ -134,7 +134,7 @@ fn table(comparison: &Comparison, metric: &str) -> Table {
     let one = words::noun(&comparison.pairs.over);
     let mut table = Table::new("statistic | policy | value | 95 % interval | difference | its 95 % interval | ratio | verdict | p | disagree | n".split(" | "))
     .caption(format!(
-        "{}{unit}; n: {one}s; disagree: {one}s whose difference has another sign than the mean",
+        "{}{unit}; n: {one}s; disagree: {one}s in which the policy of the two that is better on average is the worse one",
         words::metric(metric)
     ));
     let figures = Figure::all().filter(|figure| figure.metric() == metric);

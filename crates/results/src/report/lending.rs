@@ -88,10 +88,7 @@ pub(super) fn draw(page: &mut Page, material: &Material, chosen: &Chosen) {
         said = said.series(Series::bars(kind, heights.collect::<Vec<_>>()));
     }
     page.figure(&used, "Processor-hours of jobs that completed.");
-    page.figure(
-        &said,
-        "Messages by the kinds of the paper (docs/metrics.md).",
-    );
+    page.figure(&said, "Messages by kind (docs/metrics.md).");
     page.table(&agreements(&all));
     let lends = |lent: &&Lent<'_>| lent.figure("delegations").is_some_and(|some| some > 0.0);
     let lending: Vec<&Lent<'_>> = all.iter().filter(lends).collect();
@@ -160,6 +157,7 @@ fn loans(lent: &Lent<'_>) -> Matrix {
     let name = lent.column.name.as_str();
     Matrix::new(name, borrowers, lenders, values)
         .axes("borrowed by", "lent by")
+        .unit("processor-hours")
         .half()
 }
 

@@ -10,8 +10,12 @@ use crate::rundir::{self, ClusterSeries, SeriesPoint, names};
 /// Charts of so many clusters are drawn, those with the longest queues.
 const MOST_CLUSTERS: usize = 6;
 
-/// Lines of so many policies fit a chart: as many as there are colours.
+/// So many policies are drawn: as many as there are colours.
 const MOST_LINES: usize = Color::COUNT;
+
+/// More policies than these have a panel each: neither dashes nor colours tell so many lines
+/// of one plot apart.
+const MOST_TOGETHER: usize = 4;
 
 /// Lines of utilization are means of so many equal parts of the run: the
 /// exact steps of several policies in one chart cover each other.
@@ -86,16 +90,21 @@ fn busiest<'a>(read: &'a [(&str, Vec<ClusterSeries>, f64)]) -> Vec<&'a str> {
     found.into_iter().map(|(name, _)| name).collect()
 }
 
-fn empty(title: String, y: Axis) -> Chart {
-    Chart::new(title)
+/// A chart for so many lines.
+fn empty(title: String, y: Axis, lines: usize) -> Chart {
+    let chart = Chart::new(title)
         .half()
         .x(Axis::linear("time", Unit::Seconds))
-        .y(y)
+        .y(y);
+    match lines > MOST_TOGETHER {
+        true => chart.apart(),
+        false => chart,
+    }
 }
 
 fn queues(cluster: &str, lines: &[Line<'_>]) -> Chart {
     let axis = Axis::linear("queued jobs", Unit::Plain).include(0.0);
-    let mut chart = empty(format!("{cluster}: jobs that wait"), axis);
+    let mut chart = empty(format!("{cluster}: jobs that wait"), axis, lines.len());
     for (position, policy, series, end) in lines {
         let points = series.points.iter();
         let points = points.map(|point| (point.at_s, point.queued_max as f64));
@@ -109,7 +118,7 @@ fn queues(cluster: &str, lines: &[Line<'_>]) -> Chart {
 
 fn utilization(cluster: &str, lines: &[Line<'_>]) -> Chart {
     let axis = Axis::linear("processors in use", Unit::Fraction).range(0.0, 1.0);
-    let mut chart = empty(format!("{cluster}: utilization"), axis);
+    let mut chart = empty(format!("{cluster}: utilization"), axis, lines.len());
     for (position, policy, series, end) in lines {
         let line = Series::line(*policy, parts(&series.points, *end));
         let color = Color::Series(*position);

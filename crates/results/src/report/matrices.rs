@@ -74,5 +74,6 @@ fn matrix(name: &str, cells: &Forwarding) -> Matrix {
         values,
     )
     .axes("submitted in", "ran in")
+    .unit("jobs")
     .half()
 }

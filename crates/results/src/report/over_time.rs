@@ -19,14 +19,17 @@ pub(super) struct Pictures {
 impl Pictures {
     pub(super) fn show(&self, page: &mut Page, chosen: &Chosen) {
         page.heading("Demand and delay over time");
-        page.paragraph(&format!(
-            "The pictures of the LSAP paper (Liu et al., 2009), for these runs. {}",
+        let told = format!(
+            "What the jobs ask for, and the delay that each of them met. The charts follow Liu et \
+             al., An Experimental System for Grid Meta-Broker Evaluation (2009). {}",
             chosen.why
-        ));
+        );
+        page.paragraph(told.trim_end());
         let captions = [
-            "As Figures 7 and 8 of LSAP: every job starts when it is submitted.",
-            "As Figures 9 to 12 of LSAP: the delay of each job by when it was submitted. All of \
-             these charts have the same axes.",
+            "Jobs that would run, and processors that they would use, if every job started when \
+             it is submitted.",
+            "The delay of each job by when it was submitted. All of these charts have the same \
+             axes.",
         ];
         for (pictures, caption) in [&self.demand, &self.delays].into_iter().zip(captions) {
             page.figures(pictures, caption);

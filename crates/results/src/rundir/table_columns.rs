@@ -5,7 +5,9 @@ use super::batch::{guarded, open};
 use super::open::open_file;
 use super::{Result, RunDirError};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type};
+use arrow_array::types::{
+    ArrowPrimitiveType, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type,
+};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ProjectionMask;
@@ -101,6 +103,14 @@ impl TableColumns {
     /// As [`f64s`](Self::f64s).
     pub fn u32s(&self, name: &'static str) -> Result<Vec<u32>> {
         self.numbers::<UInt32Type>(name, "uint32", u32::MAX)
+    }
+
+    /// Longer ones; a null is `u64::MAX`.
+    ///
+    /// # Errors
+    /// As [`f64s`](Self::f64s).
+    pub fn u64s(&self, name: &'static str) -> Result<Vec<u64>> {
+        self.numbers::<UInt64Type>(name, "uint64", u64::MAX)
     }
 
     /// Names.

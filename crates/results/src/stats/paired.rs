@@ -49,6 +49,9 @@ pub fn fewest_for_a_claim() -> usize {
 /// are few and skewed (`docs/compare.md` has the figures).
 const CALIBRATION: f64 = 0.75;
 
+/// A difference below this part of the values that it is of is nothing but rounding.
+const ROUNDING: f64 = 1e-12;
+
 /// From so many pairs on t is taken for normal.
 const MANY: f64 = 1000.0;
 
@@ -118,6 +121,19 @@ impl Range {
     }
 }
 
+/// other - base; 0 where that is nothing but rounding.
+pub(crate) fn difference(base: f64, other: f64) -> f64 {
+    beside(other - base, base.abs().max(other.abs()))
+}
+
+/// A difference of values of this size; 0 where it is nothing but rounding.
+fn beside(difference: f64, size: f64) -> f64 {
+    match difference.abs() < ROUNDING * size {
+        true => 0.0,
+        false => difference,
+    }
+}
+
 /// Pairs and what they say of a difference: other - baseline, pair by pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Paired {
@@ -139,10 +155,11 @@ impl Paired {
     /// What pairs `(baseline, other)` say; `None` without any. Without a level there
     /// is no interval.
     pub fn of(pairs: &[(f64, f64)], level: Option<f64>) -> Option<Self> {
-        let differences: Vec<f64> = pairs.iter().map(|(base, other)| other - base).collect();
-        let difference = mean(&differences)?;
+        let differences: Vec<f64> = pairs.iter().map(|it| difference(it.0, it.1)).collect();
         let base = sum(pairs, |pair| pair.0);
         let other = sum(pairs, |pair| pair.1);
+        let size = base.abs().max(other.abs()) / pairs.len() as f64;
+        let difference = beside(mean(&differences)?, size);
         let count = |which: &dyn Fn(f64) -> bool| {
             differences.iter().filter(|value| which(**value)).count() as u64
         };
@@ -255,6 +272,17 @@ mod tests {
         assert_eq!((paired.disagree, paired.tied, paired.n), (1, 2, 4));
         assert_eq!(paired.difference, 0.5);
         assert_eq!(paired.ratio, Some(42.0 / 40.0));
+    }
+
+    #[test]
+    fn what_is_nothing_but_rounding_is_no_difference() {
+        let paired = Paired::of(&[(0.3, 0.1 + 0.2); 20], Some(LEVEL)).expect("pairs");
+        assert_eq!((paired.difference, paired.tied), (0.0, 20));
+        assert_eq!(paired.judge(0.0), Judgement::Equivalent);
+        let undone = [(1.0, 1.1), (1.0, 1.2), (1.0, 0.7)];
+        let undone = Paired::of(&undone, None).expect("pairs");
+        assert_eq!((undone.difference, undone.disagree), (0.0, 0));
+        assert_eq!(difference(1e6, 1e6 + 1e-3), 1e6 + 1e-3 - 1e6);
     }
 
     #[test]

@@ -100,7 +100,9 @@ impl Further {
             self.moved_mib.add(mib as f64);
         }
         if let (Some(delay), Some(queue)) = (row.delay_s(), row.queue_s()) {
-            self.overhead_s.add(delay - queue);
+            // Earlier runs are part of the delay.
+            let ran = row.ran_since_queued().as_secs_f64();
+            self.overhead_s.add(delay - queue - ran);
         }
         if let Some(slowdown) = row.bounded_slowdown_ref(tau) {
             if let Some(origin) = row.origin {

@@ -34,7 +34,7 @@ pub(super) struct Tally<'a> {
     pub waited: u64,
     /// Jobs in an LRMS that did not wait.
     pub unwaited: u64,
-    /// Their delays.
+    /// The delays of those that were not requeued.
     pub unwaited_delays: Vec<f64>,
     /// Processor-nanoseconds of completed jobs, without what was lost to nodes that
     /// failed.
@@ -119,7 +119,8 @@ impl<'a> Tally<'a> {
         self.further.add(row, self.measure.tau);
     }
 
-    /// A job that several clusters ran together has waited in no queue of theirs.
+    /// A job that several clusters ran together has waited in no queue of theirs. One that
+    /// was requeued may have waited before each of its runs.
     fn add_waiting(&mut self, row: &JobRow) {
         if !row.claims.is_empty() {
             return;
@@ -129,12 +130,20 @@ impl<'a> Tally<'a> {
         };
         let interval = self.clusters.get(cluster.index());
         let interval = interval.map_or(SimDuration::ZERO, |info| info.pass_interval);
+        let allowed = interval.max(self.tolerance);
+        let (mut since, mut waited) = (queued, false);
+        for run in row.runs_since_queued() {
+            waited |= run.start.since(since) > allowed;
+            since = run.end;
+        }
         let left = row.start.or(row.end).unwrap_or(self.run_end);
-        if left.since(queued) > interval.max(self.tolerance) {
+        if waited || left.since(since) > allowed {
             self.waited += 1;
         } else {
             self.unwaited += 1;
-            self.unwaited_delays.extend(row.delay_s());
+            // The delay of a requeued job has its earlier runs in it.
+            let delay = row.delay_s().filter(|_| row.earlier.is_empty());
+            self.unwaited_delays.extend(delay);
         }
     }
 

@@ -1,7 +1,10 @@
 //! The index of a folder of runs.
 
-use crate::study::{Study, usual};
-use gridrig_results::catalogue::{CATALOGUE, Catalogue, CatalogueError, Refresh, RunEntry, State};
+use crate::study::{Draft, Study, usual};
+use gridrig_core::time::SimDuration;
+use gridrig_results::catalogue::{
+    CATALOGUE, Catalogue, CatalogueError, Order, Refresh, RunEntry, State, rows,
+};
 use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
@@ -52,6 +55,48 @@ fn every_run_is_listed_with_its_figures() {
     assert_eq!(run.valid, Some(true));
     assert_eq!(run.traces, "t.swf abc");
     assert_eq!(run.varies.as_deref(), Some("window"));
+}
+
+#[test]
+fn a_row_says_what_differs_within_its_scenario_and_how_long_it_took() {
+    let study = Study::new();
+    let write = |path: &str, change: &dyn Fn(&mut Draft)| {
+        let mut draft = Draft::new("free-node", 0, &[1, 2, 3]);
+        draft.info.study.scenario = "s".to_owned();
+        change(&mut draft);
+        Study::write_to(&study.path().join(path), draft);
+    };
+    write("s-1/free-node/r000", &|draft| {
+        draft.info.host.insert("wall_s".to_owned(), 75.0.into());
+    });
+    write("s-1-2/free-node/r000", &|draft| {
+        for domain in &mut draft.grid.domains {
+            domain.broker.exchange = SimDuration::from_secs(60);
+        }
+    });
+    write("s-1-3/free-node/r000", &|draft| {
+        draft.grid.domains[1].broker.exchange = SimDuration::from_secs(60);
+    });
+    write("other-1/free-node/r000", &|draft| {
+        draft.info.study.scenario = "other".to_owned();
+        draft.info.study.key = "elsewhere".to_owned();
+    });
+    // One that cannot be read does not make everything differ.
+    fs::create_dir_all(study.path().join("torn")).unwrap();
+    fs::write(study.path().join("torn/manifest.json"), "{").unwrap();
+    let mut catalogue = open(&study);
+    let all = catalogue.runs().unwrap();
+    let rows = rows(&all, |_| true, false, (Order::Path, false));
+    let told = |path: &str| {
+        let row = rows.iter().find(|row| row.path.starts_with(path)).unwrap();
+        (row.differs.join(", "), row.wall_s)
+    };
+    let usual = "exchange 15s".to_owned();
+    assert_eq!(told("s-1/"), (usual, Some(75.0)));
+    assert_eq!(told("s-1-2/"), ("exchange 60s".to_owned(), None));
+    let each = "a exchange 15s, b exchange 60s".to_owned();
+    assert_eq!(told("s-1-3/"), (each, None));
+    assert_eq!(told("other-1/"), (String::new(), None));
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn every_setting_of_slurm_backfill_makes_another_variant() {
         let expected = ["one/round-robin", "two/round-robin"].into();
         assert_eq!(names, expected, "{key}");
         let told = document.guard.differences.join("\n");
-        let path = format!("grid.clusters.0.slurm.{key}: ");
+        let path = format!("cluster.a1.slurm.{key}: ");
         assert!(told.contains(&path), "{told}");
     }
 }
@@ -219,8 +219,37 @@ fn settings_that_differ_make_two_policies_of_one_name_and_are_told() {
     assert_eq!(names, ["one/round-robin", "two/round-robin"]);
     let told = document.guard.differences.join("\n");
     assert!(
-        told.contains("grid.domains.0.phase: 0s with one/round-robin, 3s with"),
+        told.contains("domain.a.phase: 0s with one/round-robin, 3s with two/round-robin"),
         "{told}"
+    );
+}
+
+#[test]
+fn a_setting_that_several_policies_have_is_told_once() {
+    let study = Study::new();
+    for (folder, policy, phase) in [
+        ("one", "round-robin", 0),
+        ("two", "round-robin", 3),
+        ("two", "free-node", 3),
+    ] {
+        let mut draft = Draft::new(policy, 0, &usual(policy, 0));
+        for domain in &mut draft.grid.domains {
+            domain.broker.phase = gridrig_core::time::SimDuration::from_secs(phase);
+        }
+        let dir = study.path().join(folder).join(policy).join("r000");
+        Study::write_to(&dir, draft);
+    }
+    let options = Options {
+        baseline: Some("one/round-robin".to_owned()),
+        ..Options::default()
+    };
+    let told = study.try_compare(&options).unwrap().guard.differences;
+    assert_eq!(
+        told,
+        [
+            "domain.a.phase: 0s with one/round-robin, 3s with free-node, two/round-robin",
+            "domain.b.phase: 0s with one/round-robin, 3s with free-node, two/round-robin",
+        ]
     );
 }
 

@@ -90,12 +90,42 @@ fn a_job_waits_again_when_its_node_fails_and_its_lost_run_is_no_goodput() {
     // 8 processors less 3 s on 2.
     let share = (36.0 + 8.0) / (8.0 * 20.001 - 6.0);
     assert!((summary.utilization.expect("some time") - share).abs() < 1e-9);
+    // It waits for 3 s, until the node is back.
+    assert_eq!(
+        (summary.queue_s.max, summary.waited_share),
+        (Some(3.0), Some(0.5))
+    );
     let series = table.series();
     let idle = series
         .iter()
         .find(|row| row.at == ms(7_001))
         .expect("a change");
     assert_eq!((idle.queued, idle.busy), (1, 0));
+}
+
+#[test]
+fn a_job_that_starts_again_at_once_has_never_waited() {
+    let mut told = events();
+    with_failure(&mut told);
+    for (at, _) in told.iter_mut().filter(|(at, _)| *at == 10_001) {
+        *at = 7_001;
+    }
+    let table = JobTable::build(&log_of(told), &jobs(), &grid(), &[]);
+    assert_eq!(table.rows()[0].earlier.len(), 1);
+    let (measure, known) = (Measure::default(), RunSummary::default());
+    let summary = RunSummary::compute(&table, &measure, SimDuration::ZERO, known);
+    assert_eq!(
+        (summary.queue_s.max, summary.waited_share),
+        (Some(0.0), Some(0.0))
+    );
+    // Its delay has the run in it that was lost: that of job 1 is what brokers cost, and
+    // overheads are 6.552 s and 5.002 s.
+    let close = |value: Option<f64>, to: f64| (value.expect("a value") - to).abs() < 1e-9;
+    assert!(close(summary.delay_s_unwaited_mean, 6.552));
+    assert!(close(
+        summary.further["overhead_s_mean"],
+        (6.552 + 5.002) / 2.0
+    ));
 }
 
 #[test]

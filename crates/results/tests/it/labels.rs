@@ -2,7 +2,7 @@
 
 use crate::markup::picture;
 use crate::plots::gallery;
-use gridrig_results::plot::{Axis, Chart, Figure, Mark, Series, Unit};
+use gridrig_results::plot::{Axis, Chart, Figure, Mark, Matrix, Series, Unit};
 
 /// The texts of a picture as boxes, from the estimate of their width that the
 /// renderer's fonts stay below.
@@ -60,6 +60,42 @@ fn no_text_of_the_gallery_overlaps_another() {
         let touching = overlapping_labels(&picture(figure.as_ref()));
         assert!(touching.is_empty(), "{name}: {touching:?}");
     }
+}
+
+#[test]
+fn labels_of_wide_matrices_do_not_overlap() {
+    for (domains, half) in [(5_u32, true), (40, true), (200, true), (200, false)] {
+        let names: Vec<String> = (0..domains).map(|n| format!("domain {n}")).collect();
+        let jobs = |from: u32| (0..domains).map(|to| f64::from(from * to)).collect();
+        let values: Vec<Vec<f64>> = (0..domains).map(jobs).collect();
+        let matrix = Matrix::new("forwarded", names.clone(), names, values)
+            .axes("submitted in", "ran in")
+            .unit("jobs");
+        let matrix = if half { matrix.half() } else { matrix };
+        let svg = picture(&matrix);
+        assert!(svg.contains(">submitted in</text>"));
+        let touching = overlapping_labels(&svg);
+        assert!(touching.is_empty(), "{domains}: {touching:?}");
+    }
+}
+
+#[test]
+fn panels_do_not_overlap() {
+    let mut chart = Chart::new("a1: utilization")
+        .half()
+        .x(Axis::linear("time", Unit::Seconds))
+        .y(Axis::linear("processors in use", Unit::Fraction).range(0.0, 1.0))
+        .apart();
+    for policy in 0..8 {
+        let line = Series::line(format!("policy {policy}"), [(0.0, 0.0), (9_000.0, 1.0)]);
+        chart = chart.series(line);
+    }
+    let svg = picture(&chart);
+    let touching = overlapping_labels(&svg);
+    assert!(touching.is_empty(), "{touching:?}");
+    // The axes are named once.
+    assert_eq!(svg.matches(">processors in use</text>").count(), 1);
+    assert_eq!(svg.matches(">time</text>").count(), 1);
 }
 
 #[test]

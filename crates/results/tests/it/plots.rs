@@ -90,6 +90,67 @@ fn a_hundred_thousand_boxes_make_a_small_picture() {
 }
 
 #[test]
+fn a_matrix_has_a_scale_of_its_colours() {
+    let scale = |values: &[f64]| -> Option<Vec<String>> {
+        let columns = (0..values.len()).map(|n| format!("c{n}"));
+        let matrix = Matrix::new("m", ["r"], columns, vec![values.to_vec()]).unit("jobs");
+        let svg = picture(&matrix);
+        markup::svg(&svg);
+        let (_, scale) = svg.split_once(">jobs by colour, from the least to the greatest<")?;
+        let texts = scale.split("<text ").skip(1);
+        let texts = texts.filter_map(|text| text.split(['>', '<']).nth(1));
+        Some(texts.map(str::to_owned).collect())
+    };
+    let expected: [(&[f64], &[&str]); 6] = [
+        (&[3.0, 10.0, 0.0], &["0", "3", "5", "8", "10"]),
+        (&[1.0, 0.0], &["0", "1"]),
+        (&[7.0, f64::NAN], &["7"]),
+        (&[0.5, -0.5], &["-0.5", "-0.25", "0", "0.25", "0.5"]),
+        (
+            &[1e300, -1e300],
+            &["-1e300", "-5e299", "0", "5e299", "1e300"],
+        ),
+        (&[0.0, 0.0], &["0"]),
+    ];
+    for (values, steps) in expected {
+        assert_eq!(scale(values).unwrap(), steps, "{values:?}");
+    }
+    assert_eq!(scale(&[f64::NAN]), None);
+}
+
+#[test]
+fn series_apart_have_a_panel_each_on_the_same_axes() {
+    let mut chart = Chart::new("c").half().apart();
+    for most in 1..=6 {
+        let line = Series::line(format!("n{most}"), [(0.0, 0.0), (1.0, f64::from(most))]);
+        chart = chart.series(line.dash(1));
+    }
+    let svg = picture(&chart);
+    let elements = markup::svg(&svg);
+    let value = |attributes: &[(String, String)], name: &str| {
+        let found = attributes.iter().find(|(own, _)| own == name);
+        found.map(|(_, value)| value.clone()).unwrap_or_default()
+    };
+    let panels = elements.iter().filter(|(name, _)| name == "svg").skip(1);
+    let sizes = panels.map(|(_, own)| ["x", "width", "height"].map(|name| value(own, name)));
+    let sizes: Vec<[String; 3]> = sizes.collect();
+    assert_eq!(sizes.len(), 6);
+    assert!(sizes.iter().all(|size| *size == sizes[0]), "{sizes:?}");
+    // No line is dashed, and each is as high as its greatest value.
+    let class = |own: &[(String, String)]| value(own, "class");
+    let lines = elements.iter().filter(|(_, own)| class(own) == "l");
+    let ends = lines.map(|(_, own)| value(own, "d").rsplit('-').next().unwrap().to_owned());
+    let heights: Vec<f64> = ends.map(|end| end.parse().unwrap()).collect();
+    assert_eq!(heights.len(), 6);
+    for (height, most) in heights.iter().zip(1..) {
+        let expected = heights[5] * f64::from(most) / 6.0;
+        assert!((height - expected).abs() < 0.2, "{heights:?}");
+    }
+    assert_eq!(svg.matches(">n3</text>").count(), 1);
+    assert_eq!(chart.draw().table().len(), 6);
+}
+
+#[test]
 fn long_names_do_not_swell_a_picture() {
     let names: Vec<String> = (0..60)
         .map(|n| format!("{n}{}", "é".repeat(10_000)))

@@ -125,6 +125,53 @@ fn the_replication_that_disagrees_most_is_shown_up_close() {
 }
 
 #[test]
+fn captions_say_what_is_shown() {
+    let html = page(&Study::of(&TWO, 6, usual)).html;
+    for said in [
+        "Liu et al., An Experimental System for Grid Meta-Broker Evaluation (2009).",
+        "if every job started when it is submitted.",
+        "The delay of each job by when it was submitted.",
+        "disagree: windows in which the policy of the two that is better on average is the worse \
+         one",
+        "Orange ones disagree: the policy that is better on average is the worse one in them.",
+        ">jobs by colour, from the least to the greatest</text>",
+    ] {
+        assert!(html.contains(said), "{said}");
+    }
+    assert!(!html.contains("LSAP"));
+    assert!(!html.contains("In charts of bars"), "there are none");
+}
+
+#[test]
+fn more_than_four_policies_have_a_panel_each_in_the_charts_of_load() {
+    let six = [TWO[0], TWO[1], "queue-length", "utilization", "e", "f"];
+    for (policies, panels) in [(&six[..4], 4), (&six[..], 24)] {
+        let html = page(&Study::of(policies, 1, usual)).html;
+        let (_, load) = html.split_once("<h2 id=\"load-over-time\"").unwrap();
+        let load = load.split("<h2 ").next().unwrap();
+        // Of two clusters, jobs that wait and utilization.
+        assert_eq!(load.matches("<figure>").count(), 4);
+        assert_eq!(load.matches("<svg x=").count(), panels);
+        assert_eq!(load.contains("class=\"l d1\""), panels == 4);
+    }
+}
+
+#[test]
+fn what_disagrees_with_a_winner_is_held_against_the_closest_to_it() {
+    let waits = |policy: &str, replication: u32| match (policy, replication) {
+        ("free-node", 3) => [5_000, 5_000, 5_000],
+        ("free-node", _) => [1_000, 1_000, 1_000 + u64::from(replication)],
+        ("round-robin", _) => [9_000, 9_000, 9_000 + u64::from(replication)],
+        _ => [4_000, 4_000, 4_000 + u64::from(replication)],
+    };
+    let study = Study::of(&["round-robin", "free-node", "queue-length"], 20, waits);
+    let html = page(&study).html;
+    let said = "the mean delay of free-node differs from that of queue-length by +0.999 s here, \
+                and by -2.80 s on average.";
+    assert!(html.contains(said), "{html}");
+}
+
+#[test]
 fn one_run_has_a_page_without_a_verdict() {
     let study = Study::of(&TWO[..1], 1, usual);
     let found = page(&study);

@@ -29,6 +29,10 @@ pub struct Draft {
     pub grid: Grid,
     /// Wait of each job in ms; a job without one never starts.
     pub waits: Vec<Option<u64>>,
+    /// After how many ms such a job is cancelled.
+    pub cancelled: Option<u64>,
+    /// Number of its first job in the trace.
+    pub first_trace_job: u64,
 }
 
 impl Draft {
@@ -59,6 +63,8 @@ impl Draft {
             },
             grid: two_sites(4),
             waits: waits.iter().copied().map(Some).collect(),
+            cancelled: None,
+            first_trace_job: 0,
         }
     }
 }
@@ -137,7 +143,8 @@ fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
     (0..jobs).map(job).collect()
 }
 
-fn log(submissions: &[Submission], waits: &[Option<u64>], grid: &Grid) -> EventLog {
+fn log(submissions: &[Submission], draft: &Draft) -> EventLog {
+    let (waits, grid) = (&draft.waits, &draft.grid);
     const PLACE: &[PlacementRun] = &[PlacementRun {
         resource: 0,
         node: 0,
@@ -158,6 +165,10 @@ fn log(submissions: &[Submission], waits: &[Option<u64>], grid: &Grid) -> EventL
         ));
         events.push((intended, Event::new(EventKind::Queued, job, cluster)));
         let Some(wait) = wait else {
+            let end = draft
+                .cancelled
+                .map(|ms| intended + SimDuration::from_millis(ms));
+            events.extend(end.map(|end| (end, Event::new(EventKind::Cancelled, job, cluster))));
             continue;
         };
         let start = intended + SimDuration::from_millis(*wait);
@@ -215,8 +226,11 @@ impl Study {
     }
 
     pub fn write_to(dir: &Path, mut draft: Draft) {
-        let submissions = submissions(draft.waits.len(), &draft.grid);
-        let log = log(&submissions, &draft.waits, &draft.grid);
+        let mut submissions = submissions(draft.waits.len(), &draft.grid);
+        for job in &mut submissions {
+            job.label.trace_id += draft.first_trace_job;
+        }
+        let log = log(&submissions, &draft);
         let table = JobTable::build(&log, &submissions, &draft.grid, &["t.swf".to_owned()]);
         if draft.info.summary.is_null() {
             let known = RunSummary {

@@ -1,4 +1,5 @@
-use crate::story::{A, A1, B, events, grid, log_of, measure, ms, submissions, table};
+use crate::story::{A, A1, B, B1, events, grid, log_of, measure, ms, submissions, table};
+use gridrig_core::cluster::RunTimes;
 use gridrig_core::event::{Event, EventKind};
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::time::SimDuration;
@@ -6,6 +7,8 @@ use gridrig_results::stats::Distribution;
 use gridrig_results::summary::JobCounts;
 use gridrig_results::threshold::{FIGURES, FURTHER, METRICS, MORE_METRICS, SIZE_NAMES};
 use gridrig_results::{JobTable, Measure, RunSummary, Stop};
+use std::num::NonZeroU32;
+use std::sync::Arc;
 
 fn known() -> RunSummary {
     RunSummary {
@@ -111,6 +114,26 @@ fn the_further_figures_are_what_was_worked_out_by_hand() {
     ] {
         close(summary.further[name], expected);
     }
+}
+
+#[test]
+fn a_program_whose_run_time_its_cluster_knows_has_that_at_speed_one_too() {
+    // The trace says a second; the cluster of speed 2 says 4 s, which are 8 s at speed 1.0.
+    let mut jobs = submissions();
+    jobs[1].spec.run_time = SimDuration::from_secs(1);
+    let one = NonZeroU32::MIN;
+    let times = [(one, SimDuration::from_secs(4))].into();
+    let mut grid = grid();
+    grid.clusters[B1.index()].config.run_times = Arc::new(RunTimes([(one, times)].into()));
+    let table = JobTable::build(&crate::story::log(), &jobs, &grid, &[]);
+    let summary = RunSummary::compute(&table, &measure(), SimDuration::ZERO, known());
+    let metrics = &summary.metrics;
+    check(
+        &metrics.bounded_slowdown_ref,
+        [10.501 / 8.0, 1.5001, 2.6002],
+    );
+    close(summary.further["goodput_ref_processor_s"], 54.0);
+    close(summary.further["utilization_ref"], 54.0 / (12.0 * 19.001));
 }
 
 #[test]

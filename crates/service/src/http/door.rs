@@ -35,6 +35,8 @@ pub struct Door {
     pub(super) listener: TcpListener,
     pub(super) tls: Option<TlsAcceptor>,
     pub(super) bounds: Bounds,
+    /// Whether its service ends with a panic of a connection.
+    pub(super) ends_by_panic: bool,
 }
 
 impl Door {
@@ -49,7 +51,16 @@ impl Door {
             listener: TcpListener::from_std(listener)?,
             tls: tls.map(|tls| TlsAcceptor::from(tls.config())),
             bounds: BOUNDS,
+            ends_by_panic: false,
         })
+    }
+
+    /// The same door of a service that ends with a panic of a connection, as with any other.
+    pub(crate) fn ending_by_panic(self) -> Self {
+        Door {
+            ends_by_panic: true,
+            ..self
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
 
 /// The head of a request has at most so many bytes.
@@ -31,10 +31,10 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 const TELL_AGAIN: Duration = Duration::from_secs(60);
 
 /// Serves until `life` ends, then lets the requests that are under way end,
-/// for [`GRACE`] at the longest.
+/// for [`GRACE`] at the longest. A panic of a connection is logged.
 ///
 /// # Errors
-/// When the listener cannot be used.
+/// A panic of a connection, where the service ends with it.
 pub async fn serve(door: Door, router: Router, life: Life) -> io::Result<()> {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
@@ -50,14 +50,19 @@ pub async fn serve(door: Door, router: Router, life: Life) -> io::Result<()> {
     };
     tokio::select! {
         () = life.ended() => {}
-        () = server.accept_all() => {}
+        broken = server.accept_all() => return broken,
     }
     let Server {
         door, mut tasks, ..
     } = server;
     drop(door);
     // Whoever keeps a connection open past the grace is cut off.
-    let _ = timeout(GRACE, async { while tasks.join_next().await.is_some() {} }).await;
+    let rest = async {
+        while let Some(ended) = tasks.join_next().await {
+            let _ = logged(ended);
+        }
+    };
+    let _ = timeout(GRACE, rest).await;
     Ok(())
 }
 
@@ -70,6 +75,18 @@ struct Server {
     tasks: JoinSet<()>,
 }
 
+/// How a connection has ended, which is logged if it was by a panic.
+fn logged(ended: Result<(), JoinError>) -> io::Result<()> {
+    match ended {
+        // One that was closed is cancelled.
+        Err(error) if error.is_panic() => {
+            tracing::error!(%error, "a connection broke off");
+            Err(io::Error::other(error))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// An open connection.
 struct Guest {
     task: AbortHandle,
@@ -80,13 +97,19 @@ struct Guest {
 type Idle = Arc<Mutex<Option<Instant>>>;
 
 impl Server {
-    async fn accept_all(&mut self) {
+    async fn accept_all(&mut self) -> io::Result<()> {
         let mut told: Option<Instant> = None;
         loop {
-            let accepted = self.door.listener.accept().await;
+            let accepted = tokio::select! {
+                accepted = self.door.listener.accept() => accepted,
+                Some(ended) = self.tasks.join_next() => {
+                    self.note(ended)?;
+                    continue;
+                }
+            };
             match accepted {
                 Ok((stream, address)) => {
-                    self.make_room().await;
+                    self.make_room().await?;
                     let connection = Connection::new(stream, self.door.bounds.write);
                     self.attend(connection, address);
                 }
@@ -97,26 +120,36 @@ impl Server {
                         tracing::warn!(%error, "a connection cannot be accepted");
                         told = Some(Instant::now());
                     }
-                    self.close_idle().await;
+                    self.close_idle().await?;
                 }
             }
         }
     }
 
-    async fn make_room(&mut self) {
+    /// A connection has ended; the error with which the service ends too, if it does.
+    fn note(&self, ended: Result<(), JoinError>) -> io::Result<()> {
+        logged(ended).or_else(|error| match self.door.ends_by_panic {
+            true => Err(error),
+            false => Ok(()),
+        })
+    }
+
+    async fn make_room(&mut self) -> io::Result<()> {
         loop {
-            while self.tasks.try_join_next().is_some() {}
+            while let Some(ended) = self.tasks.try_join_next() {
+                self.note(ended)?;
+            }
             self.guests.retain(|guest| !guest.task.is_finished());
             if self.guests.len() < self.door.bounds.connections {
-                return;
+                return Ok(());
             }
-            self.close_idle().await;
+            self.close_idle().await?;
         }
     }
 
     /// Closes the connection that has been without a request for longest; where all
     /// have one, waits a little.
-    async fn close_idle(&mut self) {
+    async fn close_idle(&mut self) -> io::Result<()> {
         let idle = self.guests.iter().filter_map(|guest| {
             let since = guest.idle.lock();
             Some(((*since)?, &guest.task))
@@ -124,11 +157,14 @@ impl Server {
         match idle.min_by_key(|(since, _)| *since) {
             Some((_, task)) => {
                 task.abort();
-                let _ = timeout(LOOK_AGAIN, self.tasks.join_next()).await;
+                if let Ok(Some(ended)) = timeout(LOOK_AGAIN, self.tasks.join_next()).await {
+                    self.note(ended)?;
+                }
                 self.guests.retain(|guest| !guest.task.is_finished());
             }
             None => sleep(LOOK_AGAIN).await,
         }
+        Ok(())
     }
 
     fn attend(&mut self, connection: Connection, address: SocketAddr) {
@@ -299,6 +335,37 @@ mod tests {
             }
         })
         .await;
+    }
+
+    #[tokio::test]
+    async fn a_service_ends_with_a_panic_of_a_request_if_it_is_to_and_says_of_what() {
+        async fn broken() -> &'static str {
+            panic!("a broken invariant")
+        }
+        let router = || Router::new().route("/", get(broken));
+        for ends in [true, false] {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = listener.local_addr().unwrap();
+            let mut door = Door::open(listener, None).unwrap();
+            door.ends_by_panic = ends;
+            let serving = serve(door, router(), Life::until(std::future::pending()));
+            let asking = async {
+                // The second is only answered, or cut off, by a service that goes on.
+                for _ in 0..2 {
+                    assert_eq!(get_root(address).await, "");
+                }
+            };
+            let served = tokio::select! {
+                biased;
+                served = serving => Some(served.unwrap_err().to_string()),
+                ended = timeout(Duration::from_secs(60), asking) => {
+                    ended.unwrap();
+                    None
+                }
+            };
+            let said = served.map(|why| why.contains("a broken invariant"));
+            assert_eq!(said, ends.then_some(true));
+        }
     }
 
     #[tokio::test]

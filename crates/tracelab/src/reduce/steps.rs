@@ -11,6 +11,9 @@ use crate::spec::{Keep, TraceWindow, WindowChoice, WorkloadSpec, ZeroRunTime};
 use gridrig_core::time::{Decimal, SimDuration};
 use std::collections::BTreeMap;
 
+const HOUR: SimDuration = SimDuration::from_secs(3_600);
+const DAY: SimDuration = SimDuration::from_secs(86_400);
+
 impl Loaded {
     /// All steps but the offset, as jobs of a trace: what is written when a
     /// reduction becomes a trace of its own.
@@ -57,6 +60,29 @@ fn reduce(mut trace: Loaded, spec: &WorkloadSpec) -> Result<Reduced> {
 
 fn in_days(time: SimDuration) -> String {
     format!("{:.2}", time.as_secs_f64() / 86_400.0)
+}
+
+/// A time as people write it: in days or hours if these are whole.
+fn plain(time: SimDuration) -> String {
+    let units = [(DAY, "d"), (HOUR, "h")].into_iter();
+    let mut whole = units.filter(|(unit, _)| time.as_nanos().is_multiple_of(unit.as_nanos()));
+    match whole.next().filter(|_| !time.is_zero()) {
+        Some((unit, name)) => format!("{}{name}", time.as_nanos() / unit.as_nanos()),
+        None => time.to_string(),
+    }
+}
+
+/// A time that nobody wrote, in two decimals and never longer than it is.
+fn rounded(time: SimDuration) -> String {
+    let (unit, name) = if time >= DAY {
+        (DAY, "d")
+    } else if time >= HOUR {
+        (HOUR, "h")
+    } else {
+        (SimDuration::from_secs(1), "s")
+    };
+    let hundredths = u128::from(time.as_nanos()) * 100 / u128::from(unit.as_nanos());
+    format!("{}.{:02} {name}", hundredths / 100, hundredths % 100)
 }
 
 /// Refuses steps that no scenario can mean.
@@ -176,7 +202,7 @@ impl Reduced {
     /// Ranks the windows of what is left of the whole trace.
     fn rank(&self, choice: &WindowChoice) -> Result<WindowRanking> {
         rank_windows(&self.trace.jobs, choice).map_err(|why| {
-            let (length, step) = (choice.length.to_string(), choice.step.to_string());
+            let (length, step) = (plain(choice.length), plain(choice.step));
             let (field, value, expected) = match why {
                 Unrankable::Zero if choice.step.is_zero() => {
                     ("window.step", step, "a duration above 0".to_owned())
@@ -187,7 +213,8 @@ impl Reduced {
                     length,
                     format!(
                         "a window that starts at a multiple of {step} and fits the trace without \
-                         warm-up and wrap-up, which is {steady} long"
+                         warm-up and wrap-up, which is {} long",
+                        rounded(steady)
                     ),
                 ),
                 Unrankable::TooMany(count) => (

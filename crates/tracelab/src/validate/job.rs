@@ -130,7 +130,7 @@ impl Pair {
                  by one, and the two clusterings not by their shared jobs"
                     .to_owned(),
             );
-            scale.coarsen(&mut reference, unit_of(reduced));
+            scale.coarsen(&mut reference, reduced);
         }
         scale.lift(&mut reference);
         let mut placed: Vec<Placed> = if identity.ids_kept {
@@ -289,7 +289,8 @@ impl Scale<'_> {
     fn back(&self, job: &TraceJob) -> TraceJob {
         TraceJob {
             submit: self.submit_back(job.submit),
-            run_time: multiplied(self.selection.scale_run_time, job.run_time),
+            run_time: self.length_back(job.run_time),
+            requested_time: job.requested_time.map(|time| self.length_back(time)),
             ..*job
         }
     }
@@ -298,13 +299,18 @@ impl Scale<'_> {
         self.origin + multiplied(self.selection.scale_arrival, submit)
     }
 
+    /// Of a run time or a requested time.
+    fn length_back(&self, length: SimDuration) -> SimDuration {
+        multiplied(self.selection.scale_run_time, length)
+    }
+
     /// The times of a job of the original in the reduced trace.
     fn submit_there(&self, original: &TraceJob) -> SimDuration {
         divided(self.selection.scale_arrival, original.submit - self.origin)
     }
 
-    fn run_time_there(&self, original: &TraceJob) -> SimDuration {
-        divided(self.selection.scale_run_time, original.run_time)
+    fn length_there(&self, length: SimDuration) -> SimDuration {
+        divided(self.selection.scale_run_time, length)
     }
 
     fn same_submit(&self, job: &TraceJob, original: &TraceJob) -> bool {
@@ -312,27 +318,47 @@ impl Scale<'_> {
     }
 
     fn same_run_time(&self, job: &TraceJob, original: &TraceJob) -> bool {
-        let run_time = self.run_time_there(original);
-        near(run_time.max(self.selection.min_run_time), job.run_time)
+        self.same_length(job.run_time, original.run_time)
+    }
+
+    /// A job that lost its requested time, or was given one, has another.
+    fn same_requested_time(&self, job: &TraceJob, original: &TraceJob) -> bool {
+        let both = job.requested_time.zip(original.requested_time);
+        both.is_some_and(|(time, original)| self.same_length(time, original))
+    }
+
+    fn same_length(&self, length: SimDuration, original: SimDuration) -> bool {
+        let there = self.length_there(original);
+        near(there.max(self.selection.min_run_time), length)
     }
 
     /// Brings the reference to the resolution of the reduced trace, where its
     /// jobs cannot be recognized and so keep the times that were written.
-    fn coarsen(&self, reference: &mut [TraceJob], unit: u64) {
-        let whole = |time: SimDuration| SimDuration::from_nanos(time.as_nanos() / unit * unit);
+    fn coarsen(&self, reference: &mut [TraceJob], reduced: &[TraceJob]) {
+        let jobs = reduced.iter();
+        let unit = unit_of(jobs.clone().flat_map(|job| [job.submit, job.run_time]));
+        let unit_requested = unit_of(jobs.filter_map(|job| job.requested_time));
+        let whole =
+            |time: SimDuration, unit: u64| SimDuration::from_nanos(time.as_nanos() / unit * unit);
         for job in reference.iter_mut() {
-            job.submit = self.submit_back(whole(self.submit_there(job)));
-            let run_time = whole(self.run_time_there(job));
-            job.run_time = multiplied(self.selection.scale_run_time, run_time);
+            job.submit = self.submit_back(whole(self.submit_there(job), unit));
+            job.run_time = self.length_back(whole(self.length_there(job.run_time), unit));
+            job.requested_time = job
+                .requested_time
+                .map(|time| self.length_back(whole(self.length_there(time), unit_requested)));
         }
     }
 
-    /// Applies the shortest run time to the reference.
+    /// Applies the shortest run time to the reference, to requested times as well.
     fn lift(&self, reference: &mut [TraceJob]) {
-        let shortest = self.selection.min_run_time;
-        let shortest = multiplied(self.selection.scale_run_time, shortest);
+        let shortest = self.length_back(self.selection.min_run_time);
         for job in reference.iter_mut() {
             job.run_time = job.run_time.max(shortest);
+            // As in the reduction, where a requested time of 0 is none.
+            job.requested_time = job
+                .requested_time
+                .map(|time| time.max(shortest))
+                .filter(|time| !time.is_zero());
         }
     }
 }
@@ -349,12 +375,9 @@ fn multiplied(factor: Decimal, time: SimDuration) -> SimDuration {
     SimDuration::from_nanos((time.as_nanos() as f64 * factor.as_f64()) as u64)
 }
 
-/// The coarsest of 1 s, 1 ms, 1 us and 1 ns in which all times are whole.
-fn unit_of(jobs: &[TraceJob]) -> u64 {
-    let whole = |unit: &u64| {
-        jobs.iter()
-            .all(|job| job.submit.as_nanos() % unit == 0 && job.run_time.as_nanos() % unit == 0)
-    };
+/// The coarsest of 1 s, 1 ms, 1 us and 1 ns in which all these times are whole.
+fn unit_of(times: impl Iterator<Item = SimDuration> + Clone) -> u64 {
+    let whole = |unit: &u64| times.clone().all(|time| time.as_nanos() % unit == 0);
     [NANOS_PER_SEC, 1_000_000, 1_000]
         .into_iter()
         .find(whole)
@@ -413,6 +436,9 @@ impl Matcher<'_> {
             placed.run_time = original.run_time;
         } else {
             self.identity.run_time_changed += 1;
+        }
+        if self.scale.same_requested_time(job, original) {
+            placed.requested_time = original.requested_time;
         }
         self.identity.processors_changed += u64::from(job.processors != original.processors);
         self.identity.labels_changed += u64::from(labels(job) != labels(original));

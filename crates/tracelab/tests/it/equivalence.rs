@@ -1,10 +1,13 @@
 //! What reductions are called: equivalent, open or different, and by what.
 
+use crate::reduced_trace::{decimal, read, reduce, secs};
 use crate::validation::Case;
+use crate::whole;
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
 use gridrig_tracelab::load::TraceJob;
-use gridrig_tracelab::validate::{Agreement, Options, Site, validate};
+use gridrig_tracelab::spec::WorkloadSpec;
+use gridrig_tracelab::validate::{Agreement, Options, Selection, Site, Validation, validate};
 use rand::RngExt;
 
 /// The week of LSAP, on sites as wide as its jobs may be.
@@ -156,4 +159,78 @@ fn delays_are_compared_at_equal_offered_load() {
     );
     assert!((behaviour.offered_load - 0.2).abs() < 1e-9, "{behaviour:?}");
     assert!(!behaviour.agrees);
+}
+
+/// 600 jobs for 64 processors, which request one to five times as long as they run; one
+/// in seven requests nothing.
+fn with_estimates() -> String {
+    let mut random = rng::stream(1, "test-estimates");
+    let mut submit = 100;
+    let jobs = (1..=600u64).map(|id| {
+        submit += random.random_range(0..2000u64);
+        let run_time = random.random_range(60..7200u64);
+        let requested = match id % 7 {
+            0 => "-1".to_owned(),
+            _ => (run_time * random.random_range(1..=5u64)).to_string(),
+        };
+        let (processors, user) = (random.random_range(1..=32u32), id % 9);
+        format!(
+            "{id} {submit} -1 {run_time} {processors} -1 -1 {processors} {requested} -1 1 {user} \
+             1 1 1 1 -1 -1\n"
+        )
+    });
+    jobs.collect()
+}
+
+/// The jobs with all times divided by 60, and then changed, against the jobs as they were.
+fn sixtieth(spec: WorkloadSpec, change: fn(&mut TraceJob)) -> Validation {
+    let spec = WorkloadSpec {
+        scale_arrival: decimal("60"),
+        scale_run_time: decimal("60"),
+        ..spec
+    };
+    let text = with_estimates();
+    let mut reduced = reduce(&text, &spec);
+    reduced.trace.jobs.iter_mut().for_each(change);
+    let options = Options {
+        selection: Selection {
+            origin: Some(reduced.origin),
+            ..Selection::from(&spec)
+        },
+        site: Some(Site::one_cluster(64)),
+        ..Options::default()
+    };
+    let original = read(&text, "t.swf").jobs;
+    validate(&original, &reduced.trace.jobs, &options).unwrap()
+}
+
+#[test]
+fn requested_times_are_scaled_as_run_times_are() {
+    let outcome = sixtieth(whole(), |_| {});
+    let behaviour = outcome.behaviour.as_ref().unwrap();
+    assert_eq!(behaviour.distance, 0.0, "{behaviour:?}");
+    assert!(behaviour.original.mean_s > 1.0, "{behaviour:?}");
+    let verdict = outcome.verdict;
+    assert_eq!(verdict, Agreement::Equivalent, "{:?}", outcome.failures());
+    // Those that were changed are not taken for the original's.
+    let changes: [fn(&mut TraceJob); 2] = [
+        |job| job.requested_time = None,
+        |job| job.requested_time = Some(secs(3600)),
+    ];
+    for change in changes {
+        let outcome = sixtieth(whole(), change);
+        assert_eq!(outcome.identity.shared, 600);
+        assert!(outcome.behaviour.unwrap().distance > 0.0);
+    }
+}
+
+#[test]
+fn the_shortest_run_time_raises_requested_times_of_the_original_as_well() {
+    let mut spec = whole();
+    spec.min_run_time = secs(30);
+    // The same jobs by other numbers: none takes its times from the original.
+    let outcome = sixtieth(spec, |job| job.trace_id += 10_000_000);
+    assert!(!outcome.identity.ids_kept);
+    let behaviour = outcome.behaviour.unwrap();
+    assert_eq!(behaviour.distance, 0.0, "{behaviour:?}");
 }

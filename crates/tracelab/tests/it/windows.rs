@@ -230,8 +230,8 @@ fn a_window_that_does_not_fit_and_one_both_given_and_chosen_are_refused() {
         error.to_string()
     };
     assert!(message(&spec).starts_with(
-        "t.swf: field window.length = \"604800s\": expected a window that starts at a multiple of \
-         86400s and fits the trace"
+        "t.swf: field window.length = \"7d\": expected a window that starts at a multiple of 1d and \
+         fits the trace without warm-up and wrap-up, which is 21.00 h long"
     ));
     spec.window = Some(TraceWindow {
         start: secs(5),

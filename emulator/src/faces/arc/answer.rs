@@ -6,6 +6,7 @@ use gridrig_drivers::real_time::CallError;
 use gridrig_protocol::xml::Element;
 use gridrig_service::http::media_type;
 use serde_json::Value;
+use tokio::task::JoinError;
 
 /// An answer, or a fault.
 pub(super) type Reply = Result<Response, Fault>;
@@ -31,6 +32,17 @@ impl Fault {
 
     pub(super) fn not_implemented() -> Self {
         Fault::new(501, "Not Implemented")
+    }
+
+    /// A task of the request has panicked, or ended with the service.
+    pub(super) fn broke_off(error: JoinError) -> Self {
+        match error.is_panic() {
+            true => {
+                tracing::error!(%error, "a request broke off");
+                Fault::new(500, "the request broke off (a panic, see the log)")
+            }
+            false => Fault::new(503, "the service is stopping"),
+        }
     }
 }
 
@@ -125,6 +137,17 @@ mod tests {
 
     fn headers(name: header::HeaderName, value: &'static str) -> HeaderMap {
         HeaderMap::from_iter([(name, HeaderValue::from_static(value))])
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_no_end_of_the_service() {
+        let broken = std::future::poll_fn(|_| -> std::task::Poll<()> { panic!("broken") });
+        let broken = tokio::spawn(broken).await.unwrap_err();
+        assert_eq!(Fault::broke_off(broken).status, 500);
+        let stopped = tokio::spawn(std::future::pending::<()>());
+        stopped.abort();
+        let stopped = stopped.await.unwrap_err();
+        assert_eq!(Fault::broke_off(stopped).status, 503);
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(super) async fn create(
     make_room(face, described.len(), bytes).await?;
     let task = enter_all(Arc::clone(face), viewer, described, bytes);
     let done = tokio::spawn(task).await;
-    done.map_err(|_| Fault::new(503, "the service is stopping"))
+    done.map_err(Fault::broke_off)
 }
 
 /// What ARC's client makes of xRSL before it submits it; what ADL has no words for is

@@ -243,9 +243,7 @@ async fn put(face: &Arc<Face>, call: &Call, number: u64, path: &str, body: Body)
                 job.stage = Stage::Failed { at, reason };
             }
         });
-        submitted
-            .await
-            .map_err(|_| Fault::new(503, "the service is stopping"))?;
+        submitted.await.map_err(Fault::broke_off)?;
     }
     Ok(StatusCode::OK.into_response())
 }

@@ -4,12 +4,12 @@ mod sessions;
 
 use crate::cli::ReplayArgs;
 use crate::commands::run::{finish, place, say_where};
-use crate::commands::{print, print_json};
+use crate::commands::{may_listen, print, print_json};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::monitor;
 use crate::progress::Progress;
-use crate::realtime::{SubmitterMetrics, in_step, outlet, remote, workdir};
+use crate::realtime::{SubmitterMetrics, in_step, outlet, remote, unless_it_breaks_off, workdir};
 use crate::runner::{
     Cell, Executed, Load, ReplicationRuns, RunOptions, conclude, notes_of, tolerance,
 };
@@ -41,6 +41,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Plays the workload of a scenario to running services.
 pub(in crate::commands) fn replay(args: &ReplayArgs) -> Result<(), Failure> {
+    if let Some(listen) = args.metrics {
+        may_listen("--metrics", listen, false, args.insecure)?;
+    }
     let mut scenario = Scenario::load(&args.scenario, &args.set).map_err(Failure::input)?;
     let runtime = Runtime::new().map_err(Failure::run)?;
     let entries = entries(&scenario.grid, &args.to)?;
@@ -272,7 +275,8 @@ async fn play(
         progress.update(p.now, p.ended, Some(p.worst_lag));
     };
     let jobs = &load.submissions;
-    let played = player::play(&config, jobs, recorder, interrupt::wait(), observe).await;
+    let played = player::play(&config, jobs, recorder, interrupt::wait(), observe);
+    let played = unless_it_breaks_off(played).await.map_err(Failure::run)?;
     let played = played.map_err(Failure::input)?;
     progress.finish(&format!(
         "{} of {} jobs ended",

@@ -11,6 +11,7 @@ use crate::exit::Failure;
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_tracelab::TraceError;
 use gridrig_tracelab::format::{create, open};
 use gridrig_tracelab::load::load;
 use gridrig_tracelab::reduce::{Reduced, WriteError, Written, write_reduced};
@@ -149,7 +150,7 @@ pub(super) fn reduce(args: &ReduceArgs) -> Result<(), Failure> {
     let judge = Judge::of(args, &pipeline, &loaded);
     let reduced = loaded
         .into_reduced(&pipeline.spec)
-        .map_err(Failure::input)?;
+        .map_err(|error| Failure::input(by_option(args, error)))?;
     let mut report = Report::new(&pipeline, &reduced, args.rank);
     if let Some(out) = &pipeline.out {
         refuse_empty(&reduced)?;
@@ -172,6 +173,27 @@ pub(super) fn reduce(args: &ReduceArgs) -> Result<(), Failure> {
             Err(Failure::Threshold)
         }
         _ => Ok(()),
+    }
+}
+
+/// The same error, of the option that was given where it is of a field of a scenario.
+fn by_option(args: &ReduceArgs, error: TraceError) -> TraceError {
+    // What else is refused of a field is refused of its option at once.
+    let options = [
+        ("window.length", "--window-length"),
+        ("window.step", "--step"),
+        ("keep", "--share"),
+    ];
+    match error {
+        TraceError::File(file, problem) if args.from_scenario.is_none() => {
+            let told = options.into_iter().find_map(|(field, option)| {
+                let rest = problem.strip_prefix(&format!("field {field} = \""))?;
+                let (value, rest) = rest.split_once('"')?;
+                Some(format!("{option} {value}{rest}"))
+            });
+            TraceError::File(file, told.unwrap_or(problem))
+        }
+        error => error,
     }
 }
 

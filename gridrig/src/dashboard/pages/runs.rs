@@ -6,7 +6,7 @@ use super::query::{Pairs, encoded, repeated};
 use super::{NoPage, bad_request, count, work};
 use crate::dashboard::Shared;
 use crate::dashboard::layout::{self, Layout, Tab};
-use crate::words::counts;
+use crate::words::{counts, list, many};
 use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -15,11 +15,16 @@ use axum::routing::get;
 use axum::{Json, Router};
 use gridrig_protocol::rest::Problem;
 use gridrig_results::catalogue::{Filter, Order, Row, rows};
+use gridrig_results::plot;
+use gridrig_results::rundir::is_bound;
 use gridrig_service::http::Result;
 use serde::Serialize;
+use std::cmp::Reverse;
 
 /// Rows on the page; the filter finds the others.
 const MOST_ROWS: usize = 400;
+/// Differing settings that a row names.
+const MOST_DIFFERING: usize = 3;
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
@@ -122,10 +127,19 @@ struct Head {
 struct Shown {
     row: Row,
     policy: String,
+    differs: String,
+    took: String,
     jobs_note: String,
     replication: String,
     written: String,
     remarks: Vec<(&'static str, String)>,
+}
+
+/// The rows of a scenario.
+struct Group {
+    scenario: String,
+    runs: String,
+    rows: Vec<Shown>,
 }
 
 #[derive(Template)]
@@ -139,7 +153,7 @@ struct RunsPage {
     error: String,
     done: String,
     heads: Vec<Head>,
-    rows: Vec<Shown>,
+    groups: Vec<Group>,
     more: usize,
     /// Address and name of each.
     sweeps: Vec<(String, String)>,
@@ -166,11 +180,43 @@ async fn table(State(own): State<Shared>, pairs: Pairs) -> Result<Response, NoPa
         each: wanted.each,
         error,
         more: all.len().saturating_sub(MOST_ROWS),
-        rows: all.into_iter().take(MOST_ROWS).map(shown).collect(),
+        groups: grouped(all, wanted.order == "scenario"),
         table,
         sweeps,
     };
     Ok(layout::page_with(status, &answer))
+}
+
+/// The rows by scenario, in their order within each. The scenario with the newest run
+/// comes first, unless the rows are in the order of its name.
+fn grouped(rows: Vec<Row>, by_name: bool) -> Vec<Group> {
+    let mut groups: Vec<(String, Vec<Row>)> = Vec::new();
+    for row in rows {
+        match groups.iter_mut().find(|group| group.0 == row.scenario) {
+            Some((_, own)) => own.push(row),
+            None => groups.push((row.scenario.clone(), vec![row])),
+        }
+    }
+    let written = |row: &Row| match row.state.name() {
+        "running" => u64::MAX,
+        _ => row.written_unix_s.unwrap_or_default(),
+    };
+    if !by_name {
+        groups.sort_by_key(|(_, rows)| Reverse(rows.iter().map(written).max()));
+    }
+    let mut left = MOST_ROWS;
+    let group = |(scenario, mut rows): (String, Vec<Row>)| {
+        let runs = rows.iter().map(|row| row.runs).sum();
+        rows.truncate(left);
+        left -= rows.len();
+        Group {
+            scenario,
+            runs: many(runs, "run"),
+            rows: rows.into_iter().map(shown).collect(),
+        }
+    };
+    let groups = groups.into_iter().map(group);
+    groups.filter(|group| !group.rows.is_empty()).collect()
 }
 
 fn heads(wanted: &Wanted) -> Vec<Head> {
@@ -207,6 +253,9 @@ fn heads(wanted: &Wanted) -> Vec<Head> {
 
 fn shown(row: Row) -> Shown {
     let mut remarks = Vec::new();
+    if row.policy.as_deref().is_some_and(is_bound) {
+        remarks.push(("mut", "reference".to_owned()));
+    }
     if row.state.name() != "complete" {
         remarks.push(("bad", row.state.name().to_owned()));
     }
@@ -215,8 +264,10 @@ fn shown(row: Row) -> Shown {
         (1, 1) => remarks.push(("bad", "not valid".to_owned())),
         (invalid, runs) => remarks.push(("bad", format!("{invalid} of {runs} not valid"))),
     }
-    if row.partial > 0 {
-        remarks.push(("warn", "partial".to_owned()));
+    match (row.partial, row.runs) {
+        (0, _) => {}
+        (partial, runs) if partial == runs => remarks.push(("warn", "partial".to_owned())),
+        (partial, runs) => remarks.push(("warn", format!("{partial} of {runs} partial"))),
     }
     let jobs = &row.jobs;
     let left = [
@@ -232,11 +283,32 @@ fn shown(row: Row) -> Shown {
             (None, "complete") => "no broker".to_owned(),
             (None, _) => row.path.clone(),
         },
+        differs: differs(&row),
+        took: took(&row),
         jobs_note: counts(left.map(|(what, n)| (what, count(n)))),
         replication: gridrig_results::report::key_words(&row.replication),
         written: row.written_unix_s.map_or_else(String::new, date),
         remarks,
         row,
+    }
+}
+
+/// The first of the settings that tell a row from the others of its scenario.
+fn differs(row: &Row) -> String {
+    let first = list(row.differs.iter().take(MOST_DIFFERING));
+    match row.differs.len().saturating_sub(MOST_DIFFERING) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+/// How long a run took, and of several each.
+fn took(row: &Row) -> String {
+    let took = row.wall_s.map_or_else(String::new, plot::seconds);
+    match row.runs {
+        0 | 1 => took,
+        _ if took.is_empty() => took,
+        _ => format!("{took} each"),
     }
 }
 

@@ -309,11 +309,63 @@ fn boxes_tell_of_jobs_whose_start_was_reserved_and_of_those_on_several_clusters(
 }
 
 #[test]
+fn runs_are_grouped_by_scenario_with_what_differs_and_how_long_they_took() {
+    let bench = Bench::new(PAIR, &JOBS);
+    for words in [
+        "run.bounds=true",
+        "domain.*.broker.exchange=\"60s\"",
+        "run.name=other",
+    ] {
+        expect_code(&bench.run(&["--set", words]), 0);
+    }
+    let rig = Dashboard::start_over(bench.dir, &[], &[]);
+    let change = |path: &str, change: &dyn Fn(&mut serde_json::Value)| {
+        let file = rig.runs().join(path).join("manifest.json");
+        let text = fs::read(&file).unwrap();
+        let mut manifest: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        change(&mut manifest);
+        fs::write(&file, manifest.to_string()).unwrap();
+    };
+    change("other-1/free-node/r000", &|manifest| {
+        manifest["host"]["written_unix_s"] = 4_000_000_000_u64.into();
+    });
+    change("s-1-2/free-node/r000", &|manifest| {
+        manifest["host"]["wall_s"] = 75.into();
+        manifest["partial"] = true.into();
+    });
+    let broken_off = rig.runs().join("s-9/p/r000");
+    fs::create_dir_all(&broken_off).unwrap();
+    fs::write(broken_off.join("jobs.parquet.partial"), "PAR1").unwrap();
+    let order = |target: &str| {
+        let html = rig.get(target).expect(200).body;
+        let heads = html.split("scope=\"rowgroup\">").skip(1);
+        let names = heads.map(|rest| rest.split(" <").next().unwrap().to_owned());
+        (names.collect::<Vec<_>>(), html)
+    };
+    let (names, html) = order("/runs");
+    assert_eq!(names, ["other", "s", "Unknown scenario"]);
+    let by_name = order("/runs?sort=-scenario").0;
+    assert_eq!(by_name, ["s", "other", "Unknown scenario"]);
+    for (text, times) in [
+        ("differs\">exchange 15s</td>", 4),
+        ("differs\">exchange 60s</td>", 2),
+        (">reference</span>", 3),
+        ("<td data-label=\"Took\" class=\"num\">1 min 15 s</td>", 1),
+        (">partial</span>", 1),
+        (">half-written</span>", 1),
+    ] {
+        assert_eq!(html.matches(text).count(), times, "{text}: {html}");
+    }
+}
+
+#[test]
 fn a_folder_without_runs_has_pages_too() {
     let rig = Dashboard::start(&[], &[]);
-    for target in ["/runs", "/compare", "/gantt"] {
+    // Whoever sees a page may have no shell.
+    for target in ["/", "/runs", "/compare", "/gantt"] {
         let html = rig.get(target).expect(200).body;
-        assert!(html.contains("gridrig run"), "{target}");
+        assert!(!html.contains("gridrig run"), "{target}");
+        assert!(html.contains("scenario"), "{target}");
     }
     assert_eq!(rig.get("/api/runs").expect(200).json()["runs"], 0);
 }

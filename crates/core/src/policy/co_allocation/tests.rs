@@ -1,7 +1,8 @@
 //! Examples of the paper, and what jobs say themselves.
 
 use super::*;
-use crate::job::{Components, Input, Requirements};
+use crate::job::{Input, Requirements};
+use crate::resource::Resource;
 
 fn clusters(idle: &[u32]) -> Vec<(ClusterId, Arc<Resources>)> {
     let one = |(id, processors): (u16, &u32)| {
@@ -29,6 +30,15 @@ fn placed(placement: Placement, idle: &[u32], sizes: &[u32]) -> Option<Vec<u32>>
 }
 
 fn placed_job(placement: Placement, idle: &[u32], job: &JobSpec) -> Option<Vec<u32>> {
+    placed_on(&clusters(idle), placement, idle, job)
+}
+
+fn placed_on(
+    clusters: &[(ClusterId, Arc<Resources>)],
+    placement: Placement,
+    idle: &[u32],
+    job: &JobSpec,
+) -> Option<Vec<u32>> {
     let placing = Placing {
         placement,
         reservations: None,
@@ -37,8 +47,7 @@ fn placed_job(placement: Placement, idle: &[u32], job: &JobSpec) -> Option<Vec<u
         least_component: 1,
         most_components: 0,
     };
-    let clusters = clusters(idle);
-    let parts = placing.parts(job, &clusters)?;
+    let parts = placing.parts(job, clusters)?;
     let mut given = vec![0; idle.len()];
     for (at, share) in placing.place(&parts, idle)?.0 {
         given[at] += parts.processors_of(share);
@@ -140,6 +149,57 @@ fn a_component_goes_to_the_cluster_that_it_names_or_nowhere() {
     assert_eq!(placed_job(FCM, &[18, 15, 11], &one), None);
     one.components.first.cluster = Some(ClusterId(3));
     assert_eq!(placed_job(FCM, &idle, &one), None);
+}
+
+/// The first cluster has 100 nodes of 1 GiB and two of 8, the second eight of 8.
+#[test]
+fn a_cluster_has_no_more_room_for_a_component_than_nodes_that_it_asks_for() {
+    let nodes = |count, gib: u64| Resource {
+        count,
+        memory_mib: Some(gib * 1024),
+        ..Resources::homogeneous(1).groups()[0].clone()
+    };
+    let of = |groups| Arc::new(Resources::new(groups).expect("processors"));
+    let clusters = [
+        (ClusterId(0), of(vec![nodes(100, 1), nodes(2, 8)])),
+        (ClusterId(1), of(vec![nodes(8, 8)])),
+    ];
+    let asking = |sizes: &[u32], gib: u64| {
+        let mut job = components(sizes);
+        for component in job.components.iter_mut() {
+            component.requirements.memory_kib = gib << 20;
+        }
+        job
+    };
+    for policy in [WF, CM, FCM, CF] {
+        let placed = |idle: [u32; 2], job: &JobSpec| {
+            placed_on(&clusters, policy, &idle, job).unwrap_or_default()
+        };
+        let empty = |sizes: &[u32]| placed([102, 8], &asking(sizes, 4));
+        assert_eq!(empty(&[5]), [0, 5], "{policy:?}");
+        assert_eq!(empty(&[2, 2, 2]), [0, 6], "{policy:?}");
+        // What the components of a job get of a cluster has to be there together.
+        assert_eq!(empty(&[2; 5]), [2, 8], "{policy:?}");
+        assert_eq!(empty(&[2; 6]), [0_u32; 0], "{policy:?}");
+        assert_eq!(empty(&[11]), [0_u32; 0], "{policy:?}");
+        let divided: &[u32] = if policy == FCM { &[2, 3] } else { &[] };
+        assert_eq!(placed([102, 3], &asking(&[5], 4)), divided, "{policy:?}");
+        // Pieces of one component likewise.
+        for (size, given) in [(10, &[2, 8][..]), (12, &[])] {
+            let split = Division::Splits([vec![2; size as usize / 2].into()].into());
+            let job = JobSpec {
+                division: Some(Box::new(split)),
+                ..asking(&[size], 4)
+            };
+            assert_eq!(placed([102, 8], &job), given, "{policy:?}");
+        }
+        // Who asks for nothing takes any.
+        assert_eq!(
+            placed([102, 8], &asking(&[50, 50], 0)),
+            [100, 0],
+            "{policy:?}"
+        );
+    }
 }
 
 #[test]
@@ -250,4 +310,28 @@ fn a_part_of_a_divided_job_reads_its_share() {
     job.inputs = [input(1, 7, &[]), input(2, 8, &[])].into();
     let part = ClaimShare::Components(0b101).of(&job, SimDuration::ZERO);
     assert_eq!(part.unwrap().inputs[..], [input(1, 8, &[])]);
+}
+
+/// The bits of 64 components are no value of an event; those that are divided as one have none.
+#[test]
+fn a_policy_that_places_components_takes_63() {
+    let takes = |policy: &str, components: &JobSpec| {
+        let policy = policy.parse().expect("a policy");
+        let settings = BrokerSettings {
+            policy,
+            ..BrokerSettings::default()
+        };
+        settings.takes_components_of(components)
+    };
+    let (most, beyond) = (components(&[1; 63]), components(&[1; 64]));
+    for policy in ["worst-fit", "cluster-minimization", "co-reservation"] {
+        assert!(takes(policy, &most) && !takes(policy, &beyond), "{policy}");
+    }
+    for policy in [
+        "flexible-cluster-minimization",
+        "free-node",
+        "earliest-start(reserve=all)",
+    ] {
+        assert!(takes(policy, &beyond), "{policy}");
+    }
 }

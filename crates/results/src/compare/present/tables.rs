@@ -102,7 +102,8 @@ fn pairs_table(document: &Comparison) -> Option<Table> {
     let judged = verdict.pairs.len() > 1 && document.method.interval.is_some();
     let rows = verdict.pairs.iter().filter_map(|pair| {
         let interval = pair.paired.interval?;
-        let needed = pair.pairs_needed;
+        let open = pair.judgement == Some(Judgement::Open);
+        let needed = pair.pairs_needed.filter(|_| open);
         Some(cells([
             pair.policy.clone(),
             pair.against.clone(),
@@ -121,8 +122,9 @@ fn pairs_table(document: &Comparison) -> Option<Table> {
         ),
         rows,
         note: Some(
-            "Intervals hold all together in 95 of 100 studies. Repeats needed: to tell a \
-             difference that matters from none, if repeats vary as these do."
+            "Intervals hold all together in 95 of 100 studies. Repeats needed, where the \
+             verdict is open: to tell a difference that matters from none, if repeats vary as \
+             these do."
                 .to_owned(),
         ),
     })

@@ -7,7 +7,7 @@ use gridrig_results::text::{cells, table};
 use gridrig_tracelab::reduce::{
     COMPONENTS, Load, Provenance, RankedWindow, Reduced, WindowRanking, Written,
 };
-use gridrig_tracelab::validate::Validation;
+use gridrig_tracelab::validate::{Agreement, Validation};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -210,6 +210,13 @@ fn verdict(f: &mut fmt::Formatter<'_>, validation: &Validation) -> fmt::Result {
     writeln!(f, "validation    {word}: {}", validation.summary())?;
     for failure in validation.failures() {
         writeln!(f, "  {failure}")?;
+    }
+    if validation.verdict == Agreement::Open {
+        writeln!(
+            f,
+            "  Open means: it is like a random sample of its source, but nothing shows that it is \
+             equivalent. Keep more jobs, or use several samples (--seed, --phase)"
+        )?;
     }
     Ok(())
 }

@@ -7,9 +7,10 @@ use crate::faces::slurm::store::JobStore;
 use crate::faces::slurm::users;
 use crate::faces::slurm::wire::Answer;
 use crate::slurm::times::{self, Limit};
-use gridrig_core::job::{Reason, Requirements, StartWindow};
+use gridrig_core::job::{Requirements, StartWindow};
 use gridrig_core::reservation::{
-    AdvanceReservation, ReservationOrder, ReservationRefusal, ReservationStep, ReservationView,
+    AdvanceReservation, Forbidden, ReservationOrder, ReservationRefusal, ReservationStep,
+    ReservationView,
 };
 use gridrig_core::time::{SimDuration, SimTime};
 use std::sync::Arc;
@@ -329,12 +330,14 @@ pub(in crate::faces::slurm) fn answer(
         Err(ReservationRefusal::NotHere) => "Requested reservation is invalid",
         Err(ReservationRefusal::NotYours) => "Access denied to requested reservation",
         Err(ReservationRefusal::InUse) => "Requested reservation is in use",
-        Err(ReservationRefusal::Never(Reason::NeverFits)) => {
+        Err(ReservationRefusal::Forbidden(Forbidden::TooWide { .. })) => {
             "Requested node configuration is not available"
         }
-        Err(ReservationRefusal::NotBefore(_) | ReservationRefusal::Never(_)) => {
-            "Requested nodes are busy"
-        }
+        Err(
+            ReservationRefusal::NotBefore(_)
+            | ReservationRefusal::Forbidden(_)
+            | ReservationRefusal::Never(_),
+        ) => "Requested nodes are busy",
     };
     Answer::failed(1, said(done, &format!("reservationname={name}"), why))
 }
