@@ -9,7 +9,7 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::EventKind;
 use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, DomainId};
-use gridrig_core::job::{Component, Entry, JobSpec, Requirements, Submission};
+use gridrig_core::job::{Component, Entry, JobSpec, Reason, Requirements, Submission};
 use gridrig_core::policy::{InformationNeed, LocalInfo};
 use gridrig_core::time::{SimDuration, SimTime};
 use std::collections::{BTreeMap, BTreeSet};
@@ -358,9 +358,10 @@ fn nodes_up(_: &Grid, _: &[Submission], trails: &Trails) -> Checked {
     Ok(())
 }
 
-/// Who was to start and is cancelled only after that has missed it, too. Nodes
-/// that fail or are repaired make what was promised before void. How long a part of a job is
-/// held is known nowhere beforehand: the others may be on slower nodes.
+/// Who was to start and is cancelled only after that has missed it, too; who loses the lease it
+/// waits on before that, has not. Nodes that fail or are repaired make what was promised before
+/// void. How long a part of a job is held is known nowhere beforehand: the others may be on
+/// slower nodes.
 fn promises_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Checked {
     let records: Vec<JobRecord> = submissions
         .iter()
@@ -396,7 +397,12 @@ fn promises_kept(grid: &Grid, submissions: &[Submission], trails: &Trails) -> Ch
             continue;
         }
         let steps = trails.jobs[job.index()].iter();
-        let left = |step: &Step| matches!(step, Step::Started(..) | Step::Cancelled(_));
+        let left = |step: &Step| {
+            matches!(
+                step,
+                Step::Started(..) | Step::Cancelled(_) | Step::Failed(_, Reason::LeaseExpired)
+            )
+        };
         let late = steps.clone().find(|(_, step)| left(step));
         let late = late.is_none_or(|(at, _)| at > promised);
         if late && record.cluster.is_some_and(exact) {

@@ -33,15 +33,33 @@ pub fn checked<T>(
     set_hook(hook);
     let (Scenario { seed, grid, .. }, plan) = &least;
     let (jobs, removals) = (&least.0.submissions, &least.0.cancellations);
+    // A line for each, since the whole has to be read where a log is cut.
+    let lines = [
+        jobs.iter().map(|one| format!("{one:?}\n")).collect(),
+        removals.iter().map(|one| format!("{one:?}\n")).collect(),
+        grid.domains
+            .iter()
+            .map(|one| format!("{one:?}\n"))
+            .collect(),
+        grid.clusters
+            .iter()
+            .map(|one| format!("{one:?}\n"))
+            .collect(),
+        grid.links
+            .iter()
+            .map(|one| format!("{one:?}\n"))
+            .collect::<String>(),
+    ];
     resume_unwind(Box::new(format!(
         "{why}\nThat is the least that fails as seed {seed} does (GRIDRIG_SCENARIOS={seed}..{}): \
-         {} of {} jobs, {} of {} requests to remove jobs, under {plan:#?}\n{jobs:#?}\n\
-         {removals:#?}\n{grid:#?}",
+         {} of {} jobs, {} of {} requests to remove jobs, under {plan:?}\n{}{:?}",
         seed + 1,
         jobs.len(),
         scenario.submissions.len(),
         removals.len(),
         scenario.cancellations.len(),
+        lines.concat(),
+        grid.hours,
     )));
 }
 

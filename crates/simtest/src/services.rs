@@ -81,7 +81,7 @@ pub fn run(scenario: &Scenario, plan: &FaultPlan) -> Ran {
     });
     assert!(
         open.is_none() && outcome.end < TOO_LATE && !outcome.interrupted,
-        "seed {}: {outcome:?} under {plan:?}: {open:#?}",
+        "seed {}: {outcome:?} under {plan:?}: {open:?}",
         scenario.seed
     );
     Ran {
@@ -120,12 +120,12 @@ pub fn check(scenario: &Scenario, plan: &FaultPlan, ran: &Ran) {
         };
         assert!(
             (ends, seen) == (1, 1) || (!lost.is_empty() && may_be_lost && ends <= 1),
-            "seed {seed} job {job} lost at {lost:?} under {plan:?}: {steps:#?}"
+            "seed {seed} job {job} lost at {lost:?} under {plan:?}: {steps:?}"
         );
         let kept = checkers::delegated(steps).next();
         assert!(
             kept.is_none(),
-            "seed {seed} job {job}: {kept:?} is kept for ever under {plan:?}: {steps:#?}"
+            "seed {seed} job {job}: {kept:?} is kept for ever under {plan:?}: {steps:?}"
         );
     }
     // The first rule wants the news of the end to come last, and it may be
