@@ -2,7 +2,7 @@
 
 use crate::Liveness;
 use crate::transport::HttpTransport;
-use gridrig_core::agent::{BrokerAgent, Lost, Received, Unexpected};
+use gridrig_core::agent::{Alive, BrokerAgent, Lost, Received, Unexpected};
 use gridrig_core::broker::LocalInfo;
 use gridrig_core::load::LoadSample;
 use gridrig_core::message::Target;
@@ -33,13 +33,19 @@ impl Signs {
 }
 
 /// Looks after every service that has jobs of this broker, and tells the
-/// broker of those that are lost. Ends with the machine.
+/// broker of those that are lost or were restarted. Ends with the machine.
 pub(crate) async fn watch(
     actor: Actor<BrokerAgent>,
     transport: Arc<HttpTransport>,
     liveness: Liveness,
 ) {
     let mut signs: BTreeMap<Target, Signs> = BTreeMap::new();
+    let mut lives = BTreeMap::new();
+    // As long as they have no jobs, so that none need be asked for later.
+    for cluster in transport.lrms.keys() {
+        let told = tell_life(&actor, &transport, &mut lives, Target::Cluster(*cluster));
+        let _ = tokio::time::timeout(liveness.every, told).await;
+    }
     let mut under_way = actor.under_way();
     loop {
         tokio::time::sleep(liveness.every).await;
@@ -58,8 +64,9 @@ pub(crate) async fn watch(
         for target in relied_on {
             let seen = signs.entry(target).or_default();
             let began = tokio::time::Instant::now();
-            look(seen, target, &transport, began, liveness.every).await;
-            if seen.refused >= liveness.refused || seen.silent >= liveness.silent {
+            if look(seen, target, &transport, began, liveness.every).await {
+                tell_life(&actor, &transport, &mut lives, target).await;
+            } else if seen.refused >= liveness.refused || seen.silent >= liveness.silent {
                 let lost = actor
                     .call(move |broker, now| broker.handle(now, Lost(target)))
                     .await;
@@ -125,15 +132,16 @@ pub(crate) async fn ask(actor: Actor<BrokerAgent>, transport: Arc<HttpTransport>
     }
 }
 
+/// Whether the service answers.
 async fn look(
     seen: &mut Signs,
     target: Target,
     transport: &HttpTransport,
     began: tokio::time::Instant,
     every: Duration,
-) {
+) -> bool {
     let Ok(base) = transport.base(target) else {
-        return;
+        return false;
     };
     match transport.client.healthy(base).await {
         Err(ClientError::NotReached { .. }) => seen.refused += 1,
@@ -141,7 +149,46 @@ async fn look(
             seen.note_silence(began.elapsed(), transport.client.timeout(), every);
         }
         // Any answer is a sign of life.
-        _ => *seen = Signs::default(),
+        _ => {
+            *seen = Signs::default();
+            return true;
+        }
+    }
+    false
+}
+
+/// Tells the broker which life of a service answers, if it is another one than in `lives`.
+async fn tell_life(
+    actor: &Actor<BrokerAgent>,
+    transport: &HttpTransport,
+    lives: &mut BTreeMap<Target, u64>,
+    service: Target,
+) {
+    let Ok(base) = transport.base(service) else {
+        return;
+    };
+    // There are never so many ends: the answer tells the life alone.
+    let page = transport.client.ends(base, u64::MAX, Duration::ZERO).await;
+    // Who does not tell it, as a service of others, is watched without.
+    let Ok(life) = page.map(|page| page.life) else {
+        return;
+    };
+    if lives.get(&service) == Some(&life) {
+        return;
+    }
+    let told = actor
+        .call(move |broker, now| broker.handle(now, Alive { service, life }))
+        .await;
+    // Whoever is too busy is told after the next look.
+    if let Ok(jobs) = told
+        && lives.insert(service, life).is_some()
+        && jobs > 0
+    {
+        tracing::warn!(
+            ?service,
+            jobs,
+            "a service was restarted; those of its jobs that it has forgotten are lost"
+        );
     }
 }
 

@@ -4,7 +4,7 @@
 //! Every input enters by [`Handle::handle`]: a message ([`Brought`] or
 //! [`Arrival`], [`Told`] or [`Received`], [`Cancel`]), a timer that is [`Due`], the [`Fate`] of a message
 //! that the agent has sent, or word from outside the grid (a service is
-//! [`Lost`], the session with a peer [changes](PeerSession), a real LRMS
+//! [`Lost`] or [`Alive`], the session with a peer [changes](PeerSession), a real LRMS
 //! [acts](Outside)). Every message leaves by [`Cx::send`]. Delivery, sessions,
 //! recovery, removal and the relaying of information are rules, so they are
 //! here; how to wait and how a message travels is the driver's.
@@ -33,8 +33,8 @@ pub use crate::envelope::{
     Cx, Envelope, EnvelopeId, Fate, Message, Received, Tally, Told, Undelivered,
 };
 pub use broker::{
-    BrokerAgent, BrokerSetup, GridNames, KEEP_ENDED, Lost, PeerSession, PeerState, Pull, Sampled,
-    SessionChange, SetupError, Unexpected, Updated,
+    Alive, BrokerAgent, BrokerSetup, GridNames, KEEP_ENDED, Lost, PeerSession, PeerState, Pull,
+    Sampled, SessionChange, SetupError, Unexpected, Updated,
 };
 pub use client::{
     Attempt, Attempts, ClientAgent, ClientSetup, GivenUp, LogsRead, Observation, Patience, Place,

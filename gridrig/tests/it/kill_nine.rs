@@ -1,4 +1,5 @@
-//! Three brokers in sessions over SOAP, one of which dies three times.
+//! Three brokers in sessions over SOAP, one of which dies three times; and an LRMS that
+//! dies and forgets its jobs.
 
 use crate::command::{Bench, Service, expect_code, gridrig, json, start, start_overheard};
 use crate::overheard::{Overheard, served_wsdl};
@@ -8,8 +9,8 @@ use gridrig_core::ids::DomainId;
 use gridrig_core::rng;
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
-use gridrig_protocol::client::Client;
-use gridrig_protocol::rest::{EventPage, Place};
+use gridrig_protocol::client::{Client, ClientError};
+use gridrig_protocol::rest::{EventPage, JobSubmission, Place};
 use gridrig_service::free_ports;
 use rand::RngExt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,13 +141,7 @@ impl Rig {
 
     /// What a service tells of its events.
     fn events(&self, name: &str) -> EventPage {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        let client = Client::new(std::time::Duration::from_secs(30)).unwrap();
-        let page = runtime.block_on(client.events(&self.url(name), 0));
-        page.unwrap()
+        answered(async |client| client.events(&self.url(name), 0).await)
     }
 
     /// Jobs that have been queued at the LRMSs so far.
@@ -180,6 +175,48 @@ impl Rig {
         }
         forwarded.difference(&ended).count()
     }
+}
+
+/// What somebody is answered who asks so.
+fn answered<T>(ask: impl AsyncFnOnce(Client) -> Result<T, ClientError>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let client = Client::new(std::time::Duration::from_secs(30)).unwrap();
+    runtime.block_on(ask(client)).unwrap()
+}
+
+#[test]
+fn a_job_at_an_lrms_that_is_killed_and_forgets_it_has_an_end() {
+    let _alone = crate::real_time::alone();
+    let mut rig = Rig::new();
+    rig.start("emulator", "a1", "");
+    rig.start("broker", "a", "journal");
+    let job = serde_json::json!({"processors": 1, "run_time": "5h"});
+    let job: JobSubmission = serde_json::from_value(job).unwrap();
+    let receipt = answered(async |client| client.submit(&rig.url("a"), &job).await);
+    let patience = Patience::seconds(300).every(20);
+    let has_started = |rig: &Rig| {
+        let page = rig.events("a1");
+        page.events.iter().any(|event| event.event == "started")
+    };
+    while !has_started(&rig) {
+        patience.wait("the job runs");
+    }
+    // Its broker has been told that it was taken.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    // It is there again before it counts as lost.
+    drop(rig.services.remove("a1").unwrap());
+    rig.start("emulator", "a1", "");
+    let look = |rig: &Rig| answered(async |client| client.job(&rig.url("a"), receipt.id).await);
+    while look(&rig).state == "sent" {
+        patience.wait("the job has an end");
+    }
+    let job = look(&rig);
+    assert_eq!(job.state, "failed", "{job:?}");
+    assert_eq!(job.reason.as_deref(), Some("lost"));
+    assert!(!has_started(&rig));
 }
 
 #[test]

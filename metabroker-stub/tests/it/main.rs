@@ -97,6 +97,7 @@ fn config(interval: SimDuration, lrms: &str, peer: &str) -> Config {
         journal: None,
         clock,
         notify: NotifyHosts::default(),
+        hosts: Vec::new(),
         monitoring: Monitoring::default(),
         keep_events: usize::MAX,
         decisions: About::None,

@@ -113,8 +113,15 @@ async fn touch_is_lost_with_the_jobs_of_a_service_that_has_gone() {
     let lrms = format!("http://{}", listener.local_addr().unwrap());
     let accepted = std::thread::spawn(move || {
         use std::io::{Read, Write};
-        let (mut stream, _) = listener.accept().unwrap();
-        let _ = stream.read(&mut [0; 65_536]);
+        // Which life it is in it does not tell.
+        let mut words = [0; 65_536];
+        let mut stream = loop {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut words);
+            if words.starts_with(b"POST") {
+                break stream;
+            }
+        };
         let body = r#"{"id":0,"state":"queued","at_ns":0}"#;
         let head = "HTTP/1.1 202 Accepted\r\ncontent-type: application/json\r\nconnection: close";
         let _ = write!(

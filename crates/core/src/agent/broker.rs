@@ -15,6 +15,7 @@ mod tests;
 
 pub use delivery::Lost;
 pub use links::{PeerState, Sampled, Unexpected, Updated};
+pub use recovery::Alive;
 pub use sessions::{PeerSession, Pull, SessionChange};
 pub use setup::{BrokerSetup, GridNames, KEEP_ENDED, SetupError};
 
@@ -44,6 +45,8 @@ pub struct BrokerAgent {
     /// Jobs that are looked for before anything is decided about them, by the key
     /// under which they have come.
     searches: BTreeMap<(JobId, Option<String>), Search>,
+    /// Which life of each service answered last.
+    lives: BTreeMap<Target, u64>,
     partners: Partners,
     /// When this life began.
     born: SimTime,
@@ -111,6 +114,7 @@ impl BrokerAgent {
             next_cycle: None,
             grace: setup.grace,
             searches: BTreeMap::new(),
+            lives: BTreeMap::new(),
             partners: Partners::of(&setup.sessions),
             born: setup.born,
             reminders: BTreeMap::new(),

@@ -5,9 +5,9 @@
 //! stands where the old one stood, and all that it says bears the same names.
 
 use super::{
-    Agent, Arrival, Asked, BrokerAgent, Cancel, ClaimAnswer, ClaimStep, ClientAgent, Cx, Drain,
-    Due, Envelope, Fate, Follow, Freeze, FromBroker, FromClient, FromLrms, Handle, LogsRead, Lost,
-    LrmsAgent, Message, Observation, Outside, PeerSession, Published, Pull, Received, Stands,
+    Agent, Alive, Arrival, Asked, BrokerAgent, Cancel, ClaimAnswer, ClaimStep, ClientAgent, Cx,
+    Drain, Due, Envelope, Fate, Follow, Freeze, FromBroker, FromClient, FromLrms, Handle, LogsRead,
+    Lost, LrmsAgent, Message, Observation, Outside, PeerSession, Published, Pull, Received, Stands,
     ToPeer, Undelivered,
 };
 use crate::cluster::{NodeChange, ProcessorIds};
@@ -294,6 +294,7 @@ inputs!(
     Drain(Drain),
     Due(Due),
     Lost(Lost),
+    Alive(Alive),
     Freeze(Freeze)
 );
 

@@ -307,11 +307,13 @@ pub struct Unexpected;
 /// far future would outweigh every later one.
 const AHEAD: SimDuration = SimDuration::from_secs(60);
 
-/// The samples of one exchange, on their way to the consumers as one message.
+/// The samples of one exchange, on their way to the consumers as one message, and newer ones
+/// than consumers have of LRMSs whose samples come an exchange late or more.
 #[derive(Default)]
 pub(super) struct Round {
     at: SimTime,
     samples: BTreeMap<ClusterId, LoadSample>,
+    late: BTreeMap<ClusterId, LoadSample>,
 }
 
 impl BrokerAgent {
@@ -348,12 +350,17 @@ impl BrokerAgent {
     }
 
     /// The samples of one instant travel on as one message; a newer instant
-    /// sends off what an LRMS that fell silent left incomplete.
+    /// sends off what an LRMS that fell silent left incomplete. What comes too late for that
+    /// goes along with the next message, or consumers never hear of an LRMS that is always late.
     fn collect(&mut self, cx: &mut impl Cx<FromBroker>, sample: &LoadSample) {
         if sample.at > self.round.at && !self.round.samples.is_empty() {
             self.relay(cx);
         }
         if sample.at < self.round.at {
+            let mut known = self.broker.samples().flat_map(|(_, known)| known);
+            if known.any(|known| (known.cluster, known.at) == (sample.cluster, sample.at)) {
+                self.round.late.insert(sample.cluster, sample.clone());
+            }
             return;
         }
         self.round.at = sample.at;
@@ -364,7 +371,8 @@ impl BrokerAgent {
     }
 
     fn relay(&mut self, cx: &mut impl Cx<FromBroker>) {
-        let samples = std::mem::take(&mut self.round.samples);
+        let mut samples = std::mem::take(&mut self.round.late);
+        samples.append(&mut self.round.samples);
         if self.frozen {
             return;
         }

@@ -2,18 +2,58 @@
 //! before it decides about a job that it may have had in an earlier life, it
 //! asks everybody who could have the job. Whoever has it gets it once more,
 //! under the same key, and answers with the first answer; so no job runs
-//! twice.
+//! twice. And what it does when a service was restarted that has jobs of it.
 
-use super::notes::visit_before;
+use super::notes::{UnderWay, visit_before};
 use super::{BrokerAgent, Reminder};
-use crate::agent::Cx;
 use crate::agent::store::{Receipt, SubmitError, base_of};
+use crate::agent::{Cx, Handle};
 use crate::conversation::{Arrival, FromBroker, ToPeer};
 use crate::envelope::Undelivered;
 use crate::event::{Event, EventKind, Party};
 use crate::ids::{DomainId, JobId};
 use crate::message::{EndState, JobEnd, News, Route, Target};
 use std::collections::BTreeMap;
+
+/// A service without a session answers in this life. In one that was not known before
+/// it may have forgotten jobs: it is asked for each that it had confirmed, and touch is
+/// lost with those that it does not know. It is not sent them once more, since they may
+/// go on behind it. The answer is how many it is asked for or have been lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Alive {
+    /// Which service.
+    pub service: Target,
+    /// Which life of it answers.
+    pub life: u64,
+}
+
+impl Handle<Alive> for BrokerAgent {
+    type Answer = usize;
+
+    fn handle(&mut self, cx: &mut impl Cx<FromBroker>, Alive { service, life }: Alive) -> usize {
+        self.notes.now = self.notes.now.max(cx.now());
+        let before = self.lives.insert(service, life);
+        if before == Some(life) {
+            return 0;
+        }
+        let is_there = move |sent: &UnderWay| sent.target == service && sent.confirmed;
+        // One that several clusters run together has no key to ask for it by.
+        let lost = self.lose_all(cx, |sent| {
+            before.is_some() && is_there(sent) && sent.job.key.is_none()
+        });
+        let there = self.notes.under_way.values();
+        let there = there.filter(|sent| is_there(sent) && sent.job.key.is_some());
+        let there: Vec<_> = there.map(|sent| sent.job.clone()).collect();
+        let asked = there.len();
+        for mut job in there {
+            job.sought = true;
+            self.bring_again(cx, service, job);
+        }
+        self.settle();
+        lost + asked
+    }
+}
 
 /// A job that is looked for.
 #[derive(Debug)]
@@ -213,8 +253,11 @@ impl BrokerAgent {
         answer: Result<(), Undelivered>,
     ) {
         let search = self.search_with(&job, target);
+        // A question of a search that is over says nothing of what was sent there since.
+        let sent = self.notes.sent_as(&job, target);
+        let is_about_it = sent.is_some_and(|sent| sent.job.meant == job.meant);
         match (search, answer) {
-            (None, _) if self.notes.sent_as(&job, target).is_none() => {}
+            (None, _) if !is_about_it => {}
             (None, Ok(())) => {
                 job.sought = false;
                 self.bring_again(cx, target, job);

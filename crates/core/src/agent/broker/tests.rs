@@ -156,6 +156,22 @@ fn the_samples_of_one_exchange_reach_a_consumer_as_one_message() {
     assert!(
         matches!(&sent[0].message, FromBroker::Peer(_, ToPeer::Info(push)) if push.samples.len() == 1)
     );
+    // What one reports that is always late goes along with what is next, the newest only.
+    assert!(report(1, 15_000, 45_020).is_empty());
+    assert!(report(1, 30_000, 45_030).is_empty());
+    let sent = report(0, 60_000, 60_010);
+    let FromBroker::Peer(_, ToPeer::Info(push)) = &sent[0].message else {
+        panic!("{sent:?}");
+    };
+    let told = push.samples.iter().map(|one| (one.cluster.0, one.at));
+    let told: Vec<_> = told.collect();
+    assert_eq!(told, [(0, millis(45_000)), (1, millis(30_000))]);
+    // And what has been overtaken is not told.
+    assert!(report(1, 20_000, 60_020).is_empty());
+    let sent = report(0, 75_000, 75_010);
+    assert!(
+        matches!(&sent[0].message, FromBroker::Peer(_, ToPeer::Info(push)) if push.samples.len() == 1)
+    );
 }
 
 #[test]

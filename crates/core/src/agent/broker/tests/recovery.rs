@@ -59,6 +59,55 @@ fn a_job_that_nobody_has_is_here_and_is_decided() {
     assert_eq!(told(&broker), expected);
 }
 
+/// A broker that a cluster of its own has confirmed a job to, and has been restarted since.
+fn forgotten_by(there: Target, has_key: bool) -> Broker {
+    let alive = |life| Alive {
+        service: there,
+        life,
+    };
+    let mut broker = broker();
+    assert_eq!(broker.handle(millis(500), alive(1)), 0);
+    let sent = dispatch(&mut broker);
+    // What it has not confirmed is sent until it does.
+    assert_eq!(broker.handle(millis(5100), alive(2)), 0);
+    deliver(&mut broker, sent, Ok(()));
+    assert_eq!(broker.handle(millis(5300), alive(2)), 0);
+    assert!(broker.envelopes().is_empty());
+    if !has_key {
+        let mut under_way = broker.agent.notes.under_way.values_mut();
+        under_way.next().unwrap().job.key = None;
+    }
+    assert_eq!(broker.handle(millis(5400), alive(3)), 1);
+    broker
+}
+
+#[test]
+fn what_a_restarted_lrms_does_not_know_is_lost_and_what_it_knows_is_there() {
+    let there = Target::Cluster(ClusterId(0));
+    let is_lost = |broker: &Broker| {
+        let lost = matches!(state(broker), JobState::Ended(end) if end.state.is_lost());
+        assert_eq!(broker.published(), u64::from(lost));
+        lost
+    };
+    let declined = Err(Undelivered::Declined(None));
+    for (answer, lost) in [(declined, true), (Ok(()), false)] {
+        let mut broker = forgotten_by(there, true);
+        let question = broker.envelopes().remove(0);
+        let FromBroker::Lrms(_, ToLrms::Dispatch(job)) = &question.message else {
+            panic!("{question:?}");
+        };
+        assert!(job.sought && !is_lost(&broker));
+        deliver(&mut broker, question, answer);
+        assert_eq!(is_lost(&broker), lost);
+        assert_eq!(broker.relied_on().contains(&there), !lost);
+        broker.handle(millis(7000), ended(there, EndState::Completed));
+        assert!(matches!(state(&broker), JobState::Ended(end) if !end.state.is_lost()));
+    }
+    // Nothing is asked about a job that several clusters run together.
+    let mut broker = forgotten_by(there, false);
+    assert!(broker.envelopes().is_empty() && is_lost(&broker));
+}
+
 #[test]
 fn what_is_lost_further_on_is_lost_here_and_found_when_its_end_comes() {
     let mut broker = broker();
