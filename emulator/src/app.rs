@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use gridrig_core::agent::{Cancel, ClaimStep, LrmsAgent, Received};
+use gridrig_core::agent::{Asked, Cancel, ClaimStep, LrmsAgent, Received};
 use gridrig_core::event::{MessageKind, Party};
 use gridrig_core::ids::JobId;
 use gridrig_core::message::Target;
@@ -119,6 +119,7 @@ async fn claim(State(app): State<App>, Body(order): Body<ClaimOrder>) -> Result<
         meant,
         said: order.said(|job| submission::arrival(job, app.config.notify))?,
     };
+    check_clock(&app, &heard.said)?;
     let leads = matches!(heard.said.1, ClaimStep::Begin { leads: true, .. });
     let tell = move |lrms: &mut Driven<LrmsAgent>, now: SimTime| lrms.handle(now, heard);
     let (new, answer) = app.message(meant, tell).await?;
@@ -130,6 +131,24 @@ async fn claim(State(app): State<App>, Body(order): Body<ClaimOrder>) -> Result<
         Problem::new(409, "not-held", message)
     })?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// What a broker asks for counts from when it was to arrive by its own clock. Further from now
+/// than it is kept for, it would be over here, or begin when the others have ended.
+fn check_clock(app: &App, (asked, step): &(Asked, ClaimStep)) -> Result<()> {
+    let (ClaimStep::Hold { timeout, .. } | ClaimStep::Reserve { timeout, .. }) = step else {
+        return Ok(());
+    };
+    let (at, now) = (asked.at, app.config.clock.now());
+    if at + *timeout >= now && at <= now + *timeout {
+        return Ok(());
+    }
+    let expected = format!(
+        "at most {timeout} from {}, the instant by the clock here: it has come too late, or the \
+         clocks differ",
+        now.as_nanos()
+    );
+    Err(Problem::field("asked_ns", &at.as_nanos().to_string(), &expected).into())
 }
 
 /// What the cluster is made of, its load and its clock.

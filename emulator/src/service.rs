@@ -42,6 +42,10 @@ impl Service for Config {
         self.tls.as_ref()
     }
 
+    fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
     fn routes() -> OpenApiRouter<App<Self>> {
         app::routes()
     }

@@ -22,6 +22,7 @@ use gridrig_results::Stop;
 use gridrig_tracelab::prepare::Prepared;
 use gridrig_tracelab::reduce::{COMPONENTS, StepReport as Step};
 use gridrig_tracelab::spec::{Draw, Keep};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -35,7 +36,7 @@ const VIRTUAL_JOB_S: [f64; 2] = [4e-6, 25e-6];
 
 /// What a scenario will do. Times are seconds of the run unless a name says
 /// otherwise; loads are work over capacity, 1.0 being all that there is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CheckReport {
     /// The name of the scenario.
     pub scenario: String,
@@ -81,7 +82,7 @@ pub struct CheckReport {
 }
 
 /// How much goes wrong by plan, with the seed of the first replication.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FaultReport {
     /// Settings of links.
     pub links: u64,
@@ -103,7 +104,7 @@ impl FaultReport {
 }
 
 /// A workload and what its reduction does to it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WorkloadReport {
     /// The trace.
     pub trace: String,
@@ -126,7 +127,7 @@ pub struct WorkloadReport {
 }
 
 /// The part of a trace that is played, in seconds of the trace.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WindowReport {
     /// Where it begins, counted from the log's time 0.
     pub start_s: f64,
@@ -137,7 +138,7 @@ pub struct WindowReport {
 }
 
 /// How a window was chosen (`docs/reduction.md`).
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ChosenReport {
     /// Of so many windows.
     pub considered: u64,
@@ -168,7 +169,7 @@ impl WindowReport {
 
 /// One step of a reduction. Loads are over the clusters in reach of where the
 /// workload enters.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StepReport {
     /// The step.
     pub name: &'static str,
@@ -218,7 +219,7 @@ impl StepReport {
 }
 
 /// A domain and the load that enters at its broker.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DomainReport {
     /// Its name.
     pub name: String,
@@ -239,7 +240,7 @@ pub struct DomainReport {
 }
 
 /// A cluster and the load that goes straight to it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClusterReport {
     /// Its name.
     pub name: String,

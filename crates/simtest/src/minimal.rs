@@ -227,8 +227,8 @@ mod tests {
         assert!(said.starts_with("two large jobs\n"), "{said}");
         assert!(said.contains(": 2 of "), "{said}");
         assert_eq!(said.matches("rates: Rates").count(), 1, "{said}");
-        assert_eq!(said.matches("of: 3,").count(), 1, "{said}");
-        assert_eq!(said.matches("of: 5,").count(), 0, "{said}");
+        assert_eq!(said.matches("of: 3 }").count(), 1, "{said}");
+        assert_eq!(said.matches("of: 5 }").count(), 0, "{said}");
         assert!(said.contains("restarts: []"), "{said}");
         checked(&scenario, &FaultPlan::default(), run);
     }

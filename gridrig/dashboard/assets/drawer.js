@@ -63,6 +63,14 @@ const show = (life) => {
         i === 0 ? NONE : `+${duration(step.t_s - life.steps[i - 1].t_s)}`, step.kind, step.text])),
   ];
   if (life.more_steps > 0) parts.push(el("p", { class: "mut" }, `${count(life.more_steps)} more events`));
+  if (life.parts.length > 0) {
+    const time = (at) => (at === null ? NONE : at.toFixed(3));
+    parts.push(el("h3", {}, "Parts"), table("What each cluster had of it",
+      [{ name: "Cluster" }, { name: "Components" }, { name: "Processors", num: true }, { name: "Held from, s", num: true },
+        { name: "Start, s", num: true }, { name: "End, s", num: true }],
+      life.parts.map((part) => [part.cluster, part.components.join(", ") || "a share", count(part.processors),
+        time(part.held_s), time(part.start_s), time(part.end_s)])));
+  }
   if (life.placement.length > 0) {
     parts.push(el("h3", {}, "Placement"), table("Its processors, node by node",
       [{ name: "Resource", num: true }, { name: "Numbers of its nodes", num: true }, { name: "Processors on each", num: true }],

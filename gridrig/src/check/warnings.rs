@@ -3,8 +3,11 @@
 use super::human;
 use super::{CheckReport, Facts};
 use crate::scenario::{Clock, Stop, Warning};
-use gridrig_core::broker::OwnDispatch;
+use gridrig_core::broker::{BrokerConfig, OwnDispatch};
 use gridrig_core::grid::{BrokerSettings, Domain, Link};
+use gridrig_core::ids::DomainId;
+use gridrig_core::job::{Entry, MOST_COMPONENTS, Submission};
+use gridrig_core::policy::Placement;
 use gridrig_core::time::{Decimal, SimDuration, gcd};
 use gridrig_tracelab::prepare::Prepared;
 use gridrig_tracelab::spec::WorkloadSpec;
@@ -40,6 +43,7 @@ pub(super) fn warnings(facts: &Facts<'_>, report: &CheckReport) -> Vec<Warning> 
         add("trace", message.clone());
     }
     jobs(report, &mut add);
+    components(facts, &mut add);
     compression(facts, report, &mut add);
     run_times(facts, &mut add);
     herding(facts, report, &mut add);
@@ -72,6 +76,56 @@ fn jobs(report: &CheckReport, add: Add<'_>) {
              the last arrival, and every mean depends on the length of the run"
         );
         add("overload", message);
+    }
+}
+
+/// Jobs of which a policy never has all components at once, however empty the clusters are.
+fn components(facts: &Facts<'_>, add: Add<'_>) {
+    for policy in facts.scenario.policies.iter().flatten() {
+        if !policy.placement().is_some_and(Placement::is_together) {
+            continue;
+        }
+        let grid = facts.scenario.grid_for(Some(policy));
+        let ids = (0..grid.domains.len() as u16).map(DomainId);
+        let brokers: Vec<BrokerConfig> = ids.map(|id| grid.broker_config(id)).collect();
+        let could = brokers.iter();
+        let could = could.map(|broker| broker.settings.could_place(&broker.clusters));
+        let could: Vec<_> = could.collect();
+        let never = facts.jobs().filter(|job| match job.entry {
+            Entry::Domain(id) => !could[id.index()](&job.spec),
+            Entry::Cluster(_) => false,
+        });
+        // Of the others it is said anyway.
+        let never = never.filter(|job| {
+            let reach = facts.reach(job.entry);
+            facts.scenario.could_run(&job.spec.components, &reach)
+        });
+        let never: Vec<&Submission> = never.collect();
+        let Some(first) = never.first() else {
+            continue;
+        };
+        let any = BrokerSettings {
+            policy: policy.clone(),
+            ..BrokerSettings::default()
+        };
+        let beyond = |job: &&&Submission| !any.takes_components_of(&job.spec);
+        let beyond = match never.iter().filter(beyond).count() {
+            0 => String::new(),
+            beyond => format!(
+                "; {beyond} of them have more than {} components, the most there may be",
+                MOST_COMPONENTS - 1
+            ),
+        };
+        let trace = &facts.scenario.workloads[usize::from(first.label.workload)].trace;
+        let message = format!(
+            "under {policy} {} of {} jobs can never be placed, even while all clusters are empty, \
+             and will be rejected (no-candidate); the first is job {} of {}{beyond}",
+            never.len(),
+            facts.jobs().count(),
+            first.label.trace_id,
+            trace.display()
+        );
+        add("never-together", message);
     }
 }
 
@@ -295,7 +349,7 @@ fn races(facts: &Facts<'_>, add: Add<'_>) {
     };
     let lateness = TIMER_LATENESS.as_secs_f64() * speed.as_f64();
     for link in &facts.scenario.grid.links {
-        let settings = |id: gridrig_core::ids::DomainId| &facts.scenario.grid.domains[id.index()];
+        let settings = |id: DomainId| &facts.scenario.grid.domains[id.index()];
         let (from, to) = (settings(link.consumer), settings(link.provider));
         let margin = margin(&from.broker, &to.broker, link).as_secs_f64();
         if margin < lateness {
@@ -331,7 +385,6 @@ fn margin(from: &BrokerSettings, to: &BrokerSettings, link: &Link) -> SimDuratio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gridrig_core::ids::DomainId;
 
     #[test]
     fn the_margin_is_the_distance_to_the_nearest_cycle() {

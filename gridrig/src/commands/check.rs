@@ -5,6 +5,7 @@ use crate::check::Repeats;
 use crate::cli::CheckArgs;
 use crate::exit::Failure;
 use crate::runner;
+use crate::versioned::Versioned;
 
 /// Validates a scenario and says what it will do.
 pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
@@ -14,7 +15,8 @@ pub(super) fn check(args: &CheckArgs) -> Result<(), Failure> {
     if !args.pilot.is_empty() {
         report.repeats = Some(Repeats::of(&scenario, &args.pilot).map_err(Failure::Input)?);
     }
-    answer(args.scenario.json, &report, ToString::to_string)?;
+    let document = Versioned::from(&report);
+    answer(args.scenario.json, &document, |_| report.to_string())?;
     // As a run says it.
     if report.jobs == 0 {
         let name = &scenario.name;

@@ -1,7 +1,7 @@
 //! Jobs that several clusters run together.
 
 use crate::coallocation_requests::{sums, wishes};
-use crate::command::{gridrig, run};
+use crate::command::{gridrig, rows, run};
 use gridrig_core::agent::Memory;
 use gridrig_core::cluster::{ClusterConfig, Overrun, Reserving};
 use gridrig_core::discipline::DisciplineKind;
@@ -439,7 +439,19 @@ fn every_part_is_shown(run_dir: &Path) {
 #[test]
 fn what_cannot_be_is_refused_with_its_place() {
     let dir = tempfile::tempdir().unwrap();
-    let refused = |set: &str, expected: &str| {
+    for (set, expected) in rows(
+        r#"
+            faults.restarts=[{broker="koala",from="1h",until="2h",memory="none"}] => memory = "journal" or "kept" with worst-fit
+            run.policies=["co-reservation"] => clusters with reservations = { overrun = "kill" } for co-reservation
+            run.policies=["co-reservation(search=best)"] => one of augmenting-paths, exact
+            run.policies=["free-node(matchmaking=co-allocate)"] => a parameter of free-node
+            domain.0.broker.matchmaking=co-allocate => co-allocate
+            run.policies=["cluster-minimization(quota=2)"] => quota (a number above 0 and up to 1)
+            workload.0.draw={components={2=1}} => either components_from or draw.components
+            domain.0.broker.co_allocation.claim_timeout=2ms => co_allocation.claim_timeout above 2ms in domain koala
+            domain.0.clusters.0.outages=[{from="1h",until="2h"}] => clusters whose nodes do not fail for worst-fit
+            "#,
+    ) {
         let scenario = concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../resources/scenarios/koala-das2.toml"
@@ -452,38 +464,5 @@ fn what_cannot_be_is_refused_with_its_place() {
         let said = String::from_utf8(checked.stderr).unwrap();
         assert_eq!(checked.status.code(), Some(2), "{set}: {said}");
         assert!(said.contains(expected), "{set}: {said}");
-    };
-    refused(
-        "faults.restarts=[{broker=\"koala\",from=\"1h\",until=\"2h\",memory=\"none\"}]",
-        "memory = \"journal\" or \"kept\" with worst-fit",
-    );
-    refused(
-        "run.policies=[\"co-reservation\"]",
-        "clusters with reservations = { overrun = \"kill\" } for co-reservation",
-    );
-    refused(
-        "run.policies=[\"co-reservation(search=best)\"]",
-        "one of augmenting-paths, exact",
-    );
-    refused(
-        "run.policies=[\"free-node(matchmaking=co-allocate)\"]",
-        "a parameter of free-node",
-    );
-    refused("domain.0.broker.matchmaking=co-allocate", "co-allocate");
-    refused(
-        "run.policies=[\"cluster-minimization(quota=2)\"]",
-        "quota (a number above 0 and up to 1)",
-    );
-    refused(
-        "workload.0.draw={components={2=1}}",
-        "either components_from or draw.components",
-    );
-    refused(
-        "domain.0.broker.co_allocation.claim_timeout=2ms",
-        "co_allocation.claim_timeout above 2ms in domain koala",
-    );
-    refused(
-        "domain.0.clusters.0.outages=[{from=\"1h\",until=\"2h\"}]",
-        "clusters whose nodes do not fail for worst-fit",
-    );
+    }
 }

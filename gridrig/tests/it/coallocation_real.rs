@@ -1,7 +1,7 @@
 //! Jobs that several clusters run together, in real time.
 
 use crate::calm::same_when_calm;
-use crate::command::{Bench, expect_code, json};
+use crate::command::{Bench, json, ok};
 use crate::real_time::alone;
 use gridrig_results::jobs::JobRow;
 use gridrig_results::{JobTable, rundir};
@@ -37,8 +37,7 @@ lag_tolerance = "1h"
 
 /// What is told of each job by the runs of the policies, in their order.
 pub fn told<T>(bench: &Bench, words: &[&str], tell: impl Fn(&str, &JobRow) -> T) -> Vec<Vec<T>> {
-    let output = bench.run(&[&["--force", "--json"], words].concat());
-    expect_code(&output, 0);
+    let output = ok(bench.run(&[&["--force", "--json"], words].concat()));
     let runs = json(&output)["runs"].as_array().unwrap().clone();
     let of_run = |run: &serde_json::Value| {
         assert_eq!(run["audit"], "ok", "{run}");

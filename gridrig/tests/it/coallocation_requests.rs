@@ -298,6 +298,70 @@ fn components_start_when_what_they_read_is_at_their_clusters() {
     assert!(stderr(&output).contains("job 1 names its cluster, or what it reads there"));
 }
 
+/// What `gridrig check` says of jobs that are never placed.
+fn never_together(bench: &Bench, words: &[&str]) -> Vec<String> {
+    let path = bench.path("s.toml");
+    let output = run(&[&["check", path.as_str(), "--json"], words].concat());
+    expect_code(&output, 0);
+    let report = json(&output);
+    let warnings = report["warnings"].as_array().unwrap().iter();
+    let never = warnings.filter(|warning| warning["code"] == "never-together");
+    never
+        .map(|it| it["message"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn jobs_whose_components_never_fit_together_are_known_before_the_run() {
+    let expect = |told: &[String], expected: &[&str]| {
+        let alike = told.len() == expected.len()
+            && told
+                .iter()
+                .zip(expected)
+                .all(|(told, it)| told.contains(it));
+        assert!(alike, "{told:?} {expected:?}");
+    };
+    let bench = bench();
+    let told = never_together(&bench, &[]);
+    expect(
+        &told,
+        &[
+            "under worst-fit 1 of 7 jobs",
+            "under cluster-minimization 1 of 7 jobs",
+        ],
+    );
+    assert!(told[0].contains("the first is job 4 of "), "{told:?}");
+    // It divides nothing.
+    let words = [
+        "--set=domain.d.clusters.*.reservations={}",
+        "--set=run.policies=['co-reservation']",
+    ];
+    let told = never_together(&bench, &words);
+    expect(&told, &["under co-reservation 3 of 7 jobs"]);
+    assert!(told[0].contains("the first is job 3 of "), "{told:?}");
+}
+
+#[test]
+fn check_and_explain_name_the_most_components_that_are_placed() {
+    let bench = Bench::new(SCENARIO, &[(2, 5, 64), (62, 5, 4)]);
+    let path = bench.path("t.swf");
+    let comment = format!("; JobComponents: 1{}\n", " 1".repeat(64));
+    let trace = fs::read_to_string(&path).unwrap();
+    fs::write(&path, comment + &trace).unwrap();
+    let larger = "--set=domain.d.clusters.*.processors=40";
+    let told = never_together(&bench, &[larger]);
+    let limit = "1 of them have more than 63 components";
+    assert!(
+        told.len() == 2 && told.iter().all(|told| told.contains(limit)),
+        "{told:?}"
+    );
+    expect_code(&bench.run(&[larger]), 0);
+    let output = run(&["explain", &bench.path("runs/s-1/worst-fit/r000"), "0"]);
+    expect_code(&output, 0);
+    let limit = "no-candidate: the job has 64 components, and worst-fit places at most 63";
+    assert!(stdout(&output).contains(limit), "{}", stdout(&output));
+}
+
 /// Most nodes of the first cluster have less memory than the jobs ask for: eleven such processors
 /// there are not.
 #[test]

@@ -2,6 +2,8 @@
 //! minimization, and flexible cluster minimization; near to what they read; and by advance
 //! reservations (JSS, 3.2).
 
+mod capacity;
+
 use super::registry::Values;
 use super::{
     BrokerSettings, Choice, InformationNeed, Parameter, Placement, Policy, PolicyEntry, Tie, View,
@@ -298,14 +300,6 @@ impl Placing {
     }
 }
 
-impl BrokerSettings {
-    /// Whether the policy, if it places components, can place as many as a job has.
-    pub fn takes_components_of(&self, job: &JobSpec) -> bool {
-        let placing = Placing::of(self).filter(|placing| !placing.keeps_one());
-        placing.is_none_or(|placing| placing.parts(job, &[]).is_some())
-    }
-}
-
 /// Clusters by position, and what they get.
 pub(crate) type Shares = Vec<(usize, ClaimShare)>;
 
@@ -317,19 +311,6 @@ fn by_idle(idle: &[u32]) -> Vec<usize> {
 }
 
 impl Parts<'_> {
-    /// Whether each component could run on one of the clusters, if they were empty.
-    pub fn fit_somewhere(&self) -> bool {
-        let mut components = self.sizes.iter().enumerate();
-        components.all(|(at, size)| {
-            let component = self.components[at];
-            let mut clusters = self
-                .clusters
-                .iter()
-                .filter(|(id, _)| component.may_be_at(*id));
-            clusters.any(|(_, all)| all.capacity(&component.requirements) >= *size)
-        })
-    }
-
     /// Whether it is one component, which is not to be at one cluster.
     fn may_be_divided(&self) -> bool {
         self.sizes.len() == 1 && self.components[0].cluster.is_none()

@@ -1,16 +1,17 @@
 //! The whole life of one job, as a document.
 
 use super::words::Line;
-use gridrig_core::event::{Event, EventKind};
-use gridrig_core::ids::JobId;
+use gridrig_core::event::{Event, EventKind, Party};
+use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::Submission;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_protocol::rest::PlacementReport;
 use gridrig_results::EventLog;
-use gridrig_results::jobs::JobRow;
+use gridrig_results::jobs::{ClaimRow, JobRow};
 use gridrig_results::names::Names;
 use gridrig_results::rundir::{OWNERS, OneJob};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Steps of a life that are shown: a job that is refused for ever has more.
 const STEPS: usize = 500;
@@ -39,8 +40,8 @@ pub fn finished(job: &OneJob) -> Value {
 /// From its own events, each with its position in the log. `job` is its number
 /// in the run, as in `jobs.parquet`; `state` says in one word what became of it
 /// so far; `owners` names the fields that say whose it is; `cluster` is where it
-/// runs or ran; `exchanges`, what was said about it over HTTP, is for the caller
-/// to add.
+/// runs or ran, and `parts` what each cluster had of it that a broker asked for a
+/// part; `exchanges`, what was said about it over HTTP, is for the caller to add.
 fn life<'e>(
     submission: &Submission,
     events: impl Iterator<Item = (usize, (SimTime, Event<'e>))>,
@@ -49,8 +50,13 @@ fn life<'e>(
     let mut row = JobRow::new(submission);
     let (mut state, mut placement) = ("not submitted yet", Vec::new());
     let (mut steps, mut more_steps) = (Vec::new(), 0);
+    let mut shares = BTreeMap::new();
     for (n, (at, event)) in events {
         row.note(n, at, &event);
+        let asked = event.to.and_then(Party::cluster);
+        if let Some(to) = asked.filter(|_| event.kind == EventKind::ClaimRequested) {
+            shares.insert(to, event.value.cast_unsigned());
+        }
         match Line::of(n, at, event, names) {
             Some(line) if steps.len() < STEPS => steps.push(line),
             _ => more_steps += 1,
@@ -98,10 +104,34 @@ fn life<'e>(
         "steps": steps,
         "more_steps": more_steps,
         "placement": placement,
+        "parts": parts(&row, spec.components.iter().count(), &shares, names),
         "exchanges": [],
     });
     for (name, of) in OWNERS {
         life[name] = json!(of(submission));
     }
     life
+}
+
+/// What clusters had of a job of so many components. `shares` are those components, each a
+/// power of two; none where a job of one was divided.
+fn parts(
+    row: &JobRow,
+    components: usize,
+    shares: &BTreeMap<ClusterId, u64>,
+    names: &Names,
+) -> Vec<Value> {
+    let part = |part: &ClaimRow| {
+        let bits = shares.get(&part.cluster).copied().unwrap_or(0);
+        let own = (0..components.min(64)).filter(|at| bits >> at & 1 == 1);
+        json!({
+            "cluster": names.cluster(part.cluster),
+            "components": own.map(|at| at + 1).collect::<Vec<_>>(),
+            "processors": part.processors,
+            "held_s": part.from.as_secs_f64(),
+            "start_s": row.start.map(SimTime::as_secs_f64),
+            "end_s": part.until.map(SimTime::as_secs_f64),
+        })
+    };
+    row.parts().map(part).collect()
 }

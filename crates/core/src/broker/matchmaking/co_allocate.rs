@@ -270,7 +270,7 @@ impl Matchmaking for CoAllocate {
         }
         if self.placing.reservations.is_some() {
             let parts = self.placing.parts(&job.spec, &broker.config.clusters);
-            return match parts.is_some_and(|parts| parts.fit_somewhere()) {
+            return match parts.is_some_and(|parts| parts.fit_at_once()) {
                 true => Fit::Now,
                 false => Fit::Never,
             };

@@ -312,6 +312,47 @@ fn a_part_of_a_divided_job_reads_its_share() {
     assert_eq!(part.unwrap().inputs[..], [input(1, 8, &[])]);
 }
 
+/// Those that no policy could ever place at once, however many clusters each of them would suit.
+#[test]
+fn components_that_never_fit_together_are_known_beforehand() {
+    let could = |policy: &str, all: &[u32], job: &JobSpec| {
+        let policy = policy.parse().expect("a policy");
+        let settings = BrokerSettings {
+            policy,
+            ..BrokerSettings::default()
+        };
+        let all = clusters(all);
+        let could_place = settings.could_place(&all);
+        could_place(job)
+    };
+    let (reserves, fcm) = ("co-reservation", "flexible-cluster-minimization");
+    for policy in [reserves, "worst-fit", "cluster-minimization"] {
+        assert!(could(policy, &[10, 6], &components(&[6, 6, 4])), "{policy}");
+        for sizes in [&[6, 6, 6][..], &[11], &[9, 7]] {
+            assert!(!could(policy, &[10, 6], &components(sizes)), "{policy}");
+        }
+    }
+    assert!(could(fcm, &[10, 6], &components(&[9, 7])));
+    assert!(!could(fcm, &[10, 6], &components(&[9, 8])));
+    let quota = "cluster-minimization(quota=0.5)";
+    assert!(could(quota, &[10, 6], &components(&[5, 3])));
+    assert!(!could(quota, &[10, 6], &components(&[6])));
+    // Each to the first cluster with room, the last one has none: but twice 5 + 4 + 3 have.
+    let job = components(&[5, 5, 4, 4, 3, 3]);
+    assert!(!could("cluster-minimization", &[12, 12], &job));
+    assert!(could(reserves, &[12, 12], &job));
+    assert!(!could(reserves, &[12, 11], &job));
+    assert!(!could(reserves, &[9, 9, 9], &components(&[5; 4])));
+    let mut named = components(&[4, 4, 4]);
+    for one in named.components.iter_mut().take(2) {
+        one.cluster = Some(ClusterId(1));
+    }
+    assert!(could(reserves, &[4, 8], &named) && !could(reserves, &[8, 7], &named));
+    assert!(could("earliest-start(reserve=all)", &[4], &named));
+    // It would take too long to find out that 40 of them have no room.
+    assert!(could(reserves, &[7; 39], &components(&[4; 40])));
+}
+
 /// The bits of 64 components are no value of an event; those that are divided as one have none.
 #[test]
 fn a_policy_that_places_components_takes_63() {

@@ -8,11 +8,23 @@ use crate::reference::best::{Found, Held};
 use crate::reference::matching::{Searching, Sought, Wanted};
 use gridrig_core::agent::{Asked, ClaimAnswer, ClaimStep};
 use gridrig_core::ids::{ClusterId, JobId};
-use gridrig_core::job::{JobSpec, Reason};
+use gridrig_core::job::{Component, JobSpec, Reason};
 use gridrig_core::message::Target;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+
+/// Whether components have room at once where so much is left: every way is tried.
+fn have_room(components: &[&Component], left: &[(ClusterId, i128)]) -> bool {
+    let Some((one, others)) = components.split_first() else {
+        return true;
+    };
+    (0..left.len()).any(|at| {
+        let mut left = left.to_vec();
+        left[at].1 -= i128::from(one.processors);
+        left[at].1 >= 0 && one.may_be_at(left[at].0) && have_room(others, &left)
+    })
+}
 
 impl RefBroker<'_> {
     pub(super) fn is_searching(&self, index: usize) -> bool {
@@ -49,11 +61,8 @@ impl RefBroker<'_> {
         let job = self.visits[index].spec.clone();
         let window = job.start_window.as_deref();
         let all = self.may_take(true);
-        let fits = job.components.iter().all(|one| {
-            let named = |at: ClusterId| one.cluster.is_none_or(|named| named == at);
-            let room = |(at, all): &(ClusterId, i128)| named(*at) && *all >= one.processors.into();
-            all.iter().any(room)
-        });
+        let components: Vec<&Component> = job.components.iter().collect();
+        let fits = have_room(&components, &all);
         let lost = match window.is_some_and(|window| window.latest < now) {
             true => Some(Reason::NotReserved),
             false if fits => None,

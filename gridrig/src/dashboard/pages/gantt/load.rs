@@ -1,7 +1,12 @@
 //! The jobs of a run as they lay on its processors.
 
 use super::ClusterUse;
-use gridrig_results::rundir::{self, GridDoc, Placements, Ran, Result, TableColumns, names};
+use gridrig_core::event::EventKind;
+use gridrig_core::policy::{Placement, PolicySpec};
+use gridrig_results::rundir::{
+    self, GridDoc, Manifest, Placements, Ran, Result, TableColumns, names,
+};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread;
 
@@ -43,6 +48,8 @@ pub(in crate::dashboard::pages) struct Timeline {
     pub(super) submit: Vec<i64>,
     /// By row, where some job has one: the first instant at which it was to start.
     window: Option<Vec<i64>>,
+    /// Jobs for which the broker had a start reserved, under a policy that does.
+    reserved: BTreeSet<u32>,
     /// By row, where some job ran on several: on how many clusters.
     clusters_of: Option<Vec<u32>>,
     pub(super) ran: Ran,
@@ -111,6 +118,7 @@ impl Timeline {
                     true => Some(table.i64s("earliest_start_ns")?),
                     false => None,
                 },
+                reserved: reserved(dir, &manifest)?,
                 clusters_of: match table.has("clusters") {
                     true => Some(table.u32s("clusters")?),
                     false => None,
@@ -126,13 +134,18 @@ impl Timeline {
     /// Whether a job had its start reserved in advance.
     pub(super) fn is_reserved(&self, row: usize) -> bool {
         let window = self.window.as_ref();
-        window.is_some_and(|window| window[row] != Ran::NEVER)
+        let has_window = window.is_some_and(|window| window[row] != Ran::NEVER);
+        has_window || self.reserved.contains(&self.job[row])
     }
 
     /// On how many clusters a job ran.
     pub(super) fn clusters_of(&self, row: usize) -> u32 {
         let counts = self.clusters_of.as_ref();
-        counts.map_or(1, |counts| counts[row].max(1))
+        match counts.map(|counts| counts[row]) {
+            // One that went past the broker that places others.
+            None | Some(u32::MAX) => 1,
+            Some(count) => count.max(1),
+        }
     }
 
     pub(super) fn jobs(&self) -> usize {
@@ -198,6 +211,22 @@ impl Timeline {
         }
         all
     }
+}
+
+/// The jobs for which clusters reserved a start at the request of a broker whose policy asks
+/// for that, also for jobs without a window.
+fn reserved(dir: &Path, manifest: &Manifest) -> Result<BTreeSet<u32>> {
+    let policy = manifest.policy.as_deref();
+    let policy = policy.and_then(|policy| policy.parse::<PolicySpec>().ok());
+    let placement = policy.and_then(|policy| policy.placement());
+    if !placement.is_some_and(Placement::reserves) {
+        return Ok(BTreeSet::new());
+    }
+    let events = TableColumns::open(dir, names::EVENTS)?;
+    let (kinds, jobs) = (events.codes("event")?, events.u32s("job_id")?);
+    let told = jobs.into_iter().enumerate();
+    let told = told.filter(|(row, _)| kinds.name(*row) == Some(EventKind::Reserved.name()));
+    Ok(told.map(|(_, job)| job).collect())
 }
 
 /// Where the jobs lay, row by row.
