@@ -57,6 +57,8 @@ pub struct Config {
     pub clock: RunClock,
     /// Where clients may have the news of their jobs posted to.
     pub notify: NotifyHosts,
+    /// Names under which it is asked for, besides those of its machine.
+    pub hosts: Vec<String>,
     /// The interfaces of other systems that it offers.
     pub faces: Faces,
     /// How it is monitored.
@@ -105,6 +107,7 @@ impl Config {
             broker: None,
             clock,
             notify: NotifyHosts::default(),
+            hosts: Vec::new(),
             faces: Faces::default(),
             monitoring: Monitoring::default(),
             journal: None,

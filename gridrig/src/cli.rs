@@ -428,6 +428,8 @@ pub enum SchemaFormat {
     Run,
     /// What `compare --json` prints, as JSON Schema.
     Compare,
+    /// What `check --json` prints, as JSON Schema.
+    Check,
     /// What `load --json` prints, as JSON Schema.
     Load,
     /// What `twin --json` prints, as JSON Schema.

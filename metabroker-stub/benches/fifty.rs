@@ -217,6 +217,7 @@ fn config(grid: &Grid, domain: DomainId, urls: &[String], talk: &Talk, clock: Ru
         journal: None,
         clock,
         notify: NotifyHosts::default(),
+        hosts: Vec::new(),
         monitoring: Monitoring::default(),
         keep_events: 1000,
         decisions: About::None,

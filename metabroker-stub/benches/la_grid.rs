@@ -171,6 +171,7 @@ fn config() -> Config {
         journal: None,
         clock: RunClock::starting_in(Duration::ZERO, Decimal::ONE),
         notify: NotifyHosts::default(),
+        hosts: Vec::new(),
         monitoring: Monitoring::default(),
         keep_events: 1000,
         decisions: About::None,

@@ -67,6 +67,8 @@ pub struct Config {
     pub clock: RunClock,
     /// Where clients may have the news of their jobs posted to.
     pub notify: NotifyHosts,
+    /// Names under which it is asked for, besides those of its machine.
+    pub hosts: Vec<String>,
     /// How it is monitored.
     pub monitoring: Monitoring,
     /// Events that are kept; older ones are forgotten, and a run that wants

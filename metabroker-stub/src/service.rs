@@ -45,6 +45,10 @@ impl Service for Config {
         self.decisions
     }
 
+    fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
     fn routes() -> OpenApiRouter<App<Self>> {
         app::routes()
     }

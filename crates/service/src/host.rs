@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinError;
 
 /// A running service.
@@ -208,6 +208,7 @@ async fn live<S: Service>(
         metrics: parts.metrics,
         config: Arc::new(config),
         life: memory,
+        waiting: Arc::new(Semaphore::new(http::MAX_WAITING)),
     };
     let drain = actor.clone();
     let config = Arc::clone(&app.config);
@@ -215,14 +216,15 @@ async fn live<S: Service>(
     let metrics = Arc::clone(&app.metrics);
     let side = side.map(|side| {
         let router = http::bounded(side.routes, Arc::clone(&metrics), parts.faults.clone());
-        let router = http::guarded(router, side.listener.local_addr()?, metrics);
+        let address = side.listener.local_addr()?;
+        let router = http::guarded(router, address, config.hosts(), metrics);
         let door = Door::open(side.listener, side.tls.as_ref());
         door.map(|door| (door.ending_by_panic(), router))
     });
     let side = side.transpose()?;
     let metrics = Arc::clone(&app.metrics);
     let router = router(app, parts.faults, parts.capture);
-    let router = http::guarded(router, address, metrics);
+    let router = http::guarded(router, address, config.hosts(), metrics);
     ready.send_replace(Some(actor));
     let side_life = life.clone();
     let side = async {

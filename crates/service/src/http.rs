@@ -3,6 +3,7 @@
 //! own that can be ended gently or killed.
 
 mod answers;
+mod audit;
 mod connection;
 mod door;
 mod exchanges;
@@ -18,14 +19,15 @@ pub use answers::{BadBody, BadQuery, Unavailable, UnknownJob};
 pub use door::{Door, Peer, allow_descriptors};
 pub use exchanges::{Capture, Exchange, Exchanges, capture};
 pub use extract::{Body, Path, Query, bytes, json_bytes, media_type};
-pub use guard::{guarded, is_loopback, is_of_another_origin, name_and_port};
+pub use guard::{guarded, is_loopback, is_of_another_origin, machine_name, name_and_port};
 pub use metrics::{Labels, Metrics, Monitoring, Samples};
 pub use notify::{NotifyHosts, is_on_loopback};
 pub use query::{CancelQuery, ENDS_PAGE, EndsQuery, EventsQuery, ListQuery, ResourcesQuery};
 pub use serve::serve;
 pub use thread::{AnswerFault, Faults, Life, ServiceThread};
 
-use axum::extract::{ConnectInfo, DefaultBodyLimit, MatchedPath, Request, State};
+use audit::Asked;
+use axum::extract::{DefaultBodyLimit, MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -43,11 +45,11 @@ pub const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// No request takes longer; the longest wait that a client may ask for is
 /// [`MAX_WAIT`].
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(40);
-/// The log with a line for each request that may change something: `GRIDRIG_LOG` has to
-/// ask for it, since there may be thousands a second.
-const AUDIT: &str = "gridrig::audit";
 /// The longest that a request may wait for news.
 pub const MAX_WAIT: Duration = Duration::from_secs(30);
+/// Requests of a service that may wait for news at a time, a quarter of its connections:
+/// the others are for those who want an answer now.
+pub const MAX_WAITING: usize = connection::BOUNDS.connections / 4;
 
 /// What is answered to a request, else a problem document.
 pub type Result<T, E = ProblemResponse> = std::result::Result<T, E>;
@@ -154,19 +156,13 @@ async fn count(State(metrics): State<Arc<Metrics>>, request: Request, next: Next
     let begin = std::time::Instant::now();
     let method = request.method().clone();
     let matched = request.extensions().get::<MatchedPath>().cloned();
-    // Who does what, for those who want to know.
-    let is_told = !method.is_safe() && tracing::enabled!(target: AUDIT, tracing::Level::INFO);
-    let who = is_told.then(|| {
-        let peer = request.extensions().get::<ConnectInfo<Peer>>().cloned();
-        Some((peer?.0, request.uri().path().to_owned()))
-    });
+    let asked = Asked::of(&request);
     let response = next.run(request).await;
     let route = matched.as_ref().map_or("none", MatchedPath::as_str);
     let status = response.status().as_u16();
     metrics.count_request(method.as_str(), route, status, begin.elapsed());
-    if let Some((peer, path)) = who.flatten() {
-        let (address, identity) = (peer.address, peer.identity.as_deref().unwrap_or("-"));
-        tracing::info!(target: AUDIT, %address, identity, %method, path, status, "done");
+    if let Some(asked) = asked {
+        asked.answered(status, &metrics.refusals);
     }
     response
 }

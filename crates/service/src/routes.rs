@@ -108,12 +108,17 @@ pub async fn ends<S: Service>(
 ) -> Result<Json<EndPage>> {
     let (after, wait) = (query.after, query.wait()?);
     let mut published = app.actor.published();
-    let news = published.wait_for(|ends| *ends > after);
-    // The time is up or the service has stopped: the page is then empty, or
-    // the call below says so.
-    let _ = tokio::time::timeout(wait, news)
-        .await
-        .map(|seen| seen.map(|_| ()));
+    let is_there = *published.borrow() > after;
+    if !(wait.is_zero() || is_there) {
+        // An empty page would have clients ask again at once.
+        let _place = app.waiting.try_acquire().map_err(|_full| Problem::busy())?;
+        let news = published.wait_for(|ends| *ends > after);
+        // The time is up or the service has stopped: the page is then empty, or
+        // the call below says so.
+        let _ = tokio::time::timeout(wait, news)
+            .await
+            .map(|seen| seen.map(|_| ()));
+    }
     let look = move |machine: &mut Driven<S::Machine>, _| machine.ends(after, ENDS_PAGE);
     let (first, ends) = app.call(look).await?;
     let next = first + ends.len() as u64;

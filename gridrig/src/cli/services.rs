@@ -24,6 +24,10 @@ pub struct ServiceArgs {
     /// tokens to
     #[arg(long)]
     pub insecure: bool,
+    /// Also accept requests under this host name, by which others know this machine or a
+    /// proxy in front of it; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
     /// How many times faster than the wall clock the run goes
     #[arg(long, default_value = "1", value_parser = values::text::<Decimal>)]
     pub speed: Decimal,
@@ -401,6 +405,9 @@ pub struct ReplayArgs {
     /// Allow --metrics at other addresses than loopback, although there is no TLS
     #[arg(long, requires = "metrics")]
     pub insecure: bool,
+    /// Also accept requests to --metrics under this host name; may be repeated
+    #[arg(long, value_name = "HOST", requires = "metrics")]
+    pub allow_host: Vec<String>,
     /// Metrics.
     #[command(flatten)]
     pub monitoring: MonitoringArgs,

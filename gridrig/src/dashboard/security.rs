@@ -60,7 +60,7 @@ impl Access {
         match bare.parse::<IpAddr>() {
             Ok(ip) if self.address.ip().is_loopback() => ip.is_loopback(),
             Ok(_) => true,
-            Err(_) => name == "localhost" || (self.open() && name == machine_name()),
+            Err(_) => name == "localhost" || (self.open() && name == http::machine_name()),
         }
     }
 
@@ -90,11 +90,6 @@ impl Access {
             .flatten()
             .any(|t| self.is_token(t))
     }
-}
-
-fn machine_name() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    name.trim().to_ascii_lowercase()
 }
 
 /// Refuses whoever may not ask, and puts the headers of every answer.

@@ -310,6 +310,7 @@ fn broker_config(
         setup,
         clock,
         notify: NotifyHosts::default(),
+        hosts: Vec::new(),
         monitoring: monitoring(grid, None, options),
         keep_events: options.keep_events(),
         decisions: options.decisions,

@@ -22,13 +22,13 @@ pub struct SubmitterMetrics {
 }
 
 impl SubmitterMetrics {
-    /// Serves at this address what is known of the handing over of `jobs`
-    /// jobs: what `recorder` hears, and what [`update`](Self::update) says.
+    /// Serves at this address, and under these names of it, what is known of the handing
+    /// over of `jobs` jobs: what `recorder` hears, and what [`update`](Self::update) says.
     ///
     /// # Errors
     /// When the address cannot be bound or no thread can be had.
     pub fn serve(
-        bind: SocketAddr,
+        (bind, names): (SocketAddr, &[String]),
         labels: &Labels,
         jobs: usize,
         clock: RunClock,
@@ -50,7 +50,7 @@ impl SubmitterMetrics {
             .merge(metrics_route(Arc::clone(&metrics), look))
             .route("/healthz", get(async || "ok"));
         let router = http::bounded(router, Arc::clone(&metrics), Faults::default());
-        let router = http::guarded(router, listener.local_addr()?, metrics);
+        let router = http::guarded(router, listener.local_addr()?, names, metrics);
         let thread = ServiceThread::spawn("submitter", listener, async move |listener, life| {
             http::serve(Door::open(listener, None)?, router, life).await
         })?;
@@ -112,9 +112,9 @@ pub(super) fn watch(
     let Some(folder) = &options.monitoring.targets else {
         return Ok(None);
     };
-    let bind = (Ipv4Addr::LOCALHOST, 0).into();
+    let at: (SocketAddr, &[String]) = ((Ipv4Addr::LOCALHOST, 0).into(), &[]);
     let labels = &options.monitoring.labels;
-    let submitter = SubmitterMetrics::serve(bind, labels, jobs, clock, recorder)?;
+    let submitter = SubmitterMetrics::serve(at, labels, jobs, clock, recorder)?;
     let mut targets = services.targets();
     targets.push(Target::new(submitter.address(), submitter.labels()));
     let file = TargetsFile::write(folder, "run", &targets)?;

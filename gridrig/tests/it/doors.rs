@@ -79,11 +79,13 @@ fn a_slurm_command_says_nothing_to_a_socket_of_somebody_else() {
     listening.wait().unwrap();
 }
 
-#[test]
-fn the_audit_log_tells_who_changed_what_and_nothing_of_who_only_looks() {
+/// What a service of these words writes to its audit log about what `talk` sends to it:
+/// method, path, host, media type and body.
+fn audited(words: &[&str], talk: impl Fn(&dyn Fn(&str, &str, &str, &str, &str))) -> String {
     let mut service = gridrig()
-        .args(["emulator", "--name", "a1", "--processors", "4"])
+        .args(words)
         .env("GRIDRIG_LOG", "gridrig::audit=info")
+        .env("GRIDRIG_TOKEN", "a-token-of-the-test")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -93,25 +95,34 @@ fn the_audit_log_tells_who_changed_what_and_nothing_of_who_only_looks() {
     stdout.read_line(&mut line).unwrap();
     let line: serde_json::Value = serde_json::from_str(&line).unwrap();
     let address = line["listening"].as_str().unwrap().replace("http://", "");
-    let send = |method: &str, path: &str, body: &str| {
+    talk(&|method, path, host, media, body| {
+        let host = host.replace("SELF", &address);
         let mut stream = TcpStream::connect(&address).unwrap();
-        let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n");
         let length = body.len();
-        let head = format!("{head}content-type: application/json\r\ncontent-length: {length}\r\n");
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n");
+        let head = format!("{head}content-type: {media}\r\ncontent-length: {length}\r\n");
         stream
             .write_all(format!("{head}\r\n{body}").as_bytes())
             .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
-        stream.peer_addr().unwrap()
-    };
-    send("POST", "/v1/jobs", r#"{"processors":1,"run_time":"1h"}"#);
-    send("GET", "/v1/jobs/0", "");
-    send("DELETE", "/v1/jobs/0?secret=7", "");
-    send("POST", "/v1/jobs", r#"{"processors":0,"run_time":"1h"}"#);
+    });
     service.kill().unwrap();
     let said = service.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    String::from_utf8_lossy(&said.stderr).into_owned()
+}
+
+const EMULATOR: [&str; 5] = ["emulator", "--name", "a1", "--processors", "4"];
+
+#[test]
+fn the_audit_log_tells_who_changed_what_and_nothing_of_who_only_looks() {
+    let said = audited(&EMULATOR, |send| {
+        let send = |method, path, body| send(method, path, "localhost", "application/json", body);
+        send("POST", "/v1/jobs", r#"{"processors":1,"run_time":"1h"}"#);
+        send("GET", "/v1/jobs/0", "");
+        send("DELETE", "/v1/jobs/0?secret=7", "");
+        send("POST", "/v1/jobs", r#"{"processors":0,"run_time":"1h"}"#);
+    });
     let lines: Vec<&str> = said.lines().collect();
     let expected = [
         ["method=POST", "path=\"/v1/jobs\"", "status=201"],
@@ -125,6 +136,35 @@ fn the_audit_log_tells_who_changed_what_and_nothing_of_who_only_looks() {
             assert!(line.contains(word), "{word}: {line}");
         }
     }
+}
+
+#[test]
+fn the_audit_log_tells_of_refused_requests_so_many_in_a_minute() {
+    let said = audited(&EMULATOR, |send| {
+        send("POST", "/v1/jobs", "localhost", "text/plain", "{}");
+        for _ in 0..70 {
+            send("GET", "/v1/jobs?secret=7", "evil.example", "text/plain", "");
+        }
+    });
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(lines[0].contains("status=415"), "{said}");
+    for line in &lines[1..] {
+        let host = "header Host = \\\"evil.example\\\": expected";
+        for word in ["refused", "path=\"/v1/jobs\"", "status=403", "why=", host] {
+            assert!(line.contains(word), "{word}: {line}");
+        }
+    }
+    // A minute may have ended meanwhile, with which their number begins again.
+    assert!((60..=70).contains(&lines.len()), "{said}");
+    let dir = tempfile::tempdir().unwrap();
+    let runs = dir.path().join("runs");
+    let said = audited(&["dashboard", runs.to_str().unwrap()], |send| {
+        send("GET", "/api/live?token=guessed", "SELF", "text/plain", "");
+    });
+    let refused: Vec<&str> = said.lines().filter(|line| line.contains("audit")).collect();
+    assert_eq!(refused.len(), 1, "{said}");
+    assert!(refused[0].contains("status=401"), "{said}");
+    assert!(!said.contains("guessed"), "{said}");
 }
 
 #[test]
@@ -167,10 +207,12 @@ fn whoever_replays_shows_metrics_to_no_page_elsewhere_nor_to_the_network_unasked
     let named = "--metrics 0.0.0.0:0: whoever is on the network";
     assert!(said.contains(named), "{said}");
     let near: &[&str] = &["127.0.0.1:0"];
-    let far: &[&str] = &["0.0.0.0:0", "--insecure"];
+    let far: &[&str] = &["0.0.0.0:0", "--insecure", "--allow-host", "lab.example"];
     let cases = [
         ("host: localhost", "200", "200"),
-        ("host: evil.example", "403", "200"),
+        ("host: evil.example", "403", "403"),
+        ("host: lab.example", "403", "200"),
+        ("host: 192.0.2.7:81", "403", "200"),
         (
             "host: localhost\r\norigin: http://evil.example",
             "403",

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -20,6 +20,9 @@ pub(super) struct Bounds {
     pub head: Duration,
     /// Until more of an answer is taken.
     pub write: Duration,
+    /// Until all of an answer is taken: a byte now and then would keep the bound above
+    /// from ending.
+    pub answer: Duration,
 }
 
 /// The bounds of all servers here.
@@ -27,23 +30,29 @@ pub(super) const BOUNDS: Bounds = Bounds {
     connections: 1024,
     head: Duration::from_secs(30),
     write: Duration::from_secs(30),
+    // The longest answer, of 64 MiB, at 1 Mbit/s.
+    answer: Duration::from_secs(600),
 };
 
-/// A connection that breaks when nothing can be written for so long.
+/// A connection that breaks when nothing can be written for so long, or not all.
 pub(super) struct Connection {
     stream: TcpStream,
-    limit: Duration,
+    bounds: Bounds,
+    /// Ends when nothing more has been taken.
     stuck: Option<Pin<Box<Sleep>>>,
+    /// Ends when not everything has been taken.
+    whole: Option<Pin<Box<Sleep>>>,
 }
 
 impl Connection {
-    pub fn new(stream: TcpStream, limit: Duration) -> Self {
+    pub fn new(stream: TcpStream, bounds: Bounds) -> Self {
         // Small messages both ways: waiting to fill a packet would add 40 ms to each.
         let _ = stream.set_nodelay(true);
         Connection {
             stream,
-            limit,
+            bounds,
             stuck: None,
+            whole: None,
         }
     }
 
@@ -56,10 +65,14 @@ impl Connection {
             self.stuck = None;
             return written;
         }
-        let limit = self.limit;
-        let stuck = self.stuck.get_or_insert_with(|| Box::pin(sleep(limit)));
-        ready!(stuck.as_mut().poll(context));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+        let Bounds { write, answer, .. } = self.bounds;
+        let stuck = self.stuck.get_or_insert_with(|| Box::pin(sleep(write)));
+        let whole = self.whole.get_or_insert_with(|| Box::pin(sleep(answer)));
+        // Both are polled, so that either wakes.
+        match (stuck.as_mut().poll(context), whole.as_mut().poll(context)) {
+            (Poll::Pending, Poll::Pending) => Poll::Pending,
+            _ => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+        }
     }
 }
 
@@ -84,6 +97,8 @@ impl AsyncWrite for Connection {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Who writes flushes when all is written.
+        self.whole = None;
         Pin::new(&mut self.stream).poll_flush(context)
     }
 

@@ -12,6 +12,7 @@ pub use labels::{LabelError, Labels, MAX_LABELS};
 pub use samples::Samples;
 pub use targets::{Monitoring, Target, TargetsFile};
 
+use super::audit::Refusals;
 use super::metrics_text;
 use axum::Router;
 use axum::routing::get;
@@ -33,6 +34,7 @@ pub struct Metrics {
     requests: Latencies,
     received: [AtomicU64; MessageKind::ALL.len()],
     repeated: AtomicU64,
+    pub(super) refusals: Refusals,
 }
 
 impl Metrics {

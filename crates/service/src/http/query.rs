@@ -40,7 +40,9 @@ pub struct EndsQuery {
     #[serde(default)]
     #[param(minimum = 0, maximum = 18_446_744_073_709_551_615_u64)]
     pub after: u64,
-    /// Wait so many milliseconds for a first one.
+    /// Wait so many milliseconds for a first one. 256 requests may wait at a time; while
+    /// there are as many, a further one is answered at once, with 503 `busy` if there is
+    /// no end yet.
     #[serde(default)]
     #[param(minimum = 0, maximum = 30_000)]
     pub wait_ms: u64,

@@ -110,7 +110,7 @@ impl Server {
             match accepted {
                 Ok((stream, address)) => {
                     self.make_room().await?;
-                    let connection = Connection::new(stream, self.door.bounds.write);
+                    let connection = Connection::new(stream, self.door.bounds);
                     self.attend(connection, address);
                 }
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -321,6 +321,7 @@ mod tests {
             connections: 4,
             head: LONG,
             write: LONG,
+            answer: LONG,
         };
         with(bounds, async |address| {
             let mut slow = Vec::new();
@@ -374,6 +375,7 @@ mod tests {
             connections: 4,
             head: Duration::from_millis(200),
             write: LONG,
+            answer: LONG,
         };
         with(bounds, async |address| {
             let mut slow = said(address, "GET / HT").await;
@@ -389,6 +391,7 @@ mod tests {
             connections: 1,
             head: LONG,
             write: Duration::from_millis(200),
+            answer: LONG,
         };
         with(bounds, async |address| {
             let request = "GET /large HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -396,6 +399,29 @@ mod tests {
             // The answer has begun: from here on the connection has a request.
             stuck.read_exact(&mut [0; 12]).await.unwrap();
             assert!(get_root(address).await.ends_with("ok"));
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_byte_now_and_then_does_not_keep_an_answer_for_ever() {
+        let bounds = Bounds {
+            connections: 4,
+            head: LONG,
+            write: LONG,
+            answer: Duration::from_millis(200),
+        };
+        with(bounds, async |address| {
+            let request = "GET /large HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+            let mut slow = said(address, request).await;
+            for _ in 0..50 {
+                slow.read_exact(&mut [0; 1]).await.unwrap();
+                sleep(Duration::from_millis(10)).await;
+            }
+            // What had been sent by then is still there to read.
+            let mut rest = Vec::new();
+            let _ = slow.read_to_end(&mut rest).await;
+            assert!(rest.len() < 48 << 20, "{} bytes", rest.len());
         })
         .await;
     }

@@ -79,6 +79,7 @@ pub(in crate::commands) fn broker(args: &BrokerArgs) -> Result<(), Failure> {
         setup,
         clock: clock(&args.service),
         notify: notify_hosts(&args.service),
+        hosts: args.service.allow_host.clone(),
         monitoring,
         keep_events: args.service.keep_events,
         decisions: About::None,

@@ -35,6 +35,7 @@ pub(in crate::commands) fn emulator(args: &EmulatorArgs) -> Result<(), Failure> 
     let monitoring = crate::commands::monitoring(&args.service.monitoring)?;
     let finish = |mut config: Config, mut written: Cluster| {
         config.notify = notify_hosts(&args.service);
+        config.hosts.clone_from(&args.service.allow_host);
         config.keep_events = args.service.keep_events;
         config.monitoring = Monitoring {
             labels: config.monitoring.labels.and(&monitoring.labels),

@@ -232,7 +232,8 @@ fn offer_metrics(
         (None, None) => return Ok(None),
     };
     let monitoring = monitor::of_run(replication, policy(replication), &monitoring);
-    let served = SubmitterMetrics::serve(bind, &monitoring.labels, jobs, clock, recorder);
+    let at = (bind, &args.allow_host[..]);
+    let served = SubmitterMetrics::serve(at, &monitoring.labels, jobs, clock, recorder);
     let metrics = served.with_context(|| {
         format!("--metrics {bind} (expected an address that is free, or port 0)")
     })?;
