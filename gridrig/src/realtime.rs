@@ -24,11 +24,12 @@ pub use journals::Journals;
 pub use listener::Listener;
 pub use outcome::{Exchanged, RealOutcome};
 pub use processes::{Order, run_in_processes};
-pub use recalled::{recall, told};
+pub use recalled::{broken_off, recall, told};
 pub use watched::SubmitterMetrics;
 pub use workdir::{BrokerLogs, workdir};
 
 use crate::scenario::external::External;
+use crate::words::panicked;
 use anyhow::{Context as _, ensure};
 use external::Supervisor;
 use futures_util::FutureExt as _;
@@ -53,7 +54,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
-use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -118,9 +119,11 @@ impl RealOptions {
     }
 
     /// Whether what has happened is read from the journals in the end, so that nobody has
-    /// to keep it in memory until then. Who is not ours has none.
+    /// to keep it in memory until then. Who is not ours has none, and events alone do not
+    /// tell how brokers decided.
     fn tells_from_journals(&self) -> bool {
-        self.journals.is_some() && self.lrms.is_empty() && self.external.brokers.is_empty()
+        let journals = self.journals.as_ref().filter(|all| !all.only_events());
+        journals.is_some() && self.lrms.is_empty() && self.external.brokers.is_empty()
     }
 
     /// Events that a participant keeps in memory. A listener who falls behind is to miss none.
@@ -255,8 +258,6 @@ async fn conduct(
     let elsewhere = Elsewhere::of(outlets.as_ref(), begin.shift);
     let entries = services.entries(submissions);
     let config = play_config(entries, outlets, clock, options);
-    let (own, faults) = (Arc::clone(&services), options.faults.clone());
-    let injecting = tokio::spawn(inject(own, faults, begin.shift, clock));
     let begun = begun(&config, submissions, options)?;
     let (recorder, client) = (begun.recorder, (begun.agent, begun.journal));
     let watched = watched::watch(&services, options, submissions.len(), clock, &recorder)
@@ -271,6 +272,8 @@ async fn conduct(
             () = shutdown => stopped = true,
             () = clock.sleep_until(stop_at) => {}
             () = services.failed() => broke_off = true,
+            // In no task of its own: nobody would hear of a panic there.
+            () = inject(&services, &options.faults, begin.shift, clock) => {}
         }
         // That the run is broken off is nothing that it is to remember.
         close();
@@ -284,7 +287,6 @@ async fn conduct(
     };
     let played = player::go_on(&config, submissions, client, &recorder, stop, observe);
     let played = unless_it_breaks_off(played).await;
-    injecting.abort();
     let mut faults = Vec::new();
     if let Some(external) = &mut external {
         faults = external.close().await;
@@ -307,12 +309,13 @@ async fn conduct(
     Ok(outcome)
 }
 
-/// What a future answers, or the error for which an agent or a sender in it cannot go on.
+/// What a future answers, or the error for which an agent or a sender in it cannot go on,
+/// or the panic in it.
 pub(crate) async fn unless_it_breaks_off<T>(future: impl Future<Output = T>) -> io::Result<T> {
     let done = AssertUnwindSafe(future).catch_unwind().await;
     done.map_err(|panic| match panic.downcast::<io::Error>() {
         Ok(error) => *error,
-        Err(panic) => resume_unwind(panic),
+        Err(panic) => io::Error::other(panicked(&*panic)),
     })
 }
 
@@ -342,7 +345,13 @@ fn begun(
     let machine = |_, _| config.client(submissions);
     match &options.journals {
         None => Ok(Begun::anew(recorder, clock.now(), machine)),
-        Some(journals) => Begun::resume(&journals.of("client"), clock, recorder, machine),
+        Some(journals) => {
+            let mut begun = Begun::resume(&journals.of("client"), clock, recorder, machine)?;
+            if journals.only_events() {
+                begun.journal = Some(journals.write_seen()?);
+            }
+            Ok(begun)
+        }
     }
 }
 
@@ -419,15 +428,13 @@ pub(crate) fn in_step(clock: RunClock, periods: impl Iterator<Item = SimDuration
 /// ready.
 const LEAD: Duration = Duration::from_millis(500);
 
-async fn inject(
-    services: Arc<Services>,
-    mut faults: Vec<Fault>,
-    shift: SimDuration,
-    clock: RunClock,
-) {
+/// Makes go wrong what is to, each at its time, and waits then for ever.
+async fn inject(services: &Services, faults: &[Fault], shift: SimDuration, clock: RunClock) {
+    let mut faults = faults.to_vec();
     faults.sort_by_key(|fault| fault.at);
     for fault in faults {
         clock.sleep_until(fault.at + shift).await;
         services.inject(fault.service, fault.kind);
     }
+    std::future::pending().await
 }

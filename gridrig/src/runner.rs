@@ -17,8 +17,8 @@ mod workers;
 mod write;
 
 pub use again::decisions;
-use cell::wanted;
 pub use cell::{Cell, CellNumber, cells};
+use cell::{cannot_go_on, wanted};
 pub use follow::Followed;
 pub use load::{Load, prepare_workloads};
 pub use observer::{Observation, Observer, Start};
@@ -26,7 +26,7 @@ pub use process::serve;
 pub use real::{notes_of, tolerance};
 pub use record::{PolicyRun, ReplicationRuns};
 pub use running::{Gap, resume};
-use running::{Running, keeps_journals, why_no_journal};
+use running::{Running, ends_here, keeps_journals, why_no_journal};
 pub use workers::each;
 pub use write::{conclude, folder};
 
@@ -110,7 +110,7 @@ pub struct Executed {
     pub events: Option<EventsWriter>,
     /// Whether somebody broke it off.
     pub interrupted: bool,
-    /// Whether it cannot be gone on with, since a journal cannot be read.
+    /// Whether it was broken off and cannot be gone on with.
     pub is_cut: bool,
     /// Whether jobs were lost without an end because a service died.
     pub lost: bool,
@@ -159,7 +159,8 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationR
     if let Some(why) = why.filter(|_| !options.quiet) {
         eprintln!("{why}");
     }
-    let claims = !options.resume && keeps_journals(scenario, options);
+    let goes_on_later = keeps_journals(scenario, options) && cannot_go_on(scenario).is_none();
+    let claims = !options.resume && goes_on_later;
     let mut load: Option<(u32, Arc<Load>)> = None;
     let tasks = cells.iter().map(|(number, cell)| -> Result<_, Failure> {
         let index = cell.replication.index;
@@ -174,7 +175,9 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationR
                 load::refuse_impossible(&replications[index as usize].scenario, &read)?;
                 if claims && is_first {
                     let mut all = cells.iter();
-                    all.try_for_each(|it| running::claim(it, scenario, options))?;
+                    all.try_for_each(|(number, cell)| {
+                        running::claim((*number, cell), scenario, options)
+                    })?;
                 }
                 Arc::new(read)
             }
@@ -187,7 +190,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationR
         |done: &Result<PolicyRun, Failure>| done.as_ref().is_ok_and(|run| !run.interrupted);
     let done = each(options.jobs, tasks, goes_on, |task| {
         let (number, cell, load) = task?;
-        run_cell(cell, &load, options, (number, &pace))
+        run_cell(cell, &load, options, (number, &pace, scenario))
     });
     let mut runs: BTreeMap<u32, Vec<PolicyRun>> = BTreeMap::new();
     for (done, (_, cell)) in done.into_iter().zip(&cells) {
@@ -238,7 +241,8 @@ pub fn refuse(scenario: &Scenario, options: &RunOptions) -> Result<(Vec<Replicat
             bail!("--kill needs services to kill (expected --clock real)");
         }
     }
-    if options.processes && !keeps_journals(scenario, options) {
+    let goes_on = keeps_journals(scenario, options) && cannot_go_on(scenario).is_none();
+    if options.processes && !goes_on {
         bail!(
             "--processes: expected --clock real and services that keep journals: no external \
              broker, no real LRMS, no interfaces of other systems, no policy or discipline of one's own"
@@ -267,18 +271,14 @@ fn run_cell(
     cell: &Cell,
     load: &Load,
     options: &RunOptions,
-    (number, pace): (CellNumber, &Pace),
+    (number, pace, whole): (CellNumber, &Pace, &Scenario),
 ) -> Result<PolicyRun, Failure> {
     let replication = &cell.replication;
     let policy = cell.contender.ours.as_ref();
     let scenario = &replication.scenario;
     let mut grid = scenario.grid_for(policy);
     scenario.fail_nodes(&mut grid, load.submissions.iter());
-    let name = cell.name().unwrap_or_else(|| NO_BROKER.to_owned());
-    let label = match replication.index {
-        0 => name,
-        index => format!("{name} r{index:03}"),
-    };
+    let label = label(cell);
     let progress = pace
         .progress((number.number, number.of), &label, load.submissions.len())
         .silent(options.quiet);
@@ -294,9 +294,14 @@ fn run_cell(
         ));
         return Ok(run);
     }
-    let twice = options.check_determinism;
+    let cannot_go_on = cannot_go_on(scenario).is_some();
+    let own = match ends_here(scenario, options) {
+        Some(_) => None,
+        None => own_policy::start(scenario, policy, &mut grid, options.check_determinism)?,
+    };
+    let mut running = written(cell, (number, whole), options)?;
     let options = &RunOptions {
-        own: own_policy::start(scenario, policy, &mut grid, twice)?,
+        own,
         began: Some(write::now()),
         monitoring: monitor::of_run(replication, policy, &options.monitoring),
         // What is there is its own.
@@ -312,24 +317,24 @@ fn run_cell(
     };
     let watch = options.watch.as_ref();
     let watching = watch.map(|watch| watch.start(position, &start));
-    let mut running = match keeps_journals(scenario, options) {
-        true => Running::of(cell, options)?,
-        false => None,
-    };
     let _alone = running.as_ref().map(Running::lock).transpose()?;
     let dir = write::directory(cell, options).filter(|_| !options.scratch);
     let (dir, running_now) = (dir.as_deref(), running.as_mut());
-    let mut executed = execute::execute(&start, (options, dir), &progress, watching, running_now)?;
+    let executed = execute::execute(&start, (options, dir), &progress, watching, running_now);
+    if executed.is_err() && cannot_go_on && !options.resume {
+        running.take().map(Running::forget).transpose()?;
+    }
+    let mut executed = executed?;
     tracing::info!(label, "the run has ended");
     if let Some(own) = &options.own {
-        executed.broke = own.failure().cloned();
+        executed.broke = own.failure().cloned().or(executed.broke);
         executed.interrupted |= executed.broke.is_some();
         executed.notes.extend(own.notes());
     }
     let run = conclude(cell, &grid, load, &mut executed, options)?;
     match running {
         Some(running) if executed.is_cut => running.give_up()?,
-        Some(running) if run.interrupted => running.say(),
+        Some(running) if run.interrupted && !cannot_go_on => running.say(),
         Some(running) => running.end()?,
         None => {}
     }
@@ -338,6 +343,32 @@ fn run_cell(
     }
     progress.finish(&(run.one_line() + &pace.left()));
     Ok(run)
+}
+
+/// What a run is called while it goes on.
+fn label(cell: &Cell) -> String {
+    let name = cell.name().unwrap_or_else(|| NO_BROKER.to_owned());
+    match cell.replication.index {
+        0 => name,
+        index => format!("{name} r{index:03}"),
+    }
+}
+
+/// The run of this cell, where what happens is written down as it happens. One with which
+/// nobody can go on gets its directory only now.
+fn written(
+    cell: &Cell,
+    (number, whole): (CellNumber, &Scenario),
+    options: &RunOptions,
+) -> Result<Option<Running>, Failure> {
+    let scenario = &cell.replication.scenario;
+    if !keeps_journals(scenario, options) {
+        return Ok(None);
+    }
+    if !options.resume && cannot_go_on(scenario).is_some() {
+        running::claim((number, cell), whole, options)?;
+    }
+    Ok(Running::of(cell, options)?)
 }
 
 fn refuse_truth_in_real_time(scenario: &Scenario) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Several things in a sentence.
 
+use std::any::Any;
 use std::fmt::Display;
 
 /// One after another, with commas between.
@@ -26,4 +27,11 @@ pub fn many(number: u64, what: &str) -> String {
 pub fn hex(bytes: impl AsRef<[u8]>) -> String {
     let bytes = bytes.as_ref().iter();
     bytes.map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What a panic says.
+pub fn panicked(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or(panic.downcast_ref::<&str>().copied());
+    format!("panic: {}", text.unwrap_or("without words"))
 }

@@ -20,7 +20,9 @@ pub use command::{Command, CommandLog, Limits};
 pub use gridrig_scenario::external::{LaGridText, OutletText, Template, TemplateError, words};
 pub use lagrid::LaGrid;
 pub use native::Native;
-pub use program::{Exit, Ran, end_group, prepare as prepare_program, run as run_program};
+pub use program::{
+    Exit, Ran, end_group, plain as plain_program, prepare as prepare_program, run as run_program,
+};
 
 use gridrig_core::ids::JobId;
 use gridrig_core::job::JobSpec;

@@ -36,4 +36,4 @@ pub use clock::{RunClock, wall_length};
 pub use counts::{Counts, LAG_BOUNDS};
 pub use driven::{Driven, Journal};
 pub use outbox::{Delivery, Outbox, Transport, TransportError};
-pub use record::{EventSlice, Recorded, Recorder, merge, replay};
+pub use record::{EventSlice, EventWriter, Recorded, Recorder, merge, replay};

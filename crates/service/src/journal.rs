@@ -5,17 +5,20 @@
 //! A line is in the hands of the system before anything follows from it, so the
 //! death of the process loses none. Nothing forces it on to the disk: a machine
 //! that loses power may lose the last lines.
+//!
+//! Of a run in which programs of others take part, whose answers nobody can repeat, the
+//! events are written instead ([`JournalSetup::events`]).
 
 use crate::Service;
-use flate2::Crc;
+use crate::events::{event_writer, recall_events};
+use crate::lines::{LONGEST, named, parse, write, wrong};
 use gridrig_core::agent::{Journaled, Memory, NotSent, Record, Replay, Resumed};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::real_time::{Journal, Recorder, RunClock};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
-use std::fmt::Display;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +41,9 @@ pub struct JournalSetup {
     /// Once it is set nothing more is written. Journals that share it end at one
     /// instant: none has the answer to a message that another does not have.
     pub closed: Arc<AtomicBool>,
+    /// Whether the events are written and no inputs: nobody can go on from such a file,
+    /// and it is written to the very end.
+    pub events: bool,
 }
 
 /// The line that begins each life.
@@ -71,9 +77,6 @@ enum Line<R> {
     Service(Life),
     Agent(R),
 }
-
-/// No line is longer, in bytes: requests are not.
-const LONGEST: u64 = 1 << 26;
 
 /// What a participant begins with.
 pub struct Begun<A: Journaled> {
@@ -118,9 +121,13 @@ impl<A: Journaled> Begun<A> {
         A::Input: Serialize + DeserializeOwned,
     {
         let path = &setup.path;
+        let born = clock.now();
+        let mut begun = Begun::anew(recorder, born, &machine);
+        if setup.events {
+            begun.recorder.write_to(event_writer(path)?);
+            return Ok(begun);
+        }
         let begun = open(path).and_then(|file| {
-            let born = clock.now();
-            let mut begun = Begun::anew(recorder, born, &machine);
             let mut this = Life::of(setup, clock, (begun.life, born));
             let known = read(&file, setup, &machine, &this, &begun.recorder)?;
             if let (Some((life, agent)), Memory::Journal) = (known, setup.memory) {
@@ -166,6 +173,9 @@ pub fn recall<A: Journaled<Input: DeserializeOwned>>(
     recorder: Recorder,
     machine: impl Fn(u64, SimTime) -> A,
 ) -> (Recorder, Option<io::Error>) {
+    if setup.events {
+        return recall_events(&setup.path, recorder);
+    }
     let read = open(&setup.path).and_then(|file| {
         let this = Life::of(setup, clock, (0, clock.now()));
         read(&file, setup, machine, &this, &recorder)
@@ -225,10 +235,6 @@ const LOCK_AGAIN: Duration = Duration::from_millis(100);
 
 /// So many bytes at the end of a journal mostly have its last input.
 const TAIL: u64 = 1 << 16;
-
-fn named(path: &Path, error: impl Display) -> String {
-    format!("journal {}: {error}", path.display())
-}
 
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
@@ -302,28 +308,6 @@ fn read<A: Journaled<Input: DeserializeOwned>>(
     Ok(Some((life, agent)))
 }
 
-/// Reads a line, which ends with its newline.
-fn parse<I: DeserializeOwned>(line: &[u8]) -> Result<Line<I>, String> {
-    let (sum, document) = line.split_at_checked(SUM).unwrap_or_default();
-    if !document.ends_with(b"\n") || !sum.ends_with(b" ") {
-        return Err("it has no checksum, as in journals of earlier versions".to_owned());
-    }
-    let document = &document[..document.len() - 1];
-    if sum != checksum(document).as_bytes() {
-        return Err("it is damaged: its checksum is wrong".to_owned());
-    }
-    serde_json::from_slice(document).map_err(|error| error.to_string())
-}
-
-/// Characters before the document: the checksum and a space.
-const SUM: usize = 9;
-
-fn checksum(document: &[u8]) -> String {
-    let mut crc = Crc::new();
-    crc.update(document);
-    format!("{:08x} ", crc.sum())
-}
-
 impl Life {
     fn of(setup: &JournalSetup, clock: RunClock, (life, born): (u64, SimTime)) -> Self {
         Life {
@@ -356,10 +340,6 @@ fn unlike(line: u64, error: NotSent) -> io::Error {
     wrong(line, error, expected)
 }
 
-fn wrong(line: u64, why: impl Display, expected: impl Display) -> io::Error {
-    io::Error::other(format!("line {line}: {why} (expected {expected})"))
-}
-
 /// Writes what follows.
 fn writer<I: Serialize>(file: File, setup: &JournalSetup, this: &Life) -> io::Result<Journal<I>> {
     let mut whole = file.metadata()?.len();
@@ -372,22 +352,6 @@ fn writer<I: Serialize>(file: File, setup: &JournalSetup, this: &Life) -> io::Re
         let written = write(&file, &mut whole, &Line::Agent(record));
         written.map_err(|error| io::Error::other(named(&path, error)))
     }))
-}
-
-/// Adds a line to a file of this length; of one that does not get in whole, nothing
-/// stays.
-fn write(mut file: &File, whole: &mut u64, line: &impl Serialize) -> io::Result<()> {
-    let mut text = vec![b' '; SUM];
-    serde_json::to_writer(&mut text, line)?;
-    let sum = checksum(&text[SUM..]);
-    text[..SUM].copy_from_slice(sum.as_bytes());
-    text.push(b'\n');
-    let written = file.write_all(&text);
-    match written {
-        Ok(()) => *whole += text.len() as u64,
-        Err(_) => file.set_len(*whole)?,
-    }
-    written
 }
 
 #[cfg(test)]

@@ -4,9 +4,11 @@
 //! [`Service`]; its own routes and its own envelopes stay with it.
 
 mod envelopes;
+mod events;
 mod host;
 pub mod http;
 mod journal;
+mod lines;
 mod observe;
 mod ports;
 pub mod routes;
@@ -15,6 +17,7 @@ pub mod submission;
 pub mod tls;
 
 pub use envelopes::{inform, name_of, notify};
+pub use events::{LineWriter, line_writer, read_lines};
 pub use host::{Handle, run, serve, spawn};
 pub use journal::{Begun, JournalSetup, incarnation, last_instant, recall, recall_service};
 pub use observe::{clock_samples, count_samples, lag_samples};
@@ -39,6 +42,7 @@ use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -47,7 +51,8 @@ use utoipa_axum::router::OpenApiRouter;
 ///
 /// - What it is: [`name`](Self::name), [`clock`](Self::clock),
 ///   [`keep_events`](Self::keep_events), [`journal`](Self::journal), [`resumed`](Self::resumed),
-///   [`tls`](Self::tls), [`routes`](Self::routes), [`faces`](Self::faces).
+///   [`tls`](Self::tls), [`hosts`](Self::hosts), [`routes`](Self::routes),
+///   [`faces`](Self::faces).
 /// - When it crashes by plan: [`absences`](Self::absences), [`restart`](Self::restart).
 /// - What it runs: [`machine`](Self::machine), [`transport`](Self::transport),
 ///   [`companion`](Self::companion).
@@ -92,6 +97,11 @@ pub trait Service: Clone + Send + Sync + 'static {
     /// How it speaks TLS; `None` is plain HTTP.
     fn tls(&self) -> Option<&ServerTls> {
         None
+    }
+
+    /// Names under which it is asked for, besides those of its machine.
+    fn hosts(&self) -> &[String] {
+        &[]
     }
 
     /// Its routes, with their description.
@@ -172,6 +182,8 @@ pub struct App<S: Service> {
     /// Which life of the machine this is, by its [`incarnation`]: one that goes on
     /// with a journal is in its old one.
     pub life: u64,
+    /// The places for requests that wait for news.
+    pub waiting: Arc<Semaphore>,
 }
 
 // A derive would ask for the configuration to be `Clone`.
@@ -183,6 +195,7 @@ impl<S: Service> Clone for App<S> {
             metrics: Arc::clone(&self.metrics),
             config: Arc::clone(&self.config),
             life: self.life,
+            waiting: Arc::clone(&self.waiting),
         }
     }
 }

@@ -163,9 +163,14 @@ impl Server {
         self.link.iter().for_each(|link| eprintln!("{link}"));
     }
 
-    /// Waits for Ctrl-C.
+    /// Waits for Ctrl-C, or until the server has broken off.
     fn wait(&self) {
-        self.runtime.block_on(interrupt::wait());
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = interrupt::wait() => {}
+                () = self.thread.failed() => {}
+            }
+        });
     }
 
     fn stop(&self) -> Result<(), Failure> {

@@ -11,6 +11,8 @@ use super::pages::work;
 use crate::exit::Failure;
 use crate::runner::{self, Observer as _, RunOptions};
 use crate::scenario::Scenario;
+use crate::words::panicked;
+use anyhow::anyhow;
 use axum::Router;
 use axum::extract::{Json, State};
 use axum::http::{StatusCode, header};
@@ -106,13 +108,17 @@ impl Control {
         let options = options(&self.runs, order.force, Some(&order.watch));
         // A mistake in here must not end the thread that runs the others.
         let run = std::panic::AssertUnwindSafe(|| runner::run(&order.scenario, &options));
+        let ran = std::panic::catch_unwind(run).unwrap_or_else(|panic| {
+            let why = panicked(&*panic);
+            Err(Failure::Run(anyhow!("the run broke off: {why}")))
+        });
         let watch = &order.watch;
-        match std::panic::catch_unwind(run) {
-            Ok(Ok(_)) if watch.stop_requested() || crate::interrupt::requested() => {
+        match ran {
+            Ok(_) if watch.stop_requested() || crate::interrupt::requested() => {
                 let message = "stopped: what was written is marked partial";
                 watch.end("stopped", Some(message.to_owned()));
             }
-            Ok(Ok(replications)) => {
+            Ok(replications) => {
                 let mut runs = replications.iter().flat_map(|all| &all.runs);
                 let failed = runs.find_map(|run| {
                     let violation = run.violations.first().map(|found| found.message.clone());
@@ -121,11 +127,10 @@ impl Control {
                 });
                 watch.end(if failed.is_some() { "failed" } else { "done" }, failed);
             }
-            Ok(Err(failure)) => {
+            Err(failure) => {
                 watch.refuse(&order.scenario);
                 watch.end("failed", Some(words(&failure)));
             }
-            Err(_panic) => watch.end("failed", Some("the run broke off (a panic)".to_owned())),
         }
     }
 
@@ -340,4 +345,41 @@ async fn stop(State(dashboard): State<Shared>, body: Body<Which>) -> Result<Resp
         return Err(Problem::new(404, "no-such-scenario", detail).into());
     }
     Ok(accepted(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gridrig_core::ids::ClusterId;
+
+    #[test]
+    fn a_run_that_panics_has_failed_with_what_the_panic_says_and_the_next_one_runs() {
+        let dir = tempfile::tempdir().unwrap();
+        let trace = "; Version: 2.2\n1 0 -1 5 1 -1 -1 1 -1 -1 1 7 1 1 1 1 -1 -1\n";
+        std::fs::write(dir.path().join("t.swf"), trace).unwrap();
+        let text = "[workload]\ntrace = \"t.swf\"\ndomain = \"a\"\n[[domain]]\nname = \"a\"\n\
+                    clusters = [ { name = \"a1\", processors = 4 } ]\n\
+                    [run]\npolicies = [\"round-robin\"]\nbounds = false\n";
+        let file = dir.path().join("s.toml");
+        std::fs::write(&file, text).unwrap();
+        let good = Scenario::load(&file, &[]).unwrap();
+        let mut bad = good.clone();
+        // No file can say so: it is a mistake in the program that makes grids.
+        bad.grid.domains[0].clusters = vec![ClusterId(7)];
+        let hub = Arc::<Hub>::default();
+        let control = Control::new(Arc::clone(&hub), &dir.path().join("runs"), true, false);
+        let out_of_bounds = "the run broke off: panic: index out of bounds";
+        for (scenario, state, said) in [(bad, "failed", out_of_bounds), (good, "done", "")] {
+            control.run(&Order {
+                watch: Arc::new(Watch::new(Arc::clone(&hub), &control.runs)),
+                scenario,
+                force: true,
+            });
+            let shown: Value = serde_json::from_str(&hub.snapshot()).unwrap();
+            let session = &shown["session"];
+            assert_eq!(session["state"], state, "{session}");
+            let message = session["message"].as_str().unwrap_or_default();
+            assert!(message.starts_with(said), "{message}");
+        }
+    }
 }

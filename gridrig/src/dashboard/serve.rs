@@ -53,13 +53,14 @@ async fn run(
 ) -> io::Result<()> {
     let listener = Door::open(listener, None)?;
     let hub = Arc::clone(&dashboard.hub);
-    let ticking = tokio::spawn(async move { hub.tick().await });
     let metrics = Arc::new(Metrics::new(Labels::of("dashboard"), incarnation()));
     let router = router(dashboard, &metrics).layer(Extension(life.clone()));
     let router = http::counted(http::timely(router, limit), metrics);
-    let served = http::serve(listener, router, life).await;
-    ticking.abort();
-    served
+    tokio::select! {
+        served = http::serve(listener, router, life) => served,
+        // It never ends, but by a panic: then pages would stand still.
+        () = hub.tick() => Ok(()),
+    }
 }
 
 fn router(dashboard: Shared, metrics: &Arc<Metrics>) -> Router {

@@ -1,10 +1,12 @@
-//! The journals of a run: one for each service, and one for the client.
+//! The journals of a run: one for each service, and one for the client. Where programs of
+//! others take part, events are written in their place.
 
-use gridrig_core::agent::Memory;
+use gridrig_core::agent::{ClientInput, Memory, Observation, Record};
 use gridrig_core::time::SimTime;
 use gridrig_drivers::faults::{FaultCounts, Faults};
+use gridrig_drivers::real_time::Journal;
 use gridrig_scenario::external::as_directory;
-use gridrig_service::{JournalSetup, last_instant};
+use gridrig_service::{JournalSetup, LineWriter, last_instant, line_writer};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How the names of journals end, and those of files beside them.
 const JOURNAL: &str = "journal";
 const FAULTS: &str = "faults";
+/// Those of events, and of what the client has seen in the logs of LRMSs.
+const EVENTS: &str = "events";
+const SEEN: &str = "seen";
 
 /// The journals of a run, which all end at one instant.
 #[derive(Clone, Debug)]
@@ -21,6 +26,7 @@ pub struct Journals {
     run: String,
     from: SimTime,
     closed: Arc<AtomicBool>,
+    only_events: bool,
 }
 
 impl Journals {
@@ -45,7 +51,22 @@ impl Journals {
             run: run.to_owned(),
             from: SimTime::ZERO,
             closed: Arc::default(),
+            only_events: false,
         }
+    }
+
+    /// The same of a run that nobody can go on with: its events are written.
+    #[must_use]
+    pub fn of_events(self) -> Self {
+        Journals {
+            only_events: true,
+            ..self
+        }
+    }
+
+    /// Whether events are written, from which nobody can go on.
+    pub(super) fn only_events(&self) -> bool {
+        self.only_events
     }
 
     /// The latest instant of the run that any of them has, from which the run goes on.
@@ -89,13 +110,33 @@ impl Journals {
 
     /// The journal of a participant with this name.
     pub(super) fn of(&self, name: &str) -> JournalSetup {
+        let kind = if self.only_events { EVENTS } else { JOURNAL };
         JournalSetup {
-            path: self.path(name, JOURNAL),
+            path: self.path(name, kind),
             memory: Memory::Journal,
             of: format!("{name} of {}", self.run),
             clock_stands: true,
             closed: Arc::clone(&self.closed),
+            events: self.only_events,
         }
+    }
+
+    /// The file with what the client has seen of its jobs in the logs of LRMSs: their
+    /// names there are in no event.
+    pub(super) fn seen(&self) -> PathBuf {
+        self.path("client", SEEN)
+    }
+
+    /// Writes that file.
+    pub(super) fn write_seen(&self) -> io::Result<Journal<ClientInput>> {
+        let mut write: LineWriter<Observation> = line_writer(&self.seen())?;
+        Ok(Box::new(move |record: &Record<ClientInput>| match record {
+            Record::Input {
+                input: ClientInput::Observation(seen),
+                ..
+            } => write(seen),
+            _ => Ok(()),
+        }))
     }
 
     /// Nothing more is written: what follows is no part of the run.

@@ -76,8 +76,8 @@ pub struct RealOutcome {
     pub interrupted: bool,
     /// Which services were restarted, in words.
     pub restarted: Option<String>,
-    /// Journals that cannot be read to their ends, and why: the run did not go on.
-    pub unread: Vec<String>,
+    /// Why the run did not go on, where it was broken off and cannot.
+    pub cut: Vec<String>,
     /// Whether a service, or the client, could not go on.
     pub broke_off: bool,
     /// What went wrong, in words; empty after a run in good order.
@@ -152,7 +152,7 @@ pub(super) fn collect(
         external: correlation.map(|correlation| (correlation, played.unseen)),
         interrupted: played.interrupted,
         restarted: None,
-        unread: Vec::new(),
+        cut: Vec::new(),
         broke_off: false,
         faults,
         said: None,

@@ -14,8 +14,10 @@ use gridrig_core::job::Submission;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_drivers::real_time::RunClock;
 use gridrig_protocol::client::Client;
+use gridrig_replayer::outlet::plain_program;
 use gridrig_replayer::player::{self, Progress};
 use serde::{Deserialize, Serialize};
+use std::env::var_os;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -92,6 +94,9 @@ pub async fn run_in_processes(
 
 /// Time until the clock goes, for the processes to start.
 const LEAD: Duration = Duration::from_secs(2);
+
+/// What a service is told of the environment besides what other programs are.
+const TOLD: [&str; 3] = ["RUST_BACKTRACE", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 
 /// A service is restarted at most so often in a run.
 const RESTARTS: u32 = 100;
@@ -182,7 +187,10 @@ impl Process {
             start: self.clock.start(),
             ..self.order.clone()
         };
-        Command::new(std::env::current_exe()?)
+        let mut command = plain_program(std::env::current_exe()?);
+        let told = TOLD.iter().filter_map(|name| Some((name, var_os(name)?)));
+        command.envs(told);
+        Command::from(command)
             .arg("service")
             .arg(serde_json::to_string(&order)?)
             .stdin(Stdio::from(listener))

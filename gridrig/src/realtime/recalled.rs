@@ -2,12 +2,18 @@
 
 use super::configs::{self, Configs, Logs};
 use super::{RealOptions, RealOutcome, Urls, outcome, play_config};
+use gridrig_core::agent::Observation;
+use gridrig_core::event::EventKind;
 use gridrig_core::grid::Grid;
-use gridrig_core::job::Submission;
-use gridrig_core::time::{SimDuration, SimTime};
-use gridrig_drivers::real_time::{Recorder, RunClock};
+use gridrig_core::ids::ClusterId;
+use gridrig_core::job::{Entry, Submission};
+use gridrig_core::time::{SimDuration, SimTime, WallTime};
+use gridrig_drivers::real_time::{Driven, Recorded, Recorder, RunClock, replay};
+use gridrig_replayer::observation::{Names, Owner};
 use gridrig_replayer::player::Played;
 use gridrig_results::EventLog;
+use gridrig_service::read_lines;
+use std::collections::BTreeMap;
 
 /// What the journals of a run tell that cannot go on, since one of them cannot be read
 /// to its end: what has happened until then, and why; `None` if all can be read.
@@ -22,29 +28,30 @@ pub fn recall(
     if options.from() == SimTime::ZERO {
         return Ok(None);
     }
-    let Recalled {
-        services: mut recalled,
-        client,
-    } = Recalled::of(grid, submissions, options)?;
-    let Some(until) = recalled.until else {
-        return Ok(None);
-    };
-    let own = client.take().into_iter().filter(|event| event.at < until);
-    let mut recorder = Recorder::default();
-    gridrig_drivers::real_time::replay(&own.collect::<Vec<_>>(), &mut recorder);
-    let Logs { brokers, lrms, .. } = &mut recalled.logs;
-    for log in brokers.iter_mut().chain(lrms.values_mut()) {
-        log.retain(|event| event.at < until);
-    }
-    let played = Played {
-        interrupted: true,
-        ..Played::default()
-    };
-    let known = options.known(submissions.len(), false, SimDuration::ZERO);
-    let logs = (recalled.logs, None);
-    let mut outcome = outcome::collect(logs, &recorder, played, Vec::new(), &known);
-    outcome.unread = recalled.errors;
-    Ok(Some(outcome))
+    let recalled = Recalled::of(grid, submissions, options)?;
+    let is_cut = recalled.services.until.is_some();
+    Ok(is_cut.then(|| recalled.so_far(submissions, options)))
+}
+
+/// What had happened in a run that was broken off, and that nobody can go on with for this
+/// reason.
+///
+/// # Errors
+/// When its services cannot be.
+pub fn broken_off(
+    grid: &Grid,
+    submissions: &[Submission],
+    options: &RealOptions,
+    why: &str,
+) -> anyhow::Result<RealOutcome> {
+    let recalled = Recalled::of(grid, submissions, options)?;
+    let mut outcome = recalled.so_far(submissions, options);
+    let at = outcome.log.end().as_secs_f64();
+    outcome.cut.push(format!(
+        "not-continued: the run was interrupted at {at:.1} s and cannot be continued ({why}): \
+         what happened later is missing"
+    ));
+    Ok(outcome)
 }
 
 /// What the journals of a run that goes on tell so far, as far as they can be read.
@@ -56,14 +63,10 @@ pub fn told(
     submissions: &[Submission],
     options: &RealOptions,
 ) -> anyhow::Result<EventLog> {
-    let (logs, recorder) = Recalled::of(grid, submissions, options)?.or_faults(&mut Vec::new());
-    let played = Played {
-        interrupted: true,
-        ..Played::default()
-    };
-    let known = options.known(submissions.len(), false, SimDuration::ZERO);
-    let outcome = outcome::collect((logs, None), &recorder, played, Vec::new(), &known);
-    Ok(outcome.log)
+    let mut recalled = Recalled::of(grid, submissions, options)?;
+    // They were read one after the other: what one of them does not have may be to come.
+    recalled.services.until = None;
+    Ok(recalled.so_far(submissions, options).log)
 }
 
 /// What all journals of a run tell.
@@ -95,4 +98,86 @@ impl Recalled {
         faults.extend(self.services.errors);
         (self.services.logs, self.client)
     }
+
+    /// A run that ends where they do, or where the first of them cannot be read any more.
+    fn so_far(self, submissions: &[Submission], options: &RealOptions) -> RealOutcome {
+        let (mut services, mut own) = (self.services, self.client.take());
+        let until = services.until.unwrap_or(SimTime::MAX);
+        own.retain(|event| event.at < until);
+        let Logs { brokers, lrms, .. } = &mut services.logs;
+        for log in brokers.iter_mut().chain(lrms.values_mut()) {
+            log.retain(|event| event.at < until);
+        }
+        let is_external = !options.external.brokers.is_empty();
+        let mut played = Played {
+            interrupted: true,
+            ..Played::default()
+        };
+        if is_external {
+            let (names, error) = names(&services.logs.lrms, submissions, options);
+            played.names = names;
+            services.errors.extend(error);
+        }
+        let known = options.known(submissions.len(), is_external, shift(&own, submissions));
+        let mut client = Recorder::default();
+        replay(&own, &mut client);
+        let logs = (services.logs, None);
+        let mut outcome = outcome::collect(logs, &client, played, Vec::new(), &known);
+        // How submissions went is not among the events.
+        outcome.external = None;
+        let unread = services.errors.into_iter();
+        outcome.cut = unread
+            .map(|why| format!("unread-journal: {why}: later events are missing"))
+            .collect();
+        outcome
+    }
+}
+
+/// How long after time 0 of its clock the run began, by the instants at which the client
+/// was to hand its jobs over.
+fn shift(client: &[Recorded], submissions: &[Submission]) -> SimDuration {
+    let mut events = client.iter().map(Recorded::event);
+    let first = events.find(|event| event.kind == EventKind::Submitted);
+    let shift = first.and_then(|event| {
+        let submission = submissions.get(event.job?.index())?;
+        Some(event.instant().since(submission.at))
+    });
+    shift.unwrap_or(SimDuration::ZERO)
+}
+
+/// Whose the jobs in the logs of LRMSs are, as the client has seen them there, and why that
+/// is not all.
+fn names(
+    lrms: &BTreeMap<ClusterId, Vec<Recorded>>,
+    submissions: &[Submission],
+    options: &RealOptions,
+) -> (Names, Option<String>) {
+    let brokers = &options.external.brokers;
+    let is_elsewhere = |entry: Entry| brokers.keys().any(|id| Entry::Domain(*id) == entry);
+    let mut names = Names::new();
+    for (cluster, log) in lrms {
+        for job in log.iter().filter_map(|it| it.event().job) {
+            // What entered at a service of ours has its own name.
+            let submission = submissions.get(job.index());
+            if submission.is_some_and(|it| !is_elsewhere(it.entry)) {
+                names.insert((*cluster, job), Owner::Named(job));
+            }
+        }
+    }
+    let clock = RunClock::waiting_at(SimTime::ZERO, options.speed);
+    let config = play_config(BTreeMap::new(), None, clock, options);
+    let client = config.client(submissions);
+    let mut client = Driven::new(client, WallTime::ZERO, Recorder::default(), None);
+    let seen = options.journals.as_ref().map(|all| all.seen());
+    let read = seen.map(|path| {
+        read_lines(&path, |seen: Observation| {
+            names.insert(seen.place, Owner::Tagged(seen.job));
+            client.handle(seen.at, seen);
+            Ok(())
+        })
+    });
+    let repeated = client.repeated();
+    names.extend(repeated.map(|(place, job)| (place, Owner::Repeated(job))));
+    let error = read.and_then(Result::err);
+    (names, error.map(|error| error.to_string()))
 }

@@ -3,6 +3,7 @@
 
 use crate::realtime::workdir;
 use anyhow::{Context as _, anyhow, bail};
+use gridrig_replayer::outlet::plain_program;
 use gridrig_service::free_ports;
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};
@@ -83,9 +84,9 @@ impl PrivateSlurm {
         fs::set_permissions(slurm.dir.path(), Permissions::from_mode(0o755))?;
         slurm.munge()?;
         slurm.configure(setup)?;
-        slurm.daemon("slurmctld", Command::new("slurmctld").args(["-D", "-c"]))?;
+        slurm.daemon("slurmctld", plain_program("slurmctld").args(["-D", "-c"]))?;
         for node in 1..=setup.nodes {
-            let mut slurmd = Command::new("slurmd");
+            let mut slurmd = plain_program("slurmd");
             slurm.daemon("slurmd", slurmd.args(["-D", "-N", &format!("n{node}")]))?;
         }
         let wanted = setup.nodes.to_string();
@@ -122,7 +123,7 @@ impl PrivateSlurm {
 
     /// One of its commands.
     pub fn command(&self, name: &str) -> Command {
-        let mut command = Command::new(format!("/usr/bin/{name}"));
+        let mut command = plain_program(format!("/usr/bin/{name}"));
         command.env("SLURM_CONF", self.conf()).stdin(Stdio::null());
         command
     }
@@ -153,7 +154,7 @@ impl PrivateSlurm {
         }
         fs::set_permissions(&home, Permissions::from_mode(0o755))?;
         fs::set_permissions(&key, Permissions::from_mode(0o400))?;
-        let mut munged = Command::new("munged");
+        let mut munged = plain_program("munged");
         munged.arg("-F").uid(user).gid(group);
         for (option, file) in [
             ("key-file", "key"),
@@ -260,7 +261,7 @@ impl Drop for PrivateSlurm {
 fn end(child: &mut Child, ask: bool) {
     if ask {
         let id = child.id().to_string();
-        let _ = Command::new("kill").arg(id).stderr(Stdio::null()).status();
+        let _ = plain_program("kill").arg(id).stderr(Stdio::null()).status();
     }
     if !comes(END_LOOKS, || !matches!(child.try_wait(), Ok(None))) {
         let _ = child.kill();

@@ -126,6 +126,7 @@ pub fn replay(
     options.lrms.insert(ClusterId(0), site);
     let run = run_real(&grid, &submissions, &options, shutdown, progress);
     let outcome = tokio::runtime::Runtime::new()?.block_on(run)?;
+    ensure!(!outcome.broke_off, "{}", outcome.faults.join("; "));
     let jobs = finished(&submissions, &outcome.log, &slurm.log())?;
     Ok(Real {
         version,

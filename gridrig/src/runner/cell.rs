@@ -95,3 +95,28 @@ pub(super) fn wanted(
     }
     Ok(wanted)
 }
+
+/// Why nobody can go on with a run of this scenario that was broken off, if nobody can:
+/// what the programs of others know of it is in no journal.
+pub(super) fn cannot_go_on(scenario: &Scenario) -> Option<String> {
+    let others = others(scenario);
+    (!others.is_empty()).then(|| others.join(", "))
+}
+
+/// The programs of others in runs of this scenario.
+fn others(scenario: &Scenario) -> Vec<&'static str> {
+    let mut clusters = scenario.grid.clusters.iter();
+    let is_real = clusters.any(|cluster| cluster.config.is_real);
+    let has_faces = scenario.clusters().any(|it| !it.faces().is_empty());
+    let found = [
+        (!scenario.external.brokers.is_empty(), "external broker"),
+        (
+            scenario.asks_programs(),
+            "policy or discipline of one's own",
+        ),
+        (is_real, "real LRMS"),
+        (has_faces, "interfaces of other systems"),
+    ];
+    let found = found.into_iter().filter(|(is_there, _)| *is_there);
+    found.map(|(_, what)| what).collect()
+}

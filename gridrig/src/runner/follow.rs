@@ -1,5 +1,6 @@
 //! A run in real time that somebody else runs, followed by its journals.
 
+use super::cell::cannot_go_on;
 use super::real::real_options;
 use super::{Cell, Load, RunOptions, Running, Start, tolerance};
 use crate::realtime::{told, workdir};
@@ -21,8 +22,8 @@ pub struct Followed {
     pub log: EventLog,
     /// The latest instant that a journal has.
     pub now: SimTime,
-    /// The command that goes on with it, where nobody runs it.
-    pub command: String,
+    /// Why nobody can go on with it once it is broken off, if nobody can.
+    pub cannot_go_on: Option<String>,
 }
 
 impl Followed {
@@ -38,8 +39,8 @@ impl Followed {
         let scenario = &cell.replication.scenario;
         if scenario.clusters().any(|it| it.slurm_bin().is_some()) {
             return Err(anyhow!(
-                "{}: field slurm_bin: a run with commands of Slurm is followed only by its own \
-                 page (gridrig run --dashboard)",
+                "{}: field slurm_bin: a run with commands of Slurm is followed only by the page \
+                 that was opened with it",
                 dir.display()
             ));
         }
@@ -50,7 +51,7 @@ impl Followed {
         let mut grid = scenario.grid_for(cell.contender.ours.as_ref());
         scenario.fail_nodes(&mut grid, load.submissions.iter());
         let copies = workdir()?;
-        let journals = running.copy_journals(copies.path())?;
+        let journals = running.copy_journals(copies.path(), scenario)?;
         let now = journals.from();
         let mut followed = Followed {
             cell: cell.clone(),
@@ -58,13 +59,19 @@ impl Followed {
             load,
             log: EventLog::default(),
             now,
-            command: running.command(),
+            cannot_go_on: cannot_go_on(scenario),
         };
         let start = followed.start();
-        let real = real_options(&start, &RunOptions::default(), "page");
+        // Of others it asks nobody how they are.
+        let options = RunOptions {
+            resume: true,
+            ..RunOptions::default()
+        };
+        let real = real_options(&start, &options, "page");
         let mut real = real.map_err(|failure| anyhow!(failure.why()))?;
         real.journals = Some(journals);
         followed.log = told(&followed.grid, &followed.load.submissions, &real)?;
+        followed.now = now.max(followed.log.end());
         Ok(followed)
     }
 

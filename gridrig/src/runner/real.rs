@@ -1,11 +1,13 @@
 //! A run on the wall clock: real services, real sockets.
 
+use super::cell::cannot_go_on;
+use super::running::ends_here;
 use super::{Executed, Gap, Observation, RunOptions, Running, Start, wait_for_stop};
 use crate::exit::Failure;
 use crate::progress::Progress;
 use crate::realtime::{
-    Fault, FaultKind, Journals, Listener, RealOptions, ServiceId, recall, run_in_processes,
-    run_real, slurm_setup, workdir,
+    Fault, FaultKind, Journals, Listener, RealOptions, ServiceId, broken_off, recall,
+    run_in_processes, run_real, slurm_setup, workdir,
 };
 use crate::scenario::{Clock, Scenario};
 use anyhow::{Context as _, anyhow};
@@ -42,7 +44,7 @@ pub(super) fn execute(
     }
     if let Some(running) = &mut running {
         real.run_id = running.id().to_owned();
-        real.journals = Some(running.begin(start.load)?);
+        real.journals = Some(running.begin(start.load, scenario)?);
     }
     let _scratch = note_plan(&mut real).map_err(Failure::run)?;
     let mut now = SimTime::ZERO;
@@ -55,6 +57,9 @@ pub(super) fn execute(
     };
     let (jobs, stop) = (&start.load.submissions, wait_for_stop(options));
     let played = async {
+        if let Some(why) = ends_here(scenario, options) {
+            return broken_off(grid, jobs, &real, &why);
+        }
         if let Some(cut) = recall(grid, jobs, &real)? {
             return Ok(cut);
         }
@@ -69,32 +74,27 @@ pub(super) fn execute(
     if let Some(watching) = watching {
         watching.end(None, now.max(outcome.log.end()));
     }
-    if let (Some(running), true) = (&running, outcome.broke_off) {
+    let goes_on = cannot_go_on(scenario).is_none();
+    if let (Some(running), true) = (&running, outcome.broke_off && goes_on) {
         // What follows from the first is not worth a word.
         let why = outcome.faults.first().map_or("", |why| why);
         let command = running.command();
         return Err(Failure::Run(anyhow!("{why}\nto continue it: {command}")));
     }
-    let is_cut = !outcome.unread.is_empty();
+    let is_cut = !outcome.cut.is_empty();
     let running = running.filter(|_| !is_cut);
     let gaps = running.map_or_else(Vec::new, |running| running.gaps(scenario.clock));
     let notes = outcome.external.as_ref();
     let mut notes = notes.map_or_else(Vec::new, |(found, unseen)| notes_of(grid, found, unseen));
     notes.extend(gaps.iter().map(Gap::note).chain(outcome.restarted));
-    let missing = |why| format!("unread-journal: {why}: later events are missing");
-    notes.extend(outcome.unread.into_iter().map(missing));
-    let jobs = outcome.foreign;
-    if jobs > 0 {
-        tracing::warn!(
-            jobs,
-            "jobs of others took processors; no figure includes them"
-        );
-    }
+    notes.extend(outcome.cut);
+    warn_of_foreign(outcome.foreign);
+    let why = outcome.faults.first().cloned();
     Ok(Executed {
         events: None,
-        interrupted: outcome.interrupted,
+        interrupted: outcome.interrupted || outcome.broke_off,
         is_cut,
-        broke: None,
+        broke: why.filter(|_| outcome.broke_off),
         lost: !outcome.unfinished.is_empty(),
         faults: outcome.faults,
         fault_counts: fault_counts(&real).map_err(Failure::run)?,
@@ -104,6 +104,15 @@ pub(super) fn execute(
         log: outcome.log,
         timer_tolerance: tolerance(scenario.clock),
     })
+}
+
+fn warn_of_foreign(jobs: usize) {
+    if jobs > 0 {
+        tracing::warn!(
+            jobs,
+            "jobs of others took processors; no figure includes them"
+        );
+    }
 }
 
 /// Notes the planned faults beside the journals. Brokers that are restarted have journals
@@ -147,12 +156,15 @@ pub(super) fn real_options(
     real.protocols.clone_from(&scenario.protocols);
     let kills = options.kill.iter().map(|text| kill(grid, text));
     real.faults = kills.collect::<Result<_, _>>()?;
-    for (id, cluster) in (0..).map(ClusterId).zip(scenario.clusters()) {
-        if let Some(dir) = cluster.slurm_bin() {
-            real.slurm.insert(id, slurm_setup(&dir)?);
+    // Of a run that is over nobody is asked any more.
+    if ends_here(scenario, options).is_none() {
+        for (id, cluster) in (0..).map(ClusterId).zip(scenario.clusters()) {
+            if let Some(dir) = cluster.slurm_bin() {
+                real.slurm.insert(id, slurm_setup(&dir)?);
+            }
         }
+        real.lrms = real_lrms(scenario, grid)?;
     }
-    real.lrms = real_lrms(scenario, grid)?;
     if let Some(plan) = scenario.fault_plan() {
         // Each process draws for itself.
         real.planned = Faults::new(plan, scenario.seed, &format!("faults.{participant}"));
@@ -167,7 +179,8 @@ pub(super) fn real_options(
 pub fn notes_of(grid: &Grid, found: &Correlation, unseen: &Unseen) -> Vec<String> {
     let mut notes = vec![format!(
         "external-broker: {} jobs were submitted, {} taken, {} found in the logs of LRMSs by \
-         their tags; the broker itself is not seen",
+         their tags; the broker itself is not seen, and delays do not include the way of the news \
+         of an end from the LRMS back to the client",
         unseen.submitted,
         unseen.taken,
         found.found.len()
@@ -249,4 +262,76 @@ pub(super) fn kill(grid: &Grid, text: &str) -> anyhow::Result<Fault> {
         service,
         kind: FaultKind::Kill,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runner::{Observer, PolicyRun, run};
+    use crate::scenario::Replication;
+    use gridrig_core::event::Event;
+    use gridrig_results::{EventLog, rundir};
+    use std::sync::Arc;
+
+    /// Watches a run, and panics soon after its beginning.
+    struct Panics;
+
+    impl Observer for Panics {
+        fn begin(&self, _: &Scenario, _: &[Replication]) {}
+
+        fn start<'a>(&'a self, _: usize, _: &Start<'a>) -> Box<dyn Observation + 'a> {
+            Box::new(Panics)
+        }
+
+        fn finish(&self, _: usize, _: &PolicyRun) {}
+
+        fn stop_requested(&self) -> bool {
+            false
+        }
+    }
+
+    impl Observation for Panics {
+        fn emit(&mut self, _: SimTime, _: Event<'_>) {}
+
+        fn look(&mut self, _: &EventLog) {}
+
+        fn listen(&mut self, _: &Listener) {}
+
+        fn hear(&mut self, now: SimTime) {
+            assert!(now < SimTime::from_secs(2), "a broken invariant");
+        }
+
+        fn end(self: Box<Self>, _: Option<&EventLog>, _: SimTime) {}
+    }
+
+    #[test]
+    fn a_panic_of_who_hands_the_jobs_over_ends_the_run_and_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        // Nobody would wait for its end.
+        let trace = "; Version: 2.2\n1 0 -1 90000 1 -1 -1 1 -1 -1 1 7 1 1 1 1 -1 -1\n";
+        std::fs::write(dir.path().join("t.swf"), trace).unwrap();
+        let file = dir.path().join("s.toml");
+        let text = "[workload]\ntrace = \"t.swf\"\n[cluster]\nprocessors = 4\n\
+                    [run]\nclock = \"real\"\nspeed = 20\n";
+        std::fs::write(&file, text).unwrap();
+        let scenario = Scenario::load(&file, &[]).unwrap();
+        let options = |out: &str, no_journal| RunOptions {
+            out: Some(dir.path().join(out)),
+            no_journal,
+            quiet: true,
+            watch: Some(Arc::new(Panics)),
+            ..RunOptions::default()
+        };
+        let named = "the client broke off: panic: a broken invariant";
+        let why = run(&scenario, &options("kept", false)).err().unwrap().why();
+        assert!(
+            why.starts_with(named) && why.contains("gridrig run --resume"),
+            "{why}"
+        );
+        let runs = run(&scenario, &options("not-kept", true)).unwrap();
+        let ended = &runs[0].runs[0];
+        assert_eq!(ended.broke.as_deref(), Some(named));
+        let manifest = rundir::read_manifest(ended.dir.as_ref().unwrap()).unwrap();
+        assert!(manifest.partial);
+    }
 }

@@ -188,10 +188,41 @@ fn known(cell: &Cell, load: &Load, executed: &Executed, violations: &[Violation]
 fn too_late(scenario: &Scenario, summary: &RunSummary) -> Option<String> {
     let lag_s = summary.submission_lag_ns_p99? / 1e9 * scenario.compression().as_f64();
     let tolerance_s = scenario.lag_tolerance.as_secs_f64();
+    let policy = summary.policy.as_deref().unwrap_or(NO_BROKER);
     (lag_s > tolerance_s).then(|| {
         format!(
-            "submission-lag: p99 lag times compression is {lag_s:.3} s of trace time, above the \
-             tolerance of {tolerance_s} s: the run is not valid"
+            "submission-lag: with {policy} the p99 lag times compression is {lag_s:.3} s of trace \
+             time, above the tolerance of {tolerance_s} s: the run is not valid"
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_submission_that_is_too_late_is_told_with_its_policy() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("s.toml");
+        let trace = "; Version: 2.2\n1 0 -1 90000 1 -1 -1 1 -1 -1 1 7 1 1 1 1 -1 -1\n";
+        std::fs::write(dir.path().join("t.swf"), trace).unwrap();
+        let text = "[workload]\ntrace = \"t.swf\"\n[cluster]\nprocessors = 4\n\
+                    [run]\nclock = \"real\"\nspeed = 20\nlag_tolerance = \"9s\"\n";
+        std::fs::write(&file, text).unwrap();
+        let scenario = Scenario::load(&file, &[]).unwrap();
+        let mut summary = RunSummary {
+            policy: Some("free-node".to_owned()),
+            submission_lag_ns_p99: Some(9e9),
+            ..RunSummary::default()
+        };
+        assert_eq!(too_late(&scenario, &summary), None);
+        summary.submission_lag_ns_p99 = Some(9.5e9);
+        let said = too_late(&scenario, &summary).unwrap();
+        assert_eq!(
+            said,
+            "submission-lag: with free-node the p99 lag times compression is 9.500 s of trace \
+             time, above the tolerance of 9 s: the run is not valid"
+        );
+    }
 }

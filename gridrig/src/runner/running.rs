@@ -1,6 +1,7 @@
 //! A run in real time that is not over: its directory says what it takes to go on
 //! with it.
 
+use super::cell::cannot_go_on;
 use super::write::{directory, folder, workload_hash};
 use super::{Cell, CellNumber, Load, RunOptions, cells};
 use crate::exit::Failure;
@@ -136,22 +137,34 @@ fn find(dir: &Path, depth: usize, found: &mut Vec<Running>) -> anyhow::Result<()
         .try_for_each(|below| find(below, depth + 1, found))
 }
 
-/// Whether runs with these options can be gone on with.
+/// Whether runs with these options write down what happens as it happens. Where nobody can
+/// go on with them they write events, from which no broker can be restarted by plan.
 pub(super) fn keeps_journals(scenario: &Scenario, options: &RunOptions) -> bool {
-    wants_journals(scenario, options) && others(scenario).is_empty()
+    let faults = scenario.faults.as_ref();
+    let restarts = faults.is_some_and(|faults| !faults.restarts.is_empty());
+    wants_journals(scenario, options) && !(restarts && cannot_go_on(scenario).is_some())
 }
 
-/// What the user has to know of runs that keep no journal though they were not told to
-/// keep none.
+/// Why a run is only written as far as it had come, if it is: it was broken off, and nobody
+/// can go on with it.
+pub(super) fn ends_here(scenario: &Scenario, options: &RunOptions) -> Option<String> {
+    cannot_go_on(scenario).filter(|_| options.resume)
+}
+
+/// What the user has to know of runs with which nobody can go on though they were not told
+/// to keep no journal.
 pub(super) fn why_no_journal(scenario: &Scenario, options: &RunOptions) -> Option<String> {
-    let others = others(scenario);
-    let lacks = wants_journals(scenario, options) && !others.is_empty();
-    lacks.then(|| {
-        format!(
-            "{}: no journal is kept ({}), so a run that is killed cannot be continued",
-            scenario.name,
-            others.join(", ")
-        )
+    let others = cannot_go_on(scenario).filter(|_| wants_journals(scenario, options))?;
+    let name = &scenario.name;
+    Some(match keeps_journals(scenario, options) {
+        true => format!(
+            "{name}: a run that is killed cannot be continued ({others}), but --resume writes what \
+             happened until then"
+        ),
+        false => format!(
+            "{name}: no journal is kept ({others}, planned restarts), so a run that is killed \
+             leaves nothing"
+        ),
     })
 }
 
@@ -160,31 +173,12 @@ fn wants_journals(scenario: &Scenario, options: &RunOptions) -> bool {
     matches!(scenario.clock, Clock::Real { .. }) && has_place
 }
 
-/// The programs of others in runs of this scenario: what they know of a run is in no
-/// journal.
-fn others(scenario: &Scenario) -> Vec<&'static str> {
-    let mut clusters = scenario.grid.clusters.iter();
-    let is_real = clusters.any(|cluster| cluster.config.is_real);
-    let has_faces = scenario.clusters().any(|it| !it.faces().is_empty());
-    let found = [
-        (!scenario.external.brokers.is_empty(), "external broker"),
-        (
-            scenario.asks_programs(),
-            "policy or discipline of one's own",
-        ),
-        (is_real, "real LRMS"),
-        (has_faces, "interfaces of other systems"),
-    ];
-    let found = found.into_iter().filter(|(is_there, _)| *is_there);
-    found.map(|(_, what)| what).collect()
-}
-
 /// Makes the directory of a run that is to be.
 ///
 /// # Errors
 /// When it cannot be made.
 pub(super) fn claim(
-    (CellNumber { number, of }, cell): &(CellNumber, Cell),
+    (CellNumber { number, of }, cell): (CellNumber, &Cell),
     scenario: &Scenario,
     options: &RunOptions,
 ) -> Result<(), Failure> {
@@ -266,7 +260,7 @@ impl Running {
     ///
     /// # Errors
     /// When they cannot be read or written.
-    pub fn copy_journals(&self, to: &Path) -> anyhow::Result<Journals> {
+    pub fn copy_journals(&self, to: &Path, scenario: &Scenario) -> anyhow::Result<Journals> {
         let journals = self.dir.join(JOURNALS);
         // Before the run has begun there are none.
         for entry in std::fs::read_dir(&journals).into_iter().flatten() {
@@ -275,7 +269,8 @@ impl Running {
             copied.with_context(|| entry.path().display().to_string())?;
         }
         let opened = Journals::open(to, &self.doc.run);
-        opened.with_context(|| journals.display().to_string())
+        let opened = opened.with_context(|| journals.display().to_string())?;
+        Ok(as_kept(opened, scenario))
     }
 
     /// The run directory.
@@ -335,7 +330,7 @@ impl Running {
         &self.doc.run
     }
 
-    /// It begins, or goes on from what its journals say.
+    /// It begins, or goes on from what its journals say, or ends with that.
     ///
     /// # Errors
     /// When the jobs are others than before, or its files cannot be read or written.
@@ -343,7 +338,7 @@ impl Running {
         clippy::disallowed_methods,
         reason = "how long nobody ran it is said in the manifest, under host"
     )]
-    pub fn begin(&mut self, load: &Load) -> Result<Journals, Failure> {
+    pub fn begin(&mut self, load: &Load, scenario: &Scenario) -> Result<Journals, Failure> {
         let hash = workload_hash(&load.submissions, true);
         let before = self.doc.workload.get_or_insert_with(|| hash.clone());
         if *before != hash {
@@ -363,7 +358,7 @@ impl Running {
             at_ns: journals.from().as_nanos(),
         });
         self.write()?;
-        Ok(journals)
+        Ok(as_kept(journals, scenario))
     }
 
     /// When nobody ran it.
@@ -413,6 +408,24 @@ impl Running {
         let dir = self.dir.clone();
         self.give_up()?;
         remove_journals(&dir)
+    }
+
+    /// It could not begin: nothing of it stays.
+    ///
+    /// # Errors
+    /// When its files cannot be removed.
+    pub fn forget(self) -> Result<(), Failure> {
+        let dir = self.dir.clone();
+        self.end()?;
+        rundir::remove_file(&dir, rundir::names::SCENARIO).map_err(Failure::run)
+    }
+}
+
+/// Journals as runs of this scenario keep them.
+fn as_kept(journals: Journals, scenario: &Scenario) -> Journals {
+    match cannot_go_on(scenario) {
+        None => journals,
+        Some(_) => journals.of_events(),
     }
 }
 

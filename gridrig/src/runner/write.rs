@@ -1,5 +1,6 @@
 //! Where a run goes: `OUT/SCENARIO-SEED/POLICY/rNNN`.
 
+use super::cell::cannot_go_on;
 use super::{Cell, CellNumber, Executed, Load, PolicyRun, RunOptions, background};
 use crate::exit::Failure;
 use crate::scenario::external::as_directory;
@@ -102,7 +103,8 @@ fn there(cell: &Cell, options: &RunOptions) -> anyhow::Result<There> {
     Ok(match rundir::is_vacant(&dir)? {
         true => There::Nothing,
         false if is_of(&cell.replication, &dir) => {
-            There::Same(dir.join(rundir::names::RUNNING).exists())
+            let goes_on = cannot_go_on(&cell.replication.scenario).is_none();
+            There::Same(goes_on && dir.join(rundir::names::RUNNING).exists())
         }
         false => There::Other,
     })

@@ -4,9 +4,9 @@ use super::plan::Plan;
 use crate::words::many;
 use anyhow::Context as _;
 use clap::ValueEnum;
+use gridrig_replayer::outlet::plain_program;
 use gridrig_results::plot;
 use std::path::Path;
-use std::process::Command;
 
 /// What starts the slices of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -81,7 +81,7 @@ pub fn script(
 
 /// What Slurm says of itself here; its default where it says nothing.
 fn max_array_size() -> usize {
-    let said = Command::new("scontrol").args(["show", "config"]).output();
+    let said = plain_program("scontrol").args(["show", "config"]).output();
     let said = said.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
     let said = said.unwrap_or_default();
     let lines = said.lines().filter_map(|line| line.split_once('='));

@@ -175,7 +175,49 @@ fn an_interrupted_study_is_partial_until_it_goes_on_and_then_runs_what_never_beg
 }
 
 #[test]
-fn a_run_that_keeps_no_journal_says_why_when_it_begins() {
+fn a_run_that_sigterm_has_ended_is_partial_and_goes_on() {
+    let _alone = crate::real_time::alone();
+    for mode in [None, Some("--processes")] {
+        let bench = bench("[\"round-robin\"]");
+        let (out, dir) = (bench.path("runs"), dir(&bench, "round-robin"));
+        let scenario = bench.path("s.toml");
+        let mut words = vec![&*scenario, "--out", &out];
+        words.extend(mode);
+        let mut child = begin(&words);
+        wait_for(&dir, 60, &mut child);
+        signal(&child, "-TERM");
+        let ended = child.wait_with_output().unwrap();
+        expect_code(&ended, 130);
+        assert!(stderr(&ended).contains(&format!("gridrig run --resume {}", dir.display())));
+        assert!(rundir::read_manifest(&dir).unwrap().partial);
+        expect_code(&run(&["run", "--resume", &out]), 0);
+        assert_eq!(gaps_of_a_whole_run(&dir).len(), 1);
+    }
+}
+
+#[test]
+fn a_run_whose_results_cannot_be_written_keeps_its_journals_until_they_can() {
+    let _alone = crate::real_time::alone();
+    let bench = bench("[\"round-robin\"]");
+    let (out, dir) = (bench.path("runs"), dir(&bench, "round-robin"));
+    let mut child = begin(&[&bench.path("s.toml"), "--out", &out]);
+    wait_for(&dir, 30, &mut child);
+    // Journals are longer than the tables, so a limit of their length would end the run
+    // earlier: something is where the table is to go.
+    let taken = dir.join("jobs.parquet.partial");
+    std::fs::create_dir(&taken).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    expect_code(&ended, 1);
+    let said = stderr(&ended);
+    assert!(said.contains(taken.to_str().unwrap()), "{said}");
+    assert!(dir.join("running.json").exists() && !dir.join("manifest.json").exists());
+    std::fs::remove_dir(taken).unwrap();
+    expect_code(&run(&["run", "--resume", &out]), 0);
+    assert_eq!(gaps_of_a_whole_run(&dir).len(), 1);
+}
+
+#[test]
+fn a_run_that_cannot_be_continued_says_why_when_it_begins() {
     let _alone = crate::real_time::alone();
     let ours = scenario("[\"round-robin\"]");
     let own = format!(
@@ -183,8 +225,8 @@ fn a_run_that_keeps_no_journal_says_why_when_it_begins() {
         root().join("resources/policies/fcfs.lua").display()
     );
     let others = ours.replace("processors = 6", &own);
-    let why = "s: no journal is kept (policy or discipline of one's own, interfaces of other \
-               systems), so a run that is killed cannot be continued";
+    let why = "s: a run that is killed cannot be continued (policy or discipline of one's own, \
+               interfaces of other systems), but --resume writes what happened until then";
     for (scenario, more, is_told) in [
         (&ours, None, false),
         (&others, None, true),
@@ -269,6 +311,41 @@ fn process(bench: &Bench, service: &str) -> Option<u32> {
     pids.find(|pid| is_it(*pid))
 }
 
+/// The same as soon as there is one.
+fn started(bench: &Bench, service: &str) -> u32 {
+    let patience = Patience::seconds(60);
+    loop {
+        match process(bench, service) {
+            Some(pid) => return pid,
+            None => patience.wait(format!("the process of {service}")),
+        }
+    }
+}
+
+#[test]
+fn a_process_of_a_run_is_told_no_secrets() {
+    // Nobody waits for the end of this job.
+    let bench = Bench::new(&scenario("[\"round-robin\"]"), &[(0, 90_000, 1)]);
+    let mut command = gridrig();
+    command.args(["run", &bench.path("s.toml"), "--out", &bench.path("runs")]);
+    command.arg("--processes");
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let secrets = [("GRIDRIG_TOKEN", "0123456789abcdefXYZ"), ("SECRET", "x")];
+    let child = command.envs(secrets).env("RUST_BACKTRACE", "0").spawn();
+    let mut child = child.unwrap();
+    for service in ["broker-a", "lrms-b1"] {
+        let pid = started(&bench, service);
+        let told = std::fs::read_to_string(format!("/proc/{pid}/environ")).unwrap();
+        let told: Vec<&str> = told.split('\0').collect();
+        let has = |name: &str| told.iter().any(|it| it.starts_with(&format!("{name}=")));
+        assert!(has("PATH") && has("RUST_BACKTRACE"), "{told:?}");
+        assert!(!has("SECRET") && !has("GRIDRIG_TOKEN"), "{told:?}");
+    }
+    wait_for(&dir(&bench, "round-robin"), 3, &mut child);
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
 /// Bytes in the journal of a service.
 fn written(dir: &Path, service: &str) -> u64 {
     let journal = dir.join(format!("journals/{service}.journal"));
@@ -305,16 +382,8 @@ fn each_process_of_a_run_and_its_runner_are_killed_twice_and_no_job_is_lost_or_r
             }
             continue;
         }
-        let patience = Patience::seconds(60);
-        let pid = loop {
-            match process(&bench, victim) {
-                Some(pid) => break pid,
-                None => patience.wait(format!("the process of {victim}")),
-            }
-        };
-        let killed = Command::new("kill")
-            .args(["-KILL", &pid.to_string()])
-            .status();
+        let pid = started(&bench, victim).to_string();
+        let killed = Command::new("kill").args(["-KILL", &pid]).status();
         assert!(killed.unwrap().success());
         wait_until_back(&dir, victim, written(&dir, victim));
     }

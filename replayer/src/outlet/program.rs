@@ -2,6 +2,7 @@
 
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
+use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
@@ -54,8 +55,19 @@ const TOLD: [&str; 10] = [
     "GRIDRIG_LOG",
 ];
 
-/// A program with its arguments and no more of the environment than it needs,
-/// without standard input, in a directory and a process group of its own.
+/// A program that is told no more of the environment than it needs.
+pub fn plain(program: impl AsRef<OsStr>) -> std::process::Command {
+    let told = std::env::vars_os().filter(|(name, _)| {
+        let name = name.to_str().unwrap_or_default();
+        TOLD.contains(&name) || name.starts_with("LC_")
+    });
+    let mut command = std::process::Command::new(program);
+    command.env_clear().envs(told);
+    command
+}
+
+/// A [`plain`] program with its arguments, without standard input, in a directory and a
+/// process group of its own.
 ///
 /// # Errors
 /// Without a program.
@@ -63,15 +75,9 @@ pub fn prepare(words: &[String], dir: &Path) -> io::Result<Command> {
     let (program, arguments) = words
         .split_first()
         .ok_or_else(|| io::Error::other("a command without a program"))?;
-    let mut command = Command::new(program);
-    let told = std::env::vars_os().filter(|(name, _)| {
-        let name = name.to_str().unwrap_or_default();
-        TOLD.contains(&name) || name.starts_with("LC_")
-    });
+    let mut command = Command::from(plain(program));
     command
         .args(arguments)
-        .env_clear()
-        .envs(told)
         .current_dir(dir)
         .stdin(Stdio::null())
         .process_group(0)
@@ -176,5 +182,21 @@ impl Tail {
         self.reading.abort();
         let kept = self.kept.lock();
         String::from_utf8_lossy(&kept).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn a_program_is_told_no_more_of_the_environment_than_it_needs() {
+        // Cargo has told these tests more.
+        let said = plain("env").output().unwrap();
+        let said = String::from_utf8(said.stdout).unwrap();
+        assert!(
+            said.contains("PATH=") && !said.contains("CARGO_MANIFEST_DIR="),
+            "{said}"
+        );
     }
 }

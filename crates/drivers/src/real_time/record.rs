@@ -8,7 +8,9 @@ use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::{SimDuration, SimTime};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::{fmt, io};
 
 /// An event that owns all it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +62,19 @@ impl Recorded {
 #[derive(Clone, Debug, Default)]
 pub struct Recorder(Arc<Mutex<Kept>>);
 
+/// Is told each event before it is kept. Where it cannot take one, whoever emits that ends
+/// with a panic that carries the error: nothing is to follow from what is not written.
+pub type EventWriter = Box<dyn FnMut(SimTime, &Event<'_>) -> io::Result<()> + Send>;
+
+#[derive(Default)]
+struct Writer(Option<EventWriter>);
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Writer").field(&self.0.is_some()).finish()
+    }
+}
+
 #[derive(Debug)]
 struct Kept {
     events: VecDeque<Recorded>,
@@ -70,6 +85,7 @@ struct Kept {
     /// Lives of the service whose events are here.
     lives: u32,
     decisions: Decisions,
+    writer: Writer,
 }
 
 impl Default for Kept {
@@ -81,6 +97,7 @@ impl Default for Kept {
             counts: Counts::default(),
             lives: 1,
             decisions: Decisions::default(),
+            writer: Writer::default(),
         }
     }
 }
@@ -112,6 +129,11 @@ impl Recorder {
     pub fn deciding(self, about: About) -> Self {
         self.0.lock().decisions = Decisions::about(about);
         self
+    }
+
+    /// From now on events are told to this writer, too.
+    pub fn write_to(&self, writer: EventWriter) {
+        self.0.lock().writer = Writer(Some(writer));
     }
 
     /// Takes out how brokers have decided.
@@ -175,6 +197,11 @@ impl EventSink for Recorder {
     fn emit(&mut self, at: SimTime, event: Event<'_>) {
         let mut kept = self.0.lock();
         kept.counts.count(at, &event);
+        if let Some(write) = &mut kept.writer.0
+            && let Err(error) = write(at, &event)
+        {
+            resume_unwind(Box::new(error));
+        }
         kept.events.push_back(Recorded::new(at, event));
         if kept.events.len() > kept.most {
             kept.events.pop_front();

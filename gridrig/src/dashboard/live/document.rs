@@ -143,6 +143,9 @@ pub struct Now {
     pub late: bool,
     /// By cluster: queued, running, busy processors, finished.
     pub clusters: Vec<[u64; 4]>,
+    /// By cluster: the mean utilization over the run; absent while it goes on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub used: Vec<Option<f64>>,
     /// By domain: how old its information is.
     pub ages: Vec<Age>,
     /// Forwards: from, to, how many.
@@ -265,12 +268,19 @@ impl Now {
             lag_trace_s,
             late: lag_trace_s.is_some_and(|lag| lag > context.lag_tolerance_s),
             clusters: tap.clusters.iter().map(ClusterNow::figures).collect(),
+            used: Vec::new(),
             ages: ages(tap, context),
             forwards,
             more_forwards,
             leases: leases(tap),
         }
     }
+}
+
+/// The mean utilization of each cluster over a run, by its summary.
+pub fn used(summary: &Value) -> Vec<Option<f64>> {
+    let clusters = summary["clusters"].as_array().into_iter().flatten();
+    clusters.map(|it| it["utilization"].as_f64()).collect()
 }
 
 /// The busiest pairs, by domain, and the forwards of all others.

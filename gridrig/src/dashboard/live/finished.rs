@@ -178,6 +178,7 @@ fn snapshot(dir: &Path, below: &str, manifest: &Manifest, played: &Played) -> Ar
     let mut now = Now {
         pace: None,
         eta_s: None,
+        used: document::used(&manifest.summary),
         ..Now::of(tap, &context, Duration::ZERO)
     };
     if !context.is_of_truth() {
@@ -336,6 +337,9 @@ mod tests {
                 serde_json::from_str(&text).expect("JSON")
             };
             let (log, tables) = (shown(&log), shown(&tables));
+            let used = tables["now"]["used"][0].as_f64().expect("a mean");
+            let mean = manifest.summary["clusters"][0]["utilization"].as_f64();
+            assert!(used > 0.0 && mean.is_some_and(|mean| (used - mean).abs() < 1e-9));
             assert!(
                 log["course"]["rows"]
                     .as_array()

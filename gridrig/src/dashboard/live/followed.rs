@@ -43,9 +43,12 @@ pub fn state(dir: &Path) -> Result<Arc<String>> {
     hub.change_run(position, |run| run.state = state);
     hub.session(|session| {
         session.state = state;
-        session.message = (!goes_on).then(|| {
-            let command = &run.command;
-            format!("This run was interrupted. To continue it: {command}")
+        session.message = (!goes_on).then(|| match &run.cannot_go_on {
+            None => {
+                "This run was interrupted. It can be continued on the machine where it was started."
+                    .to_owned()
+            }
+            Some(why) => format!("This run was interrupted and cannot be continued ({why})."),
         });
     });
     let told = serde_json::from_str(&hub.snapshot());

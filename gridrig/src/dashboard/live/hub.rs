@@ -258,6 +258,16 @@ impl Hub {
         state.dirty = true;
     }
 
+    /// How much each cluster was used over a run that is over, if it is the one shown.
+    pub fn used(&self, position: usize, used: Vec<Option<f64>>) {
+        let mut state = self.state.lock();
+        let is_shown = state.current == Some(position);
+        if let Some(shown) = state.shown.as_mut().filter(|_| is_shown) {
+            shown.now.used = used;
+        }
+        state.dirty = true;
+    }
+
     /// Position and name of the run that goes on or was the last one.
     pub fn current(&self) -> Option<RunDoc> {
         let state = self.state.lock();

@@ -151,6 +151,7 @@ impl Observer for Watch {
             doc.take(&figures);
             doc.dir = below.map(|dir| dir.display().to_string());
         });
+        self.hub.used(position, document::used(&figures));
         self.hub
             .session(|session| session.warnings.clone_from(&summary.warnings));
     }

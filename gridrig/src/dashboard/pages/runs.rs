@@ -154,6 +154,8 @@ struct RunsPage {
     done: String,
     heads: Vec<Head>,
     groups: Vec<Group>,
+    /// Whether any row differs from the others of its scenario.
+    differ: bool,
     more: usize,
     /// Address and name of each.
     sweeps: Vec<(String, String)>,
@@ -171,6 +173,7 @@ async fn table(State(own): State<Shared>, pairs: Pairs) -> Result<Response, NoPa
     let mut table = read(&own, &read_as).await?;
     let sweeps = work(&own, |own| Ok(super::sweep::links(own))).await?;
     let all = std::mem::take(&mut table.rows);
+    let differ = all.iter().any(|row| !row.differs.is_empty());
     let answer = RunsPage {
         layout: Layout::new(Tab::Runs),
         heads: heads(&wanted),
@@ -180,6 +183,7 @@ async fn table(State(own): State<Shared>, pairs: Pairs) -> Result<Response, NoPa
         each: wanted.each,
         error,
         more: all.len().saturating_sub(MOST_ROWS),
+        differ,
         groups: grouped(all, wanted.order == "scenario"),
         table,
         sweeps,
