@@ -1,5 +1,7 @@
 //! The table at the end of a run: which policy did better, on the same jobs.
 
+mod together;
+
 use crate::check::{FaultReport, how_nodes_fail};
 use crate::runner::{PolicyRun, ReplicationRuns};
 use crate::scenario::Scenario;
@@ -7,15 +9,15 @@ use crate::words::{counts, list, many};
 use gridrig_core::broker::{Blocking, Commit, LocalInfo, MatchmakingKind, OwnDispatch};
 use gridrig_core::grid::{BrokerSettings, Grid};
 use gridrig_core::time::Decimal;
+use gridrig_results::RunSummary;
 use gridrig_results::compare::{self, CompareError, OnCommonJobs};
-use gridrig_results::stats::Distribution;
 use gridrig_results::summary::{Lending, Metrics};
 use gridrig_results::text::{aligned, cells, folded};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The report of a scenario's runs, for people: the policies of each replication
-/// side by side, from the run directories.
+/// The report of a scenario's runs, for people: the policies side by side, of several
+/// replications in one table, from the run directories.
 ///
 /// # Errors
 /// When these cannot be read.
@@ -25,16 +27,14 @@ pub fn report(
 ) -> Result<String, CompareError> {
     let mut text = answer(replications);
     settings(&mut text, scenario);
-    let several = replications.len() > 1;
-    let mut delays = Vec::new();
-    for replication in replications {
+    let common = replications.iter().map(|replication| {
         let dirs = replication.runs.iter().filter_map(|run| run.dir.clone());
-        let common = compare::on_common_jobs(&dirs.collect::<Vec<_>>())?;
-        one(&mut text, scenario, replication, &common, several);
-        delays.push(common.metrics.iter().map(|m| m.delay_s.mean).collect());
-    }
-    if several {
-        across(&mut text, &replications[0], &delays);
+        compare::on_common_jobs(&dirs.collect::<Vec<_>>())
+    });
+    let common = common.collect::<Result<Vec<_>, _>>()?;
+    match (replications, &common[..]) {
+        ([replication], [common]) => one(&mut text, scenario, replication, common),
+        _ => together::draw(&mut text, scenario, replications, &common),
     }
     Ok(text)
 }
@@ -185,16 +185,11 @@ fn one(
     scenario: &Scenario,
     replication: &ReplicationRuns,
     common: &OnCommonJobs,
-    several: bool,
 ) {
     let Some(first) = replication.runs.first() else {
         return;
     };
     let _ = writeln!(text);
-    if several {
-        let (index, key) = (replication.index, &replication.key);
-        let _ = writeln!(text, "replication {index}: {key}");
-    }
     let _ = write!(text, "{} jobs submitted", first.summary.jobs.submitted);
     let skipped = &first.summary.skipped;
     let lines: u64 = skipped.values().sum();
@@ -230,8 +225,6 @@ fn table(runs: &[PolicyRun], metrics: &[Metrics]) -> String {
         ]),
     ];
     let bar = || "|".to_owned();
-    let number = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.2}"));
-    let percent = |value: Option<f64>| value.map_or("-".into(), |v| format!("{:.1}", 100.0 * v));
     lines.extend(runs.iter().zip(metrics).map(|(run, metrics)| {
         let (delay, summary) = (metrics.delay_s, &run.summary);
         vec![
@@ -254,6 +247,14 @@ fn table(runs: &[PolicyRun], metrics: &[Metrics]) -> String {
         ]
     }));
     aligned(&lines, " ", &[0, 15])
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), |value| format!("{value:.2}"))
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or("-".to_owned(), |share| format!("{:.1}", 100.0 * share))
 }
 
 /// Which of the rows are references, which do not compete.
@@ -384,52 +385,62 @@ fn placed(run: &PolicyRun) -> String {
     text
 }
 
+/// What became of the jobs that did not complete.
+fn unfinished(text: &mut String, name: &str, summary: &RunSummary) {
+    let jobs = &summary.jobs;
+    let other = [
+        ("rejected", jobs.rejected),
+        ("cancelled", jobs.cancelled),
+        ("failed", jobs.failed),
+        ("unfinished", jobs.unfinished),
+    ];
+    let other = counts(other.into_iter().filter(|(_, count)| *count > 0));
+    if !other.is_empty() {
+        let reasons = summary.reasons.iter();
+        let reasons = list(reasons.map(|(reason, count)| format!("{reason} {count}")));
+        let why = match reasons.is_empty() {
+            true => reasons,
+            false => format!(" ({reasons})"),
+        };
+        let _ = writeln!(text, "{name}: {other}{why}");
+    }
+}
+
+/// What nodes that failed and faults have cost.
+fn went_wrong(text: &mut String, name: &str, summary: &RunSummary) {
+    let mut wrong = String::new();
+    if let Some(lost) = &summary.node_failures {
+        let requeues = many(lost.requeues, "requeue");
+        let failed = many(lost.failed_jobs, "failed job");
+        let lost_h = lost.lost_processor_s / 3600.0;
+        let _ = write!(
+            wrong,
+            "; nodes that failed: {requeues}, {failed}, {lost_h:.1} processor-hours lost"
+        );
+    }
+    if let Some(faults) = &summary.faults {
+        let faults = faults.iter().map(|(kind, count)| format!("{kind} {count}"));
+        let _ = write!(wrong, "; faults: {}", list(faults));
+    }
+    if !wrong.is_empty() {
+        let jobs = &summary.jobs;
+        let finished = 100.0 * jobs.completed as f64 / jobs.submitted.max(1) as f64;
+        let goodput_h = summary.goodput_processor_s / 3600.0;
+        let _ = writeln!(
+            text,
+            "{name}: {finished:.2} % of the jobs finished, goodput {goodput_h:.1} \
+             processor-hours{wrong}"
+        );
+    }
+}
+
 /// What the table does not say by itself.
 fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
     for run in runs {
-        let jobs = &run.summary.jobs;
-        let other = [
-            ("rejected", jobs.rejected),
-            ("cancelled", jobs.cancelled),
-            ("failed", jobs.failed),
-            ("unfinished", jobs.unfinished),
-        ];
-        let other = counts(other.into_iter().filter(|(_, count)| *count > 0));
-        if !other.is_empty() {
-            let reasons = run.summary.reasons.iter();
-            let reasons = list(reasons.map(|(reason, count)| format!("{reason} {count}")));
-            let why = match reasons.is_empty() {
-                true => reasons,
-                false => format!(" ({reasons})"),
-            };
-            let _ = writeln!(text, "{}: {other}{why}", run.name());
-        }
-        let mut wrong = String::new();
-        if let Some(lost) = &run.summary.node_failures {
-            let requeues = many(lost.requeues, "requeue");
-            let failed = many(lost.failed_jobs, "failed job");
-            let lost_h = lost.lost_processor_s / 3600.0;
-            let _ = write!(
-                wrong,
-                "; nodes that failed: {requeues}, {failed}, {lost_h:.1} processor-hours lost"
-            );
-        }
-        if let Some(faults) = &run.summary.faults {
-            let faults = faults.iter().map(|(kind, count)| format!("{kind} {count}"));
-            let _ = write!(wrong, "; faults: {}", list(faults));
-        }
+        unfinished(text, run.name(), &run.summary);
         text.push_str(&lent(run).unwrap_or_default());
         text.push_str(&placed(run));
-        if !wrong.is_empty() {
-            let finished = 100.0 * jobs.completed as f64 / jobs.submitted.max(1) as f64;
-            let goodput_h = run.summary.goodput_processor_s / 3600.0;
-            let _ = writeln!(
-                text,
-                "{}: {finished:.2} % of the jobs finished, goodput {goodput_h:.1} \
-                 processor-hours{wrong}",
-                run.name()
-            );
-        }
+        went_wrong(text, run.name(), &run.summary);
         let worst = run.summary.submission_lag_ns_max.filter(|max| *max > 0);
         if let Some((p99, max)) = run.summary.submission_lag_ns_p99.zip(worst) {
             let (p99, max) = (p99 / 1e9, max as f64 / 1e9);
@@ -445,27 +456,6 @@ fn remarks(text: &mut String, runs: &[PolicyRun], compression: f64) {
     for warning in folded(runs.iter().flat_map(|run| &run.summary.warnings)) {
         let _ = writeln!(text, "warning: {warning}");
     }
-}
-
-/// Means over the replications: descriptive, without any claim of confidence.
-/// `delays` has those of each replication, in the order of its runs.
-fn across(text: &mut String, first: &ReplicationRuns, delays: &[Vec<Option<f64>>]) {
-    let _ = writeln!(
-        text,
-        "\nmean delay over {} replications (s)  [smallest .. largest replication]",
-        delays.len()
-    );
-    let lines = first.runs.iter().enumerate().filter_map(|(position, run)| {
-        let means = delays.iter().filter_map(|means| *means.get(position)?);
-        let over = Distribution::of(means);
-        let (mean, min, max) = (over.mean?, over.min?, over.max?);
-        Some([
-            run.name().to_owned(),
-            format!("{mean:.2}"),
-            format!(" [{min:.2} .. {max:.2}]"),
-        ])
-    });
-    text.push_str(&aligned(&lines.collect::<Vec<_>>(), " ", &[0, 2]));
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! JSON documents that say by which schema they are.
 
+use crate::check::CheckReport;
 use crate::load::Report;
 use gridrig_results::RunSummary;
 use gridrig_results::compare::Comparison;
@@ -37,6 +38,10 @@ impl Document for &Comparison {
     const SCHEMA: &'static str = COMPARE;
 }
 
+impl Document for &CheckReport {
+    const SCHEMA: &'static str = CHECK;
+}
+
 impl Document for &Report {
     const SCHEMA: &'static str = LOAD;
 }
@@ -47,7 +52,13 @@ impl Document for &Twin {
 
 impl<T: Document> From<T> for Versioned<T> {
     fn from(document: T) -> Self {
-        let schema = T::SCHEMA;
+        Versioned::of(T::SCHEMA, document)
+    }
+}
+
+impl<T> Versioned<T> {
+    /// A document of this name and version.
+    pub fn of(schema: &'static str, document: T) -> Self {
         Versioned { schema, document }
     }
 }
@@ -56,6 +67,8 @@ impl<T: Document> From<T> for Versioned<T> {
 pub const RUN: &str = "gridrig.run.1";
 /// What that of `compare` is called.
 pub const COMPARE: &str = "gridrig.compare.1";
+/// What that of `check` is called.
+pub const CHECK: &str = "gridrig.check.1";
 /// What that of `load` is called.
 pub const LOAD: &str = "gridrig.load.1";
 /// What that of `twin` is called.

@@ -152,7 +152,7 @@ named!(ClockName, "a clock", "virtual" => ClockName::Virtual, "real" => ClockNam
 
 /// Something that is legal and probably not meant, or that limits what the
 /// results say.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Warning {
     /// A stable name for programs.
     pub code: &'static str,

@@ -19,8 +19,8 @@ const share = (cluster, busy) => (cluster.processors > 0 ? busy / cluster.proces
 
 // What cards are ordered by, the highest first; in file order there is nothing.
 const ORDERS = {
-  utilization: (cluster, [, , busy]) => share(cluster, busy),
-  queued: (_, [queued]) => queued,
+  utilization: (view, i) => view.used(i),
+  queued: (view, i) => view.now.clusters[i][0],
 };
 
 const svg = (tag, attributes) => {
@@ -98,6 +98,11 @@ export class Clusters {
     return `Information age: ${seen.join(", ")}`;
   }
 
+  // Over a run that has ended its mean, where that is known: at its end all are idle.
+  used(i) {
+    return this.now.used?.[i] ?? share(this.clusters[i], this.now.clusters[i][2]);
+  }
+
   /** `over`: the run has ended. */
   update(now, { from, rows }, over) {
     this.now = now;
@@ -110,11 +115,13 @@ export class Clusters {
         const text = count(figure);
         if (card.dds[n].textContent !== text) card.dds[n].textContent = text;
       });
-      const used = share(cluster, busy);
+      const used = this.used(i);
       const width = `${(used * 100).toFixed(1)}%`;
-      const words = `${percent(used, 0)}: ${count(busy)} of ${count(cluster.processors)} processors`;
+      const processors = `${count(busy)} of ${count(cluster.processors)} processors`;
+      const words = this.now.used ? `${percent(used, 0)}, at the end ${processors}` : `${percent(used, 0)}: ${processors}`;
+      const when = over ? "At the end" : "Utilization";
       card.fill.style.width = width;
-      card.use.textContent = `${over ? "At the end" : "Utilization"} ${words}`;
+      card.use.textContent = `${this.now.used ? "Mean utilization" : when} ${words}`;
       card.cell.style.setProperty("--use", width);
       card.cell.title = `${cluster.name}: ${words}, ${count(queued)} queued, ${count(running)} running`;
       card.age.textContent = this.ages(now, cluster);
@@ -127,11 +134,14 @@ export class Clusters {
 
   // What the colours of the heat map say, in words.
   heat(over) {
-    const uses = this.clusters.map((cluster, i) => share(cluster, this.now.clusters[i][2]));
+    const uses = this.clusters.map((_, i) => this.used(i));
     const [none, all] = [uses.filter((used) => used === 0).length, uses.filter((used) => used === 1).length];
-    id("heat-what").textContent = over ? "Utilization at the end" : "Utilization";
-    id("heat-cells").setAttribute("aria-label", `Heat map of the utilization of ${count(uses.length)} clusters: ${
-      count(none)} have no busy processor, ${count(all)} have no free one; the data table has the figures of each`);
+    const mean = Boolean(this.now.used);
+    const when = over ? "Utilization at the end" : "Utilization";
+    id("heat-what").textContent = mean ? "Mean utilization over the run" : when;
+    const [idle, full] = mean ? ["were idle all the time", "were full all the time"] : ["have no busy processor", "have no free one"];
+    id("heat-cells").setAttribute("aria-label", `Heat map of the ${mean ? "mean " : ""}utilization of ${count(uses.length)} clusters${
+      mean ? " over the run" : ""}: ${count(none)} ${idle}, ${count(all)} ${full}; the data table has the figures of each`);
   }
 
   // Shows the cards and cells of the clusters that are searched for, in the order that is chosen.
@@ -149,7 +159,7 @@ export class Clusters {
     if (id("clusters-found").textContent !== said) id("clusters-found").textContent = said;
     const list = this.cards.map((_, i) => i);
     const figure = ORDERS[this.order.value];
-    const of = (i) => figure(this.clusters[i], this.now.clusters[i]);
+    const of = (i) => figure(this, i);
     if (figure) list.sort((a, b) => of(b) - of(a));
     if (this.placed === list.join()) return;
     this.placed = list.join();
@@ -179,11 +189,12 @@ export class Clusters {
     const stamp = performance.now();
     if (this.filled && stamp - this.filled < 1000) return;
     this.filled = stamp;
-    const heads = [{ name: "Cluster" }, { name: "Domain" }, ...["Processors", "Busy", "Utilization", "Queued", "Running", "Finished"]
+    const use = this.now.used ? "Mean utilization" : "Utilization";
+    const heads = [{ name: "Cluster" }, { name: "Domain" }, ...["Processors", "Busy", use, "Queued", "Running", "Finished"]
       .map((name) => ({ name, num: true })), { name: "Information age" }];
     const rows = this.clusters.map((cluster, i) => {
       const [queued, running, busy, finished] = this.now.clusters[i];
-      const used = cluster.processors > 0 ? busy / cluster.processors : null;
+      const used = cluster.processors > 0 ? this.used(i) : null;
       return [cluster.name, this.domainOf(cluster) ?? NONE, count(cluster.processors), count(busy), percent(used),
         count(queued), count(running), count(finished), this.ages(this.now, cluster, true).replace("Information age: ", "")];
     });

@@ -3,6 +3,7 @@
 use super::{print, print_json};
 use crate::cli::AuditArgs;
 use crate::exit::Failure;
+use crate::versioned::Versioned;
 use anyhow::anyhow;
 use gridrig_results::rundir;
 
@@ -25,13 +26,14 @@ pub(super) fn audit(args: &AuditArgs) -> Result<(), Failure> {
     match outcome {
         Ok(report) => {
             if args.json {
-                return print_json(&serde_json::json!({
+                let document = serde_json::json!({
                     "audit": "ok",
                     "events": report.events,
                     "submitted": report.jobs.submitted,
                     "completed": report.jobs.completed,
                     "notes": notes,
-                }));
+                });
+                return print_json(&Versioned::of("gridrig.audit.1", document));
             }
             for note in &notes {
                 eprintln!("audit: note: {note}");

@@ -5,10 +5,13 @@ use crate::cli::ExplainArgs;
 use crate::dashboard::life_of;
 use crate::exit::Failure;
 use crate::runner;
+use crate::versioned::Versioned;
 use crate::words::{list, many};
 use anyhow::anyhow;
 use gridrig_core::event::EventKind;
 use gridrig_core::ids::JobId;
+use gridrig_core::job::{JobSpec, MOST_COMPONENTS, Reason};
+use gridrig_core::policy::{BrokerSettings, PolicySpec};
 use gridrig_results::rundir::{self, DecisionDoc};
 use gridrig_results::text;
 use serde_json::{Value, json};
@@ -35,14 +38,41 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<(), Failure> {
         );
         Failure::Input(why)
     })?;
-    let (decisions, is_recorded) = runner::decisions(dir, &manifest, job)?;
+    let (mut decisions, is_recorded) = runner::decisions(dir, &manifest, job)?;
+    name_limit(&mut decisions, &manifest, &found.submission.spec);
     let mut life = life_of(&found);
     life["policy"] = json!(manifest.policy_or_bound());
     life["decisions_recorded"] = json!(is_recorded);
     life["decisions"] = json!(decisions);
     match args.json {
-        true => print_json(&life),
+        true => print_json(&Versioned::of("gridrig.explain.1", &life)),
         false => print(&told(&life, &decisions)),
+    }
+}
+
+/// A job that has too many components for the policy is told so.
+fn name_limit(decisions: &mut [DecisionDoc], manifest: &rundir::Manifest, job: &JobSpec) {
+    let policy = manifest.policy.as_deref().unwrap_or_default();
+    let Ok(own) = policy.parse::<PolicySpec>() else {
+        return;
+    };
+    let settings = BrokerSettings {
+        policy: own,
+        ..BrokerSettings::default()
+    };
+    if settings.takes_components_of(job) {
+        return;
+    }
+    let none = Some(Reason::NoCandidate.name());
+    for decision in decisions
+        .iter_mut()
+        .filter(|it| it.reason.as_deref() == none)
+    {
+        decision.says += &format!(
+            ": the job has {} components, and {policy} places at most {}",
+            job.components.iter().count(),
+            MOST_COMPONENTS - 1
+        );
     }
 }
 

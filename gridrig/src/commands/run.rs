@@ -140,7 +140,12 @@ pub(super) fn say_where(replications: &[ReplicationRuns]) {
                 eprintln!("written: {} and {more} more", first.display());
                 // OUT/SCENARIO-SEED/POLICY/rNNN
                 if let Some(study) = first.ancestors().nth(2) {
-                    eprintln!("next: gridrig compare {}", study.display());
+                    let study = study.display();
+                    let what = match replications.len() {
+                        0 | 1 => "",
+                        _ => " (all tables; manifest.json of each run has its own figures)",
+                    };
+                    eprintln!("next: gridrig compare {study}{what}");
                 }
             }
         }

@@ -2,12 +2,13 @@
 
 use super::whatif::Told;
 use super::{print, print_json};
+use crate::check::CheckReport;
 use crate::cli::SchemaFormat;
 use crate::exit::Failure;
 use crate::load::Report;
 use crate::own_policy::Messages;
 use crate::scenario;
-use crate::versioned::{COMPARE, LOAD, RUN, Runs, TWIN, WHATIF};
+use crate::versioned::{CHECK, COMPARE, LOAD, RUN, Runs, TWIN, WHATIF};
 use gridrig_results::compare::Comparison;
 use gridrig_tracelab::twin::Twin;
 use schemars::JsonSchema;
@@ -41,6 +42,7 @@ pub(super) fn schema(format: SchemaFormat) -> Result<(), Failure> {
         SchemaFormat::Scenario => print_json(&scenario::json_schema()),
         SchemaFormat::Run => print_json(&versioned::<Runs<'_>>(RUN)),
         SchemaFormat::Compare => print_json(&versioned::<Comparison>(COMPARE)),
+        SchemaFormat::Check => print_json(&versioned::<CheckReport>(CHECK)),
         SchemaFormat::Load => print_json(&versioned::<Report>(LOAD)),
         SchemaFormat::Twin => print_json(&versioned::<Twin>(TWIN)),
         SchemaFormat::Whatif => print_json(&versioned::<Told<'_>>(WHATIF)),

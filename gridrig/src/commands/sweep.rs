@@ -4,6 +4,7 @@ use super::{answer, print};
 use crate::exit::Failure;
 use crate::runner::CellNumber;
 use crate::sweep::{self, Engine, Plan, State};
+use crate::versioned::Versioned;
 use crate::words::many;
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use clap::{Args, Subcommand};
@@ -228,6 +229,7 @@ fn status(plan: &Plan, json: bool) -> Result<(), Failure> {
         "points": all, "points_done": points, "runs": all_runs, "runs_done": runs,
         "predicted_s": left_s, "failed": failed,
     });
+    let document = Versioned::of("gridrig.sweep-status.1", &document);
     answer(json, &document, |_| {
         let failed = failed.iter().map(|why| format!("failed  {why}\n"));
         format!(

@@ -22,7 +22,7 @@ await main(() => withBrowser(async (browser) => {
   check(wide <= room, `what the check says is ${wide} pixels wide in ${room}`);
   await page.setViewportSize(SIZES.wide);
 
-  // Over: the figures are exact, and say of which instant they are.
+  // Over: the figures are exact, and say of which time they are.
   await page.getByRole("button", { name: "Start", exact: true }).click();
   await page.locator("#state").filter({ hasText: "done" }).waitFor();
   await page.waitForFunction(() => document.getElementById("said").textContent === "");
@@ -30,13 +30,13 @@ await main(() => withBrowser(async (browser) => {
   same(tiles.filter((name) => name.includes("est.")), [], "estimates of a run that is over");
   check(!(await page.locator("#estimates").isVisible()), "nothing is told of estimates");
   const uses = await page.locator("#clusters .use").allTextContents();
-  same(uses.filter((text) => !text.startsWith("At the end ")), [], "clusters at the end of a run");
+  same(uses.filter((text) => !/^Mean utilization \d+\s%, at the end /.test(text)), [], "clusters of a run that is over");
 
   // The order.
   const state = await (await page.request.get(`${origin}/api/live`)).json();
   const clusters = state.grid.clusters.map(({ name, processors }, i) => {
     const [queued, , busy] = state.now.clusters[i];
-    return { name, queued, use: busy / processors };
+    return { name, queued, use: state.now.used[i], end: busy / processors };
   });
   same(clusters.length, 200, "clusters");
   const shown = (sign, named) => page.locator(sign).evaluateAll((all, attribute) =>
@@ -54,12 +54,17 @@ await main(() => withBrowser(async (browser) => {
     await look(ordered(figure), label);
   }
 
-  // The heat map, in colours and in words.
-  const colours = await page.locator("#heat-cells i").evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor));
-  same(new Set(colours).size, new Set(clusters.map((one) => one.use)).size, "colours of the heat map");
+  // The heat map, in colours and in words: means over the run, not how it ended.
+  check(clusters.some((one) => one.use !== one.end), "means are those of the end");
+  const cells = page.locator("#heat-cells i");
+  const colours = await cells.evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor));
+  check(new Set(colours).size > 1, "the heat map has one colour");
+  const widths = new Map(await cells.evaluateAll((all) => all.map((one) => [one.title.split(":")[0], one.style.getPropertyValue("--use")])));
+  for (const { name, use } of clusters) same(widths.get(name), `${(use * 100).toFixed(1)}%`, `the cell of ${name}`);
+  same(await page.locator("#heat-what").textContent(), "Mean utilization over the run", "the caption of the heat map");
   const words = await page.locator("#heat-cells").getAttribute("aria-label");
   const [none, all] = [0, 1].map((use) => clusters.filter((one) => one.use === use).length);
-  check(words.includes(`${none} have no busy processor, ${all} have no free one`), words);
+  check(words.includes(`${none} were idle all the time, ${all} were full all the time`), words);
   const queue = clusters.find((one) => one.queued > 0);
   const title = await page.locator(`#heat-cells i[title^="${queue.name}:"]`).getAttribute("title");
   check(title.includes(`${queue.queued} queued`), title);

@@ -26,9 +26,10 @@ pub enum Outcome {
 }
 
 /// The sentence and its numbers. They are about `policy`: the best one, held against the
-/// best of those that it is better than; where none is better than another, the one with
-/// the best figure, held against the baseline of the comparison. That baseline is never
-/// `policy`: where it is the best, the next one is held against it.
+/// best of those that it is better than; without intervals, the one with the best figure,
+/// held against the next; where none is better than another, the one with the best figure,
+/// held against the baseline of the comparison. That baseline is never `policy`: where it
+/// is the best, the next one is held against it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// The sentence.

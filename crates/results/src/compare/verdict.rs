@@ -50,32 +50,39 @@ fn competing(document: &Comparison) -> impl Iterator<Item = &Policy> {
 }
 
 /// The two policies that the numbers are of: the best one and the best of those that
-/// it is better than, else the best of all others and the baseline. The baseline comes
-/// second wherever it is one of them.
+/// it is better than; without intervals the two with the best figures; else the best of
+/// all others and the baseline. The baseline comes second wherever it is one of them.
 fn told(
     document: &Comparison,
     figure: Figure,
     best: &[String],
     pairs: &[Versus],
 ) -> Option<Versus> {
+    let valued =
+        competing(document).filter_map(|it| Some((it.name.as_str(), it.estimate(figure)?.value?)));
+    let mut by_value: Vec<(&str, f64)> = valued.collect();
+    by_value.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let names = || by_value.iter().map(|it| it.0);
+    let unknown = document.method.interval.is_none();
+    let is_best = |name: &str| best.iter().any(|it| it == name);
+    let one = names().find(|name| unknown || is_best(name));
+    let rival = names().find(|name| Some(*name) != one && !is_best(name));
+    let found = one.zip(rival).and_then(|(one, rival)| {
+        let mut pairs = pairs.iter();
+        let pair = pairs.find(|it| {
+            let both = [&*it.policy, &*it.against];
+            both == [one, rival] || both == [rival, one]
+        })?;
+        // The baseline is second in every pair that it is in.
+        Some(
+            match pair.policy == one || pair.against == document.baseline {
+                true => pair.clone(),
+                false => pair.turned(),
+            },
+        )
+    });
     let to_baseline = pairs.iter().filter(|it| it.against == document.baseline);
     let closest = to_baseline.min_by(|a, b| a.paired.difference.total_cmp(&b.paired.difference));
-    let least = |among_best: bool| {
-        let own = competing(document).filter(|it| best.contains(&it.name) == among_best);
-        let valued = own.filter_map(|it| Some((it.name.as_str(), it.estimate(figure)?.value?)));
-        valued.min_by(|a, b| a.1.total_cmp(&b.1)).map(|it| it.0)
-    };
-    let found = least(true).zip(least(false)).and_then(|(one, rival)| {
-        let pair = |policy: &str, against: &str| {
-            let mut pairs = pairs.iter();
-            pairs.find(|it| it.policy == policy && it.against == against)
-        };
-        let turned = || pair(rival, one).map(Versus::turned);
-        match one == document.baseline {
-            true => pair(rival, one).cloned(),
-            false => pair(one, rival).cloned().or_else(turned),
-        }
-    });
     found.or_else(|| closest.cloned())
 }
 
@@ -254,10 +261,7 @@ fn head(document: &Comparison, verdict: &Verdict) -> String {
         }
         Outcome::Several => {
             let best = verdict.best.join(", ");
-            let what = match verdict.best.iter().any(|it| it == policy) {
-                true => "",
-                false => rival(document, verdict),
-            };
+            let what = rival(document, verdict, policy);
             let comma = if what.is_empty() { "" } else { "," };
             format!(
                 "The best of {all} policies cannot be told apart: {best}; with \
@@ -291,14 +295,16 @@ fn head(document: &Comparison, verdict: &Verdict) -> String {
     }
 }
 
-/// What the policy is that a best one is held against, behind its name: nothing where
-/// there is no other.
-fn rival(document: &Comparison, verdict: &Verdict) -> &'static str {
-    let others = competing(document).count() - verdict.best.len();
-    match verdict.outcome {
-        Outcome::Winner if others > 1 => ", the closest to it",
-        Outcome::Several if others > 1 => ", the best of the others",
-        _ => "",
+/// What stands behind the name of a policy that a best one is held against: nothing
+/// where there is no other.
+fn rival(document: &Comparison, verdict: &Verdict, name: &str) -> &'static str {
+    let best = &verdict.best;
+    let others = competing(document).count() - best.len();
+    match best.len() {
+        0 => "",
+        _ if others < 2 || best.iter().any(|it| it == name) => "",
+        1 => ", the closest to it",
+        _ => ", the best of the others",
     }
 }
 
@@ -315,15 +321,10 @@ fn difference(document: &Comparison, figure: Figure, verdict: &Verdict) -> Strin
         return format!("is the same ({values})");
     }
     let word = if by < 0.0 { "lower" } else { "higher" };
-    let what = match verdict.best.contains(&verdict.baseline) {
-        true => "",
-        false => rival(document, verdict),
-    };
-    format!(
-        "is {} {word} than with {}{what} ({values}{ratio})",
-        shown(figure, by.abs()),
-        verdict.baseline
-    )
+    let baseline = &verdict.baseline;
+    let what = rival(document, verdict, baseline);
+    let by = shown(figure, by.abs());
+    format!("is {by} {word} than with {baseline}{what} ({values}{ratio})")
 }
 
 /// So many seconds and more are told in minutes, hours or days.

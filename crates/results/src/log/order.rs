@@ -80,9 +80,7 @@ mod tests {
     const DOMAIN: DomainId = DomainId(0);
 
     fn queued(job: u32) -> Event<'static> {
-        let job = JobId(job);
-        let cluster = CLUSTER;
-        Event::new(EventKind::Queued, job, cluster)
+        Event::new(EventKind::Queued, JobId(job), CLUSTER)
     }
 
     fn started(job: u32) -> Event<'static> {
@@ -90,9 +88,7 @@ mod tests {
     }
 
     fn finished(job: u32) -> Event<'static> {
-        let job = JobId(job);
-        let cluster = CLUSTER;
-        Event::new(EventKind::Finished, job, cluster)
+        Event::new(EventKind::Finished, JobId(job), CLUSTER)
     }
 
     fn arrival(job: u32) -> Event<'static> {

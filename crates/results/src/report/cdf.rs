@@ -1,6 +1,7 @@
 //! How delays are distributed, over all replications.
 
 use super::data::Replications;
+use super::load::MOST_TOGETHER;
 use super::material::Material;
 use super::number::count;
 use crate::plot::{Axis, Chart, Page, Series, Unit};
@@ -93,6 +94,10 @@ fn chart(
     (delay, share): (Axis, Axis),
 ) -> Chart {
     let chart = Chart::new(title).quiet().half().x(delay).y(share);
+    let chart = match material.columns.len() > MOST_TOGETHER {
+        true => chart.apart(),
+        false => chart,
+    };
     let columns = material.columns.iter().zip(counted);
     columns.fold(chart, |chart, (column, counted)| {
         chart.series(Series::cdf_counts(&column.name, counted.iter().copied()))

@@ -15,7 +15,7 @@ const MOST_LINES: usize = Color::COUNT;
 
 /// More policies than these have a panel each: neither dashes nor colours tell so many lines
 /// of one plot apart.
-const MOST_TOGETHER: usize = 4;
+pub(super) const MOST_TOGETHER: usize = 4;
 
 /// Lines of utilization are means of so many equal parts of the run: the
 /// exact steps of several policies in one chart cover each other.

@@ -218,6 +218,10 @@ fn columns<'a>() -> [Column<'a, Job<'a>>; 55] {
     ]
 }
 
+fn first(job: &Submission) -> &Component {
+    &job.spec.components.first
+}
+
 /// The same of a run: components have a column where a job has several, and requeues
 /// where nodes failed.
 fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
@@ -231,39 +235,25 @@ fn columns_of<'a>(run: &RunFiles<'_>) -> Vec<Column<'a, Job<'a>>> {
             columns.retain(|(name, _)| name != owner);
         }
     }
-    if run.table.clusters().iter().all(|info| info.down.is_empty()) {
-        columns.retain(|(name, _)| *name != REQUEUES);
-    }
-    if run.table.rows().iter().all(|row| row.claims.is_empty()) {
-        columns.retain(|(name, _)| !TOGETHER.contains(name));
-    }
-    let any_time = |job: &Submission| job.spec.start_window.is_none();
-    if run.submissions.iter().all(any_time) {
-        columns.retain(|(name, _)| !WINDOW.contains(name));
-    }
-    let limits_none = |job: &Submission| job.spec.components.first.requirements.most_per_node == 0;
-    if run.submissions.iter().all(limits_none) {
-        columns.retain(|(name, _)| *name != MOST);
-    }
-    let names_none = |job: &Submission| job.spec.components.first.cluster.is_none();
-    if run.submissions.iter().all(names_none) {
-        columns.retain(|(name, _)| *name != NAMED);
-    }
-    if run
-        .submissions
-        .iter()
-        .all(|job| job.spec.division.is_none())
-    {
-        columns.retain(|(name, _)| *name != DIVISION);
-    }
-    if run.submissions.iter().all(|job| job.spec.inputs.is_empty()) {
-        columns.retain(|(name, _)| !INPUTS.contains(name));
-    }
-    if run.table.rows().iter().all(|row| row.predicted.is_none()) {
-        columns.retain(|(name, _)| *name != PREDICTED);
-    }
-    if run.table.rows().iter().all(|row| row.lease.is_none()) {
-        columns.retain(|(name, _)| !LEASE.contains(name));
+    let job = |has: fn(&Submission) -> bool| run.submissions.iter().any(has);
+    let row = |has: fn(&JobRow) -> bool| run.table.rows().iter().any(has);
+    let mut down = run.table.clusters().iter().map(|info| &info.down);
+    let only_if: [(&[&str], bool); 9] = [
+        (&[REQUEUES], down.any(|down| !down.is_empty())),
+        (&TOGETHER, row(|row| !row.claims.is_empty())),
+        (&WINDOW, job(|job| job.spec.start_window.is_some())),
+        (
+            &[MOST],
+            job(|job| first(job).requirements.most_per_node > 0),
+        ),
+        (&[NAMED], job(|job| first(job).cluster.is_some())),
+        (&[DIVISION], job(|job| job.spec.division.is_some())),
+        (&INPUTS, job(|job| !job.spec.inputs.is_empty())),
+        (&[PREDICTED], row(|row| row.predicted.is_some())),
+        (&LEASE, row(|row| row.lease.is_some())),
+    ];
+    for (names, has) in only_if {
+        columns.retain(|(name, _)| has || !names.contains(name));
     }
     columns
 }
@@ -301,7 +291,9 @@ pub(super) fn table<'a>(run: &'a RunFiles<'a>) -> Table<'a, Job<'a>, impl Fn(usi
 pub(super) fn write_compared(dir: &Path, run: &RunFiles<'_>) -> Result<()> {
     let path = dir.join(names::JOBS);
     let file = File::create(&path).map_err(RunDirError::io("create", &path))?;
-    let compared = |name: &&str| ["job_id", "submit_ns"].contains(name) || METRICS.contains(name);
+    // Where jobs that enter at a cluster are not measured, `entry` tells which they are.
+    let compared =
+        |name: &&str| ["job_id", "submit_ns", "entry"].contains(name) || METRICS.contains(name);
     let columns = columns().into_iter();
     let columns: Vec<_> = columns.filter(|(name, _)| compared(name)).collect();
     let file = BufWriter::new(file);

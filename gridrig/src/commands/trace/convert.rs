@@ -3,6 +3,7 @@
 use crate::cli::values::known;
 use crate::commands::answer;
 use crate::exit::Failure;
+use crate::versioned::Versioned;
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use gridrig_core::time::SimDuration;
@@ -90,7 +91,8 @@ pub(super) fn convert(args: &ConvertArgs) -> Result<(), Failure> {
             report.format
         );
     }
-    answer(args.json, &report, text)
+    let document = Versioned::of("gridrig.trace-convert.1", &report);
+    answer(args.json, &document, |_| text(&report))
 }
 
 fn request(args: &ConvertArgs) -> anyhow::Result<Request> {

@@ -3,6 +3,7 @@
 use crate::cli::values::known;
 use crate::commands::{answer, refuse_existing};
 use crate::exit::Failure;
+use crate::versioned::Versioned;
 use anyhow::Context as _;
 use clap::Args;
 use gridrig_tracelab::batsim::{Version, write};
@@ -70,6 +71,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<(), Failure> {
     }
     let out = args.out.display().to_string();
     let report = json!({ "out": out, "jobs": written.jobs, "skipped": skipped });
+    let report = Versioned::of("gridrig.trace-export.1", &report);
     answer(args.json, &report, |_| {
         let left_out = skipped
             .iter()

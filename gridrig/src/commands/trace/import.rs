@@ -4,6 +4,7 @@ use super::convert::FORMATS;
 use crate::cli::values::known;
 use crate::commands::{answer, print, refuse_existing};
 use crate::exit::Failure;
+use crate::versioned::Versioned;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use gridrig_tracelab::error::ConvertError;
@@ -101,7 +102,8 @@ pub(super) fn import(args: &ImportArgs) -> Result<(), Failure> {
         let format = report.format;
         eprintln!("warning: lost on the way to {format}: {what}, of {jobs} jobs");
     }
-    answer(args.json, &report, text)
+    let document = Versioned::of("gridrig.trace-import.1", &report);
+    answer(args.json, &document, |_| text(&report))
 }
 
 fn request(args: &ImportArgs) -> anyhow::Result<Request> {

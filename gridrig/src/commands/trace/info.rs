@@ -4,6 +4,7 @@ mod text;
 
 use crate::commands::answer;
 use crate::exit::Failure;
+use crate::versioned::Versioned;
 use anyhow::anyhow;
 use clap::Args;
 use gridrig_tracelab::characterize::{Options, characterize, sheet};
@@ -63,5 +64,6 @@ pub(super) fn info(args: &InfoArgs) -> Result<(), Failure> {
     // The text has them too.
     let unsaid = trace.warnings.iter().filter(|_| args.json);
     unsaid.for_each(|warning| eprintln!("warning: {warning}"));
-    answer(args.json, &trace, text::report)
+    let document = Versioned::of("gridrig.trace-info.1", &trace);
+    answer(args.json, &document, |_| text::report(&trace))
 }

@@ -8,6 +8,7 @@ use super::values;
 use crate::cli::values::text;
 use crate::commands::{answer, refuse_existing};
 use crate::exit::Failure;
+use crate::versioned::Versioned;
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use gridrig_core::time::{Decimal, SimDuration};
@@ -162,7 +163,8 @@ pub(super) fn reduce(args: &ReduceArgs) -> Result<(), Failure> {
     for warning in &report.warnings {
         eprintln!("warning: {warning}");
     }
-    answer(args.json, &report, ToString::to_string)?;
+    let document = Versioned::of("gridrig.trace-reduce.1", &report);
+    answer(args.json, &document, |_| report.to_string())?;
     match (&report.validation, &pipeline.out) {
         (Some(validation), Some(out)) if !validation.passed() => {
             eprintln!(

@@ -6,6 +6,7 @@ mod report;
 use super::behaviour::{Behaviour, Yardstick};
 use crate::commands::{answer, refuse_existing};
 use crate::exit::Failure;
+use crate::versioned::Versioned;
 use anyhow::{Context as _, bail};
 pub use args::SynthesizeArgs;
 use args::{BurstArgs, Common, LikeArgs, LublinArgs, ModelArgs, PoissonArgs, What};
@@ -51,6 +52,7 @@ pub(super) fn synthesize(args: &SynthesizeArgs) -> Result<(), Failure> {
         Some(path) => write(&prepared.model, path)?,
     };
     let document = report::document(&prepared, &made, common);
+    let document = Versioned::of("gridrig.trace-synthesize.1", &document);
     answer(common.json, &document, |_| {
         report::text(&prepared, &made, common)
     })

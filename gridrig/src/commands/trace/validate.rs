@@ -7,6 +7,7 @@ use super::values::{self, name};
 use crate::cli::values::text;
 use crate::commands::{answer, refuse_existing};
 use crate::exit::Failure;
+use crate::versioned::Versioned;
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use gridrig_core::time::{Decimal, SimDuration};
@@ -128,12 +129,12 @@ pub(super) fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         queueing: behaviour_of(args, &original, &reduced),
     };
     let behaviour = told.queueing.as_ref();
-    let text = |told: &Told<'_>| {
-        let text = report::text(told.outcome, &names.0, &names.1);
+    let document = Versioned::of("gridrig.trace-validate.1", &told);
+    answer(args.json, &document, |_| {
+        let text = report::text(&outcome, &names.0, &names.1);
         let more = behaviour.map(|behaviour| format!("\n{}", behaviour.text()));
         text + &more.unwrap_or_default()
-    };
-    answer(args.json, &told, text)?;
+    })?;
     let fails = behaviour.and_then(Behaviour::failure);
     if outcome.passed() && fails.is_none() {
         return Ok(());
