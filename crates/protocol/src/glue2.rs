@@ -26,6 +26,19 @@ fn implementation(endpoint: Element, quality: &str) -> Element {
         .field("ServingState", "production")
 }
 
+/// An entity with its id; what it is based on goes by its name.
+fn entity(name: &'static str, created: &str, id: &str) -> Element {
+    let base = match name {
+        "AdminDomain" => Some("Domain"),
+        "ExecutionEnvironment" => Some("Resource"),
+        other => other.strip_prefix("Computing"),
+    };
+    let mut element = Element::new(NAMESPACE, name);
+    element.set("BaseType", base.map(str::to_owned));
+    let element = element.with_attribute("CreationTime", created);
+    element.field("ID", id)
+}
+
 fn associations() -> Element {
     Element::new(NAMESPACE, "Associations")
 }

@@ -16,16 +16,13 @@
     reason = "a bench reads the clock, stops at what it did not expect and prints"
 )]
 
-use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
-use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::job::{Entry, JobLabel, JobSpec, Submission};
 use gridrig_core::placement::PlacementRun;
-use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::rng;
-use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::compare::{self, Options, Outcome};
 use gridrig_results::report;
 use gridrig_results::rundir::{self, Manifest, RunFiles, StudyDoc};
@@ -36,6 +33,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
+
+#[path = "../tests/it/study.rs"]
+#[allow(dead_code, reason = "only its grid is wanted here")]
+mod study;
 
 const POLICIES: [&str; 2] = ["round-robin", "free-node"];
 const REPLICATIONS: u32 = 5;
@@ -178,65 +179,21 @@ fn run_dir(dir: &Path, policy: &str, replication: u32) -> PathBuf {
     dir.join(policy).join(format!("r{replication:03}"))
 }
 
-fn grid() -> Grid {
-    let cluster = |id: u16| {
-        let group = Resource {
-            name: None,
-            count: 512,
-            cpu_count: 1,
-            architecture: None,
-            os: None,
-            memory_mib: None,
-            disk_mib: None,
-            speed: Decimal::ONE,
-            generic: Default::default(),
-        };
-        let resources = Resources::new(vec![group]).unwrap();
-        GridCluster {
-            name: format!("c{id}"),
-            domain: Some(DomainId(id)),
-            config: ClusterConfig::new(ClusterId(id), resources, DisciplineKind::Fcfs),
-        }
-    };
-    let domain = |id: u16| Domain {
-        name: format!("d{id}"),
-        broker: BrokerSettings::default(),
-        clusters: vec![ClusterId(id)],
-        topology: Default::default(),
-    };
-    Grid {
-        domains: vec![domain(0), domain(1)],
-        clusters: vec![cluster(0), cluster(1)],
-        hours: Vec::new(),
-        links: vec![Link {
-            consumer: DomainId(0),
-            provider: DomainId(1),
-            latency: SimDuration::from_millis(50),
-            bandwidth: None,
-        }],
-    }
-}
-
 /// Jobs whose times are drawn: the figures mean nothing, but they are as many
 /// and as unlike as those of a real run.
 fn write(dir: &Path, policy: &str, replication: u32, jobs: u32) {
-    let grid = grid();
+    let mut grid = study::two_sites(512);
+    for cluster in &mut grid.clusters {
+        cluster.config.discipline = DisciplineKind::Fcfs;
+    }
     let mut load = rng::stream(u64::from(replication), "jobs");
     let submissions: Vec<Submission> = (0..jobs)
         .map(|id| Submission {
-            spec: JobSpec {
-                id: JobId(id),
-                components: Components::one(1 << load.random_range(0..8), Requirements::default()),
-                run_time: SimDuration::from_millis(load.random_range(1_000..10_000_000)),
-                requested_time: None,
-                data_kib: 0,
-                inputs: Box::default(),
-                account: None,
-                executable: None,
-                start_window: None,
-                division: None,
-                preferences: None,
-            },
+            spec: JobSpec::rigid(
+                JobId(id),
+                1 << load.random_range(0..8),
+                SimDuration::from_millis(load.random_range(1_000..10_000_000)),
+            ),
             at: SimTime::from_nanos(u64::from(id) * 3_000_000_000),
             entry: Entry::Domain(DomainId(0)),
             label: JobLabel {
@@ -302,31 +259,25 @@ fn push(
     let start = queued + SimDuration::from_nanos(wait);
     let finish = start + submission.spec.run_time;
     let seen = finish + SimDuration::from_millis(1);
-    let entry = Entry::Domain(home);
     let intended = submission.at;
-    let mut tell = |at, event| events.push((at, job.0, event));
-    tell(
-        intended,
-        Event::new(EventKind::Submitted, job, Party::Client)
-            .to(entry)
-            .at(intended),
-    );
-    let (domain, hop) = (home, 0);
-    tell(
-        intended,
-        Event::new(EventKind::BrokerArrival, job, domain).with(hop),
-    );
-    tell(
-        intended,
-        Event::new(EventKind::Dispatched, job, domain).to(cluster),
-    );
-    tell(queued, Event::new(EventKind::Queued, job, cluster));
-    let placement = PLACE;
-    tell(
-        start,
-        Event::new(EventKind::Started, job, cluster).on(placement),
-    );
-    tell(finish, Event::new(EventKind::Finished, job, cluster));
-    let by = Party::Broker(home);
-    tell(seen, Event::new(EventKind::FinishSeen, job, by));
+    let submitted = Event::new(EventKind::Submitted, job, Party::Client);
+    let told = [
+        (intended, submitted.to(Entry::Domain(home)).at(intended)),
+        (
+            intended,
+            Event::new(EventKind::BrokerArrival, job, home).with(0),
+        ),
+        (
+            intended,
+            Event::new(EventKind::Dispatched, job, home).to(cluster),
+        ),
+        (queued, Event::new(EventKind::Queued, job, cluster)),
+        (
+            start,
+            Event::new(EventKind::Started, job, cluster).on(PLACE),
+        ),
+        (finish, Event::new(EventKind::Finished, job, cluster)),
+        (seen, Event::new(EventKind::FinishSeen, job, home)),
+    ];
+    events.extend(told.map(|(at, event)| (at, job.0, event)));
 }

@@ -351,16 +351,6 @@ inline_schema!([const MIN: u64, const MAX: u64] Whole<MIN, MAX>, "Whole", |_| js
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Positive(pub Decimal);
 
-impl<'de> Deserialize<'de> for Positive {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        plain(deserializer, |value| {
-            let decimal = decimal(value).filter(|decimal| !decimal.is_zero());
-            let positive = decimal.map(Positive);
-            positive.ok_or_else(|| "a decimal number above 0 such as 60 or 2.5".to_owned())
-        })
-    }
-}
-
 /// A number as it is written.
 fn decimal(value: &Value) -> Option<Decimal> {
     // The shortest text that gives a float is the decimal that was written, up to
@@ -378,59 +368,44 @@ fn write_decimal<S: Serializer>(number: Decimal, serializer: S) -> Result<S::Ok,
     }
 }
 
-impl Serialize for Positive {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        write_decimal(self.0, serializer)
-    }
-}
-
-inline_schema!([] Positive, "Positive", |_| json_schema!({
-    "type": "number", "exclusiveMinimum": 0
-}));
-
 /// A share from 0 to 1, kept exactly as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share(pub(crate) Decimal);
-
-impl<'de> Deserialize<'de> for Share {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        plain(deserializer, |value| {
-            let share = decimal(value).filter(|it| *it <= Decimal::ONE).map(Share);
-            share.ok_or_else(|| "a share from 0 to 1, such as 0.01".to_owned())
-        })
-    }
-}
-
-impl Serialize for Share {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        write_decimal(self.0, serializer)
-    }
-}
-
-inline_schema!([] Share, "Share", |_| json_schema!({
-    "type": "number", "minimum": 0, "maximum": 1
-}));
 
 /// A probability below 1, kept exactly as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probability(pub(crate) Decimal, pub(crate) Chance);
 
-impl<'de> Deserialize<'de> for Probability {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        plain(deserializer, |value| {
-            let chance = decimal(value).and_then(|it| Some(Probability(it, Chance::new(it)?)));
-            let expected = "a probability of at least 0 and below 1, of at most nine places";
-            chance.ok_or_else(|| format!("{expected}, such as 0.001"))
-        })
-    }
+/// Decimal numbers within bounds.
+macro_rules! decimals {
+    ($($type:ident, $name:literal, $read:expr, $expected:literal, $schema:tt;)+) => {$(
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                plain(deserializer, |value| {
+                    let read = decimal(value).and_then($read);
+                    read.ok_or_else(|| $expected.to_owned())
+                })
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                write_decimal(self.0, serializer)
+            }
+        }
+
+        inline_schema!([] $type, $name, |_| json_schema!($schema));
+    )+};
 }
 
-impl Serialize for Probability {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        write_decimal(self.0, serializer)
-    }
+decimals! {
+    Positive, "Positive", |it| (!it.is_zero()).then_some(Positive(it)),
+        "a decimal number above 0 such as 60 or 2.5",
+        { "type": "number", "exclusiveMinimum": 0 };
+    Share, "Share", |it| (it <= Decimal::ONE).then_some(Share(it)),
+        "a share from 0 to 1, such as 0.01",
+        { "type": "number", "minimum": 0, "maximum": 1 };
+    Probability, "Probability", |it| Some(Probability(it, Chance::new(it)?)),
+        "a probability of at least 0 and below 1, of at most nine places, such as 0.001",
+        { "type": "number", "minimum": 0, "exclusiveMaximum": 1 };
 }
-
-inline_schema!([] Probability, "Probability", |_| json_schema!({
-    "type": "number", "minimum": 0, "exclusiveMaximum": 1
-}));

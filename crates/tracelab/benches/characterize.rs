@@ -16,6 +16,9 @@
     reason = "a benchmark"
 )]
 
+mod common;
+
+use common::{Watch, on_processor};
 use gridrig_core::rng;
 use gridrig_tracelab::characterize::{Options, characterize};
 use gridrig_tracelab::format::{Format, TraceFile, TraceReader};
@@ -26,7 +29,6 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 const ROUNDS: usize = 9;
 
@@ -84,7 +86,7 @@ fn report(name: &str, text: &[u8]) {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), text).expect("room for the trace");
     let mut jobs = 0;
-    let watch = Watch::new();
+    let watch = Watch::start();
     for _ in 0..ROUNDS {
         let begin = watch.seconds();
         for _ in 0..SCANS {
@@ -117,35 +119,6 @@ fn report(name: &str, text: &[u8]) {
         speed(figures),
         scan / file
     );
-}
-
-/// Seconds of this thread on a processor, or of the clock where the system
-/// does not say.
-struct Watch {
-    begin: Instant,
-    of_thread: bool,
-}
-
-impl Watch {
-    fn new() -> Self {
-        Watch {
-            begin: Instant::now(),
-            of_thread: on_processor().is_some(),
-        }
-    }
-
-    fn seconds(&self) -> f64 {
-        let thread = on_processor().filter(|_| self.of_thread);
-        thread.unwrap_or_else(|| self.begin.elapsed().as_secs_f64())
-    }
-}
-
-/// What the kernel counted for this thread, brought up to date by yielding.
-fn on_processor() -> Option<f64> {
-    std::thread::yield_now();
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let nanos: u64 = text.split_whitespace().next()?.parse().ok()?;
-    Some(nanos as f64 / 1e9)
 }
 
 fn least(times: &[f64]) -> f64 {

@@ -12,10 +12,12 @@
     reason = "a benchmark"
 )]
 
+mod common;
+
+use common::{Watch, median};
 use gridrig_core::rng;
 use gridrig_tracelab::linkage::average_linkage;
 use rand::RngExt;
-use std::time::Instant;
 
 const ARRIVALS: usize = 1_000_000;
 const KODAMA: usize = 20_000;
@@ -27,7 +29,7 @@ fn main() {
         "case", "points", "seconds", "sorts", "peak MB"
     );
     let times = arrivals(ARRIVALS);
-    let sort = median(|| {
+    let sort = median(ROUNDS, || {
         let mut sorted = times.clone();
         sorted.sort_unstable();
         std::hint::black_box(&sorted);
@@ -38,22 +40,22 @@ fn main() {
         ("the same, many at one time", &coarse(&times)),
     ] {
         let before = peak_megabytes();
-        let begin = Timer::start();
+        let begin = Watch::start();
         std::hint::black_box(cluster(points));
         let first = begin.seconds();
         let grown = before.zip(peak_megabytes()).map(|(b, a)| a - b);
-        let again = median(|| {
+        let again = median(ROUNDS, || {
             std::hint::black_box(cluster(points));
         });
         line(name, ARRIVALS, again.min(first), sort, grown);
     }
     let few = arrivals(KODAMA);
-    let ours = median(|| {
+    let ours = median(ROUNDS, || {
         std::hint::black_box(cluster(&few));
     });
     line("exact linkage", KODAMA, ours, sort, None);
     let before = peak_megabytes();
-    let begin = Timer::start();
+    let begin = Watch::start();
     std::hint::black_box(kodama(&few));
     let theirs = begin.seconds();
     let grown = before.zip(peak_megabytes()).map(|(b, a)| a - b);
@@ -114,51 +116,6 @@ fn kodama(points: &[u64]) -> f32 {
     }
     let tree = kodama::linkage(&mut distances, points.len(), kodama::Method::Average);
     tree.steps().last().map_or(0.0, |step| step.dissimilarity)
-}
-
-fn median(mut work: impl FnMut()) -> f64 {
-    let mut seconds: Vec<f64> = (0..ROUNDS)
-        .map(|_| {
-            let begin = Timer::start();
-            work();
-            begin.seconds()
-        })
-        .collect();
-    seconds.sort_by(f64::total_cmp);
-    seconds[ROUNDS / 2]
-}
-
-/// Processor time of this process where the system tells it (to 10 ms), else
-/// wall-clock time.
-struct Timer {
-    wall: Instant,
-    ticks: Option<f64>,
-}
-
-impl Timer {
-    fn start() -> Self {
-        Timer {
-            wall: Instant::now(),
-            ticks: processor_seconds(),
-        }
-    }
-
-    fn seconds(&self) -> f64 {
-        match (self.ticks, processor_seconds()) {
-            // A short time is better told by the wall clock than by ticks.
-            (Some(before), Some(after)) if after - before >= 0.1 => after - before,
-            _ => self.wall.elapsed().as_secs_f64(),
-        }
-    }
-}
-
-/// User and system time; a tick is 10 ms on Linux.
-fn processor_seconds() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-    let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
-    let user: f64 = fields.next()?.parse().ok()?;
-    let system: f64 = fields.next()?.parse().ok()?;
-    Some((user + system) / 100.0)
 }
 
 /// Peak resident memory of this process; `None` where the system does not say.

@@ -10,6 +10,9 @@
     reason = "a benchmark"
 )]
 
+mod common;
+
+use common::median;
 use gridrig_core::rng;
 use gridrig_core::time::SimDuration;
 use gridrig_tracelab::format::{Format, Record, TraceReader, Writer, field};
@@ -18,7 +21,6 @@ use gridrig_tracelab::spec::SizeFrom;
 use rand::RngExt;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader};
-use std::time::Instant;
 
 const JOBS: u64 = 1_000_000;
 const ROUNDS: usize = 5;
@@ -69,17 +71,10 @@ fn report(case: &str, bytes: usize, seconds: f64, bare: f64) {
     );
 }
 
-/// Median seconds of some rounds.
 fn time(mut work: impl FnMut() -> u64) -> f64 {
-    let mut seconds: Vec<f64> = (0..ROUNDS)
-        .map(|_| {
-            let start = Instant::now();
-            black_box(work());
-            start.elapsed().as_secs_f64()
-        })
-        .collect();
-    seconds.sort_by(f64::total_cmp);
-    seconds[ROUNDS / 2]
+    median(ROUNDS, || {
+        black_box(work());
+    })
 }
 
 /// Jobs whose numbers have as many digits as those of real logs.
@@ -159,17 +154,15 @@ fn scan(bytes: &[u8]) -> u64 {
 
 fn read_swf(bytes: &[u8]) -> u64 {
     let input = BufReader::with_capacity(BUFFER_BYTES, bytes);
-    let mut reader = TraceReader::new(Format::Swf, input, "bench.swf");
-    let mut processors = 0;
-    while let Some(record) = reader.next_record().expect("a good log") {
-        processors += record.count(field::ALLOCATED).unwrap_or(0);
-    }
-    processors
+    processors(TraceReader::new(Format::Swf, input, "bench.swf"))
 }
 
 fn read_gwf(bytes: &[u8]) -> u64 {
     let input = BufReader::with_capacity(BUFFER_BYTES, bytes);
-    let mut reader = TraceReader::detect(input, "bench.gwf").expect("a good trace");
+    processors(TraceReader::detect(input, "bench.gwf").expect("a good trace"))
+}
+
+fn processors(mut reader: TraceReader<impl BufRead>) -> u64 {
     let mut processors = 0;
     while let Some(record) = reader.next_record().expect("a good trace") {
         processors += record.count(field::ALLOCATED).unwrap_or(0);

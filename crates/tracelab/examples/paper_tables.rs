@@ -38,24 +38,29 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// A workload after its reduction, as the tables look at it.
-struct Reduced {
-    run_time: Distribution,
-    processors: Distribution,
-    demand: Demand,
+pub(crate) struct Reduced {
+    pub(crate) run_time: Distribution,
+    pub(crate) processors: Distribution,
+    pub(crate) demand: Demand,
+}
+
+/// The jobs of a run, as a trace has them.
+pub(crate) fn columns(prepared: &Prepared) -> Columns {
+    let jobs = prepared.jobs.iter();
+    let submits = jobs
+        .clone()
+        .map(|job| SimDuration::from_nanos(job.at.as_nanos()));
+    Columns {
+        submits: submits.collect(),
+        run_times: jobs.clone().map(|job| job.spec.run_time).collect(),
+        sizes: jobs.map(|job| job.spec.processors()).collect(),
+        users: Vec::new(),
+    }
 }
 
 impl Reduced {
-    fn of(prepared: &Prepared) -> Self {
-        let jobs = prepared.jobs.iter();
-        let submits = jobs
-            .clone()
-            .map(|job| SimDuration::from_nanos(job.at.as_nanos()));
-        let columns = Columns {
-            submits: submits.collect(),
-            run_times: jobs.clone().map(|job| job.spec.run_time).collect(),
-            sizes: jobs.map(|job| job.spec.processors()).collect(),
-            users: Vec::new(),
-        };
+    pub(crate) fn of(prepared: &Prepared) -> Self {
+        let columns = columns(prepared);
         Reduced {
             run_time: Distribution::of(columns.run_times.iter().map(|run| run.as_secs_f64())),
             processors: Distribution::of(columns.sizes.iter().map(|size| f64::from(*size))),
@@ -64,12 +69,27 @@ impl Reduced {
     }
 }
 
-fn spec(trace: &Path) -> WorkloadSpec {
+/// Times as the experiments have them.
+pub(crate) fn spec(trace: &Path) -> WorkloadSpec {
     let mut spec = WorkloadSpec::whole(trace.to_path_buf(), Entry::Domain(DomainId(0)));
     spec.scale_arrival = Decimal::from_whole(60);
     spec.scale_run_time = Decimal::from_whole(60);
     spec.min_run_time = SimDuration::from_secs(1);
     spec
+}
+
+/// One of the five phases of the week of the CTC log.
+pub(crate) fn ctc_week(trace: &Path, phase: u64) -> Result<WorkloadSpec, Box<dyn Error>> {
+    let (m, n) = (2, 5);
+    Ok(WorkloadSpec {
+        max_processors: Some(225),
+        window: Some(TraceWindow {
+            start: SimDuration::parse("87.08d")?,
+            length: SimDuration::parse("7d")?,
+        }),
+        keep: Keep::Systematic { m, n, phase },
+        ..spec(trace)
+    })
 }
 
 fn four(of: &Distribution) -> [Option<f64>; 4] {
@@ -83,16 +103,9 @@ fn show(value: Option<f64>, places: usize) -> String {
 /// The five phases of the week of the CTC log.
 pub fn ctc_tables(trace: &Path) -> Result<String, Box<dyn Error>> {
     let loaded = load(trace, SizeFrom::Allocated)?;
-    let mut week = spec(trace);
-    week.max_processors = Some(225);
-    week.window = Some(TraceWindow {
-        start: SimDuration::parse("87.08d")?,
-        length: SimDuration::parse("7d")?,
-    });
     let mut phases = Vec::new();
     for phase in 0..5 {
-        let (m, n) = (2, 5);
-        week.keep = Keep::Systematic { m, n, phase };
+        let week = ctc_week(trace, phase)?;
         phases.push(Reduced::of(&loaded.clone().into_prepared(&week, 0)?));
     }
     let mut text = String::new();

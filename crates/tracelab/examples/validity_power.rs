@@ -104,22 +104,13 @@ fn judge(
     let honest = every(&part, 1);
     let mut caught = Vec::new();
     for weight in [|_: &TraceJob| 1.0, demand] {
-        let user = busiest(&part, weight);
-        let rest: Vec<TraceJob> = honest
-            .iter()
-            .filter(|j| j.user() != user)
-            .copied()
-            .collect();
+        let rest = without_user(&honest, busiest(&part, weight));
         caught.push(verdict(&honest, &rest, &failed)?);
     }
-    let mut serial = 0;
-    let few = honest.iter().filter(|job| {
-        serial += u32::from(job.processors == 1);
-        job.processors > 1 || serial % 10 == 0
-    });
-    let few: Vec<TraceJob> = few.copied().collect();
+    let few = without_serial(&honest);
     caught.push(verdict(&honest, &few, &failed)?);
-    caught.push(verdict(&honest, &shuffled(&honest), &failed)?);
+    let mixed = shuffled(&honest, "validity-power-shuffle", Some(1 << 40));
+    caught.push(verdict(&honest, &mixed, &failed)?);
     println!(
         "{:<28} {:>8} {:>7} {:>11} {:>9} {:>6} {:>8} {:>8} {:>9}",
         trace
@@ -167,11 +158,12 @@ fn every(jobs: &[TraceJob], phase: usize) -> Vec<TraceJob> {
         .collect()
 }
 
-fn demand(job: &TraceJob) -> f64 {
+pub(crate) fn demand(job: &TraceJob) -> f64 {
     job.run_time.as_nanos() as f64 * f64::from(job.processors)
 }
 
-fn busiest(jobs: &[TraceJob], weight: fn(&TraceJob) -> f64) -> Option<u32> {
+/// The user with most of this weight.
+pub(crate) fn busiest(jobs: &[TraceJob], weight: fn(&TraceJob) -> f64) -> Option<u32> {
     let mut weights: BTreeMap<Option<u32>, f64> = BTreeMap::new();
     for job in jobs {
         *weights.entry(job.user()).or_default() += weight(job);
@@ -180,16 +172,35 @@ fn busiest(jobs: &[TraceJob], weight: fn(&TraceJob) -> f64) -> Option<u32> {
     most.and_then(|(user, _)| user)
 }
 
-fn shuffled(jobs: &[TraceJob]) -> Vec<TraceJob> {
+pub(crate) fn without_user(jobs: &[TraceJob], user: Option<u32>) -> Vec<TraceJob> {
+    let others = jobs.iter().filter(|job| job.user() != user);
+    others.copied().collect()
+}
+
+/// Nine of ten serial jobs are gone.
+pub(crate) fn without_serial(jobs: &[TraceJob]) -> Vec<TraceJob> {
+    let mut serial = 0;
+    let kept = |job: &&TraceJob| {
+        serial += u32::from(job.processors == 1);
+        job.processors > 1 || serial % 10 == 0
+    };
+    jobs.iter().filter(kept).copied().collect()
+}
+
+/// Jobs exchange their submit times. Whether each keeps its number is another
+/// matter: with new numbers only the statistics can tell.
+pub(crate) fn shuffled(jobs: &[TraceJob], stream: &str, numbers: Option<u64>) -> Vec<TraceJob> {
     let mut times: Vec<SimDuration> = jobs.iter().map(|job| job.submit).collect();
-    times.shuffle(&mut rng::stream(4, "validity-power-shuffle"));
+    times.shuffle(&mut rng::stream(4, stream));
     let mut jobs = jobs.to_vec();
     for (job, time) in jobs.iter_mut().zip(times) {
         job.submit = time;
     }
     jobs.sort_by_key(|job| job.submit);
-    for (id, job) in (0..).zip(&mut jobs) {
-        job.trace_id = (1 << 40) + id;
+    if let Some(first) = numbers {
+        for (id, job) in (first..).zip(&mut jobs) {
+            job.trace_id = id;
+        }
     }
     jobs
 }

@@ -118,10 +118,15 @@ fn one<T: Clone>(random: &mut ChaCha8Rng, from: &[(T, u64)]) -> Option<T> {
 mod tests {
     use super::*;
     use gridrig_core::ids::JobId;
+    use gridrig_core::job::Requirements;
     use gridrig_core::time::SimDuration;
 
     fn jobs(count: usize) -> Vec<JobSpec> {
         vec![JobSpec::rigid(JobId(0), 4, SimDuration::from_secs(1800)); count]
+    }
+
+    fn wanted(job: &JobSpec) -> &Requirements {
+        &job.components.first.requirements
     }
 
     fn draw() -> Draw {
@@ -188,20 +193,11 @@ mod tests {
     fn shares_follow_the_weights_and_bursts_have_the_lengths_asked_for() {
         let mut jobs = jobs(40_000);
         apply(&draw(), jobs.iter_mut(), 1, 0);
-        let kind = |job: &JobSpec| {
-            job.components
-                .first
-                .requirements
-                .architecture
-                .clone()
-                .unwrap()
-        };
+        let kind = |job: &JobSpec| wanted(job).architecture.clone().unwrap();
         let x86 = jobs.iter().filter(|job| &*kind(job) == "x86").count() as f64;
         assert!((x86 / 40_000.0 - 0.75).abs() < 0.02, "{x86}");
-        let gpu = jobs
-            .iter()
-            .filter(|job| job.components.first.requirements.generic.count("gpu") == 2);
-        let gpu = gpu.count() as f64;
+        let gpus = jobs.iter().map(|job| wanted(job).generic.count("gpu"));
+        let gpu = gpus.filter(|count| *count == 2).count() as f64;
         assert!((gpu / 40_000.0 - 0.25).abs() < 0.02, "{gpu}");
         for account in 1..=3 {
             let its = jobs
@@ -223,20 +219,13 @@ mod tests {
         let mut jobs = jobs(1_000);
         apply(&draw(), jobs.iter_mut(), 1, 0);
         // 100 x 0.5 h x 4 x 0.5 GiB = 100 MiB, times 1/2 to 3/2, at most 120.
-        let disks: Vec<u64> = jobs
-            .iter()
-            .map(|job| job.components.first.requirements.disk_mib)
-            .collect();
+        let disks: Vec<u64> = jobs.iter().map(|job| wanted(job).disk_mib).collect();
         assert!(disks.iter().all(|mib| (50..=120).contains(mib)));
         assert!(disks.contains(&120) && disks.iter().any(|mib| *mib < 60));
-        assert!(
-            jobs.iter()
-                .all(|job| job.data_kib == job.components.first.requirements.disk_mib * 1024)
-        );
-        assert!(
-            jobs.iter()
-                .all(|job| job.components.first.requirements.memory_kib == 512 * 1024)
-        );
+        for job in &jobs {
+            assert_eq!(job.data_kib, wanted(job).disk_mib * 1024);
+            assert_eq!(wanted(job).memory_kib, 512 * 1024);
+        }
     }
 
     #[test]

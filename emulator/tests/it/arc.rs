@@ -1,12 +1,13 @@
 //! A computing element with the ARC face, and what its tests share.
 
+use crate::tls::named;
 use crate::{config, door};
 use gridrig_emulator::faces::Faces;
 use gridrig_emulator::faces::arc::Setup;
 use gridrig_emulator::{Handle, spawn};
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateSigningRequestParams, CustomExtension,
-    DistinguishedName, DnType, IsCa, Issuer, KeyPair, PublicKeyData as _,
+    BasicConstraints, CertificateSigningRequestParams, CustomExtension, IsCa, Issuer, KeyPair,
+    PublicKeyData as _,
 };
 use std::time::Duration;
 
@@ -58,10 +59,8 @@ impl Ce {
     }
 
     pub fn list(ids: &[&str]) -> String {
-        let ids: String = ids
-            .iter()
-            .map(|id| format!("<job><id>{id}</id></job>"))
-            .collect();
+        let ids = ids.iter().map(|id| format!("<job><id>{id}</id></job>"));
+        let ids: String = ids.collect();
         format!("<jobs>{ids}</jobs>")
     }
 
@@ -126,37 +125,28 @@ pub fn adl(name: &str, slots: u32, seconds: u64) -> String {
     )
 }
 
-/// The same with a delegation.
-pub fn delegated(adl: &str, delegation: &str) -> String {
-    let id = format!(
-        "<nordugrid-adl:DelegationID>{delegation}</nordugrid-adl:DelegationID></adl:DataStaging>"
-    );
-    adl.replace("</adl:DataStaging>", &id)
+/// The same with more in its DataStaging.
+pub fn staging(adl: &str, more: &str) -> String {
+    adl.replace("</adl:DataStaging>", &format!("{more}</adl:DataStaging>"))
 }
 
-fn named(names: &[&str]) -> CertificateParams {
-    let mut params = CertificateParams::default();
-    params.distinguished_name = DistinguishedName::new();
-    params
-        .distinguished_name
-        .push(DnType::OrganizationName, "Test");
-    for name in names {
-        params.distinguished_name.push(DnType::CommonName, *name);
-    }
-    params
+/// The same with a delegation.
+pub fn delegated(adl: &str, delegation: &str) -> String {
+    let id = format!("<nordugrid-adl:DelegationID>{delegation}</nordugrid-adl:DelegationID>");
+    staging(adl, &id)
 }
 
 /// What a client makes of a certificate request: a proxy signed with the
 /// user's key, and the user's certificate. It ends in so many years.
 pub fn delegation_of(request: &str, years: i32) -> String {
-    let mut authority = named(&["CA"]);
+    let mut authority = named("CA");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = Issuer::new(authority, KeyPair::generate().unwrap());
-    let (user, key) = (named(&["alice"]), KeyPair::generate().unwrap());
+    let (user, key) = (named("alice"), KeyPair::generate().unwrap());
     let certificate = user.signed_by(&key, &authority).unwrap();
     let user = Issuer::new(user, key);
     let mut request = CertificateSigningRequestParams::from_pem(request).unwrap();
-    let mut proxy = named(&["12345"]);
+    let mut proxy = named("12345");
     let info = CustomExtension::from_oid_content(&[1, 3, 6, 1, 5, 5, 7, 1, 14], vec![0x30, 0]);
     proxy.custom_extensions.push(info);
     // Before the present of this machine or long after it.

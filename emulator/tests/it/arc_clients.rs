@@ -28,13 +28,17 @@ struct Bench {
 }
 
 impl Bench {
-    async fn new() -> Self {
-        Self::with(false).await
+    /// Nothing where a test has no client.
+    async fn new(test: &str) -> Option<Self> {
+        Self::with(test, false).await
     }
 
     /// With TLS each cluster has a certificate of the test authority and asks
     /// clients for theirs.
-    async fn with(is_secure: bool) -> Self {
+    async fn with(test: &str, is_secure: bool) -> Option<Self> {
+        if !need::arc(test) {
+            return None;
+        }
         let mut bench = Bench {
             home: tempfile::tempdir().unwrap(),
             clusters: Vec::new(),
@@ -61,7 +65,7 @@ impl Bench {
             bench.clusters.push(spawn(config, door()).await.unwrap());
         }
         bench.configure();
-        bench
+        Some(bench)
     }
 
     /// Where the client finds a cluster: the certificate is for localhost.
@@ -109,8 +113,14 @@ impl Bench {
         self.run("arcproxy", &["-z", &conf, "-c", "validityPeriod=1H"]);
     }
 
-    /// Runs a program to its end; answers what it said on both streams.
+    /// Runs a program that has to do well; answers what it said on both streams.
     fn run(&self, program: &str, words: &[&str]) -> String {
+        let (is_ok, said) = self.tried(program, words);
+        assert!(is_ok, "{program} {words:?}: {said}");
+        said
+    }
+
+    fn tried(&self, program: &str, words: &[&str]) -> (bool, String) {
         let path = format!("{}:/usr/sbin", std::env::var("PATH").unwrap());
         let output = Command::new("timeout")
             .args(["-k", "5", "300"])
@@ -125,15 +135,25 @@ impl Bench {
             .unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned()
             + &String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{program} {words:?}: {said}");
-        said
+        (output.status.success(), said)
     }
 
     fn arc(&self, program: &str, words: &[&str]) -> String {
         let (conf, jobs) = (self.text("client.conf"), self.text("jobs.dat"));
-        let mut all = vec!["-z", &conf, "-j", &jobs];
-        all.extend(words);
+        let all = [&["-z", &conf, "-j", &jobs][..], words].concat();
         self.run(program, &all)
+    }
+
+    /// Submits a description to this cluster.
+    fn send(&self, cluster: &str, file: &str) -> String {
+        let words = ["-S", "org.nordugrid.arcrest", "-c", cluster, file];
+        self.arc("arcsub", &words)
+    }
+
+    /// So many descriptions of one processor each.
+    fn many(&self, name: &str, jobs: usize, seconds: u32, more: &str) -> Vec<String> {
+        let one = |job| self.describe(&format!("{name}{job}"), 1, seconds, more);
+        (0..jobs).map(one).collect()
     }
 
     fn describe(&self, name: &str, slots: u32, seconds: u32, more: &str) -> String {
@@ -162,10 +182,8 @@ impl Bench {
     }
 
     fn cluster_of(&self, id: &str) -> &'static str {
-        let of = self
-            .clusters
-            .iter()
-            .position(|cluster| id.starts_with(&Self::url(cluster)));
+        let mut all = self.clusters.iter();
+        let of = all.position(|cluster| id.starts_with(&Self::url(cluster)));
         CLUSTERS[of.unwrap_or_else(|| panic!("no cluster of {id}"))].0
     }
 
@@ -174,11 +192,7 @@ impl Bench {
     async fn audit(&self, chosen: &BTreeMap<&'static str, usize>) {
         for ((name, ..), cluster) in CLUSTERS.iter().zip(&self.clusters) {
             let wanted = chosen.get(name).copied().unwrap_or(0);
-            let mut waited = 0;
-            while finished(cluster) < wanted && waited < 3_600 {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                waited += 1;
-            }
+            until_finished(cluster, wanted).await;
             let log = cluster.recorder().page(0, usize::MAX).events;
             let mut story: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
             for event in log.iter().map(Recorded::event) {
@@ -210,6 +224,16 @@ fn finished(cluster: &Handle) -> usize {
         .count()
 }
 
+/// Waits for so many jobs to finish there, for minutes at most.
+async fn until_finished(cluster: &Handle, wanted: usize) {
+    for _ in 0..3_600 {
+        if finished(cluster) >= wanted {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 fn count(chosen: &[&'static str]) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
     for name in chosen {
@@ -220,13 +244,11 @@ fn count(chosen: &[&'static str]) -> BTreeMap<&'static str, usize> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn arcsub_spreads_60_jobs_at_random() {
-    if !need::arc("arcsub_spreads_60_jobs_at_random") {
+    let test = "arcsub_spreads_60_jobs_at_random";
+    let Some(bench) = Bench::new(test).await else {
         return;
-    }
-    let bench = Bench::new().await;
-    let files: Vec<String> = (0..60)
-        .map(|job| bench.describe(&format!("r{job}"), 1, 10, ""))
-        .collect();
+    };
+    let files = bench.many("r", 60, 10, "");
     let chosen = count(&bench.submit("Random", &files));
     // 60 draws among three: that one gets fewer than 5 has odds of a million
     // to one.
@@ -239,10 +261,10 @@ async fn arcsub_spreads_60_jobs_at_random() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn arcsub_sends_60_jobs_to_the_best_benchmark_that_is_wide_enough() {
-    if !need::arc("arcsub_sends_60_jobs_to_the_best_benchmark_that_is_wide_enough") {
+    let test = "arcsub_sends_60_jobs_to_the_best_benchmark_that_is_wide_enough";
+    let Some(bench) = Bench::new(test).await else {
         return;
-    }
-    let bench = Bench::new().await;
+    };
     let widths = [2, 4, 5, 16, 17, 40];
     let expected = ["fast", "fast", "middle", "middle", "wide", "wide"];
     let mut files = Vec::new();
@@ -258,26 +280,21 @@ async fn arcsub_sends_60_jobs_to_the_best_benchmark_that_is_wide_enough() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn arcsub_sends_60_jobs_where_their_input_already_is() {
-    if !need::arc("arcsub_sends_60_jobs_where_their_input_already_is") {
+    let test = "arcsub_sends_60_jobs_where_their_input_already_is";
+    let Some(bench) = Bench::new(test).await else {
         return;
-    }
-    let bench = Bench::new().await;
+    };
     let input = |of: &str| format!("(inputfiles=(\"data\" \"http://data.invalid/{of}\"))");
     let mut sent = Vec::new();
     for (name, ..) in CLUSTERS {
         let first = bench.describe(&format!("first-{name}"), 1, 4, &input(name));
-        bench.arc(
-            "arcsub",
-            &["-S", "org.nordugrid.arcrest", "-c", name, &first],
-        );
+        bench.send(name, &first);
         sent.push(name);
     }
     // One call for each input: the broker of 6.17 adds up what it finds over
     // all jobs of a call.
     for (name, ..) in CLUSTERS {
-        let files: Vec<String> = (0..19)
-            .map(|job| bench.describe(&format!("d-{name}-{job}"), 1, 4, &input(name)))
-            .collect();
+        let files = bench.many(&format!("d-{name}-"), 19, 4, &input(name));
         let chosen = bench.submit("Data", &files);
         assert_eq!(chosen, [name; 19]);
         sent.extend(chosen);
@@ -300,10 +317,10 @@ class MostFree:
 
 #[tokio::test(flavor = "multi_thread")]
 async fn arcsub_follows_a_broker_that_its_user_wrote() {
-    if !need::arc("arcsub_follows_a_broker_that_its_user_wrote") {
+    let test = "arcsub_follows_a_broker_that_its_user_wrote";
+    let Some(bench) = Bench::new(test).await else {
         return;
-    }
-    let bench = Bench::new().await;
+    };
     std::fs::write(bench.path("mostfree.py"), MOST_FREE).unwrap();
     // With 50 of the wide cluster's processors taken, 14, 16 and 4 are free.
     // That job is nobody's who is looked at here: it stays until the end.
@@ -312,9 +329,7 @@ async fn arcsub_follows_a_broker_that_its_user_wrote() {
     assert_eq!(status, 201);
     let mut sent = Vec::new();
     for round in 0..2 {
-        let files: Vec<String> = (0..30)
-            .map(|job| bench.describe(&format!("p{round}-{job}"), 1, 10, ""))
-            .collect();
+        let files = bench.many(&format!("p{round}-"), 30, 10, "");
         let chosen = bench.submit("PythonBroker:mostfree.MostFree", &files);
         // The client takes off what it has sent itself in this call.
         let mut free = BTreeMap::from([("fast", 4), ("middle", 16), ("wide", 14)]);
@@ -326,13 +341,7 @@ async fn arcsub_follows_a_broker_that_its_user_wrote() {
         assert!(count(&chosen).len() == 3, "{chosen:?}");
         sent.extend(chosen);
         for (cluster, (name, ..)) in bench.clusters.iter().zip(CLUSTERS) {
-            let wanted = count(&sent)[name];
-            for _ in 0..3_600 {
-                if finished(cluster) >= wanted {
-                    break;
-                }
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
+            until_finished(cluster, count(&sent)[name]).await;
         }
     }
     assert_eq!(sent.len(), 60);
@@ -341,39 +350,21 @@ async fn arcsub_follows_a_broker_that_its_user_wrote() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn fastest_queue_of_6_17_finds_no_waiting_jobs_through_rest() {
-    if !need::arc("fastest_queue_of_6_17_finds_no_waiting_jobs_through_rest") {
+    let test = "fastest_queue_of_6_17_finds_no_waiting_jobs_through_rest";
+    let Some(bench) = Bench::new(test).await else {
         return;
-    }
-    let bench = Bench::new().await;
+    };
     let file = bench.describe("q", 1, 4, "");
     // The client does not read WaitingJobs from any GLUE2 in XML, so that this
     // broker drops every target, those of a real A-REX as well.
-    let conf = bench.text("client.conf");
-    let output = Command::new("arcsub")
-        .args([
-            "-z",
-            &conf,
-            "-j",
-            &bench.text("jobs.dat"),
-            "-b",
-            "FastestQueue",
-        ])
-        .args([
-            "-S",
-            "org.nordugrid.arcrest",
-            "-d",
-            "VERBOSE",
-            "-c",
-            "fast",
-            &file,
-        ])
-        .env("HOME", bench.home.path())
-        .current_dir(bench.home.path())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned()
-        + &String::from_utf8_lossy(&output.stdout);
-    assert!(!output.status.success(), "{said}");
+    let (conf, jobs) = (bench.text("client.conf"), bench.text("jobs.dat"));
+    let words = [
+        ["-z", &conf, "-j", &jobs],
+        ["-b", "FastestQueue", "-S", "org.nordugrid.arcrest"],
+        ["-d", "VERBOSE", "-c", "fast"],
+    ];
+    let (is_ok, said) = bench.tried("arcsub", &[words.as_flattened(), &[file.as_str()]].concat());
+    assert!(!is_ok, "{said}");
     assert!(
         said.contains("doesn't report number of waiting jobs"),
         "{said}"
@@ -382,22 +373,16 @@ async fn fastest_queue_of_6_17_finds_no_waiting_jobs_through_rest() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_commands_that_manage_jobs_work() {
-    if !need::arc("the_commands_that_manage_jobs_work") {
+    let test = "the_commands_that_manage_jobs_work";
+    let Some(bench) = Bench::new(test).await else {
         return;
-    }
-    let bench = Bench::new().await;
+    };
     std::fs::write(bench.path("input.dat"), vec![b'x'; 3_000_000]).unwrap();
     let staged = "(inputfiles=(\"input.dat\" \"input.dat\"))(stdout=out.txt)(stderr=err.txt)";
     let file = bench.describe("done", 2, 10, staged);
-    bench.arc(
-        "arcsub",
-        &["-S", "org.nordugrid.arcrest", "-c", "fast", &file],
-    );
+    bench.send("fast", &file);
     let long = bench.describe("long", 1, 600, "(stdout=out.txt)");
-    bench.arc(
-        "arcsub",
-        &["-S", "org.nordugrid.arcrest", "-c", "fast", &long],
-    );
+    bench.send("fast", &long);
     let mut said = String::new();
     for _ in 0..600 {
         said = bench.arc("arcstat", &["-a"]);
@@ -450,13 +435,11 @@ async fn the_commands_that_manage_jobs_work() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn arcsub_submits_over_tls_and_its_jobs_are_its_users_alone() {
-    if !need::arc("arcsub_submits_over_tls_and_its_jobs_are_its_users_alone") {
+    let test = "arcsub_submits_over_tls_and_its_jobs_are_its_users_alone";
+    let Some(bench) = Bench::with(test, true).await else {
         return;
-    }
-    let bench = Bench::with(true).await;
-    let files: Vec<String> = (0..6)
-        .map(|job| bench.describe(&format!("t{job}"), 1, 10, ""))
-        .collect();
+    };
+    let files = bench.many("t", 6, 10, "");
     let chosen = count(&bench.submit("Random", &files));
     bench.audit(&chosen).await;
     let name = *chosen.keys().next().unwrap();
@@ -472,19 +455,10 @@ async fn arcsub_submits_over_tls_and_its_jobs_are_its_users_alone() {
     let unknown = reqwest::Client::builder()
         .tls_certs_only([authority])
         .build();
-    let place = CLUSTERS
-        .iter()
-        .position(|(other, ..)| *other == name)
-        .unwrap();
-    let url = format!("{}/arex/rest/1.0/jobs", Bench::url(&bench.clusters[place]));
-    let list = unknown
-        .unwrap()
-        .get(url)
-        .send()
-        .await
-        .unwrap()
-        .text()
-        .await
-        .unwrap();
+    let place = CLUSTERS.iter().position(|(other, ..)| *other == name);
+    let cluster = &bench.clusters[place.unwrap()];
+    let url = format!("{}/arex/rest/1.0/jobs", Bench::url(cluster));
+    let list = unknown.unwrap().get(url).send().await.unwrap();
+    let list = list.text().await.unwrap();
     assert!(elements(&list, "id").is_empty(), "{list}");
 }

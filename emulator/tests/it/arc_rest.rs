@@ -1,6 +1,6 @@
 //! The ARC face as any HTTP client sees it.
 
-use crate::arc::{Ce, adl, delegated, delegation_of, element, elements};
+use crate::arc::{Ce, adl, delegated, delegation_of, element, elements, staging};
 use gridrig_emulator::faces::arc::Setup;
 use serde_json::json;
 use std::io::{Read as _, Write as _};
@@ -54,17 +54,9 @@ async fn json_is_spoken_both_ways() {
     let ce = Ce::start(1).await;
     let id = ce.create(&adl("a", 1, 60)).await;
     let ask = json!({ "job": [{ "id": id }, { "id": "nobody" }] });
-    let answer: serde_json::Value = ce
-        .client
-        .post(ce.url("jobs?action=status"))
-        .header("accept", "application/json")
-        .json(&ask)
-        .send()
-        .await
-        .unwrap()
-        .json()
-        .await
-        .unwrap();
+    let asked = ce.client.post(ce.url("jobs?action=status"));
+    let asked = asked.header("accept", "application/json").json(&ask);
+    let answer: serde_json::Value = asked.send().await.unwrap().json().await.unwrap();
     assert_eq!(answer["job"][0]["state"], "RUNNING");
     assert_eq!(answer["job"][0]["status-code"], "200");
     assert_eq!(answer["job"][1]["status-code"], "404");
@@ -210,10 +202,8 @@ async fn a_job_that_takes_its_steps_can_be_killed_and_waits_for_its_files() {
     let (_, answer) = ce.post("jobs?action=clean", &Ce::list(&[&id])).await;
     assert_eq!(element(&answer, "status-code"), "202");
     assert_eq!(ce.state(&id).await, "KILLING", "it goes when it is killed");
-    let input = "<adl:DataStaging><adl:InputFile><adl:Name>in.txt</adl:Name></adl:InputFile>";
-    let id = ce
-        .create(&adl("b", 1, 1).replace("<adl:DataStaging>", input))
-        .await;
+    let input = "<adl:InputFile><adl:Name>in.txt</adl:Name></adl:InputFile>";
+    let id = ce.create(&staging(&adl("b", 1, 1), input)).await;
     assert_eq!(ce.state(&id).await, "ACCEPTED");
     let (status, _) = ce.put(&format!("jobs/{id}/session/in.txt"), "text").await;
     assert_eq!(status, 200);
@@ -265,10 +255,7 @@ async fn what_is_no_description_gets_arcs_own_fault() {
         let answer = ce.client.request(method.clone(), ce.url(path)).send();
         let answer = answer.await.unwrap();
         assert_eq!(answer.status().as_u16(), expected, "{method} {path}");
-        let media = answer.headers()["content-type"]
-            .to_str()
-            .unwrap()
-            .to_owned();
+        let media = answer.headers()["content-type"].to_str().unwrap();
         assert!(media.starts_with("text/plain"), "{path}: {media}");
     }
 }
@@ -277,10 +264,8 @@ async fn what_is_no_description_gets_arcs_own_fault() {
 async fn a_delegation_is_taken_renewed_listed_and_deleted() {
     let ce = Ce::start(1).await;
     let (id, request) = ce.delegate().await;
-    let (status, _) = ce
-        .put(&format!("delegations/{id}"), &delegation_of(&request, 1))
-        .await;
-    assert_eq!(status, 200);
+    let path = format!("delegations/{id}");
+    assert_eq!(ce.put(&path, &delegation_of(&request, 1)).await.0, 200);
     let named = delegated(&adl("a", 1, 60), &id);
     let job = ce.create(&named).await;
     let (_, info) = ce.post("jobs?action=info", &Ce::list(&[&job])).await;
@@ -290,28 +275,19 @@ async fn a_delegation_is_taken_renewed_listed_and_deleted() {
     let (_, answer) = ce.post("jobs?action=delegations", &both).await;
     assert_eq!(elements(&answer, "status-code"), ["200", "200", "404"]);
     assert_eq!(elements(&answer, "delegation_id"), [id.as_str()]);
-    let (status, chain) = ce.post(&format!("delegations/{id}?action=get"), "").await;
-    assert_eq!(
-        (status, chain.matches("BEGIN CERTIFICATE").count()),
-        (200, 2)
-    );
-    let (status, again) = ce.post(&format!("delegations/{id}?action=renew"), "").await;
+    let (status, chain) = ce.post(&format!("{path}?action=get"), "").await;
+    let certificates = chain.matches("BEGIN CERTIFICATE").count();
+    assert_eq!((status, certificates), (200, 2));
+    let (status, again) = ce.post(&format!("{path}?action=renew"), "").await;
     assert_eq!(status, 201);
-    let (status, _) = ce
-        .put(&format!("delegations/{id}"), &delegation_of(&again, 1))
-        .await;
-    assert_eq!(status, 200);
+    assert_eq!(ce.put(&path, &delegation_of(&again, 1)).await.0, 200);
     let (_, list) = ce.get("delegations").await;
     assert_eq!(elements(&list, "id"), [id.as_str()]);
-    let (status, _) = ce
-        .post(&format!("delegations/{id}?action=delete"), "")
-        .await;
+    let (status, _) = ce.post(&format!("{path}?action=delete"), "").await;
     assert_eq!(status, 202);
     let (status, answer) = ce.post("jobs?action=new", &named).await;
-    assert_eq!(
-        (status, element(&answer, "status-code")),
-        (201, "500".to_owned())
-    );
+    assert_eq!(status, 201);
+    assert_eq!(element(&answer, "status-code"), "500");
     assert!(answer.contains("Failed to find delegation"), "{answer}");
 }
 
@@ -350,10 +326,8 @@ async fn a_job_waits_for_its_uploads_and_leaves_its_outputs() {
     let ce = Ce::start(100).await;
     let inputs = "<adl:InputFile><adl:Name>in/a</adl:Name></adl:InputFile>\
         <adl:InputFile><adl:Name>b</adl:Name></adl:InputFile>\
-        <adl:OutputFile><adl:Name>dir/result</adl:Name></adl:OutputFile></adl:DataStaging>";
-    let id = ce
-        .create(&adl("a", 1, 2).replace("</adl:DataStaging>", inputs))
-        .await;
+        <adl:OutputFile><adl:Name>dir/result</adl:Name></adl:OutputFile>";
+    let id = ce.create(&staging(&adl("a", 1, 2), inputs)).await;
     assert_eq!(ce.state(&id).await, "PREPARING");
     let session = format!("jobs/{id}/session");
     assert_eq!(ce.put(&format!("{session}/in/a"), "12345").await.0, 200);
@@ -394,10 +368,8 @@ async fn a_client_that_does_not_upload_in_time_has_a_failed_job() {
         ..Setup::default()
     };
     let ce = Ce::with(1, setup).await;
-    let input = "<adl:InputFile><adl:Name>a</adl:Name></adl:InputFile></adl:DataStaging>";
-    let id = ce
-        .create(&adl("a", 1, 2).replace("</adl:DataStaging>", input))
-        .await;
+    let input = "<adl:InputFile><adl:Name>a</adl:Name></adl:InputFile>";
+    let id = ce.create(&staging(&adl("a", 1, 2), input)).await;
     ce.wait_for(&id, "FAILED").await;
     let (_, _, jobs) = crate::ask(&ce.lrms, "GET", "/v1/jobs", None).await;
     assert_eq!(jobs["jobs"], json!([]), "the LRMS never saw it");
@@ -410,10 +382,8 @@ async fn jobs_are_bounded_and_those_that_have_ended_make_room() {
         ..Setup::default()
     };
     let ce = Ce::with(1, setup).await;
-    let (first, _second) = (
-        ce.create(&adl("a", 1, 600)).await,
-        ce.create(&adl("b", 1, 600)).await,
-    );
+    let first = ce.create(&adl("a", 1, 600)).await;
+    ce.create(&adl("b", 1, 600)).await;
     let (_, answer) = ce.post("jobs?action=new", &adl("c", 1, 600)).await;
     assert_eq!(element(&answer, "reason"), "No more jobs allowed");
     ce.post("jobs?action=kill", &Ce::list(&[&first])).await;
@@ -466,9 +436,8 @@ async fn absolute_targets_are_routed_and_name_the_service() {
 #[tokio::test]
 async fn the_cache_check_knows_what_jobs_have_fetched() {
     let ce = Ce::start(1).await;
-    let input = "<adl:InputFile><adl:Name>a</adl:Name><adl:Source><adl:URI>https://h/a</adl:URI></adl:Source></adl:InputFile></adl:DataStaging>";
-    ce.create(&adl("a", 1, 2).replace("</adl:DataStaging>", input))
-        .await;
+    let input = "<adl:InputFile><adl:Name>a</adl:Name><adl:Source><adl:URI>https://h/a</adl:URI></adl:Source></adl:InputFile>";
+    ce.create(&staging(&adl("a", 1, 2), input)).await;
     let ask = "<e:Envelope xmlns:e=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:a=\"http://www.nordugrid.org/schemas/a-rex\"><e:Body><a:CacheCheck><a:TheseFilesNeedToCheck><a:FileURL>https://h/a</a:FileURL><a:FileURL>https://h/b</a:FileURL></a:TheseFilesNeedToCheck></a:CacheCheck></e:Body></e:Envelope>";
     let answer = ce.client.post(format!("{}/arex", ce.lrms.url())).body(ask);
     let answer = answer.send().await.unwrap();

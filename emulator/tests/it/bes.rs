@@ -2,7 +2,6 @@
 //! what it does with what it cannot take.
 
 mod hostile;
-pub mod need;
 mod operations;
 pub mod oracle;
 mod owners;
@@ -52,6 +51,11 @@ async fn post(lrms: &Handle, path: &str, media: &str, body: Vec<u8>) -> Answer {
     post_as(&reqwest::Client::new(), lrms, path, media, body).await
 }
 
+/// What the service says to these bytes.
+async fn send(lrms: &Handle, bytes: impl Into<Vec<u8>>) -> Answer {
+    post(lrms, "/services/bes", "text/xml", bytes.into()).await
+}
+
 async fn post_as(
     client: &reqwest::Client,
     lrms: &Handle,
@@ -87,8 +91,7 @@ fn envelope(namespace: &str, header: &str, body: &str) -> String {
 
 /// A request in SOAP 1.1 with this body.
 async fn ask(lrms: &Handle, body: &str) -> Answer {
-    let text = envelope(SOAP_1_1, "", body);
-    post(lrms, "/services/bes", "text/xml", text.into_bytes()).await
+    send(lrms, envelope(SOAP_1_1, "", body)).await
 }
 
 /// A `CreateActivity` with this within its JobDescription.
@@ -113,14 +116,8 @@ fn id_of(answer: &Answer) -> String {
     let identifier = answer.body().child(FACTORY, "ActivityIdentifier");
     let identifier = identifier.unwrap_or_else(|| panic!("no activity: {}", answer.text));
     let parameters = identifier.child(ADDRESSING, "ReferenceParameters").unwrap();
-    parameters
-        .elements()
-        .next()
-        .unwrap()
-        .elements()
-        .next()
-        .unwrap()
-        .text()
+    let mut ids = parameters.elements().flat_map(Element::elements);
+    ids.next().unwrap().text()
 }
 
 /// The endpoint reference of an activity, as clients of GridSAM send it.

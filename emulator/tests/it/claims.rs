@@ -1,9 +1,9 @@
 //! Processors for parts of jobs that several clusters run together.
 
+use super::reservations::merged;
 use super::*;
-use gridrig_core::cluster::{Overrun, Reserving};
 use gridrig_core::ids::DomainId;
-use gridrig_core::time::{Decimal, SimDuration};
+use gridrig_core::time::SimDuration;
 use gridrig_emulator::Broker;
 use serde_json::json;
 
@@ -23,14 +23,11 @@ async fn with_broker_of(mut config: Config) -> Handle {
 }
 
 fn order(kind: &str, number: u64, more: Value) -> Value {
-    let mut order = json!({
+    let order = json!({
         "kind": kind, "from": {"kind": "broker"}, "id": 7, "asked_ns": 1,
         "message": {"incarnation": 1, "number": number},
     });
-    for (key, value) in more.as_object().unwrap() {
-        order[key] = value.clone();
-    }
-    order
+    merged(order, more)
 }
 
 fn hold(number: u64, processors: u32) -> Value {
@@ -84,30 +81,19 @@ async fn a_part_is_held_begins_and_is_released_each_once() {
 #[tokio::test]
 async fn a_part_is_reserved_begins_within_that_and_is_released() {
     let mut config = config(1);
-    config.cluster.reserving = Some(Reserving {
-        overrun: Overrun::Kill,
-        most_share: Decimal::ONE,
-        longest: None,
-        most_ahead: None,
-    });
+    config.cluster.reserving = Some(reservations::grants());
     let lrms = with_broker_of(config).await;
     let opens = 3_600_000_000_000_000_u64;
     let reserve = |number: u64, asked: u64| {
-        let mut order = hold(number, 3);
-        for (key, value) in [
-            ("earliest_ns", opens),
-            ("latest_ns", 2 * opens),
-            ("asked_ns", asked),
-        ] {
-            order[key] = value.into();
-        }
-        (order["kind"], order["needed_for"]) = ("reserve".into(), "1h".into());
-        order
+        let more = json!({
+            "kind": "reserve", "needed_for": "1h", "asked_ns": asked,
+            "earliest_ns": opens, "latest_ns": 2 * opens,
+        });
+        merged(hold(number, 3), more)
     };
     let begins = |number, at: u64| {
-        let mut order = begin(number, at);
-        order["asked_ns"] = json!(number);
-        order
+        let asked = json!({"asked_ns": number});
+        merged(begin(number, at), asked)
     };
     assert_eq!(says(&lrms, &reserve(1, 1)).await.0, 204);
     assert_eq!(
@@ -143,6 +129,26 @@ async fn a_start_that_comes_too_late_lets_go() {
     assert_eq!(busy(&lrms).await, 3);
     assert_eq!(says(&lrms, &begin(2, 1)).await.0, 409);
     assert_eq!(busy(&lrms).await, 0);
+}
+
+/// The LRMS is a million times as fast as the wall clock: an hour of its is over in no time.
+#[tokio::test]
+async fn what_is_asked_for_by_another_clock_is_refused_with_both_instants() {
+    let ahead = with_broker_of(config(1_000_000)).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let mut later = hold(1, 3);
+    later["asked_ns"] = json!(3_700_000_000_000_u64);
+    for (lrms, order, asked) in [
+        (ahead, hold(1, 3), "asked_ns = \"1\""),
+        (with_broker().await, later, "asked_ns = \"3700000000000\""),
+    ] {
+        let (status, said) = says(&lrms, &order).await;
+        let detail = said["detail"].as_str().unwrap();
+        let told = detail.contains(asked) && detail.contains("at most 3600s from ");
+        assert!(told && detail.ends_with("the clocks differ"), "{detail}");
+        assert_eq!(status, 422);
+        assert_eq!(busy(&lrms).await, 0);
+    }
 }
 
 #[tokio::test]

@@ -29,42 +29,6 @@ async fn every_wrong_request_is_answered_with_a_problem_document() {
     let long = format!(r#"{{"processors":1,"run_time":"{}"}}"#, "1".repeat(2 << 20));
     for (method, path, body, status, code) in [
         ("POST", "/v1/jobs", Some("{"), 400, "malformed"),
-        ("POST", "/v1/jobs", Some("{}"), 422, "invalid"),
-        (
-            "POST",
-            "/v1/jobs",
-            Some(r#"{"processors":1,"run_time":"1"}"#),
-            422,
-            "invalid",
-        ),
-        (
-            "POST",
-            "/v1/jobs",
-            Some(r#"{"processors":0,"run_time":"1s"}"#),
-            422,
-            "invalid",
-        ),
-        (
-            "POST",
-            "/v1/jobs",
-            Some(r#"{"processors":-1,"run_time":"1s"}"#),
-            422,
-            "invalid",
-        ),
-        (
-            "POST",
-            "/v1/jobs",
-            Some(r#"{"processors":1,"run_time":"1s","x":1}"#),
-            422,
-            "invalid",
-        ),
-        (
-            "POST",
-            "/v1/jobs",
-            Some(r#"{"processors":5,"run_time":"1s"}"#),
-            422,
-            "never-fits",
-        ),
         ("POST", "/v1/jobs", Some(&long), 413, "too-large"),
         ("POST", "/v1/jobs", None, 415, "unsupported-media-type"),
         ("GET", "/v1/jobs/7", None, 404, "unknown-job"),
@@ -78,6 +42,16 @@ async fn every_wrong_request_is_answered_with_a_problem_document() {
         ("PUT", "/v1/jobs", None, 405, "method-not-allowed"),
     ] {
         check(&lrms, method, path, body, (status, code)).await;
+    }
+    for (body, code) in [
+        ("{}", "invalid"),
+        (r#"{"processors":1,"run_time":"1"}"#, "invalid"),
+        (r#"{"processors":0,"run_time":"1s"}"#, "invalid"),
+        (r#"{"processors":-1,"run_time":"1s"}"#, "invalid"),
+        (r#"{"processors":1,"run_time":"1s","x":1}"#, "invalid"),
+        (r#"{"processors":5,"run_time":"1s"}"#, "never-fits"),
+    ] {
+        check(&lrms, "POST", "/v1/jobs", Some(body), (422, code)).await;
     }
 }
 
@@ -128,4 +102,31 @@ async fn requests_and_load_are_measured_without_job_numbers() {
         assert!(text.contains(line), "{line}\n{text}");
     }
     assert!(!text.contains("/v1/jobs/0"), "{text}");
+}
+
+#[tokio::test]
+async fn off_the_loopback_a_service_goes_by_addresses_and_the_names_that_it_is_given() {
+    let config = Config {
+        hosts: vec!["lab.example".to_owned()],
+        ..config(1)
+    };
+    let lrms = spawn(config, TcpListener::bind("0.0.0.0:0").unwrap()).await;
+    let lrms = lrms.unwrap();
+    let url = format!("http://127.0.0.1:{}/v1/info", lrms.address().port());
+    for (host, status) in [
+        ("192.0.2.7:81", 200),
+        ("localhost", 200),
+        ("lab.example:81", 200),
+        ("evil.example", 403),
+    ] {
+        let request = reqwest::Client::new().get(&url).header("host", host);
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), status, "{host}");
+        if status == 403 {
+            let problem: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+            let detail = problem["detail"].as_str().unwrap();
+            assert_eq!(problem["code"], "wrong-host");
+            assert!(detail.contains("--allow-host"), "{detail}");
+        }
+    }
 }

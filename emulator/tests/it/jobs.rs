@@ -1,9 +1,15 @@
 //! Submitting, watching, listing and cancelling.
 
 use super::*;
-use gridrig_core::cluster::{Overrun, Reserving};
-use gridrig_service::http::NotifyHosts;
+use gridrig_service::http::{MAX_WAITING, NotifyHosts};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+/// Status and code of what is said of a submission that is not taken.
+async fn refused(lrms: &Handle, job: &str) -> (u16, Value) {
+    let (status, problem) = submit(lrms, job).await;
+    (status, problem["code"].clone())
+}
 
 #[tokio::test]
 async fn two_fields_make_a_job_and_polling_sees_it_through() {
@@ -22,11 +28,10 @@ async fn a_running_job_says_where_it_runs() {
     submit(&lrms, r#"{"processors":3,"run_time":"1h"}"#).await;
     let job = wait_for(&lrms, 0, "running").await;
     let runs = job["placement"].as_array().unwrap();
-    let processors: u64 = runs
-        .iter()
-        .map(|run| run["nodes"].as_u64().unwrap() * run["processors"].as_u64().unwrap())
-        .sum();
-    assert_eq!(processors, 3);
+    let number = |run: &Value, of: &str| run[of].as_u64().unwrap();
+    let runs = runs.iter();
+    let sizes = runs.map(|run| number(run, "nodes") * number(run, "processors"));
+    assert_eq!(sizes.sum::<u64>(), 3);
     let (_, _, info) = ask(&lrms, "GET", "/v1/info", None).await;
     assert_eq!(
         (&info["processors"], &info["load"]["busy"]),
@@ -72,18 +77,12 @@ async fn the_components_of_a_job_start_together_and_are_shown() {
     let (_, _, shown) = ask(&lrms, "GET", "/v1/jobs/1", None).await;
     assert_eq!(shown["state"], "queued");
     assert_eq!(shown["processors"], 3);
-    let more: Value = serde_json::from_str(more).unwrap();
-    assert_eq!(
-        shown["more_components"][0]["processors"],
-        more[0]["processors"]
-    );
-    assert_eq!(shown["more_components"][0]["requirements"]["memory_kib"], 7);
+    let second = &shown["more_components"][0];
+    assert_eq!(second["processors"], 2);
+    assert_eq!(second["requirements"]["memory_kib"], 7);
     // The key is of a job with these components.
-    let (status, problem) = submit(&lrms, &job(r#"[{"processors":2}]"#)).await;
-    assert_eq!(
-        (status, &problem["code"]),
-        (422, &Value::from("key-reused"))
-    );
+    let other = job(r#"[{"processors":2}]"#);
+    assert_eq!(refused(&lrms, &other).await, (422, "key-reused".into()));
     ask(&lrms, "DELETE", "/v1/jobs/0", None).await;
     wait_for(&lrms, 1, "running").await;
     let (_, _, info) = ask(&lrms, "GET", "/v1/info", None).await;
@@ -93,12 +92,7 @@ async fn the_components_of_a_job_start_together_and_are_shown() {
 #[tokio::test]
 async fn a_job_with_a_start_window_starts_when_processors_are_reserved_for_it_or_is_rejected() {
     let mut config = config(100);
-    config.cluster.reserving = Some(Reserving {
-        overrun: Overrun::Kill,
-        most_share: Decimal::ONE,
-        longest: None,
-        most_ahead: None,
-    });
+    config.cluster.reserving = Some(reservations::grants());
     let lrms = spawn(config, door()).await.unwrap();
     let job = |window: &str, key: &str| {
         format!(r#"{{"processors":4,"run_time":"40s","key":"{key}","start_window":{{{window}}}}}"#)
@@ -109,17 +103,14 @@ async fn a_job_with_a_start_window_starts_when_processors_are_reserved_for_it_or
     let (_, _, shown) = ask(&lrms, "GET", "/v1/jobs/0", None).await;
     assert_eq!(shown["start_window"]["latest_ns"], 100_000_000_000_u64);
     // Its processors are somebody's then, and it is no job of the queue.
-    let (status, problem) = submit(&lrms, &job(at_100, "b")).await;
-    assert_eq!((status, &problem["code"]), (422, &"not-reserved".into()));
+    let second = job(at_100, "b");
+    assert_eq!(refused(&lrms, &second).await, (422, "not-reserved".into()));
     let (_, _, info) = ask(&lrms, "GET", "/v1/info", None).await;
     assert_eq!(info["load"]["queued"], 0);
     // The key is of a job with that window, and a window opens before it closes.
     let other = r#""earliest_ns":200000000000,"latest_ns":300000000000,"flexible":true"#;
-    let (status, problem) = submit(&lrms, &job(other, "a")).await;
-    assert_eq!(
-        (status, &problem["code"]),
-        (422, &Value::from("key-reused"))
-    );
+    let other = job(other, "a");
+    assert_eq!(refused(&lrms, &other).await, (422, "key-reused".into()));
     let closed = r#""earliest_ns":2,"latest_ns":1"#;
     let (status, problem) = submit(&lrms, &job(closed, "c")).await;
     let said = problem["detail"].as_str().unwrap_or_default();
@@ -142,22 +133,15 @@ async fn a_submission_repeated_under_its_key_runs_once() {
     assert_eq!(list["jobs"].as_array().unwrap().len(), 1);
     assert_eq!(lrms.metrics().repeated(), 1);
     let other = r#"{"processors":2,"run_time":"1h","key":"run/0/7/0"}"#;
-    let (status, problem) = submit(&lrms, other).await;
-    assert_eq!(
-        (status, &problem["code"]),
-        (422, &Value::from("key-reused"))
-    );
+    assert_eq!(refused(&lrms, other).await, (422, "key-reused".into()));
 }
 
 #[tokio::test]
 async fn a_number_that_is_taken_is_a_conflict() {
     let lrms = start(1).await;
-    submit(&lrms, r#"{"processors":1,"run_time":"1h","id":5}"#).await;
-    let (status, problem) = submit(&lrms, r#"{"processors":1,"run_time":"1h","id":5}"#).await;
-    assert_eq!(
-        (status, &problem["code"]),
-        (409, &Value::from("job-id-taken"))
-    );
+    let job = r#"{"processors":1,"run_time":"1h","id":5}"#;
+    submit(&lrms, job).await;
+    assert_eq!(refused(&lrms, job).await, (409, "job-id-taken".into()));
 }
 
 #[tokio::test]
@@ -213,17 +197,52 @@ async fn ends_are_followed_with_one_request() {
 }
 
 #[tokio::test]
+async fn requests_that_wait_for_ends_take_a_part_of_the_connections_only() {
+    let lrms = start(100).await;
+    let request = "GET /v1/ends?wait_ms=30000 HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let mut waiting = Vec::new();
+    for _ in 0..=MAX_WAITING {
+        let mut stream = TcpStream::connect(lrms.address()).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        waiting.push(stream);
+    }
+    // One of them finds no place, whichever it is.
+    let (mut status, mut refused) = ([0; 12], None);
+    for _ in 0..1_000 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let mut streams = waiting.iter();
+        refused = streams.position(|stream| stream.try_read(&mut status).is_ok());
+        if refused.is_some() {
+            break;
+        }
+    }
+    assert_eq!(&status, b"HTTP/1.1 503");
+    waiting.remove(refused.unwrap());
+    let (status, _, answer) = ask(&lrms, "GET", "/v1/ends?wait_ms=1", None).await;
+    assert_eq!((status, &answer["code"]), (503, &"busy".into()));
+    // Who does not want to wait is answered, and so are those who do.
+    let (status, _, page) = ask(&lrms, "GET", "/v1/ends", None).await;
+    assert_eq!((status, &page["next"]), (200, &0.into()));
+    submit(&lrms, r#"{"processors":1,"run_time":"1s"}"#).await;
+    for mut stream in waiting {
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).await.unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+    }
+    let (status, _, _) = ask(&lrms, "GET", "/v1/ends?wait_ms=30000", None).await;
+    assert_eq!(status, 200);
+    let (status, _, _) = ask(&lrms, "GET", "/v1/ends?after=1&wait_ms=1", None).await;
+    assert_eq!(status, 200);
+}
+
+#[tokio::test]
 async fn the_event_log_is_paged() {
     let lrms = start(1000).await;
     submit(&lrms, r#"{"processors":1,"run_time":"1s"}"#).await;
     wait_for(&lrms, 0, "completed").await;
     let (_, _, page) = ask(&lrms, "GET", "/v1/events?limit=2", None).await;
-    let names: Vec<&Value> = page["events"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|event| &event["event"])
-        .collect();
+    let events = page["events"].as_array().unwrap().iter();
+    let names: Vec<&Value> = events.map(|event| &event["event"]).collect();
     assert_eq!(names, ["queued", "started"]);
     assert_eq!((&page["next"], &page["total"]), (&2.into(), &4.into()));
 }

@@ -21,17 +21,21 @@ pub fn grants() -> Reserving {
     }
 }
 
+/// A document with more fields, or others of their names.
+pub fn merged(mut document: Value, more: Value) -> Value {
+    let more = more.as_object().unwrap().clone();
+    document.as_object_mut().unwrap().extend(more);
+    document
+}
+
 /// 1000 s from so many seconds on.
 fn wanted(processors: u32, from: u64, more: Value) -> Value {
     let at = from * 1_000_000_000;
-    let mut wanted = json!({
+    let wanted = json!({
         "processors": processors, "duration": "1000s",
         "start_window": {"earliest_ns": at, "latest_ns": at},
     });
-    for (key, value) in more.as_object().unwrap() {
-        wanted[key] = value.clone();
-    }
-    wanted
+    merged(wanted, more)
 }
 
 async fn put(lrms: &Handle, path: &str, wanted: &Value) -> (u16, Value) {

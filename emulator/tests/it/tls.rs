@@ -18,13 +18,12 @@ pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
 }
 
-fn named(name: &str) -> CertificateParams {
+pub fn named(name: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
-    params.distinguished_name = DistinguishedName::new();
-    params
-        .distinguished_name
-        .push(DnType::OrganizationName, "Test");
-    params.distinguished_name.push(DnType::CommonName, name);
+    let mut distinguished = DistinguishedName::new();
+    distinguished.push(DnType::OrganizationName, "Test");
+    distinguished.push(DnType::CommonName, name);
+    params.distinguished_name = distinguished;
     params
 }
 

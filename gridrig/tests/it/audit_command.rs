@@ -1,7 +1,7 @@
 //! `gridrig audit`: a finished run is rebuilt from its files, and one that
 //! contradicts itself ends with exit 1 and the job's history.
 
-use crate::command::{Bench, PAIR, expect_code, run, stderr, stdout};
+use crate::command::{Bench, PAIR, expect_code, expect_refused, run, split, stderr, stdout};
 use gridrig_core::event::{Event, EventKind, EventSink};
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::Submission;
@@ -18,8 +18,7 @@ const JOBS: [(u64, i64, u32); 4] = [(0, 30, 2), (1, 20, 2), (2, 20, 1), (3, 40, 
 
 /// Runs the pair, writes the run again with its log changed, and audits that.
 fn corrupted(change: Change, jobs: impl FnOnce(&mut Vec<Submission>)) -> String {
-    let bench = Bench::new(PAIR, &JOBS);
-    expect_code(&bench.run(&[]), 0);
+    let bench = Bench::ran(PAIR, &JOBS);
     let good = bench.path("runs/s-1/round-robin/r000");
     expect_code(&run(&["audit", &good]), 0);
     let mut read = rundir::read(Path::new(&good)).unwrap();
@@ -62,6 +61,11 @@ fn expect(rule: &str, message: &str) {
     );
 }
 
+/// A log that is changed so breaks this rule.
+fn expect_found(rule: &str, change: Change) {
+    expect(rule, &corrupted(change, |_| {}));
+}
+
 /// Keeps every event; `JobId(0)` is the one the changes are about.
 fn is_first(event: &Event<'_>) -> bool {
     event.job == Some(JobId(0))
@@ -69,31 +73,23 @@ fn is_first(event: &Event<'_>) -> bool {
 
 #[test]
 fn a_job_that_is_there_twice_is_found() {
-    let message = corrupted(
-        |at, event, log| {
+    expect_found("submitted-once", |at, event, log| {
+        log.emit(at, event);
+        if is_first(&event) && event.kind == EventKind::Submitted {
             log.emit(at, event);
-            if is_first(&event) && event.kind == EventKind::Submitted {
-                log.emit(at, event);
-            }
-        },
-        |_| {},
-    );
-    expect("submitted-once", &message);
+        }
+    });
 }
 
 #[test]
 fn two_jobs_on_one_processor_are_found() {
-    let message = corrupted(
-        |at, event, log| match event.placement {
-            [run, ..] if run.nodes < 4 => {
-                let everything = [PlacementRun { node: 0, ..*run }];
-                log.emit(at, event.on(&everything));
-            }
-            _ => log.emit(at, event),
-        },
-        |_| {},
-    );
-    expect("no-overlap", &message);
+    expect_found("no-overlap", |at, event, log| match event.placement {
+        [run, ..] if run.nodes < 4 => {
+            let everything = [PlacementRun { node: 0, ..*run }];
+            log.emit(at, event.on(&everything));
+        }
+        _ => log.emit(at, event),
+    });
 }
 
 #[test]
@@ -114,15 +110,11 @@ fn a_start_before_the_submission_is_found() {
 
 #[test]
 fn a_job_without_an_end_is_found() {
-    let message = corrupted(
-        |at, event, log| {
-            if !(is_first(&event) && event.kind.is_terminal()) {
-                log.emit(at, event);
-            }
-        },
-        |_| {},
-    );
-    expect("ends", &message);
+    expect_found("ends", |at, event, log| {
+        if !(is_first(&event) && event.kind.is_terminal()) {
+            log.emit(at, event);
+        }
+    });
 }
 
 #[test]
@@ -136,70 +128,50 @@ fn a_job_on_the_wrong_architecture_is_found() {
 
 #[test]
 fn an_unknown_node_is_found() {
-    let message = corrupted(
-        |at, event, log| match event.placement {
-            [run, ..] if is_first(&event) => {
-                let nowhere = [PlacementRun { node: 77, ..*run }];
-                log.emit(at, event.on(&nowhere));
-            }
-            _ => log.emit(at, event),
-        },
-        |_| {},
-    );
-    expect("node-exists", &message);
+    expect_found("node-exists", |at, event, log| match event.placement {
+        [run, ..] if is_first(&event) => {
+            let nowhere = [PlacementRun { node: 77, ..*run }];
+            log.emit(at, event.on(&nowhere));
+        }
+        _ => log.emit(at, event),
+    });
 }
 
 #[test]
 fn a_forward_that_arrives_nowhere_is_found() {
-    let message = corrupted(
-        |at, event, log| {
-            let until_forwarded = match event.kind {
-                EventKind::Submitted | EventKind::Forwarded => true,
-                kind => kind == EventKind::BrokerArrival && event.by == DomainId(0).into(),
-            };
-            if event.job != Some(JobId(1)) || until_forwarded {
-                log.emit(at, event);
-            }
-        },
-        |_| {},
-    );
-    expect("forward-arrives", &message);
+    expect_found("forward-arrives", |at, event, log| {
+        let until_forwarded = match event.kind {
+            EventKind::Submitted | EventKind::Forwarded => true,
+            kind => kind == EventKind::BrokerArrival && event.by == DomainId(0).into(),
+        };
+        if event.job != Some(JobId(1)) || until_forwarded {
+            log.emit(at, event);
+        }
+    });
 }
 
 #[test]
 fn a_job_that_ends_twice_is_found() {
-    let message = corrupted(
-        |at, event, log| {
+    expect_found("ends-once", |at, event, log| {
+        log.emit(at, event);
+        if is_first(&event) && event.kind.is_terminal() {
             log.emit(at, event);
-            if is_first(&event) && event.kind.is_terminal() {
-                log.emit(at, event);
-            }
-        },
-        |_| {},
-    );
-    expect("ends-once", &message);
+        }
+    });
 }
 
 #[test]
 fn a_folder_that_is_no_run_is_bad_input() {
     let empty = tempfile::tempdir().unwrap();
-    let output = run(&["audit", &empty.path().display().to_string()]);
-    expect_code(&output, 2);
-    assert!(
-        stderr(&output).contains("manifest.json"),
-        "{}",
-        stderr(&output)
+    expect_refused(
+        &run(&["audit", &empty.path().display().to_string()]),
+        "manifest.json",
     );
 }
 
 #[test]
 fn regret_is_built_again_under_every_discipline() {
-    for discipline in [
-        "fcfs",
-        "easy-backfill",
-        "conservative-backfill",
-        "slurm-backfill",
-    ] {
+    for discipline in split("fcfs easy-backfill conservative-backfill slurm-backfill") {
         let scenario = PAIR.replace(
             "processors = 4 }",
             &format!("processors = 4, discipline = \"{discipline}\" }}"),
@@ -207,8 +179,7 @@ fn regret_is_built_again_under_every_discipline() {
         let jobs: Vec<(u64, i64, u32)> = (0..60)
             .map(|id| (3 * id, 5 + (id as i64 * 37) % 90, 1 + (id as u32 % 4)))
             .collect();
-        let bench = Bench::new(&scenario, &jobs);
-        expect_code(&bench.run(&[]), 0);
+        let bench = Bench::ran(&scenario, &jobs);
         let dir = bench.path("runs/s-1/round-robin/r000");
         expect_code(&run(&["audit", &dir]), 0);
         let file = format!("{dir}/manifest.json");
@@ -222,9 +193,7 @@ fn regret_is_built_again_under_every_discipline() {
         let output = run(&["audit", &dir]);
         expect_code(&output, 1);
         let told = stderr(&output);
-        assert!(
-            told.contains("summary.regret.mean_s"),
-            "{discipline}: {told}"
-        );
+        let found = told.contains("summary.regret.mean_s");
+        assert!(found, "{discipline}: {told}");
     }
 }

@@ -1,6 +1,6 @@
 //! Background loads that dummy jobs keep within a range.
 
-use crate::command::{Bench, expect_code, json, stderr};
+use crate::command::{Bench, expect_code, json, ok, rows, stderr};
 use gridrig_core::job::DUMMIES;
 use gridrig_core::time::SimTime;
 use gridrig_results::jobs::{JobRow, JobState};
@@ -43,9 +43,7 @@ fn bench(local: &[(u64, i64, u32)]) -> Bench {
 
 /// The warnings of a run, and its jobs.
 fn ran(bench: &Bench) -> (String, JobTable) {
-    let output = bench.run(&["--force", "--json"]);
-    expect_code(&output, 0);
-    let run = json(&output)["runs"][0].clone();
+    let run = json(&ok(bench.run(&["--force", "--json"])))["runs"][0].clone();
     assert_eq!(run["audit"], "ok", "{run}");
     let measured = &run["measured"];
     assert_eq!(
@@ -136,28 +134,15 @@ fn two_runs_have_the_same_dummies() {
 #[test]
 fn a_background_that_cannot_be_controlled_is_refused() {
     let bench = bench(&[(0, 3000, 4)]);
-    for (set, expected) in [
-        (
-            "run.clock=real",
-            "clock = \"virtual\" and no faults for a background load",
-        ),
-        (
-            "measure.direct=true",
-            "run.bounds = false and measure.direct = false beside it",
-        ),
-        (
-            "run.bounds=true",
-            "run.bounds = false and measure.direct = false beside it",
-        ),
-        (
-            "domain.d.clusters.c1.background.least=0.2",
-            "a least share that is below the most",
-        ),
-        (
-            "domain.d.clusters.c1.background.processors=101",
-            "dummy jobs no wider than the cluster",
-        ),
-    ] {
+    for (set, expected) in rows(
+        r#"
+            run.clock=real => clock = "virtual" and no faults for a background load
+            measure.direct=true => run.bounds = false and measure.direct = false beside it
+            run.bounds=true => run.bounds = false and measure.direct = false beside it
+            domain.d.clusters.c1.background.least=0.2 => a least share that is below the most
+            domain.d.clusters.c1.background.processors=101 => dummy jobs no wider than the cluster
+            "#,
+    ) {
         let output = bench.run(&["--force", &format!("--set={set}")]);
         expect_code(&output, 2);
         assert!(

@@ -1,6 +1,8 @@
 //! `run.bounds`: every comparison between its worst and its best.
 
-use crate::command::{ALONE, Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
+use crate::command::{
+    ALONE, Bench, JOBS, PAIR, expect_code, expect_refused, expect_stdout, json, ok, run,
+};
 use gridrig_results::catalogue::Catalogue;
 use std::path::Path;
 
@@ -19,11 +21,7 @@ fn bounds_are_run_beside_the_policies_and_do_not_compete() {
     // local-only misses it by far, and need not keep it.
     expect_code(&output, 0);
     for name in ["local-only", "full-information", "pooled"] {
-        assert!(
-            stdout(&output).contains(&format!("\n{name} ")),
-            "{}",
-            stdout(&output)
-        );
+        expect_stdout(&output, &format!("\n{name} "));
         assert!(Path::new(&bench.path(&format!("runs/s-1/{name}/r004/manifest.json"))).exists());
     }
     let document = json(&run(&["compare", &bench.path("runs"), "--json"]));
@@ -58,13 +56,8 @@ fn bounds_are_run_beside_the_policies_and_do_not_compete() {
     // Its page has a name as well, alone.
     let alone = bench.path("runs/s-1/pooled");
     let page = bench.path("pooled.html");
-    let said = run(&["report", &alone, "--out", &page]);
-    expect_code(&said, 0);
-    assert!(
-        stdout(&said).contains("5 runs of pooled"),
-        "{}",
-        stdout(&said)
-    );
+    let said = ok(run(&["report", &alone, "--out", &page]));
+    expect_stdout(&said, "5 runs of pooled");
 }
 
 /// What the resolved scenario of its first run says of bounds.
@@ -118,8 +111,7 @@ fn comparisons_are_bounded_unless_the_scenario_says_otherwise() {
 fn bounds_change_nothing_of_what_is_found() {
     let scenario = format!("{PAIR}replicate = {{ over = \"broker-phase\", count = 5 }}\n");
     let verdict = |scenario: &str| {
-        let bench = Bench::new(scenario, &JOBS);
-        expect_code(&bench.run(&[]), 0);
+        let bench = Bench::ran(scenario, &JOBS);
         let document = json(&run(&["compare", &bench.path("runs"), "--json"]));
         (document["verdict"].clone(), document["measured"].clone())
     };
@@ -158,8 +150,7 @@ fn the_run_of_a_pooled_cluster_can_be_made_again_from_its_directory() {
     let cluster = crate::command::root().join("resources/clusters/site-225.xml");
     let cluster = cluster.canonicalize().unwrap().display().to_string();
     let scenario = bounded(PAIR).replace("processors = 4", &format!("resources = \"{cluster}\""));
-    let bench = Bench::new(&scenario, &JOBS);
-    expect_code(&bench.run(&[]), 0);
+    let bench = Bench::ran(&scenario, &JOBS);
     let dir = bench.path("runs/s-1/pooled/r000");
     let again = bench.path("again");
     let scenario = format!("{dir}/scenario.toml");
@@ -172,20 +163,12 @@ fn the_run_of_a_pooled_cluster_can_be_made_again_from_its_directory() {
 #[test]
 fn bounds_that_cannot_be_are_refused() {
     let alone = Bench::new(&format!("{ALONE}[run]\nbounds = true\n"), &JOBS);
-    let output = alone.run(&[]);
-    expect_code(&output, 2);
-    assert!(stderr(&output).contains("bounds"), "{}", stderr(&output));
+    expect_refused(&alone.run(&[]), "bounds");
 
     let cluster = crate::command::root().join("resources/clusters/site-225.xml");
     let cluster = cluster.canonicalize().unwrap().display().to_string();
     let mixed = bounded(PAIR).replacen("processors = 4", &format!("resources = \"{cluster}\""), 1);
     let bench = Bench::new(&mixed, &JOBS);
-    let output = bench.run(&[]);
-    expect_code(&output, 2);
-    assert!(
-        stderr(&output).contains("no pooled cluster"),
-        "{}",
-        stderr(&output)
-    );
+    expect_refused(&bench.run(&[]), "no pooled cluster");
     assert!(!Path::new(&bench.path("runs")).exists());
 }

@@ -1,6 +1,9 @@
 //! `gridrig run --cell k/n`: one policy on one replication, by itself.
 
-use crate::command::{Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
+use crate::command::{
+    Bench, JOBS, PAIR, expect_code, expect_part, expect_refused, expect_stderr, json, ok, run,
+    stderr, stdout,
+};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -78,9 +81,7 @@ fn cells_are_numbered_with_the_policies_innermost() {
 #[test]
 fn a_number_of_cells_that_is_wrong_is_answered_with_the_right_one() {
     let bench = study();
-    let output = bench.run(&["--cell", "1/9"]);
-    expect_code(&output, 2);
-    assert!(stderr(&output).contains("10 cells"), "{}", stderr(&output));
+    expect_refused(&bench.run(&["--cell", "1/9"]), "10 cells");
     assert!(!Path::new(&bench.path("runs")).exists());
     expect_code(&bench.run(&["--cell", "11/10"]), 2);
 }
@@ -90,13 +91,9 @@ fn cells_side_by_side_write_the_bytes_that_they_write_one_after_another() {
     let bench = study();
     expect_code(&bench.run(&[]), 0);
     let (scenario, beside) = (bench.path("s.toml"), bench.path("beside"));
-    let ran = run(&["run", &scenario, "-j", "3", "--out", &beside]);
-    expect_code(&ran, 0);
+    let ran = ok(run(&["run", &scenario, "-j", "3", "--out", &beside]));
     let said = stderr(&ran);
-    assert!(
-        said.contains("s: 10 runs in virtual time, 3 at a time"),
-        "{said}"
-    );
+    expect_part(&said, "s: 10 runs in virtual time, 3 at a time");
     assert!(said.contains("10 of 10: pooled r001: "), "{said}");
     let (one, other) = (
         files(Path::new(&bench.path("runs"))),
@@ -107,22 +104,18 @@ fn cells_side_by_side_write_the_bytes_that_they_write_one_after_another() {
         assert!(other[file] == *bytes, "{file} differs");
     }
     // The clock of real time is the same for all.
-    let refused = bench.run(&["-j", "2", "--clock", "real"]);
-    expect_code(&refused, 2);
-    assert!(stderr(&refused).contains("--jobs"), "{}", stderr(&refused));
+    expect_refused(&bench.run(&["-j", "2", "--clock", "real"]), "--jobs");
 }
 
 #[test]
 fn runs_of_other_settings_go_to_the_next_folder() {
     let bench = study();
     let there = |folder: &str| Path::new(&bench.path("runs")).join(folder).is_dir();
-    let first = bench.run(&[]);
-    expect_code(&first, 0);
+    let first = ok(bench.run(&[]));
     let said = "s-1 has other settings";
     assert!(!stderr(&first).contains(said), "{}", stderr(&first));
     let other = ["--set", "run.tie=local"];
-    let second = bench.run(&other);
-    expect_code(&second, 0);
+    let second = ok(bench.run(&other));
     assert!(there("s-1") && there("s-1-2"));
     let line = format!("{said} (run.tie: random, here local): this run goes to ");
     let told = stderr(&second);
@@ -146,12 +139,11 @@ fn runs_of_other_settings_go_to_the_next_folder() {
         "run.tie=first",
     ];
     let third: Vec<&str> = third.into_iter().flat_map(|it| ["--set", it]).collect();
-    let third = bench.run(&third);
-    expect_code(&third, 0);
+    let third = ok(bench.run(&third));
     assert!(there("s-1-3"));
     let told = "(domain.a.broker.exchange: 15s, here 7s; domain.b.broker.exchange: 15s, here 7s; \
                 domain.b.broker.max_hops: 1, here 2; and 2 more): this run goes to ";
-    assert!(stderr(&third).contains(told), "{}", stderr(&third));
+    expect_stderr(&third, told);
     let before = files(Path::new(&bench.path("runs/s-1-2")));
     expect_code(&bench.run(&["--set", "run.tie=first", "--force"]), 0);
     assert!(!there("s-1-4"), "overwritten");
@@ -161,15 +153,13 @@ fn runs_of_other_settings_go_to_the_next_folder() {
 #[test]
 fn runs_that_are_there_are_read_and_only_what_is_missing_is_run() {
     let bench = study();
-    let whole = bench.run(&["--json"]);
-    expect_code(&whole, 0);
+    let whole = ok(bench.run(&["--json"]));
     let runs = bench.dir.path().join("runs");
     let before = files(&runs);
     let policies: Vec<_> = fs::read_dir(runs.join("s-1")).unwrap().collect();
     let missing = policies[0].as_ref().unwrap().path().join("r000");
     fs::remove_dir_all(&missing).unwrap();
-    let again = bench.run(&["--json"]);
-    expect_code(&again, 0);
+    let again = ok(bench.run(&["--json"]));
     assert_eq!(stdout(&again), stdout(&whole));
     let there = stderr(&again).matches("from an earlier run").count();
     let of = json(&whole)["runs"].as_array().unwrap().len();

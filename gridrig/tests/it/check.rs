@@ -1,7 +1,7 @@
 //! What `gridrig check` predicts and warns of.
 
 use super::scenario::{PAIR, parse_with};
-use crate::command::{expect_code, json, root, run, stderr};
+use crate::command::{expect_code, expect_part, json, ok, root, run, stderr};
 use gridrig::check::{CheckReport, check};
 use gridrig::scenario::Scenario;
 use gridrig_tracelab::prepare::prepare;
@@ -96,9 +96,9 @@ fn crowds_in_many_domains_are_one_warning_that_names_the_first() {
     let path = root().join("resources/scenarios/la-grid-27.toml");
     let path = path.display().to_string();
     let window = ["--set", "workload.window.length=1h"];
-    let output = run(&[&["check", &path, "--json"], &window[..]].concat());
-    expect_code(&output, 0);
-    let told = json(&output);
+    let told = json(&ok(run(
+        &[&["check", &path, "--json"], &window[..]].concat()
+    )));
     let warnings = told["warnings"].as_array().unwrap();
     let of_crowds = warnings.iter().filter(|w| w["code"] == "herding");
     let messages: Vec<&str> = of_crowds
@@ -150,18 +150,13 @@ fn logs_of_different_lengths_are_warned_of() {
             "init", &scenario, "--force", "--from", &year, "--from", &other,
         ];
         expect_code(&run(&words), 0);
-        let output = run(&["check", &scenario, "--json"]);
-        expect_code(&output, 0);
-        let told = json(&output);
+        let told = json(&ok(run(&["check", &scenario, "--json"])));
         let warnings = told["warnings"].as_array().unwrap();
         let found = warnings.iter().find(|it| it["code"] == "unequal-lengths");
         assert_eq!(found.is_some(), expected, "{warnings:?}");
         if let Some(found) = found {
             let message = found["message"].as_str().unwrap();
-            assert!(
-                message.contains("month.swf is submitted after 9.14 d"),
-                "{message}"
-            );
+            expect_part(message, "month.swf is submitted after 9.14 d");
         }
     }
 }
@@ -273,10 +268,7 @@ fn a_window_in_which_no_job_is_submitted_is_a_mistake_as_for_a_run() {
         .concat());
         expect_code(&output, 2);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(
-            said.contains("no job is left after the reduction"),
-            "{said}"
-        );
+        expect_part(&said, "no job is left after the reduction");
         let report = String::from_utf8_lossy(&output.stdout).into_owned();
         let place = "no job is submitted in the window from day 100.00 to 107.00";
         assert!(command == "run" || report.contains(place), "{report}");

@@ -90,6 +90,7 @@ pub fn stderr(output: &Output) -> String {
 }
 
 /// Its exit code must be this one.
+#[track_caller]
 pub fn expect_code(output: &Output, code: i32) {
     assert_eq!(
         output.status.code(),
@@ -98,6 +99,50 @@ pub fn expect_code(output: &Output, code: i32) {
         stdout(output),
         stderr(output)
     );
+}
+
+/// What a command has answered that succeeds.
+#[track_caller]
+pub fn ok(output: Output) -> Output {
+    expect_code(&output, 0);
+    output
+}
+
+/// It is refused as a mistake of its user, with these words among those that say why.
+#[track_caller]
+pub fn expect_refused(output: &Output, words: &str) {
+    expect_code(output, 2);
+    expect_stderr(output, words);
+}
+
+/// It says this, among other things, on stderr.
+#[track_caller]
+pub fn expect_stderr(output: &Output, words: &str) {
+    expect_part(&stderr(output), words);
+}
+
+/// It says this, among other things, on stdout.
+#[track_caller]
+pub fn expect_stdout(output: &Output, words: &str) {
+    expect_part(&stdout(output), words);
+}
+
+/// The text has this part.
+#[track_caller]
+pub fn expect_part(text: &str, part: &str) {
+    assert!(text.contains(part), "no {part:?} in: {text}");
+}
+
+/// The run has passed its audit, and so many of its jobs were completed.
+#[track_caller]
+pub fn expect_audited(run: &serde_json::Value, completed: u64) {
+    assert_eq!(run["audit"], "ok", "{run}");
+    assert_eq!(run["jobs"]["completed"], completed, "{run}");
+}
+
+/// The words of a line of which none has a space in it.
+pub fn split(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
 }
 
 /// The document on stdout.
@@ -131,6 +176,14 @@ impl Bench {
         self.dir.path().join(name).display().to_string()
     }
 
+    /// The same after a run that has succeeded.
+    #[track_caller]
+    pub fn ran(scenario: &str, jobs: &[(u64, i64, u32)]) -> Self {
+        let bench = Bench::new(scenario, jobs);
+        expect_code(&bench.run(&[]), 0);
+        bench
+    }
+
     /// `gridrig run` on the scenario, with more words.
     pub fn run(&self, words: &[&str]) -> Output {
         let (scenario, out) = (self.path("s.toml"), self.path("runs"));
@@ -139,6 +192,20 @@ impl Bench {
         run(&all)
     }
 }
+
+/// The rows of a table of what is tried and what is to be said of it, with `=>` between.
+pub fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
+    let rows = table.lines().map(str::trim).filter(|row| !row.is_empty());
+    rows.map(|row| row.split_once(" => ").expect(row))
+}
+
+/// In real time, twenty times as fast as the trace, and as late as it may be.
+pub const REAL: [&str; 4] = [
+    "--clock",
+    "real",
+    "--set=run.speed=20",
+    "--set=run.lag_tolerance=1h",
+];
 
 /// One cluster of four processors, no broker.
 pub const ALONE: &str = "[workload]\ntrace = \"t.swf\"\n[cluster]\nprocessors = 4\n";

@@ -228,8 +228,8 @@ fn a_job_on_its_way_is_part_of_the_truth() {
 }
 
 #[test]
-fn what_run_and_compare_print_is_what_their_schemas_say() {
-    let name = "what_run_and_compare_print_is_what_their_schemas_say";
+fn what_run_compare_and_check_print_is_what_their_schemas_say() {
+    let name = "what_run_compare_and_check_print_is_what_their_schemas_say";
     let Some(python) = need::jsonschema(name) else {
         return;
     };
@@ -240,7 +240,13 @@ fn what_run_and_compare_print_is_what_their_schemas_say() {
     let ran = ["run", scenario, "--json", "--out", out, "--set", window];
     let runs = dir.path().join("two-sites-1");
     let compared = ["compare", runs.to_str().unwrap(), "--json"];
-    for (kind, command) in [("run", &ran[..]), ("compare", &compared)] {
+    let checked = ["check", scenario, "--json", "--set", window];
+    let policy = "/runs/0/policy";
+    for (kind, command, at) in [
+        ("run", &ran[..], policy),
+        ("compare", &compared, policy),
+        ("check", &checked, "/jobs"),
+    ] {
         let output = run(command);
         expect_code(&output, 0);
         let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
@@ -268,7 +274,7 @@ fn what_run_and_compare_print_is_what_their_schemas_say() {
         other["schema"] = "another".into();
         assert!(!holds(&other).0, "{kind}");
         let mut other = document;
-        other["runs"][0]["policy"] = 1.into();
+        *other.pointer_mut(at).unwrap() = true.into();
         assert!(!holds(&other).0, "{kind}");
     }
 }

@@ -1,6 +1,9 @@
 //! Jobs of several components from the scenario to the results.
 
-use crate::command::{Bench, PAIR, expect_code, json, run, stderr, stdout};
+use crate::command::{
+    Bench, PAIR, REAL, expect_audited, expect_code, expect_refused, expect_stdout, json, ok, run,
+    stderr,
+};
 use crate::real_time::alone;
 use gridrig_core::event::EventKind;
 use gridrig_results::rundir;
@@ -34,27 +37,16 @@ fn bench() -> Bench {
 fn both_clocks_run_jobs_of_several_components_and_the_audit_knows_them() {
     let _alone = alone();
     let bench = bench();
-    let real = [
-        "--clock",
-        "real",
-        "--set=run.speed=20",
-        "--set=run.lag_tolerance=1h",
-    ];
     let mut drawn = Vec::new();
     let mut folders = Vec::new();
-    for (name, words) in [("virtual", &[][..]), ("real", &real[..])] {
+    for (name, words) in [("virtual", &[][..]), ("real", &REAL[..])] {
         let out = bench.path(name);
         let mut all = vec!["run", "s.toml", "--json", "--out", &out];
         all.extend(words);
         let scenario = bench.path("s.toml");
         all[1] = &scenario;
-        let output = run(&all);
-        expect_code(&output, 0);
-        let report = &json(&output)["runs"][0];
-        assert_eq!(
-            (&report["audit"], &report["jobs"]["completed"]),
-            (&"ok".into(), &9.into())
-        );
+        let report = &json(&ok(run(&all)))["runs"][0];
+        expect_audited(report, 9);
         let directory = format!("{out}/s-1/round-robin/r000");
         expect_code(&run(&["audit", &directory]), 0);
         let read = rundir::read(Path::new(&directory)).unwrap();
@@ -68,9 +60,9 @@ fn both_clocks_run_jobs_of_several_components_and_the_audit_knows_them() {
     assert_eq!(drawn[0], drawn[1]);
     let output = run(&["check", &bench.path("s.toml")]);
     let said = "drawn at random by draw: memory_mib, components\n";
-    assert!(stdout(&output).contains(said), "{}", stdout(&output));
+    expect_stdout(&output, said);
     let output = bench.run(&[]);
-    assert!(stdout(&output).contains(said), "{}", stdout(&output));
+    expect_stdout(&output, said);
     let several = drawn[0].iter().filter(|job| job.only().is_none()).count();
     assert!((1..9).contains(&several), "{drawn:?}");
     expect_code(&run(&["compare", &folders[0], &folders[1]]), 0);
@@ -134,9 +126,6 @@ fn a_number_of_components_that_is_none_is_refused_with_its_line() {
     let bench = bench();
     for wrong in ["0", "65", "x"] {
         let draw = format!("--set=workload.draw.components={{ {wrong} = 1 }}");
-        let output = bench.run(&[&draw]);
-        expect_code(&output, 2);
-        let said = stderr(&output);
-        assert!(said.contains("expected numbers from 1 to 64"), "{said}");
+        expect_refused(&bench.run(&[&draw]), "expected numbers from 1 to 64");
     }
 }

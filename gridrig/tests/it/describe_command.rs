@@ -1,6 +1,6 @@
 //! `gridrig describe`: jobs from one language into another.
 
-use crate::command::{expect_code, json, run, stderr, stdout};
+use crate::command::{expect_part, expect_refused, expect_stdout, json, ok, run, stderr, stdout};
 
 #[test]
 fn a_job_is_translated_and_what_is_lost_is_listed() {
@@ -10,13 +10,10 @@ fn a_job_is_translated_and_what_is_lost_is_listed() {
     let to = |language: &str| run(&["describe", &path, "--to", language]);
     let xrsl = "&(executable=/bin/sleep)(arguments=90)(count=4)\n(walltime=5)(jobname=n)(acl=x)";
     std::fs::write(&file, xrsl).unwrap();
-    let output = to("jdl");
-    expect_code(&output, 0);
+    let output = ok(to("jdl"));
     let jdl = stdout(&output);
-    assert!(
-        jdl.contains("  CpuNumber = 4;\n") && jdl.contains("Time >= 5;"),
-        "{jdl}"
-    );
+    expect_part(&jdl, "  CpuNumber = 4;\n");
+    expect_part(&jdl, "Time >= 5;");
     let told = stderr(&output);
     let lines: Vec<&str> = told.lines().collect();
     assert_eq!(lines.len(), 3, "{told}");
@@ -29,8 +26,7 @@ fn a_job_is_translated_and_what_is_lost_is_listed() {
         "{told}"
     );
     std::fs::write(&file, &jdl).unwrap();
-    let output = to("json");
-    expect_code(&output, 0);
+    let output = ok(to("json"));
     let job = json(&output);
     assert_eq!(
         (&job["processors"], &job["run_time"]),
@@ -38,22 +34,12 @@ fn a_job_is_translated_and_what_is_lost_is_listed() {
     );
     assert_eq!(job["requested_time"], "300s");
     std::fs::write(&file, stdout(&output)).unwrap();
-    let output = to("rsl");
-    expect_code(&output, 0);
-    assert!(stdout(&output).contains("(count=\"4\")"));
-    let output = run(&["describe", &path, "--to", "jsdl", "--from", "rsl"]);
-    expect_code(&output, 2);
-    assert!(
-        stderr(&output).contains("job:1: at \"{"),
-        "{}",
-        stderr(&output)
+    let output = ok(to("rsl"));
+    expect_stdout(&output, "(count=\"4\")");
+    expect_refused(
+        &run(&["describe", &path, "--to", "jsdl", "--from", "rsl"]),
+        "job:1: at \"{",
     );
     std::fs::write(&file, "&(executable=a)").unwrap();
-    let output = to("json");
-    expect_code(&output, 2);
-    assert!(
-        stderr(&output).contains("no run time: expected one"),
-        "{}",
-        stderr(&output)
-    );
+    expect_refused(&to("json"), "no run time: expected one");
 }

@@ -23,7 +23,9 @@ fn explained(run: &Path, job: u32) -> Value {
         .output()
         .unwrap();
     expect_code(&output, 0);
-    serde_json::from_str(&stdout(&output)).unwrap()
+    let life: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(life["schema"], "gridrig.explain.1");
+    life
 }
 
 const PAIR: &str = "resources/scenarios/two-sites.toml";

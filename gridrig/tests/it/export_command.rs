@@ -1,13 +1,14 @@
 //! `gridrig export`: the jobs of finished runs for other tools.
 
-use crate::command::{Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
+use crate::command::{
+    Bench, JOBS, PAIR, expect_code, expect_refused, expect_stderr, expect_stdout, json, ok, run,
+    split, stdout,
+};
 use gridrig_tracelab::format::{Format, Record, TraceReader, field, open_as};
 use std::fs;
 
 fn bench() -> Bench {
-    let bench = Bench::new(PAIR, &JOBS);
-    expect_code(&bench.run(&[]), 0);
-    bench
+    Bench::ran(PAIR, &JOBS)
 }
 
 /// The fields of a line of CSV that has JSON in quotes.
@@ -28,8 +29,7 @@ fn fields(line: &str) -> Vec<String> {
 fn a_run_as_csv_has_the_columns_and_values_of_its_parquet() {
     let bench = bench();
     let dir = bench.path("runs/s-1/round-robin/r000");
-    let output = run(&["export", &dir, "--format", "csv", "--out", "-"]);
-    expect_code(&output, 0);
+    let output = ok(run(&["export", &dir, "--format", "csv", "--out", "-"]));
     let text = stdout(&output);
     let mut lines = text.lines().map(fields);
     let header = lines.next().unwrap();
@@ -64,13 +64,8 @@ fn a_run_as_swf_is_read_by_our_own_reader_with_its_wait_times() {
     let bench = bench();
     let dir = bench.path("runs/s-1/round-robin/r000");
     let out = bench.path("out.swf.gz");
-    let output = run(&["export", &dir, "--format", "swf", "--out", &out]);
-    expect_code(&output, 0);
-    assert!(
-        stdout(&output).contains("out.swf.gz: 6 jobs"),
-        "{}",
-        stdout(&output)
-    );
+    let output = ok(run(&["export", &dir, "--format", "swf", "--out", &out]));
+    expect_stdout(&output, "out.swf.gz: 6 jobs");
 
     let mut reader = open_as(out.as_ref(), Format::Swf).unwrap();
     let mut records: Vec<Record> = Vec::new();
@@ -117,11 +112,9 @@ fn a_run_as_swf_is_read_by_our_own_reader_with_its_wait_times() {
 #[test]
 fn a_job_that_never_ran_is_in_the_log_without_times() {
     // Nine processors fit no cluster: rejected.
-    let bench = Bench::new(PAIR, &[(0, 30, 4), (5, 10, 9)]);
-    expect_code(&bench.run(&[]), 0);
+    let bench = Bench::ran(PAIR, &[(0, 30, 4), (5, 10, 9)]);
     let dir = bench.path("runs/s-1/round-robin/r000");
-    let output = run(&["export", &dir, "--format", "swf", "--out", "-"]);
-    expect_code(&output, 0);
+    let output = ok(run(&["export", &dir, "--format", "swf", "--out", "-"]));
     let text = stdout(&output);
     assert!(
         text.ends_with("\n2 5 -1 -1 -1 -1 -1 9 -1 -1 5 7 -1 -1 -1 -1 -1 -1\n"),
@@ -151,13 +144,7 @@ fn several_runs_go_into_a_folder_by_policy_and_replication() {
     let exported = fs::read(bench.path("out/s-1/free-node/r000_jobs.csv")).unwrap();
     assert_eq!(written, exported);
 
-    let again = run(&words);
-    expect_code(&again, 2);
-    assert!(
-        stderr(&again).contains("exists already"),
-        "{}",
-        stderr(&again)
-    );
+    expect_refused(&run(&words), "exists already");
     let mut forced = words.to_vec();
     forced.push("--force");
     expect_code(&run(&forced), 0);
@@ -167,23 +154,15 @@ fn several_runs_go_into_a_folder_by_policy_and_replication() {
 fn what_cannot_be_exported_is_said_and_nothing_is_written() {
     let bench = bench();
     let runs = bench.path("runs");
-    let several = run(&["export", &runs, "--format", "swf", "--out", "-"]);
-    expect_code(&several, 2);
-    assert!(
-        stderr(&several).contains("2 runs were found"),
-        "{}",
-        stderr(&several)
+    expect_refused(
+        &run(&["export", &runs, "--format", "swf", "--out", "-"]),
+        "2 runs were found",
     );
 
-    let none = run(&[
-        "export",
-        &bench.path(""),
-        "--format",
-        "csv",
-        "--out",
-        "-",
-        "--json",
-    ]);
+    let none = run(&split(&format!(
+        "export {} --format csv --out - --json",
+        bench.path("")
+    )));
     expect_code(&none, 2);
     assert!(stdout(&none).is_empty());
 
@@ -195,39 +174,21 @@ fn what_cannot_be_exported_is_said_and_nothing_is_written() {
     let out = bench.path("out.csv");
     for format in ["csv", "batsim", "swf"] {
         let damaged = run(&["export", &dir, "--format", format, "--out", &out]);
-        expect_code(&damaged, 2);
-        assert!(
-            stderr(&damaged).contains("jobs.parquet"),
-            "{}",
-            stderr(&damaged)
-        );
+        expect_refused(&damaged, "jobs.parquet");
     }
-    let left = run(&[
-        "export",
-        &runs,
-        "--format",
-        "csv",
-        "--out",
-        &bench.path("o"),
-        "--skip-damaged",
-    ]);
+    let left = run(&split(&format!(
+        "export {runs} --format csv --out {} --skip-damaged",
+        bench.path("o")
+    )));
     expect_code(&left, 0);
-    assert!(stderr(&left).contains("left out"), "{}", stderr(&left));
+    expect_stderr(&left, "left out");
 
-    let unwritable = run(&[
-        "export",
-        &bench.path("runs/s-1/round-robin/r000"),
-        "--format",
-        "csv",
-        "--out",
-        &bench.path("t.swf/below.csv"),
-    ]);
-    expect_code(&unwritable, 2);
-    assert!(
-        stderr(&unwritable).contains("cannot be written"),
-        "{}",
-        stderr(&unwritable)
-    );
+    let unwritable = run(&split(&format!(
+        "export {} --format csv --out {}",
+        bench.path("runs/s-1/round-robin/r000"),
+        bench.path("t.swf/below.csv")
+    )));
+    expect_refused(&unwritable, "cannot be written");
     assert!(!fs::exists(&out).unwrap());
     let partial = fs::read_dir(bench.dir.path()).unwrap();
     assert!(

@@ -2,8 +2,11 @@
 //! sees nothing of it but what reaches the LRMSs.
 
 use crate::command::{Bench, expect_code, gridrig, json, run, start, stderr};
+use gridrig_core::ids::DomainId;
+use gridrig_core::time::SimDuration;
 use gridrig_results::jobs::JobState;
 use gridrig_results::{JobTable, rundir};
+use gridrig_scenario::external::Submit;
 use serde_json::Value;
 use std::path::Path;
 
@@ -99,7 +102,9 @@ stop = [["sh", "-c", "echo stopped"], ["true"]]
         assert_eq!(run["audit"], "ok", "{run}");
         assert_eq!(run["valid"], true, "{run}");
         assert_eq!(run["jobs"]["completed"], 6, "{run}");
-        assert!(said(run, "external-broker").contains("6 found in the logs"));
+        let seen = said(run, "external-broker");
+        assert!(seen.contains("6 found in the logs"), "{seen}");
+        assert!(seen.contains("delays do not include the way"), "{seen}");
         assert!(said(run, "foreign-jobs").contains("1 jobs at a1"), "{run}");
     }
     let clusters = |policy| -> Vec<String> {
@@ -114,12 +119,15 @@ stop = [["sh", "-c", "echo stopped"], ["true"]]
     assert_eq!((steps("start"), steps("submit"), steps("stop")), (1, 6, 2));
     let audit = run(&["audit", &bench.path("runs/s-1/first/r000"), "--json"]);
     expect_code(&audit, 0);
+    assert_eq!(json(&audit)["schema"], "gridrig.audit.1");
     let notes = json(&audit)["notes"].to_string();
     assert!(notes.contains("foreign-jobs"), "{notes}");
     let compared = run(&["compare", &bench.path("runs/s-1"), "--json"]);
     expect_code(&compared, 0);
     let compared = String::from_utf8_lossy(&compared.stdout).into_owned();
-    assert!(compared.contains("alternate"), "{compared}");
+    for said in ["alternate", "delays do not include the way"] {
+        assert!(compared.contains(said), "{compared}");
+    }
 }
 
 #[test]
@@ -215,9 +223,12 @@ start_timeout = "1s""#,
         let said = stderr(&output);
         assert!(said.contains(expected), "{said}");
         assert!(
-            said.contains("s: no journal is kept (external broker), so"),
+            said.contains("s: a run that is killed cannot be continued (external broker), but"),
             "{said}"
         );
+        // It has not begun, so that the next one may go there.
+        let left = std::fs::read_dir(bench.path("runs/s-1/external/r000"));
+        assert_eq!(left.unwrap().count(), 0);
     }
 }
 
@@ -366,7 +377,20 @@ fn a_resolved_scenario_with_an_external_broker_is_read_back_as_it_was() {
     std::fs::write(&again, first.to_resolved_toml()).unwrap();
     let second = load(&again);
     assert_eq!(first.external.brokers, second.external.brokers);
-    assert_eq!(first.external.policies, second.external.policies);
+    let broker = &second.external.brokers[&DomainId(0)];
+    assert_eq!(broker.files["c.conf"], "a \"b\"\n{a1.arc}\n");
+    assert_eq!(broker.start, [vec!["x", "y z"], vec!["w"]]);
+    assert_eq!(broker.serve, Some(vec!["s".to_owned()]));
+    assert_eq!(broker.ready, Some(vec!["r".to_owned()]));
+    let submit = ["x", "{xrsl}", "{policy}"].map(str::to_owned);
+    assert_eq!(broker.submit, Submit::Command(submit.to_vec()));
+    assert_eq!(broker.expect.as_deref(), Some("e"));
+    assert_eq!(broker.stop, [vec!["t"]]);
+    assert_eq!(
+        (broker.timeout, broker.at_once),
+        (SimDuration::from_secs(5), 2)
+    );
+    assert_eq!(second.external.policies, ["one", "PythonBroker:m.C"]);
     let arc = gridrig_emulator::faces::FaceKind::Arc;
     let faces: Vec<_> = second.clusters().map(|cluster| cluster.faces()).collect();
     assert_eq!(faces, [vec![arc], vec![]]);

@@ -1,6 +1,8 @@
 //! Interfaces of other systems, switched on by flag and by scenario.
 
-use crate::command::{Bench, JOBS, expect_code, gridrig, run, stderr, stdout};
+use crate::command::{
+    Bench, JOBS, expect_code, expect_refused, expect_stderr, gridrig, run, split, stdout,
+};
 use gridrig::scenario::Scenario;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -142,21 +144,8 @@ fn a_computing_element_takes_its_steps_where_scenario_or_flag_say_so() {
     };
     assert_eq!(steps(&first), [3_600, 0]);
     assert_eq!(steps(&load(&again)), steps(&first));
-    let wrong = run(&[
-        "emulator",
-        "--processors",
-        "4",
-        "--face",
-        "arc",
-        "--arc-step",
-        "soon",
-    ]);
-    expect_code(&wrong, 2);
-    assert!(
-        stderr(&wrong).contains("'soon' for '--arc-step"),
-        "{}",
-        stderr(&wrong)
-    );
+    let wrong = run(&split("emulator --processors 4 --face arc --arc-step soon"));
+    expect_refused(&wrong, "'soon' for '--arc-step");
 }
 
 #[test]
@@ -177,15 +166,9 @@ fn two_hundred_clusters_with_all_faces_are_one_process() {
     );
     let bench = Bench::new(&text, &JOBS);
     let scenario = bench.path("s.toml");
-    let all = serve(&[
-        "--scenario",
-        &scenario,
-        "--all",
-        "--face",
-        "arc",
-        "--face",
-        "bes",
-    ]);
+    let all = serve(&split(&format!(
+        "--scenario {scenario} --all --face arc --face bes"
+    )));
     let clusters = all.said["clusters"].as_array().unwrap();
     let mut urls = BTreeSet::new();
     for (index, cluster) in clusters.iter().enumerate() {
@@ -228,28 +211,18 @@ fn wrong_faces_and_files_are_mistakes_of_input() {
     let bench = Bench::new(&TWO.replace("[\"arc\"]", "[\"condor\"]"), &JOBS);
     let scenario = bench.path("s.toml");
     let output = run(&["check", &scenario]);
-    expect_code(&output, 2);
-    let said = stderr(&output);
-    assert!(
-        said.contains("faces") && said.contains("condor") && said.contains("arc"),
-        "{said}"
-    );
+    expect_refused(&output, "faces");
+    expect_stderr(&output, "condor");
+    expect_stderr(&output, "arc");
     let output = run(&["emulator", "--processors", "4", "--face", "condor"]);
-    expect_code(&output, 2);
-    assert!(stderr(&output).contains("'condor' for '--face <FACE>': expected one of arc, bes"));
+    expect_refused(
+        &output,
+        "'condor' for '--face <FACE>': expected one of arc, bes",
+    );
     let missing = bench.path("no.pem");
-    let words = [
-        "emulator",
-        "--processors",
-        "4",
-        "--tls-cert",
-        &missing,
-        "--tls-key",
-        &missing,
-    ];
-    let output = run(&words);
-    expect_code(&output, 2);
-    assert!(stderr(&output).contains("no.pem"), "{}", stderr(&output));
+    let line = format!("emulator --processors 4 --tls-cert {missing} --tls-key {missing}");
+    let words = split(&line);
+    expect_refused(&run(&words), "no.pem");
     let output = run(&["emulator", "--processors", "4", "--all"]);
     expect_code(&output, 2);
 }

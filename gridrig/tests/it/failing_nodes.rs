@@ -1,6 +1,9 @@
 //! Nodes that fail, from the scenario to the results.
 
-use crate::command::{Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
+use crate::command::{
+    Bench, JOBS, PAIR, REAL, expect_audited, expect_code, expect_part, expect_refused,
+    expect_stdout, json, ok, rows, run, stderr, stdout,
+};
 use crate::real_time::alone;
 use gridrig_core::event::EventKind;
 use gridrig_results::rundir;
@@ -17,24 +20,13 @@ fn bench() -> Bench {
 fn both_clocks_requeue_the_jobs_of_a_site_that_is_down() {
     let _alone = alone();
     let bench = bench();
-    let real = [
-        "--clock",
-        "real",
-        "--set=run.speed=20",
-        "--set=run.lag_tolerance=1h",
-    ];
-    for (name, words) in [("virtual", &[][..]), ("real", &real[..])] {
+    for (name, words) in [("virtual", &[][..]), ("real", &REAL[..])] {
         let out = bench.path(name);
         let scenario = bench.path("s.toml");
         let mut all = vec!["run", &scenario, "--json", "--out", &out];
         all.extend(words);
-        let output = run(&all);
-        expect_code(&output, 0);
-        let report = &json(&output)["runs"][0];
-        assert_eq!(
-            (&report["audit"], &report["jobs"]["completed"]),
-            (&"ok".into(), &6.into())
-        );
+        let report = &json(&ok(run(&all)))["runs"][0];
+        expect_audited(report, 6);
         let failures = &report["node_failures"];
         assert_eq!(failures["requeues"], 1, "{failures}");
         assert_eq!(failures["finished_share"], 1.0, "{failures}");
@@ -82,8 +74,9 @@ fn a_cluster_says_what_becomes_of_jobs_and_failures_are_drawn_from_the_seed() {
         let (seed, out) = (format!("run.seed={seed}"), bench.path(policy));
         let policy = format!("domain.0.clusters.0.on_node_failure=\"{policy}\"");
         let words = ["run", &scenario, drawn, "--set", &seed, "--set", &policy];
-        let output = run(&[&words[..], &["--json", "--force", "--out", &out]].concat());
-        expect_code(&output, 0);
+        let output = ok(run(
+            &[&words[..], &["--json", "--force", "--out", &out]].concat()
+        ));
         let report = json(&output)["runs"][0].clone();
         assert_eq!(report["audit"], "ok");
         let directory = format!("{out}/s-1/round-robin/r000");
@@ -103,29 +96,17 @@ fn a_cluster_says_what_becomes_of_jobs_and_failures_are_drawn_from_the_seed() {
 fn failures_that_cannot_be_are_refused() {
     let bench = bench();
     let scenario = bench.path("s.toml");
-    for (set, says) in [
-        (
-            "outages=[{ from = \"2s\", until = \"1s\" }]",
-            "expected outages that each",
-        ),
-        ("node_failures={ mtbf = \"2s\" }", "mttr"),
-        (
-            "node_failures={ mtbf = \"2s\", mttr = \"1s\", shape = 0.7 }",
-            "expected a shape if, and only if",
-        ),
-        (
-            "on_node_failure=\"retry\"",
-            "one of `fail`, `requeue`, `resume`",
-        ),
-        (
-            "node_failures_file=\"nothing.csv\"",
-            "node_failures_file = \"nothing.csv\": expected a file, looked for in",
-        ),
-    ] {
+    for (set, says) in rows(
+        r#"
+            outages=[{ from = "2s", until = "1s" }] => expected outages that each
+            node_failures={ mtbf = "2s" } => mttr
+            node_failures={ mtbf = "2s", mttr = "1s", shape = 0.7 } => expected a shape if, and only if
+            on_node_failure="retry" => one of `fail`, `requeue`, `resume`
+            node_failures_file="nothing.csv" => node_failures_file = "nothing.csv": expected a file, looked for in
+            "#,
+    ) {
         let set = format!("--set=domain.0.clusters.0.{set}");
-        let output = run(&["check", &scenario, &set]);
-        expect_code(&output, 2);
-        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+        expect_refused(&run(&["check", &scenario, &set]), says);
     }
 }
 
@@ -142,19 +123,11 @@ fn both_clocks_play_the_failures_of_a_file() {
     ];
     let checked = run(&[&["check", &scenario][..], &sets].concat());
     let how = "node failures 3\n  a1: nodes fail as ";
-    assert!(stdout(&checked).contains(how), "{}", stdout(&checked));
-    let real = [
-        "--clock",
-        "real",
-        "--set=run.speed=20",
-        "--set=run.lag_tolerance=1h",
-    ];
-    for (name, words) in [("virtual", &[][..]), ("real", &real[..])] {
+    expect_stdout(&checked, how);
+    for (name, words) in [("virtual", &[][..]), ("real", &REAL[..])] {
         let out = bench.path(name);
         let all = ["run", &scenario, "--json", "--out", &out];
-        let output = run(&[&all[..], &sets, words].concat());
-        expect_code(&output, 0);
-        let report = &json(&output)["runs"][0];
+        let report = &json(&ok(run(&[&all[..], &sets, words].concat())))["runs"][0];
         assert_eq!(report["audit"], "ok");
         let failures = &report["node_failures"];
         assert_eq!(failures["down_processor_s"], 34.5, "{failures}");
@@ -166,46 +139,30 @@ fn both_clocks_play_the_failures_of_a_file() {
         let hash = manifest["failures_sha256"]["a1"].as_str().unwrap();
         assert_eq!(hash.len(), 64);
     }
-    for (text, says) in [
+    let lines = rows(
+        r#"
+            n1,8 => line 3: line = "n1,8": expected node,down_s,up_s
+            n5,8,30 => line 3: node = "n5": expected a node from n1 to n4
+            n1,8m,30 => line 3: down_s = "8m": expected seconds of the trace
+            n1,8,-1 => line 3: up_s = "-1": expected seconds of the trace
+            n1,8,8.0 => line 3: up_s = "8.0": expected an instant after down_s
+            "#,
+    );
+    let lines = lines.map(|(line, says)| (format!("# x\nnode,down_s,up_s\n{line}\n"), says));
+    let no_head = [
         ("", "line 1: \"\": expected \"node,down_s,up_s\""),
         (
             "n1,8,30\n",
             "line 1: \"n1,8,30\": expected \"node,down_s,up_s\"",
         ),
-        (
-            "n1,8\n",
-            "line 3: line = \"n1,8\": expected node,down_s,up_s",
-        ),
-        (
-            "n5,8,30\n",
-            "line 3: node = \"n5\": expected a node from n1 to n4",
-        ),
-        (
-            "n1,8m,30\n",
-            "line 3: down_s = \"8m\": expected seconds of the trace",
-        ),
-        (
-            "n1,8,-1\n",
-            "line 3: up_s = \"-1\": expected seconds of the trace",
-        ),
-        (
-            "n1,8,8.0\n",
-            "line 3: up_s = \"8.0\": expected an instant after down_s",
-        ),
-    ] {
-        let head = if says.starts_with("line 3") {
-            "# x\nnode,down_s,up_s\n"
-        } else {
-            ""
-        };
-        std::fs::write(bench.path("failures.csv"), format!("{head}{text}")).unwrap();
+    ];
+    let no_head = no_head.map(|(text, says)| (text.to_owned(), says));
+    for (text, says) in lines.chain(no_head) {
+        std::fs::write(bench.path("failures.csv"), text).unwrap();
         let output = run(&[&["check", &scenario][..], &sets].concat());
         expect_code(&output, 2);
         let said = stderr(&output);
         assert!(said.contains(says), "{said}");
-        assert!(
-            said.contains("node_failures_file = \"failures.csv\""),
-            "{said}"
-        );
+        expect_part(&said, "node_failures_file = \"failures.csv\"");
     }
 }

@@ -1,6 +1,9 @@
 //! Faults that a scenario plans.
 
-use crate::command::{Bench, PAIR, expect_code, json, run, stderr, stdout};
+use crate::command::{
+    Bench, PAIR, expect_audited, expect_code, expect_refused, expect_stderr, expect_stdout, json,
+    ok, rows, run,
+};
 use crate::real_time::alone;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -13,9 +16,7 @@ fn bench(faults: &str) -> Bench {
 }
 
 fn summary(faults: &str) -> Value {
-    let output = bench(faults).run(&["--json"]);
-    expect_code(&output, 0);
-    json(&output)["runs"][0].clone()
+    json(&ok(bench(faults).run(&["--json"])))["runs"][0].clone()
 }
 
 /// What has gone wrong, and nothing that has not.
@@ -138,8 +139,13 @@ fn failures_are_drawn_by_the_seed_of_the_run() {
         let faults = format!("[[faults.restarts]]\nbroker = \"a\"\nuntil = \"10min\"\n{failures}");
         let scenario = bench(&faults).dir;
         let path = scenario.path().join("s.toml");
-        let output = run(&["check", path.to_str().unwrap(), "--json", "--seed", seed]);
-        expect_code(&output, 0);
+        let output = ok(run(&[
+            "check",
+            path.to_str().unwrap(),
+            "--json",
+            "--seed",
+            seed,
+        ]));
         json(&output)["faults"]["restarts"].as_u64().unwrap()
     };
     // At 50 s, 110 s, ...: the last one at 590 s.
@@ -170,7 +176,7 @@ fn the_same_seed_gives_the_same_bytes_and_the_table_says_what_went_wrong() {
         ]);
         expect_code(&output, 0);
         let finished = "100.00 % of the jobs finished";
-        assert!(stdout(&output).contains(finished), "{}", stdout(&output));
+        expect_stdout(&output, finished);
         let run = bench.path(&format!("{out}/s-{seed}/round-robin/r000"));
         ["events.parquet", "jobs.parquet"]
             .map(|file| std::fs::read(format!("{run}/{file}")).unwrap())
@@ -189,9 +195,9 @@ fn services_in_real_time_meet_the_same_plan() {
     for protocol in ["native", "json"] {
         let link = format!("link.protocol={protocol}");
         let words = ["--clock", "real", "--set", "run.speed=60", "--set", &link];
-        let output = bench.run(&[&words[..], &["--json", "--force"]].concat());
-        expect_code(&output, 0);
-        let run = &json(&output)["runs"][0];
+        let run = &json(&ok(
+            bench.run(&[&words[..], &["--json", "--force"]].concat())
+        ))["runs"][0];
         assert_eq!(run["audit"], "ok");
         let lost = run["jobs"]["unfinished"].as_u64().unwrap();
         assert_eq!(run["jobs"]["completed"], 40 - lost, "{run}");
@@ -206,7 +212,7 @@ fn services_in_real_time_meet_the_same_plan() {
     }
     let checked = run(&["check", &bench.path("s.toml"), "--clock", "real"]);
     let warning = "warning [no-sessions]: links with protocol = \"native\"";
-    assert!(stdout(&checked).contains(warning), "{}", stdout(&checked));
+    expect_stdout(&checked, warning);
 }
 
 /// Threads of one process, and processes of their own.
@@ -229,9 +235,7 @@ fn brokers_are_restarted_by_one_plan_in_both_clocks_and_every_job_ends_once() {
     let sets = ["--set=run.speed=40", "--set=link.protocol=json"];
     for clock in [&["virtual"][..], &["real"], &["real", "--processes"]] {
         let words = [&["--json", "--force", "--clock"][..], clock, &sets].concat();
-        let output = bench.run(&words);
-        expect_code(&output, 0);
-        let run = &json(&output)["runs"][0];
+        let run = &json(&ok(bench.run(&words)))["runs"][0];
         assert_eq!(run["audit"], "ok", "{clock:?} {run}");
         assert_eq!(run["jobs"]["completed"], 20, "{clock:?} {run}");
         assert_eq!(counts(run)["restarts"], 3, "{clock:?} {run}");
@@ -248,11 +252,8 @@ fn one_plan_has_like_effects_in_both_clocks() {
     let sets = ["--set=run.speed=60", "--set=link.protocol=json"];
     let of_clock = |clock: &str| {
         let words = ["--clock", clock, "--json", "--force"];
-        let output = bench.run(&[&words[..], &sets].concat());
-        expect_code(&output, 0);
-        let run = json(&output)["runs"][0].clone();
-        assert_eq!(run["audit"], "ok", "{run}");
-        assert_eq!(run["jobs"]["completed"], 40, "{run}");
+        let run = json(&ok(bench.run(&[&words[..], &sets].concat())))["runs"][0].clone();
+        expect_audited(&run, 40);
         run
     };
     let (wanted, found) = (of_clock("virtual"), of_clock("real"));
@@ -271,56 +272,24 @@ fn one_plan_has_like_effects_in_both_clocks() {
 
 #[test]
 fn faults_that_cannot_be_meant_are_refused_with_their_place() {
-    let cases = [
-        (
-            "[[faults.links]]\nloss = 1",
-            "faults.links.0.loss = 1: expected a probability",
-        ),
-        ("[[faults.links]]\nloss = -0.1", "expected a probability"),
-        (
-            "[[faults.links]]\nparty = \"broker:c\"",
-            "faults.links.0.party = \"broker:c\": expected a service",
-        ),
-        (
-            "[[faults.links]]\ntowards = \"client\"",
-            "expected party, the service",
-        ),
-        (
-            "[[faults.links]]\nparty = \"client\"\nbetween = \"all\"",
-            "expected either between or party",
-        ),
-        (
-            "[[faults.outages]]\nuntil = \"1s\"",
-            "faults.outages.0.party",
-        ),
-        (
-            "[[faults.outages]]\nparty = \"client\"",
-            "faults.outages.0.until",
-        ),
-        (
-            "[[faults.outages]]\nparty = \"client\"\nfrom = \"2s\"\nuntil = \"1s\"",
-            "expected an instant after from = \"2s\"",
-        ),
-        (
-            "[[faults.restarts]]\nbroker = \"a1\"\nuntil = \"1s\"",
-            "faults.restarts.0.broker = \"a1\": expected a domain",
-        ),
-        (
-            "[[faults.restarts]]\nbroker = \"a\"\nuntil = \"1d\"\n\
-             failures = { mtbf = \"1s\", mttr = \"1s\" }",
-            "expected a mean that gives at most 10000 failures, not 43200",
-        ),
-        (
-            "[[faults.restarts]]\nbroker = \"a\"\nuntil = \"1d\"\n\
-             failures = { mtbf = \"1h\", mttr = \"1s\", shape = 2 }",
-            "expected a shape if, and only if, distribution = \"weibull\"",
-        ),
-    ];
-    for (faults, expected) in cases {
-        let output = bench(faults).run(&[]);
-        expect_code(&output, 2);
-        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
-        assert!(stderr(&output).contains("s.toml:2"), "{}", stderr(&output));
+    for (faults, expected) in rows(
+        r#"
+            [[faults.links]]; loss = 1 => faults.links.0.loss = 1: expected a probability
+            [[faults.links]]; loss = -0.1 => expected a probability
+            [[faults.links]]; party = "broker:c" => faults.links.0.party = "broker:c": expected a service
+            [[faults.links]]; towards = "client" => expected party, the service
+            [[faults.links]]; party = "client"; between = "all" => expected either between or party
+            [[faults.outages]]; until = "1s" => faults.outages.0.party
+            [[faults.outages]]; party = "client" => faults.outages.0.until
+            [[faults.outages]]; party = "client"; from = "2s"; until = "1s" => expected an instant after from = "2s"
+            [[faults.restarts]]; broker = "a1"; until = "1s" => faults.restarts.0.broker = "a1": expected a domain
+            [[faults.restarts]]; broker = "a"; until = "1d"; failures = { mtbf = "1s", mttr = "1s" } => expected a mean that gives at most 10000 failures, not 43200
+            [[faults.restarts]]; broker = "a"; until = "1d"; failures = { mtbf = "1h", mttr = "1s", shape = 2 } => expected a shape if, and only if, distribution = "weibull"
+            "#,
+    ) {
+        let output = bench(&faults.replace("; ", "\n")).run(&[]);
+        expect_refused(&output, expected);
+        expect_stderr(&output, "s.toml:2");
     }
     let oracle = bench("[faults]").run(&["--set", "run.policies=full-information"]);
     expect_code(&oracle, 2);
@@ -331,13 +300,12 @@ fn faults_that_change_nothing_are_warned_of() {
     let faults = "[[faults.links]]\nparty = \"broker:a\"\ntowards = \"lrms:b1\"\nloss = 0.5\n\
                   [[faults.outages]]\nparty = \"client\"\nfrom = \"1h\"\nuntil = \"2h\"";
     let bench = bench(faults);
-    let output = run(&["check", &bench.path("s.toml")]);
-    expect_code(&output, 0);
+    let output = ok(run(&["check", &bench.path("s.toml")]));
     for said in [
         "faults        1 link setting, 1 outage, 0 restarts\n",
         "warning [idle-faults]: link settings and outages of services that never send",
         "warning [late-faults]: outages and restarts that begin after the last submission",
     ] {
-        assert!(stdout(&output).contains(said), "{}", stdout(&output));
+        expect_stdout(&output, said);
     }
 }

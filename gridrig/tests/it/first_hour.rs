@@ -1,6 +1,8 @@
 //! The first hour of an operator, as the pages tell it.
 
-use crate::command::{expect_code, json, run, stderr, stdout};
+use crate::command::{
+    expect_code, expect_part, expect_refused, expect_stdout, json, ok, run, stderr, stdout,
+};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -36,8 +38,7 @@ fn two_logs_become_a_scenario_that_says_whether_to_federate() {
     expect_code(&run(&words), 0);
     expect_code(&run(&words), 2);
     expect_code(&run(&["check", &file]), 0);
-    let ran = run(&["run", &file, "--out", &out]);
-    expect_code(&ran, 0);
+    let ran = ok(run(&["run", &file, "--out", &out]));
     let answer = stdout(&ran).replace('\n', " ");
     assert!(answer.starts_with("Federating: with "), "{answer}");
     assert!(
@@ -65,12 +66,9 @@ fn a_log_that_does_not_say_its_processors_is_asked_for_them() {
     let at = |name: &str| dir.path().join(name).display().to_string();
     let own = log(dir.path(), "own.swf", (0..3).map(|i| (i, 10, 1)));
     let file = at("s.toml");
-    let refused = run(&["init", &file, "--from", &own]);
-    expect_code(&refused, 2);
-    let said = stderr(&refused);
-    assert!(
-        said.contains("own.swf: its header has no MaxProcs"),
-        "{said}"
+    expect_refused(
+        &run(&["init", &file, "--from", &own]),
+        "own.swf: its header has no MaxProcs",
     );
     let refused = run(&["init", &file, "--from", &format!("{own}:none")]);
     expect_code(&refused, 2);
@@ -78,9 +76,8 @@ fn a_log_that_does_not_say_its_processors_is_asked_for_them() {
     assert!(!Path::new(&file).exists());
     // A single log gets a peer.
     expect_code(&run(&["init", &file, "--from", &format!("{own}:4")]), 0);
-    let checked = run(&["check", &file]);
-    expect_code(&checked, 0);
-    assert!(stdout(&checked).contains("peer-1"), "{}", stdout(&checked));
+    let checked = ok(run(&["check", &file]));
+    expect_stdout(&checked, "peer-1");
 }
 
 #[test]
@@ -91,10 +88,7 @@ fn seeds_that_would_change_nothing_are_refused_before_they_are_run() {
         let refused = run(&[command, scenario, "--set", seeds]);
         expect_code(&refused, 2);
         let said = stderr(&refused);
-        assert!(
-            said.contains("expected something that depends on the seed"),
-            "{said}"
-        );
+        expect_part(&said, "expected something that depends on the seed");
         assert!(said.contains("over = \"shake\""), "{said}");
     }
     for depends in ["run.policies=[\"random\"]", "run.tie=random"] {

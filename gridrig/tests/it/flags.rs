@@ -1,7 +1,8 @@
 //! What flags of the command change, where no other test has it.
 
 use crate::command::{
-    ALONE, Bench, JOBS, PAIR, Service, expect_code, gridrig, json, root, run, start, stderr, stdout,
+    ALONE, Bench, JOBS, PAIR, Service, expect_code, expect_part, expect_refused, expect_stdout,
+    gridrig, json, ok, root, run, split, start, stderr, stdout,
 };
 use crate::need;
 use crate::patience::Patience;
@@ -129,13 +130,9 @@ fn a_cluster_over_tls_is_trusted_if_an_authority_of_ssl_cert_file_has_issued_its
         }
         command.output().unwrap()
     };
-    let unknown = replay(None);
-    expect_code(&unknown, 2);
-    let said = stderr(&unknown);
-    assert!(said.contains("invalid peer certificate"), "{said}");
-    let known = replay(Some(&ca));
-    expect_code(&known, 0);
-    assert!(stdout(&known).contains("2 completed"), "{}", stdout(&known));
+    expect_refused(&replay(None), "invalid peer certificate");
+    let known = ok(replay(Some(&ca)));
+    expect_stdout(&known, "2 completed");
 }
 
 #[test]
@@ -151,9 +148,7 @@ fn secrets_and_forms_that_no_session_can_use_are_refused_by_their_flag() {
             "b=http://127.0.0.1:9",
         ]);
         words.extend(more);
-        let output = run(&words);
-        expect_code(&output, 2);
-        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+        expect_refused(&run(&words), expected);
     };
     refused(
         &["--map-identity", "c=x"],
@@ -175,15 +170,7 @@ fn secrets_and_forms_that_no_session_can_use_are_refused_by_their_flag() {
 
 #[test]
 fn an_emulator_has_the_number_and_keeps_the_events_that_it_is_told_to() {
-    let words = [
-        "emulator",
-        "--name",
-        "x",
-        "--processors",
-        "4",
-        "--index",
-        "7",
-    ];
+    let words = split("emulator --name x --processors 4 --index 7");
     let service = start(&[&words[..], &["--keep-events", "2"]].concat());
     assert_eq!(get(&service, "/v1/info")["cluster"], 7);
     post(&service, "/v1/jobs", r#"{"processors":1,"run_time":"1h"}"#);
@@ -243,19 +230,11 @@ fn clients_certificates_are_held_to_the_authority_that_is_named() {
 
 #[test]
 fn a_partition_has_its_name_and_runs_so_many_scripts_at_a_time_each_after_a_while() {
-    let words = [
-        "--slurm-partition",
-        "night",
-        "--slurm-execute",
-        "--slurm-at-once",
-        "1",
-        "--slurm-launch-delay",
-        "1s",
-    ];
+    let words =
+        split("--slurm-partition night --slurm-execute --slurm-at-once 1 --slurm-launch-delay 1s");
     let cluster = Emulated::start(4, 2, &words);
     let call = |name: &str, args: &[&str]| {
-        let output = cluster.command(name).args(args).output().unwrap();
-        expect_code(&output, 0);
+        let output = ok(cluster.command(name).args(args).output().unwrap());
         stdout(&output)
     };
     assert_eq!(call("sinfo", &["-h", "-o", "%P"]), "night*\n");
@@ -282,15 +261,8 @@ fn a_partition_has_its_name_and_runs_so_many_scripts_at_a_time_each_after_a_whil
 fn a_real_slurm_is_found_in_its_directory_and_by_its_partition() {
     let cluster = Emulated::start(4, 2, &["--slurm-partition", "night"]);
     let bin = cluster.dir.path().join("bin").display().to_string();
-    let words = [
-        "emulator",
-        "--name",
-        "x",
-        "--lrms",
-        "slurm",
-        "--lrms-bin",
-        &bin,
-    ];
+    let line = format!("emulator --name x --lrms slurm --lrms-bin {bin}");
+    let words = split(&line);
     let service = start(&[&words[..], &["--lrms-partition", "night"]].concat());
     assert_eq!(get(&service, "/v1/info")["processors"], 8);
     let refused = run(&[&words[..], &["--lrms-partition", "day"]].concat());
@@ -315,8 +287,7 @@ fn a_command_of_an_outlet_is_bounded_in_time_and_number() {
     };
     // What is taken never comes to the LRMS; after a second it counts as lost.
     let taken = format!("sh -c 'echo begin >>$0; sleep 0.2; echo end >>$0' {log}");
-    let output = replay("one", &taken, &["--outlet-at-once", "1"]);
-    expect_code(&output, 0);
+    let output = ok(replay("one", &taken, &["--outlet-at-once", "1"]));
     assert_eq!(json(&output)["runs"][0]["jobs"]["unfinished"], 3);
     let said = std::fs::read_to_string(&log).unwrap();
     assert_eq!(said, "begin\nend\n".repeat(3));
@@ -342,9 +313,7 @@ fn a_comparison_shows_so_many_users_and_draws_with_its_seed() {
     let runs = bench.path("runs/s-1");
     let compare = |flag: &str, value: &str| {
         let words = ["compare", &runs, "--baseline", "round-robin", "--json"];
-        let output = run(&[&words[..], &[flag, value]].concat());
-        expect_code(&output, 0);
-        json(&output)
+        json(&ok(run(&[&words[..], &[flag, value]].concat())))
     };
     for users in ["1", "3"] {
         let document = compare("--users", users);
@@ -361,8 +330,7 @@ fn a_comparison_shows_so_many_users_and_draws_with_its_seed() {
 #[test]
 fn what_is_damaged_is_left_out_of_a_comparison_that_is_told_so() {
     let scenario = format!("{PAIR}replicate = {{ over = \"broker-phase\", count = 5 }}\n");
-    let bench = Bench::new(&scenario, &JOBS);
-    expect_code(&bench.run(&[]), 0);
+    let bench = Bench::ran(&scenario, &JOBS);
     let damaged = bench.path("runs/s-1/free-node/r002/jobs.parquet");
     std::fs::write(&damaged, "no table").unwrap();
     let runs = bench.path("runs/s-1");
@@ -372,12 +340,9 @@ fn what_is_damaged_is_left_out_of_a_comparison_that_is_told_so() {
         if command == "report" {
             words.extend(["--out", &out]);
         }
-        let refused = run(&words);
-        expect_code(&refused, 2);
-        assert!(stderr(&refused).contains("r002"), "{}", stderr(&refused));
+        expect_refused(&run(&words), "r002");
         words.push("--skip-damaged");
-        let output = run(&words);
-        expect_code(&output, 0);
+        let output = ok(run(&words));
         let said = stdout(&output) + &stderr(&output);
         assert!(said.contains("r002"), "{said}");
     }
@@ -386,9 +351,9 @@ fn what_is_damaged_is_left_out_of_a_comparison_that_is_told_so() {
 #[test]
 fn models_of_workloads_take_what_is_said_of_them() {
     let report = |words: &[&str]| {
-        let output = run(&[&["trace", "synthesize"], words, &["--json"]].concat());
-        expect_code(&output, 0);
-        json(&output)
+        json(&ok(run(
+            &[&["trace", "synthesize"], words, &["--json"]].concat()
+        )))
     };
     let lublin = |hour| report(&["lublin", "--jobs", "200", "--start-hour", hour]);
     assert_ne!(lublin("0")["hourly"], lublin("12")["hourly"]);
@@ -423,8 +388,7 @@ fn every_schema_that_is_listed_is_printed_and_parses() {
         .collect();
     assert!(formats.len() >= 5, "{help}");
     for format in formats {
-        let output = run(&["schema", format.trim()]);
-        expect_code(&output, 0);
+        let output = ok(run(&["schema", format.trim()]));
         let text = stdout(&output);
         let is_xml = text.starts_with("<?xml") && text.contains("schema");
         assert!(
@@ -441,25 +405,21 @@ fn shells_are_told_every_command_in_their_own_words() {
         ("zsh", ["#compdef gridrig", "(synthesize)"]),
         ("fish", ["complete -c gridrig", "-a \"synthesize\""]),
     ] {
-        let output = run(&["completions", shell]);
-        expect_code(&output, 0);
+        let output = ok(run(&["completions", shell]));
         let text = stdout(&output);
         for word in words {
             assert!(text.contains(word), "{shell}: {word}");
         }
     }
     let page = stdout(&run(&["man"]));
-    assert!(
-        page.contains(".TH gridrig 1") && page.contains("trace"),
-        "{page}"
-    );
+    expect_part(&page, ".TH gridrig 1");
+    expect_part(&page, "trace");
 }
 
 #[test]
 fn help_of_every_command_shows_an_example() {
     let help = |words: &[&str]| {
-        let output = run(&[words, &["--help"]].concat());
-        expect_code(&output, 0);
+        let output = ok(run(&[words, &["--help"]].concat()));
         stdout(&output)
     };
     // The names under "Commands:", up to the next empty line.

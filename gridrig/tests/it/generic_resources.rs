@@ -1,7 +1,7 @@
 //! GPUs, and whatever else nodes have, from the cluster file to the results: the
 //! program knows no resource by its name.
 
-use crate::command::{Bench, expect_code, run, stderr};
+use crate::command::{Bench, expect_code, expect_refused, expect_stderr, run};
 use crate::slurm_bench::Emulated;
 use gridrig_results::rundir;
 use std::path::Path;
@@ -43,10 +43,7 @@ fn a_job_that_names_no_type_takes_any_and_one_of_another_type_fits_nowhere() {
         bench.run(&[])
     };
     expect_code(&run_with("gpu:2"), 0);
-    let nowhere = run_with("gpu:v100:2");
-    expect_code(&nowhere, 2);
-    let said = stderr(&nowhere);
-    assert!(said.contains("no job can run anywhere"), "{said}");
+    expect_refused(&run_with("gpu:v100:2"), "no job can run anywhere");
 }
 
 /// Nodes have four of this resource, and each job asks for two.
@@ -80,12 +77,8 @@ fn a_wish_that_is_none_is_refused_with_its_line() {
     let bench = Bench::new(&SCENARIO.replace("gpu:2", "gpu:0"), &[(0, 10, 1)]);
     std::fs::write(bench.path("c.xml"), CLUSTER).unwrap();
     let output = bench.run(&[]);
-    expect_code(&output, 2);
-    let said = stderr(&output);
-    assert!(
-        said.contains("s.toml:3") && said.contains("generic resources such as"),
-        "{said}"
-    );
+    expect_refused(&output, "s.toml:3");
+    expect_stderr(&output, "generic resources such as");
 }
 
 #[test]

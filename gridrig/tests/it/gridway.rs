@@ -3,7 +3,7 @@
 //! played here, and what it hears is read as its own code reads it
 //! (`gridway_daemon`).
 
-use crate::command::{Service, gridrig, start};
+use crate::command::{Service, expect_part, gridrig, split, start};
 use crate::gridway_daemon::{Heard, attributes, heard};
 use gridrig_protocol::client::Client;
 use std::io::{BufRead, BufReader, Write};
@@ -99,15 +99,9 @@ fn clusters(dir: &Path, speed: &str) -> (Vec<Service>, String) {
     let services: Vec<Service> = sizes
         .iter()
         .map(|(name, size)| {
-            start(&[
-                "emulator",
-                "--name",
-                name,
-                "--processors",
-                size,
-                "--speed",
-                speed,
-            ])
+            start(&split(&format!(
+                "emulator --name {name} --processors {size} --speed {speed}"
+            )))
         })
         .collect();
     // One as its own first line, the others by name.
@@ -159,10 +153,7 @@ fn gwd_would_spread_its_jobs_over_clusters_whose_load_it_sees() {
         for (id, host) in ["a1", "b1", "c1"].into_iter().enumerate() {
             let begin = format!("MONITOR {id} ");
             let said = im.ask(&format!("{begin}{host} -"), &begin);
-            assert!(
-                said.contains(&format!("SUCCESS HOSTNAME=\"{host}\"")),
-                "{said}"
-            );
+            expect_part(&said, &format!("SUCCESS HOSTNAME=\"{host}\""));
             let values = attributes(&said[begin.len() + "SUCCESS ".len()..]).unwrap();
             let free = values["QUEUE_FREENODECOUNT[0]"].parse().unwrap();
             best = best.max((free, host));
@@ -311,10 +302,8 @@ fn what_no_driver_understands_is_answered_with_a_failure() {
     }
     let wide = job(dir.path(), 5, 99, 1);
     let said = em.ask(&format!("SUBMIT 5 a1/x {wide}"), "SUBMIT 5 ");
-    assert!(
-        said.contains("FAILURE") && said.contains("never-fits"),
-        "{said}"
-    );
+    expect_part(&said, "FAILURE");
+    expect_part(&said, "never-fits");
     em.say(&"x".repeat(200_000));
     assert!(em.wait("- - FAILURE").contains("65536 bytes"));
     assert_eq!(em.ask("INIT 1 - -", "INIT 1"), "INIT 1 SUCCESS -");

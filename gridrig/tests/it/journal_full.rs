@@ -1,6 +1,6 @@
-//! A broker whose disk is full.
+//! A disk that is full: of a broker with a journal, and when results are written.
 
-use crate::command::{Bench, expect_code, stderr};
+use crate::command::{ALONE, Bench, expect_code, gridrig, stderr};
 use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
 use gridrig_protocol::client::Client;
@@ -82,4 +82,32 @@ fn a_broker_that_cannot_write_its_journal_ends_and_what_it_has_written_is_read_a
     }
     large.kill().unwrap();
     large.wait().unwrap();
+}
+
+#[test]
+fn results_that_cannot_be_written_are_none_and_are_written_when_there_is_room() {
+    let jobs: Vec<(u64, i64, u32)> = (0_u64..3000)
+        .map(|job| (job, 1 + job as i64 % 91, 1))
+        .collect();
+    let bench = Bench::new(ALONE, &jobs);
+    let (scenario, out) = (bench.path("s.toml"), bench.path("runs"));
+    let words = ["run", &scenario, "--out", &out];
+    // A tenth of what its jobs take.
+    let line = "trap '' XFSZ; ulimit -f 12; exec \"$@\"";
+    let full = Command::new("bash")
+        .args(["-c", line, "bash", env!("CARGO_BIN_EXE_gridrig")])
+        .args(words)
+        .output()
+        .unwrap();
+    expect_code(&full, 1);
+    let said = stderr(&full);
+    assert!(
+        said.contains("r000/jobs.parquet: ") && said.contains("File too large"),
+        "{said}"
+    );
+    let manifest = bench.path("runs/s-1/no-broker/r000/manifest.json");
+    let manifest = std::path::Path::new(&manifest);
+    assert!(!manifest.exists());
+    expect_code(&gridrig().args(words).output().unwrap(), 0);
+    assert!(manifest.exists());
 }

@@ -1,6 +1,6 @@
 //! The LA Grid study in small (docs/la-grid-study.md).
 
-use crate::command::{expect_code, json, root, run, stderr, stdout};
+use crate::command::{expect_refused, expect_stdout, json, ok, root, run, stdout};
 use gridrig::scenario::{Scenario, ScenarioText};
 use serde_json::Value;
 use std::path::Path;
@@ -13,9 +13,7 @@ fn study(scenario: &str, sets: &[&str]) -> Vec<Value> {
     for set in sets {
         words.extend(["--set", set]);
     }
-    let output = run(&words);
-    expect_code(&output, 0);
-    let runs = json(&output)["runs"].as_array().unwrap().clone();
+    let runs = json(&ok(run(&words)))["runs"].as_array().unwrap().clone();
     for run in &runs {
         assert_eq!(run["audit"], "ok", "{run}");
         assert_eq!(run["jobs"]["completed"], run["jobs"]["submitted"], "{run}");
@@ -131,9 +129,9 @@ fn a_program_runs_as_long_as_its_cluster_says_and_its_data_go_first() {
     let out = dir.path().join("runs").display().to_string();
     let scenario = "resources/scenarios/la-grid-wrf.toml";
     let window = "workload.window={ start = \"6d\", length = \"1d\" }";
-    let output = run(&["run", scenario, "--out", &out, "--json", "--set", window]);
-    expect_code(&output, 0);
-    let document = json(&output);
+    let document = json(&ok(run(&[
+        "run", scenario, "--out", &out, "--json", "--set", window,
+    ])));
     let response = document["runs"][0]["response_s"]["mean"].as_f64().unwrap();
     // 64 nodes are at BSC only.
     assert!(
@@ -142,20 +140,14 @@ fn a_program_runs_as_long_as_its_cluster_says_and_its_data_go_first() {
     );
     let of_run = "runs/la-grid-wrf-1/best-broker-rank/r000";
     let of_run = dir.path().join(of_run).display().to_string();
-    let audit = run(&["audit", &of_run]);
-    expect_code(&audit, 0);
-    assert!(
-        stdout(&audit).contains("audit ok: 1 jobs"),
-        "{}",
-        stdout(&audit)
-    );
+    let audit = ok(run(&["audit", &of_run]));
+    expect_stdout(&audit, "audit ok: 1 jobs");
     let told = stdout(&run(&["run", scenario, "--no-out"]));
     let known = "gcb (8 processors, first-in-first-fit, run times of 1 program)";
     assert!(told.contains(known), "{told}");
     // The resolved scenario says the same.
     let again = format!("{of_run}/scenario.toml");
-    let output = run(&["run", &again, "--no-out", "--json"]);
-    expect_code(&output, 0);
+    let output = ok(run(&["run", &again, "--no-out", "--json"]));
     assert_eq!(json(&output)["runs"][0]["response_s"]["mean"], response);
 }
 
@@ -183,8 +175,6 @@ fn run_times_that_cannot_be_are_refused() {
             "either data_mib or disk_is_data, not both",
         ),
     ] {
-        let output = run(&["check", scenario, "--set", set]);
-        expect_code(&output, 2);
-        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+        expect_refused(&run(&["check", scenario, "--set", set]), says);
     }
 }

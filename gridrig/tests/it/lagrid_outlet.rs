@@ -10,6 +10,7 @@ use gridrig_core::time::Decimal;
 use gridrig_drivers::real_time::RunClock;
 use gridrig_protocol::soap::Version;
 use gridrig_service::free_ports;
+use serde_json::Value;
 use std::process::{Command, Stdio};
 
 /// Jobs that fill both sites, and one that fits nowhere.
@@ -87,6 +88,8 @@ impl Rig {
                     format!("b={}", urls[3]),
                     text("--client"),
                     text("tester"),
+                    text("--map-identity"),
+                    text("tester=grid-users"),
                 ],
             ),
             service(
@@ -98,6 +101,8 @@ impl Rig {
                     format!("b1={}", urls[1]),
                     text("--peer"),
                     format!("a={}", urls[2]),
+                    text("--map-identity"),
+                    text("a=grid-a"),
                 ],
             ),
         ];
@@ -163,6 +168,14 @@ fn a_trace_leaves_over_soap_and_json_and_is_found_again_in_the_lrmss() {
             rig.asked(1, "/v1/jobs?limit=100"),
         );
         assert!(a.contains("gridrig_") && b.contains("gridrig_"), "{a}\n{b}");
+    }
+    // A broker has each job under the local identity of whoever sent it.
+    for (broker, identity) in [(2, "grid-users"), (3, "grid-a")] {
+        let list = rig.asked(broker, "/v1/jobs?limit=1000");
+        let list: Value = serde_json::from_str(&list).unwrap();
+        let jobs = list["jobs"].as_array().unwrap();
+        let mapped = jobs.iter().all(|job| job["identity"] == identity);
+        assert!(mapped && !jobs.is_empty(), "{list}");
     }
     // Who is not known there gets no session, and learns why.
     let outlet = format!("lagrid:{}#mallory", rig.urls[2]);

@@ -1,6 +1,6 @@
 //! Processors that brokers lend each other as services, over HTTP.
 
-use crate::command::{Bench, expect_code, gridrig, json, run, start};
+use crate::command::{Bench, expect_audited, expect_code, gridrig, json, ok, run, split, start};
 use crate::real_time::alone;
 use gridrig_service::free_ports;
 
@@ -47,13 +47,10 @@ fn in_real_time_processors_are_lent_as_in_virtual_time() {
             let words = [
                 "run", &scenario, "--json", "--clock", clock, "--out", &out, &policy,
             ];
-            let output = run(&words);
-            expect_code(&output, 0);
-            json(&output)["runs"][0].clone()
+            json(&ok(run(&words)))["runs"][0].clone()
         });
         for run in [&virtually, &really] {
-            assert_eq!(run["audit"], "ok", "{run}");
-            assert_eq!(run["jobs"]["completed"], 3, "{run}");
+            expect_audited(run, 3);
         }
         for figure in ["delegations", "releases", "intra_grid_processor_s"] {
             let figure = |run: &serde_json::Value| run["lending"][figure].clone();
@@ -72,26 +69,13 @@ fn a_lender_that_dies_is_not_waited_for() {
     let bench = Bench::new(SITES, &JOBS);
     let (scenario, out) = (bench.path("s.toml"), bench.path("runs"));
     // Between the request at 15 s and the cycle at 200 s, with seconds of the wall to both.
-    let output = run(&[
-        "run",
-        &scenario,
-        "--json",
-        "--clock",
-        "real",
-        "--out",
-        &out,
-        "--no-journal",
-        "--kill",
-        "b@100s",
-        "--set=domain.*.broker.matchmaking_interval=200s",
-    ]);
+    let late = "--set=domain.*.broker.matchmaking_interval=200s";
+    let output = run(&split(&format!(
+        "run {scenario} --json --clock real --out {out} --no-journal --kill b@100s {late}"
+    )));
     expect_code(&output, 0);
     let run = &json(&output)["runs"][0];
-    assert_eq!(
-        (&run["audit"], &run["jobs"]["completed"]),
-        (&"ok".into(), &3.into()),
-        "{run}"
-    );
+    expect_audited(run, 3);
     assert_eq!(run["lending"]["delegations"], 0, "{run}");
     assert_ne!(run["lending"]["requests"], 0, "{run}");
 }
@@ -110,21 +94,10 @@ fn two_broker_processes_lend_each_other_processors() {
         .to_owned();
     let service = |kind: &str, name: &str, port: usize, rest: &[String]| {
         let listen = format!("127.0.0.1:{}", ports[port]);
-        let common = [
-            kind,
-            "--scenario",
-            &scenario,
-            "--name",
-            name,
-            "--listen",
-            &listen,
-            "--speed",
-            "50",
-            "--epoch",
-            &epoch,
-        ];
-        let mut words = common.map(str::to_owned).to_vec();
-        words.extend_from_slice(rest);
+        let common = format!("{kind} --scenario {scenario} --name {name} --listen {listen}");
+        let mut words = split(&common);
+        words.extend(["--speed", "50", "--epoch", &epoch]);
+        words.extend(rest.iter().map(String::as_str));
         start(&words)
     };
     let broker = |name: &str, port: usize, peer: (&str, usize)| {
@@ -149,14 +122,8 @@ fn two_broker_processes_lend_each_other_processors() {
     for index in 0..4 {
         replay.args(["--collect", &url(index)]);
     }
-    let output = replay.output().unwrap();
-    expect_code(&output, 0);
-    let run = &json(&output)["runs"][0];
-    assert_eq!(
-        (&run["audit"], &run["jobs"]["completed"]),
-        (&"ok".into(), &3.into()),
-        "{run}"
-    );
+    let run = &json(&ok(replay.output().unwrap()))["runs"][0];
+    expect_audited(run, 3);
     assert_eq!(run["lending"]["delegations"], 2, "{run}");
 }
 

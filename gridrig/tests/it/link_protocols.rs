@@ -1,6 +1,6 @@
 //! A whole grid in real time whose brokers talk in different ways.
 
-use crate::command::{Bench, expect_code, gridrig, json};
+use crate::command::{Bench, gridrig, json, ok};
 use crate::overheard::{heard_of, overheard};
 use gridrig_core::event::EventKind;
 use gridrig_protocol::lagrid::wsdl;
@@ -49,8 +49,7 @@ fn every_protocol_in_one_grid_carries_a_whole_run() {
     let mut command = gridrig();
     let command = overheard(&mut command);
     let output = command.args(["run", &scenario, "--out", &out, "--json"]);
-    let output = output.output().unwrap();
-    expect_code(&output, 0);
+    let output = ok(output.output().unwrap());
     let run = &json(&output)["runs"][0];
     assert_eq!(run["audit"], "ok", "{run}");
     assert_eq!(run["jobs"]["submitted"], 4 * JOBS, "{run}");

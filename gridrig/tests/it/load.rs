@@ -2,7 +2,10 @@
 
 mod ended;
 
-use crate::command::{Service, expect_code, gridrig, json, run, start, stderr, stdout};
+use crate::command::{
+    Service, expect_code, expect_part, expect_stderr, gridrig, json, ok, run, split, start, stderr,
+    stdout,
+};
 use crate::faces::get;
 use crate::need;
 use crate::patience::Patience;
@@ -176,14 +179,7 @@ fn each_job_that_is_counted_is_one_of_the_service_whatever_it_speaks() {
     let (bin, emulator) = with_all_interfaces(dir.path(), "8");
     let url = &emulator.url;
     let lrms = format!("a1={url}");
-    let broker = [
-        "broker",
-        "--name",
-        "a",
-        "--policy",
-        "queue-length",
-        "--lrms",
-    ];
+    let broker = split("broker --name a --policy queue-length --lrms");
     let broker = start(&[&broker[..], &[lrms.as_str()]].concat());
     let count = |url: &str, event: &str| -> usize {
         let (_, metrics) = get(url, "/metrics");
@@ -206,8 +202,7 @@ fn each_job_that_is_counted_is_one_of_the_service_whatever_it_speaks() {
         let before = count(counts, event);
         let out = dir.path().join(number.to_string()).display().to_string();
         let ramp = "--clients 3 --every 200ms --for 1s --json";
-        let output = load(&format!("{way} --out {out} {ramp}"));
-        expect_code(&output, 0);
+        let output = ok(load(&format!("{way} --out {out} {ramp}")));
         let document = json(&output);
         let accepted = figure(&document, "/whole/accepted");
         assert_eq!(count(counts, event) - before, accepted, "{way}");
@@ -233,9 +228,7 @@ fn no_client_has_two_requests_under_way_and_all_clients_have_one() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out").display().to_string();
     let words = format!("--clients {CLIENTS} --every 0s --for 500ms --out {out}");
-    let output = server.load(&words);
-    expect_code(&output, 0);
-    let document = json(&output);
+    let document = json(&ok(server.load(&words)));
     let seen = server.seen.lock().unwrap();
     assert_eq!(
         seen.most, CLIENTS,
@@ -269,9 +262,7 @@ fn what_is_turned_away_is_counted_apart_and_is_no_throughput() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out").display().to_string();
     let words = format!("--clients 5 --every 0s --for 1s --out {out}");
-    let output = server.load(&words);
-    expect_code(&output, 0);
-    let document = json(&output);
+    let document = json(&ok(server.load(&words)));
     let all = server.requests();
     let of = |place: usize| (all + ANSWERS.len() - 1 - place) / ANSWERS.len();
     let found = ["refused", "busy", "no-answer"].map(|outcome| failed(&document, outcome));
@@ -303,11 +294,7 @@ fn a_server_that_hangs_or_is_not_there_is_a_failure_with_its_reason() {
     let server = Server::start(&[Answer::Hang], 1);
     let output = server.load("--clients 3 --every 0s --for 200ms --timeout 300ms");
     expect_code(&output, 1);
-    assert!(
-        stderr(&output).contains("no answer within 300ms"),
-        "{}",
-        stderr(&output)
-    );
+    expect_stderr(&output, "no answer within 300ms");
     let document = json(&output);
     let all = figure(&document, "/whole/failed");
     assert_eq!(
@@ -329,10 +316,7 @@ fn a_server_that_hangs_or_is_not_there_is_a_failure_with_its_reason() {
     let all = figure(&document, "/whole/failed");
     assert_eq!(failed(&document, "not-reached"), all);
     let said = stderr(&output);
-    assert!(
-        said.contains("was not reached: Connection refused"),
-        "{said}"
-    );
+    expect_part(&said, "was not reached: Connection refused");
     assert!((1..=4).contains(&all), "a pause follows each: {document}");
 }
 
@@ -342,16 +326,8 @@ fn what_is_there_is_told_when_it_is_ended_early() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out").display().to_string();
     let child = gridrig()
-        .args([
-            "load",
-            &server.url,
-            "--clients",
-            "4",
-            "--every",
-            "1s",
-            "--for",
-            "10min",
-        ])
+        .args(["load", &server.url])
+        .args(split("--clients 4 --every 1s --for 10min"))
         .args(["--out", &out, "--json"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -394,10 +370,7 @@ fn requests_that_cannot_be_written_down_end_it_at_once() {
     let output = server.load(&words);
     expect_code(&output, 1);
     let said = stderr(&output);
-    assert!(
-        said.contains("error: requests.csv: No space left"),
-        "{said}"
-    );
+    expect_part(&said, "error: requests.csv: No space left");
 }
 
 #[test]
@@ -408,8 +381,8 @@ fn a_command_gets_a_description_of_each_job_which_is_then_removed() {
     let script = format!("test $(ls $(dirname $0) | wc -l) -le 2 && cp $0 {place}/$1");
     let way = format!("command:sh -c '{script}' {{jsdl}} {{tag}}");
     let words = "--clients 2 --every 0s --for 300ms --json".split(' ');
-    let output = run(&["load", &way].into_iter().chain(words).collect::<Vec<_>>());
-    expect_code(&output, 0);
+    let words: Vec<&str> = ["load", &way].into_iter().chain(words).collect();
+    let output = ok(run(&words));
     let copies = std::fs::read_dir(dir.path()).unwrap().count();
     let document = json(&output);
     assert_eq!(figure(&document, "/whole/accepted"), copies);
@@ -449,8 +422,7 @@ fn what_makes_no_sense_is_refused_in_one_message() {
 fn the_figures_of_the_paper_stand_beside_if_wanted() {
     let server = Server::start(&[Answer::Accept], 1);
     let words = "--clients 2 --every 100ms --for 300ms --beside-paper";
-    let output = load(&format!("{} {words}", server.url));
-    expect_code(&output, 0);
+    let output = ok(load(&format!("{} {words}", server.url)));
     let text = stdout(&output);
     let row = |name: &str| {
         let line = text.lines().find(|line| line.starts_with(name)).unwrap();
@@ -460,10 +432,7 @@ fn the_figures_of_the_paper_stand_beside_if_wanted() {
     };
     assert_eq!(row("1 ").len(), 9, "{text}");
     assert_eq!(row("all ")[4], "-", "{text}");
-    assert!(
-        text.contains("ARC, with reservations                  15"),
-        "{text}"
-    );
+    expect_part(&text, "ARC, with reservations                  15");
     let output = server.load(words);
     let document = json(&output);
     assert_eq!(document["paper"]["rows"].as_array().unwrap().len(), 19);

@@ -1,6 +1,6 @@
 //! The LSAP week of the real CTC log (design 10).
 
-use crate::command::{expect_code, json, root, run};
+use crate::command::{json, ok, root, run};
 use crate::need::archive;
 use gridrig::reproduce::page::Page;
 use gridrig::reproduce::study::Study;
@@ -23,8 +23,7 @@ fn the_ctc_week_runs_and_unhindered_jobs_wait_half_a_cycle() {
             .join(scenario)
             .display()
             .to_string();
-        let output = run(&["run", &path, "--set", &trace, "--no-out", "--json"]);
-        expect_code(&output, 0);
+        let output = ok(run(&["run", &path, "--set", &trace, "--no-out", "--json"]));
         json(&output)["runs"].as_array().unwrap().clone()
     };
     let policies = figures("lsap-ctc.toml");
@@ -48,9 +47,7 @@ fn the_ctc_week_runs_and_unhindered_jobs_wait_half_a_cycle() {
         let mut words = vec!["run", &path, "--set", &trace, "--no-out", "--json"];
         words.extend(window);
         words.extend(["--set", "workload.phase=2"]);
-        let output = run(&words);
-        expect_code(&output, 0);
-        let one = &json(&output)["runs"][0];
+        let one = &json(&ok(run(&words)))["runs"][0];
         let unwaited = one["delay_s_unwaited_mean"].as_f64().unwrap();
         assert_eq!(one["jobs"]["completed"], 481);
         assert!((2.25..=2.75).contains(&unwaited), "{scenario}: {unwaited}");

@@ -52,6 +52,7 @@ mod lsap;
 mod metrics_command;
 mod monitoring;
 mod need;
+mod not_continued;
 mod open_results;
 mod openapi;
 mod overheard;

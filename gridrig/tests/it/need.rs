@@ -1,6 +1,7 @@
 //! Real components that a machine may lack. Each of these says that the test is
 //! skipped where there is none, and fails it where nothing may be skipped.
 
+use crate::command::split;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -33,30 +34,14 @@ pub fn duckdb(test: &str) -> Option<PathBuf> {
 
 /// A Python interpreter with evalys, DuckDB, pandas and a notebook kernel.
 pub fn evalys(test: &str) -> Option<PathBuf> {
-    let modules = [
-        "duckdb",
-        "evalys",
-        "ipykernel",
-        "nbclient",
-        "pandas",
-        "pyarrow",
-    ];
-    python(test, &modules)
+    let modules = "duckdb evalys ipykernel nbclient pandas pyarrow";
+    python(test, &split(modules))
 }
 
 /// A Python interpreter that makes the wheel, with what the tests of the wheel use.
 pub fn wheel(test: &str) -> Option<PathBuf> {
-    let modules = [
-        "gymnasium",
-        "maturin",
-        "pandas",
-        "pip",
-        "polars",
-        "psutil",
-        "pyarrow",
-        "pytest",
-    ];
-    python(test, &modules)
+    let modules = "gymnasium maturin pandas pip polars psutil pyarrow pytest";
+    python(test, &split(modules))
 }
 
 /// A Python interpreter with the types that Grafana generates from its schemas.

@@ -32,8 +32,7 @@ fn python(python: &Path, script: &str, words: &[&str], dir: &Path) -> Value {
 fn study() -> (Bench, Value) {
     let scenario = format!("{PAIR}replicate = {{ over = \"broker-phase\", count = 5 }}\n")
         .replace("bounds = false", "bounds = true");
-    let bench = Bench::new(&scenario, &JOBS);
-    expect_code(&bench.run(&[]), 0);
+    let bench = Bench::ran(&scenario, &JOBS);
     let runs = bench.path("runs");
     let compared = run(&["compare", &runs, "--baseline", "round-robin", "--json"]);
     expect_code(&compared, 0);
@@ -81,8 +80,7 @@ fn evalys_draws_the_gantt_chart_of_the_batsim_export() {
     let Some(python3) = need::evalys("evalys_draws_the_gantt_chart_of_the_batsim_export") else {
         return;
     };
-    let bench = Bench::new(PAIR, &JOBS);
-    expect_code(&bench.run(&[]), 0);
+    let bench = Bench::ran(PAIR, &JOBS);
     let dir = bench.path("runs/s-1/free-node/r000");
     let out = bench.path("free-node_jobs.csv");
     expect_code(

@@ -1,6 +1,7 @@
 //! `--set path.to.key=value`.
 
 use super::scenario::{ALONE, PAIR, parse, parse_with};
+use crate::command::rows;
 use gridrig::scenario::{Clock, Scenario};
 use gridrig_core::policy::{POLICIES, PolicySpec};
 use gridrig_core::time::{Decimal, SimDuration};
@@ -101,42 +102,27 @@ fn mistakes_are_told_with_the_override_that_made_them() {
         refused(&["run.seed=2", "run.polices=[\"random\"]"]),
         "--set run.polices=[\"random\"]: unknown key `polices`, did you mean `policies`?"
     );
-    assert_eq!(
-        refused(&["domain.a.broker.interval=5x"]),
-        "--set domain.a.broker.interval=5x: field domain.a.broker.interval = \"5x\": expected a \
-         duration above 0 such as \"5s\" (its unit is not one of ns, us, ms, s, min, h, d, w)"
-    );
-    assert_eq!(
-        refused(&["domain.c.broker.interval=5s"]),
-        "--set domain.c.broker.interval=5s: unknown element `c` of `domain`: expected one of `a`, `b`"
-    );
-    assert_eq!(
-        refused(&["workload.window.start=5d"]),
-        "--set workload.window.start=5d: missing key `workload.window.length`: expected a duration above 0 such as \"7d\""
-    );
-    assert_eq!(
-        refused(&["worklaod.trace=t"]),
-        "--set worklaod.trace=t: unknown key `worklaod`, did you mean `workload`?"
-    );
-    assert_eq!(refused(&["run.seed"]), "--set run.seed: expected KEY=VALUE");
-    assert_eq!(
-        refused(&["run..seed=1"]),
-        "--set run..seed=1: path \"run..seed\": expected names with dots between"
-    );
-    assert_eq!(
-        refused(&["workload.trace.name=1"]),
-        "--set workload.trace.name=1: `trace` is a string: expected a table to set `name` in"
-    );
+    for (set, told) in rows(
+        r#"
+            domain.a.broker.interval=5x => field domain.a.broker.interval = "5x": expected a duration above 0 such as "5s" (its unit is not one of ns, us, ms, s, min, h, d, w)
+            domain.c.broker.interval=5s => unknown element `c` of `domain`: expected one of `a`, `b`
+            workload.window.start=5d => missing key `workload.window.length`: expected a duration above 0 such as "7d"
+            worklaod.trace=t => unknown key `worklaod`, did you mean `workload`?
+            run.seed => expected KEY=VALUE
+            run..seed=1 => path "run..seed": expected names with dots between
+            workload.trace.name=1 => `trace` is a string: expected a table to set `name` in
+            "#,
+    ) {
+        assert_eq!(refused(&[set]), format!("--set {set}: {told}"));
+    }
+    let names = POLICIES.iter().map(|entry| format!("`{}`", entry.name));
+    let names: Vec<String> = names.collect();
     assert_eq!(
         refused(&["run.policies=[\"random\", \"fastest\"]"]),
         format!(
             "--set run.policies=[\"random\", \"fastest\"]: field run.policies.1 = \"fastest\": \
              expected a policy, one of {}",
-            POLICIES
-                .iter()
-                .map(|entry| format!("`{}`", entry.name))
-                .collect::<Vec<_>>()
-                .join(", ")
+            names.join(", ")
         )
     );
 }

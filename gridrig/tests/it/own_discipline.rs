@@ -1,6 +1,8 @@
 //! Disciplines of the user's own, and programs in Lua.
 
-use crate::command::{Bench, JOBS, PAIR, expect_code, json, root, run, stderr};
+use crate::command::{
+    Bench, JOBS, PAIR, expect_code, expect_part, expect_refused, json, ok, root, rows, run, stderr,
+};
 use gridrig::scenario::{Scenario, ScenarioText};
 use gridrig_results::{JobTable, rundir};
 use serde_json::Value;
@@ -16,8 +18,7 @@ fn pair(out: &Path, discipline: &str, policies: &str, more: &[&str]) -> String {
     words.extend(["--set", &discipline, "--set", &policies]);
     words.extend(["--set", "run.bounds=false", "--force"]);
     words.extend(more);
-    let output = run(&words);
-    expect_code(&output, 0);
+    expect_code(&run(&words), 0);
     format!("{out}/two-sites-1")
 }
 
@@ -84,47 +85,22 @@ fn one_policy_in_python_lua_and_rust_writes_the_same_bytes() {
 }
 
 /// Programs that answer badly, and what is said of it.
-const BAD: [(&str, &str); 11] = [
-    ("function schedule(", "mine:1: "),
-    ("x = 1", "there is no function schedule"),
-    (
-        "function schedule(pass) return 1 end",
-        "converting Lua integer",
-    ),
-    ("setmetatable({}, { __gc = print })", "there is no __gc"),
-    (
-        "function schedule(pass) return pass.x.y end",
-        "attempt to index a nil value (field 'x')",
-    ),
-    (
-        "function schedule(pass) return {} end",
-        "pass 1, at 0.001 s: nothing runs, job 0 fits and is not started",
-    ),
-    (
-        "function schedule(pass) return { 999 } end",
-        "it starts job 999, which is not waiting or was named before",
-    ),
-    (
-        "function schedule(pass) local job = pass.waiting[1].job return { job, job } end",
-        "it starts job 0, which is not waiting or was named before",
-    ),
-    (
-        "function schedule(pass) return {}, pass.now_s end",
-        "it asks for a pass at 0.001 s",
-    ),
-    (
-        "function schedule(pass) while true do end end",
-        "more than 500 million instructions",
-    ),
-    (
-        "x = 'x' function schedule(pass) while true do x = x .. x end end",
-        "not enough memory",
-    ),
-];
+const BAD: &str = r#"
+x = 1 => there is no function schedule
+function schedule(pass) return 1 end => converting Lua integer
+setmetatable({}, { __gc = print }) => there is no __gc
+function schedule(pass) return pass.x.y end => attempt to index a nil value (field 'x')
+function schedule(pass) return {} end => pass 1, at 0.001 s: nothing runs, job 0 fits and is not started
+function schedule(pass) return { 999 } end => it starts job 999, which is not waiting or was named before
+function schedule(pass) local job = pass.waiting[1].job return { job, job } end => it starts job 0, which is not waiting or was named before
+function schedule(pass) return {}, pass.now_s end => it asks for a pass at 0.001 s
+function schedule(pass) while true do end end => more than 500 million instructions
+x = 'x' function schedule(pass) while true do x = x .. x end end => not enough memory
+"#;
 
 #[test]
 fn a_program_in_lua_that_fails_ends_the_run_with_one_message() {
-    for (program, said) in BAD {
+    for (program, said) in rows(BAD).chain([("function schedule(", "mine:1: ")]) {
         let output = lua(program).run(&[]);
         expect_code(&output, 1);
         let told = stderr(&output);
@@ -270,13 +246,11 @@ fn a_discipline_of_ones_own_works_in_real_time_beside_failing_nodes() {
         &["--clock", "real", "--set", "run.speed=40"],
     ] {
         let more = ["--json", "--force", "--set", "run.lag_tolerance=1h"];
-        let output = bench.run(&[clock, &more].concat());
-        expect_code(&output, 0);
+        let output = ok(bench.run(&[clock, &more].concat()));
         assert_eq!(json(&output)["runs"][0]["jobs"]["completed"], 6);
     }
     let refused = bench.run(&["--clock", "real", "--processes"]);
-    expect_code(&refused, 2);
-    assert!(stderr(&refused).contains("no policy or discipline of one's own"));
+    expect_refused(&refused, "no policy or discipline of one's own");
 }
 
 #[test]
@@ -287,28 +261,18 @@ fn what_no_program_of_a_discipline_can_be_is_refused_before_the_run() {
             &format!("clusters = [ {{ discipline = {written},"),
         )
     };
-    let all = [
-        (own("\"fifo\""), "expected a discipline"),
-        (own("7"), "expected a discipline"),
-        (
-            own("{ name = \"fcfs\", lua = \"x = 1\" }"),
-            "a name of its own, which fcfs is not",
-        ),
-        (own("{ name = \"m\", lua = \"no.lua\" }"), "no.lua"),
-        (
-            own("{ name = \"m\", lua = \"x = 1\", exec = [\"a\"] }"),
-            "expected one of them",
-        ),
-        (
-            own("{ name = \"m\", lua = \"x = 1\", timeout = \"1s\" }"),
-            "beside exec",
-        ),
-        (
-            own("{ name = \"m\", lua = \"x = 1\", slurm = 1 }"),
-            "unknown field `slurm`",
-        ),
-    ];
-    for (text, expected) in all {
+    for (written, expected) in rows(
+        r#"
+            "fifo" => expected a discipline
+            7 => expected a discipline
+            { name = "fcfs", lua = "x = 1" } => a name of its own, which fcfs is not
+            { name = "m", lua = "no.lua" } => no.lua
+            { name = "m", lua = "x = 1", exec = ["a"] } => expected one of them
+            { name = "m", lua = "x = 1", timeout = "1s" } => beside exec
+            { name = "m", lua = "x = 1", slurm = 1 } => unknown field `slurm`
+            "#,
+    ) {
+        let text = own(written);
         let output = run(&["check", &Bench::new(&text, &JOBS).path("s.toml")]);
         expect_code(&output, 2);
         let why = stderr(&output);
@@ -332,10 +296,8 @@ fn what_no_program_of_a_discipline_can_be_is_refused_before_the_run() {
     let why = Scenario::parse_confined(&text, Some(&|_| true))
         .unwrap_err()
         .to_string();
-    assert!(
-        why.contains("expected no program") && why.contains("--allow-commands"),
-        "{why}"
-    );
+    expect_part(&why, "expected no program");
+    expect_part(&why, "--allow-commands");
 }
 
 #[test]

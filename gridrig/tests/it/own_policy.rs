@@ -1,6 +1,9 @@
 //! A forwarding policy of the user's own: a program that is asked in every cycle.
 
-use crate::command::{Bench, JOBS, PAIR, expect_code, gridrig, json, root, run, stderr, stdout};
+use crate::command::{
+    Bench, JOBS, PAIR, expect_code, expect_part, expect_refused, expect_stderr, expect_stdout,
+    gridrig, json, ok, root, rows, run, split, stderr,
+};
 use gridrig::scenario::{Scenario, ScenarioText};
 use gridrig_results::jobs::JobState;
 use gridrig_results::{JobTable, rundir};
@@ -117,11 +120,7 @@ fn the_shipped_programs_write_the_very_files_of_the_policies_that_decide_alike()
         out.path().join("once/two-sites-1").to_str().unwrap(),
     ]);
     expect_code(&compared, 0);
-    assert!(
-        stdout(&compared).contains("  mine  "),
-        "{}",
-        stdout(&compared)
-    );
+    expect_stdout(&compared, "  mine  ");
 }
 
 #[test]
@@ -195,8 +194,7 @@ for place, it in enumerate(requests):
     assert_eq!(found, expected);
     let notes = manifest(&dir(&bench))["warnings"].to_string();
     assert!(notes.contains("1 job turned away by the policy with the words: three is a crowd"));
-    let explained = run(&["explain", &dir(&bench), "1", "--json"]);
-    expect_code(&explained, 0);
+    let explained = ok(run(&["explain", &dir(&bench), "1", "--json"]));
     let explained = json(&explained).to_string();
     for told in ["\"held\"", "\"sent\"", "broker:b"] {
         assert!(explained.contains(told), "{told}: {explained}");
@@ -211,42 +209,24 @@ for place, it in enumerate(requests):
 fn decisions_that_were_not_recorded_are_not_asked_for_again() {
     let bench = bench("", "");
     expect_code(&bench.run(&[]), 0);
-    let explained = run(&["explain", &dir(&bench), "1"]);
-    expect_code(&explained, 2);
-    let why = stderr(&explained);
-    assert!(why.contains("run.decisions = 1"), "{why}");
+    expect_refused(&run(&["explain", &dir(&bench), "1"]), "run.decisions = 1");
 }
 
 /// What a program does in the second cycle or later, and what is said of it.
-const BAD: [(&str, &str); 8] = [
-    ("sys.exit(3)", "it ended (exit status: 3) without an answer"),
-    ("os.kill(os.getpid(), 9)", "it ended (signal: 9"),
-    ("time.sleep(600)", "it gave no answer within 1s (timeout)"),
-    (
-        "print('hello')",
-        "it answered `hello` to the line `{\"cycle\":2,",
-    ),
-    (
-        "answers = []",
-        "it gave 0 answers, once `{\"answers\": []}`",
-    ),
-    (
-        "answers = [7 for _ in answers]",
-        "its answer 1 is no candidate of job",
-    ),
-    (
-        "answers = ['c1' for _ in answers]",
-        "its answer 1 is no candidate of job",
-    ),
-    (
-        "answers = [{'refuse': 'x'} for _ in answers]",
-        "it answered `{\"answers\": [{\"refuse\"",
-    ),
-];
+const BAD: &str = r#"
+sys.exit(3) => it ended (exit status: 3) without an answer
+os.kill(os.getpid(), 9) => it ended (signal: 9
+time.sleep(600) => it gave no answer within 1s (timeout)
+print('hello') => it answered `hello` to the line `{"cycle":2,
+answers = [] => it gave 0 answers, once `{"answers": []}`
+answers = [7 for _ in answers] => its answer 1 is no candidate of job
+answers = ['c1' for _ in answers] => its answer 1 is no candidate of job
+answers = [{'refuse': 'x'} for _ in answers] => it answered `{"answers": [{"refuse"
+"#;
 
 #[test]
 fn a_program_that_fails_ends_the_run_with_one_message_and_what_there_was_is_kept() {
-    for (fault, said) in BAD {
+    for (fault, said) in rows(BAD) {
         let bench = bench(&format!("if cycle['cycle'] > 1:\n    {fault}"), "");
         let text = fs::read_to_string(bench.path("s.toml")).unwrap();
         let timeout = "\"mine.py\"], timeout = \"1s\"";
@@ -278,23 +258,17 @@ fn a_program_that_begins_badly_is_told_apart_from_one_that_is_not_there() {
     .unwrap();
     let output = bench.run(&[]);
     expect_code(&output, 1);
-    assert!(stderr(&output).contains("expected {\"protocol\":\"gridrig.policy.1\"}"));
+    expect_stderr(&output, "expected {\"protocol\":\"gridrig.policy.1\"}");
     let text = whole("").replace("policy.1\"", "policy.1\", \"columns\": [\"fre\"]");
     fs::write(bench.path("mine.py"), text).unwrap();
     let output = bench.run(&[]);
     expect_code(&output, 1);
-    assert!(
-        stderr(&output).contains("\"columns\" out of free, queued"),
-        "{}",
-        stderr(&output)
-    );
+    expect_stderr(&output, "\"columns\" out of free, queued");
     let set = r#"run.policies=[{ name = "mine", exec = ["./no-such-program"] }]"#;
     let output = bench.run(&["--set", set]);
-    expect_code(&output, 2);
-    let why = stderr(&output);
-    assert!(
-        why.contains("`./no-such-program` cannot be started (expected a program)"),
-        "{why}"
+    expect_refused(
+        &output,
+        "`./no-such-program` cannot be started (expected a program)",
     );
 }
 
@@ -306,18 +280,14 @@ fn answers_that_differ_when_asked_twice_end_the_run_if_that_is_looked_at() {
         "",
     );
     let error = failed(&bench, &bench.run(&["--check-determinism"]));
-    assert!(
-        error.contains("asked twice (--check-determinism)"),
-        "{error}"
+    expect_part(&error, "asked twice (--check-determinism)");
+    let output = run(&split(
+        "run resources/scenarios/two-sites.toml --no-out --check-determinism",
+    ));
+    expect_refused(
+        &output,
+        "expected a policy or a discipline with exec or lua",
     );
-    let output = run(&[
-        "run",
-        "resources/scenarios/two-sites.toml",
-        "--no-out",
-        "--check-determinism",
-    ]);
-    expect_code(&output, 2);
-    assert!(stderr(&output).contains("expected a policy or a discipline with exec or lua"));
 }
 
 #[test]
@@ -335,16 +305,18 @@ fn a_program_is_asked_in_real_time_too_and_its_failure_ends_the_run() {
         "answers = [0 if hello['domain'] == 'b' else 'b'",
     );
     fs::write(bench.path("mine.py"), &program).unwrap();
-    let output = bench.run(&["--json"]);
-    expect_code(&output, 0);
-    assert_eq!(json(&output)["runs"][0]["jobs"]["completed"], 6);
+    assert_eq!(
+        json(&ok(bench.run(&["--json"])))["runs"][0]["jobs"]["completed"],
+        6
+    );
     let read = rundir::read(Path::new(&dir(&bench))).unwrap();
     let table = JobTable::build(&read.log, &read.submissions, &read.grid, &[]);
     let clusters = table.rows().iter().map(|row| row.cluster.unwrap().0);
     assert_eq!(clusters.collect::<Vec<_>>(), [0, 0, 0, 0, 0, 1]);
-    let refused = bench.run(&["--processes"]);
-    expect_code(&refused, 2);
-    assert!(stderr(&refused).contains("no policy or discipline of one's own"));
+    expect_refused(
+        &bench.run(&["--processes"]),
+        "no policy or discipline of one's own",
+    );
     let dying = program.replace(
         "    requests = ",
         "    if cycle['cycle'] == 2: sys.exit(3)\n    requests = ",
@@ -352,10 +324,7 @@ fn a_program_is_asked_in_real_time_too_and_its_failure_ends_the_run() {
     fs::write(bench.path("mine.py"), dying).unwrap();
     fs::write(bench.path("s.toml"), text).unwrap();
     let error = failed(&bench, &bench.run(&["--force"]));
-    assert!(
-        error.contains("it ended (exit status: 3) without an answer"),
-        "{error}"
-    );
+    expect_part(&error, "it ended (exit status: 3) without an answer");
 }
 
 #[test]
@@ -423,10 +392,8 @@ fn who_may_name_no_program_may_name_none_as_a_policy() {
         Scenario::parse_confined(&text, Some(&|_| true)).map_err(|why| why.to_string())
     };
     let why = parse(&text).unwrap_err();
-    assert!(
-        why.contains("exec") && why.contains("expected no program"),
-        "{why}"
-    );
+    expect_part(&why, "exec");
+    expect_part(&why, "expected no program");
     assert!(why.contains("--allow-commands"), "{why}");
     let (name, rest) = text.split_once("{ name = \"mine\"").unwrap();
     let (_, rest) = rest.split_once('}').unwrap();

@@ -1,7 +1,7 @@
 //! The peer protocol of `gridrig broker`, spoken by a client of another
 //! ecosystem.
 
-use crate::command::{Bench, JOBS, PAIR, root, start, start_overheard};
+use crate::command::{Bench, JOBS, PAIR, root, split, start, start_overheard};
 use crate::need;
 use crate::overheard::{Overheard, served_wsdl};
 use gridrig_service::free_ports;
@@ -23,21 +23,10 @@ fn zeep_opens_a_connection_with_a_broker_and_submits_queries_and_cancels() {
     let listen = format!("127.0.0.1:{at}");
     let cluster = format!("a1={}", lrms.url);
     // zeep is broker b, and takes no messages itself.
-    let broker = [
-        "broker",
-        "--name",
-        "a",
-        "--listen",
-        &listen,
-        "--lrms",
-        &cluster,
-        "--peer",
-        "b=http://127.0.0.1:9",
-        "--protocol",
-        "soap",
-    ];
+    let peer = "--peer b=http://127.0.0.1:9 --protocol soap";
+    let broker = format!("broker --name a --listen {listen} --lrms {cluster} {peer}");
     let log = bench.path("a.wire");
-    let broker = start_overheard(&[&broker[..], &common].concat(), &log);
+    let broker = start_overheard(&[&split(&broker)[..], &common].concat(), &log);
     let script = root().join("metabroker-stub/tests/it/lagrid/zeep_client.py");
     for port in ["MetaSchedulerSoap11", "MetaSchedulerSoap12"] {
         let output = Command::new("timeout")
@@ -51,12 +40,6 @@ fn zeep_opens_a_connection_with_a_broker_and_submits_queries_and_cancels() {
         assert!(output.status.success(), "{port}: {said}");
     }
     // zeep has held what it saw against the schema; this is what the broker saw.
-    let used = [
-        "openConn",
-        "submitJob",
-        "queryJob",
-        "cancelJob",
-        "heartbeat",
-    ];
+    let used = split("openConn submitJob queryJob cancelJob heartbeat");
     Overheard::in_files([log]).holds(test, &served_wsdl(&broker.url), &used);
 }

@@ -1,8 +1,8 @@
 //! A real Slurm in the place of an emulated LRMS.
 
-use crate::command::{Bench, Service, expect_code, json, run, start, stderr};
+use crate::command::{Bench, Service, expect_code, expect_refused, json, ok, run, split, start};
 use crate::patience::Patience;
-use crate::real_slurm::{self, RealSlurm, Setup};
+use crate::real_slurm::{self, RealSlurm};
 use gridrig_core::event::EventKind;
 use gridrig_protocol::client::Client;
 use gridrig_protocol::rest::{JobStatus, JobSubmission};
@@ -11,13 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 fn slurm(test: &str) -> Option<RealSlurm> {
-    let setup = Setup {
-        nodes: 2,
-        cpus: 4,
-        scheduler: "sched/builtin",
-        parameters: String::new(),
-    };
-    real_slurm::start(test, &setup)
+    real_slurm::start(test, &real_slurm::builtin(2, 4))
 }
 
 /// A broker with a real cluster of eight processors and an emulated one.
@@ -50,9 +44,7 @@ fn a_broker_mixes_a_real_and_an_emulated_cluster_and_the_run_is_audited() {
     };
     let jobs = (0..20).map(|n: u32| (u64::from(n / 2), i64::from(1 + n % 3), 1 + n % 4));
     let bench = Bench::new(&mixed(&slurm.conf()), &jobs.collect::<Vec<_>>());
-    let output = bench.run(&["--json"]);
-    expect_code(&output, 0);
-    let document = json(&output);
+    let document = json(&ok(bench.run(&["--json"])));
     let jobs = &document["runs"][0]["jobs"];
     assert_eq!(document["runs"][0]["audit"], "ok");
     assert_eq!(
@@ -71,8 +63,10 @@ fn a_broker_mixes_a_real_and_an_emulated_cluster_and_the_run_is_audited() {
     // Slurm has run them, and nothing is left with it.
     let ran = slurm.run("squeue", &["-h", "-t", "CD", "-o", "%i"]);
     assert_eq!(String::from_utf8_lossy(&ran.stdout).lines().count(), 10);
-    let audit = run(&["audit", &bench.path("runs/s-1/round-robin/r000")]);
-    expect_code(&audit, 0);
+    expect_code(
+        &run(&["audit", &bench.path("runs/s-1/round-robin/r000")]),
+        0,
+    );
 }
 
 #[test]
@@ -81,24 +75,15 @@ fn a_real_lrms_is_refused_where_it_cannot_be() {
     // minute.
     let conf = tempfile::NamedTempFile::new().unwrap();
     let virtually = Bench::new(&mixed(conf.path()), &[(0, 1, 1)]);
-    let output = virtually.run(&["--clock", "virtual"]);
-    expect_code(&output, 2);
-    assert!(stderr(&output).contains("a real Slurm knows no virtual time"));
-    let nowhere = virtually.run(&[]);
-    expect_code(&nowhere, 2);
-    assert!(
-        stderr(&nowhere).contains("cluster real: "),
-        "{}",
-        stderr(&nowhere)
+    expect_refused(
+        &virtually.run(&["--clock", "virtual"]),
+        "a real Slurm knows no virtual time",
     );
+    expect_refused(&virtually.run(&[]), "cluster real: ");
     let set = ["--set", "domain.a.clusters.real.lrms=emulated"];
-    let settings = virtually.run(&set);
-    expect_code(&settings, 2);
-    let text = stderr(&settings);
-    assert!(text.contains("expected no lrms_settings"), "{text}");
+    expect_refused(&virtually.run(&set), "expected no lrms_settings");
     let unknown = run(&["emulator", "--processors", "4", "--lrms", "pbs"]);
-    expect_code(&unknown, 2);
-    assert!(stderr(&unknown).contains("expected one of emulated, slurm"));
+    expect_refused(&unknown, "expected one of emulated, slurm");
 }
 
 /// An emulator whose jobs a real Slurm runs, and a client of it.
@@ -232,14 +217,8 @@ fn a_script_that_fails_is_a_failed_job_and_what_slurm_refuses_is_refused() {
         slurm.conf().display().to_string(),
         script.display().to_string(),
     );
-    let words = [
-        "--lrms",
-        "slurm",
-        "--lrms-conf",
-        &conf,
-        "--lrms-template",
-        &file,
-    ];
+    let line = format!("--lrms slurm --lrms-conf {conf} --lrms-template {file}");
+    let words = split(&line);
     let face = Face::start(&words);
     let failed = face.wait_for(face.submit(3, "1s", "a"), "failed");
     assert_eq!(failed.reason.as_deref(), Some("lrms-failed"));

@@ -7,6 +7,16 @@ use gridrig::reproduce::private_slurm::PrivateSlurm;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+/// Nodes of so many processors whose scheduler takes one job after the other.
+pub fn builtin(nodes: u32, cpus: u32) -> Setup {
+    Setup {
+        nodes,
+        cpus,
+        scheduler: "sched/builtin",
+        parameters: String::new(),
+    }
+}
+
 /// A running Slurm.
 pub struct RealSlurm(PrivateSlurm);
 

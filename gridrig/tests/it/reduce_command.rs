@@ -110,6 +110,7 @@ fn a_verdict_that_is_missed_ends_with_99_and_keeps_the_file() {
     };
     let passed = run(&words("processors.ks < 0.5"));
     expect_code(&passed, 0);
+    assert_eq!(json(&passed)["schema"], "gridrig.trace-reduce.1");
     assert_eq!(json(&passed)["validation"]["passed"], true);
     assert!(std::fs::read_to_string(&sheet).unwrap().contains("<svg"));
     let missed = run(&words("processors.ks < 0.000001"));

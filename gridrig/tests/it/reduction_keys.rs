@@ -1,7 +1,7 @@
 //! Keys of a workload that choose: the window, and as many jobs as load a
 //! machine.
 
-use crate::command::{Bench, expect_code, json, run, stdout};
+use crate::command::{Bench, expect_code, expect_part, json, ok, rows, run, stdout};
 use crate::scenario::{ALONE, PAIR, parse, parse_with};
 use gridrig::scenario::Scenario;
 use gridrig_core::time::{Decimal, SimDuration};
@@ -75,47 +75,26 @@ fn keys_that_choose_survive_the_resolved_text() {
 
 #[test]
 fn what_contradicts_itself_is_refused_at_its_place() {
-    let check = |keys: &str, message: &str| {
-        let told = refused(keys);
+    for (keys, message) in rows(
+        r#"
+            window = { start = "1d", length = "7d", choose = "representative" } => field workload.window.start = "1d": expected either start or choose, not both
+            window = { length = "7d", step = "1h" } => field workload.window.step = "1h": expected choose = "representative" in the same table
+            window = { length = "7d", skip_end = "1h" } => workload.window.skip_end
+            window = { length = "7d", choose = "best" } => expected a way to choose a window, `representative`
+            window = { choose = "representative" } => missing key `workload.window.length`
+            load = { processors = 5 } => missing key `workload.load.offered`
+            sanitize = "failed,odd" => field workload.sanitize = "failed,odd": expected sanitizing rules such as
+            load = { offered = 0 } => above 0
+            load = { offered = 0.5, processors = 0 } => from 1 to
+            share = 0.5; load = { offered = 0.5 } => only one of keep, share and load
+            "#,
+    ) {
+        let keys = keys.replace("; ", "\n");
+        let told = refused(&keys);
         let line = 4 + keys.lines().count();
         assert!(told.starts_with(&format!("x.toml:{line}:")), "{told}");
         assert!(told.contains(message), "{told}");
-    };
-    check(
-        "window = { start = \"1d\", length = \"7d\", choose = \"representative\" }",
-        "field workload.window.start = \"1d\": expected either start or choose, not both",
-    );
-    check(
-        "window = { length = \"7d\", step = \"1h\" }",
-        "field workload.window.step = \"1h\": expected choose = \"representative\" in the same \
-         table",
-    );
-    check(
-        "window = { length = \"7d\", skip_end = \"1h\" }",
-        "workload.window.skip_end",
-    );
-    check(
-        "window = { length = \"7d\", choose = \"best\" }",
-        "expected a way to choose a window, `representative`",
-    );
-    check(
-        "window = { choose = \"representative\" }",
-        "missing key `workload.window.length`",
-    );
-    check(
-        "load = { processors = 5 }",
-        "missing key `workload.load.offered`",
-    );
-    check(
-        "sanitize = \"failed,odd\"",
-        "field workload.sanitize = \"failed,odd\": expected sanitizing rules such as",
-    );
-    check("load = { offered = 0 }", "above 0");
-    check("load = { offered = 0.5, processors = 0 }", "from 1 to");
-    check(
-        "share = 0.5\nload = { offered = 0.5 }",
-        "only one of keep, share and load",
-    );
+    }
     let replicated = with_keys("window = { length = \"7d\", choose = \"representative\" }")
         .replace(
             "[run]",
@@ -131,9 +110,9 @@ fn a_load_without_clusters_in_reach_has_to_name_its_processors() {
                 [[domain]]\nname = \"a\"\n\
                 [[domain]]\nname = \"b\"\nclusters = [ { name = \"b1\", processors = 4 } ]\n";
     let told = parse_with(text, &[]).unwrap_err().to_string();
-    assert!(
-        told.contains("missing key `workload.load.processors`: expected processors, since no"),
-        "{told}"
+    expect_part(
+        &told,
+        "missing key `workload.load.processors`: expected processors, since no",
     );
 }
 
@@ -171,9 +150,7 @@ fn check_shows_the_winner_of_the_ranking_and_the_share() {
     let bench = bench(
         "window = { length = \"2d\", choose = \"representative\" }\nload = { offered = 0.05 }",
     );
-    let output = run(&["check", &bench.path("s.toml"), "--json"]);
-    expect_code(&output, 0);
-    let document = json(&output);
+    let document = json(&ok(run(&["check", &bench.path("s.toml"), "--json"])));
     let workload = &document["workloads"][0];
     let window = &workload["window"];
     assert_eq!(window["length_s"], 172_800.0);
@@ -196,10 +173,7 @@ fn check_shows_the_winner_of_the_ranking_and_the_share() {
 fn a_load_beyond_the_whole_trace_is_warned_of() {
     let bench = bench("load = { offered = 0.9 }");
     let text = stdout(&run(&["check", &bench.path("s.toml")]));
-    assert!(
-        text.contains("less than the 0.9 that was asked for: all are kept"),
-        "{text}"
-    );
+    expect_part(&text, "less than the 0.9 that was asked for: all are kept");
     let scenario = Scenario::load(std::path::Path::new(&bench.path("s.toml")), &[]).unwrap();
     assert!(matches!(
         scenario.workloads[0].keep,

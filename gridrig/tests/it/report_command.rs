@@ -1,15 +1,16 @@
 //! `gridrig report`
 
-use crate::command::{Bench, JOBS, PAIR, expect_code, json, run, stderr, stdout};
+use crate::command::{
+    Bench, JOBS, PAIR, expect_code, expect_refused, expect_stderr, json, ok, run, split, stderr,
+    stdout,
+};
 use std::path::Path;
 use std::process::Command;
 
 /// Runs of two policies, each with five phases of its brokers.
 fn repeats() -> Bench {
     let replicate = "replicate = { over = \"broker-phase\", count = 5 }\n";
-    let bench = Bench::new(&format!("{PAIR}{replicate}"), &JOBS);
-    expect_code(&bench.run(&[]), 0);
-    bench
+    Bench::ran(&format!("{PAIR}{replicate}"), &JOBS)
 }
 
 #[test]
@@ -18,8 +19,7 @@ fn the_page_opens_with_the_sentence_of_compare() {
     let (runs, out) = (bench.path("runs"), bench.path("report.html"));
     let compared = json(&run(&["compare", &runs, "--json"]));
     let sentence = compared["verdict"]["text"].as_str().unwrap();
-    let output = run(&["report", &runs, "--out", &out]);
-    expect_code(&output, 0);
+    let output = ok(run(&["report", &runs, "--out", &out]));
     assert!(stdout(&output).starts_with(sentence));
     let page = std::fs::read_to_string(&out).unwrap();
     let opening = page.split("<h2").next().unwrap();
@@ -30,28 +30,19 @@ fn the_page_opens_with_the_sentence_of_compare() {
     assert_eq!(document["runs"], 10);
     assert_eq!(document["bytes"], page.len());
     assert_eq!(std::fs::read_to_string(&out).unwrap(), page);
-    let other = run(&[
-        "report",
-        &runs,
-        "--out",
-        &out,
-        "--force",
-        "--baseline",
-        "free-node",
-        "--json",
-    ]);
+    let other = run(&split(&format!(
+        "report {runs} --out {out} --force --baseline free-node --json"
+    )));
     assert_eq!(json(&other)["verdict"]["baseline"], "free-node");
 }
 
 #[test]
 fn without_out_the_page_is_written_beside_the_runs() {
-    let bench = Bench::new(PAIR, &JOBS);
-    expect_code(&bench.run(&[]), 0);
+    let bench = Bench::ran(PAIR, &JOBS);
     let (one, other) = ("runs/s-1/round-robin", "runs/s-1/free-node");
     let runs = [bench.path("runs/s-1"), bench.path(&format!("{one}/r000"))];
     let page = bench.path("runs/s-1/report.html");
-    let told = run(&["report", &runs[0]]);
-    expect_code(&told, 0);
+    let told = ok(run(&["report", &runs[0]]));
     assert!(stdout(&told).contains(&format!("written: {page} (")));
     assert!(Path::new(&page).is_file());
     expect_code(&run(&["report", &runs[0]]), 2);
@@ -63,13 +54,13 @@ fn without_out_the_page_is_written_beside_the_runs() {
 
 #[test]
 fn a_page_that_is_there_is_kept_unless_forced() {
-    let bench = Bench::new(PAIR, &JOBS);
-    expect_code(&bench.run(&[]), 0);
+    let bench = Bench::ran(PAIR, &JOBS);
     let (runs, out) = (bench.path("runs"), bench.path("report.html"));
     std::fs::write(&out, "mine").unwrap();
-    let refused = run(&["report", &runs, "--out", &out]);
-    expect_code(&refused, 2);
-    assert!(stderr(&refused).contains("expected a new file, or --force"));
+    expect_refused(
+        &run(&["report", &runs, "--out", &out]),
+        "expected a new file, or --force",
+    );
     assert_eq!(std::fs::read_to_string(&out).unwrap(), "mine");
     expect_code(&run(&["report", &runs, "--out", &out, "--force"]), 0);
     assert!(
@@ -78,15 +69,15 @@ fn a_page_that_is_there_is_kept_unless_forced() {
             .starts_with("<!DOCTYPE html>")
     );
     let nowhere = bench.path("no/such/folder/report.html");
-    let output = run(&["report", &runs, "--out", &nowhere]);
-    expect_code(&output, 2);
-    assert!(stderr(&output).contains("cannot be written"));
+    expect_refused(
+        &run(&["report", &runs, "--out", &nowhere]),
+        "cannot be written",
+    );
 }
 
 #[test]
 fn bad_input_writes_no_page() {
-    let bench = Bench::new(PAIR, &JOBS);
-    expect_code(&bench.run(&[]), 0);
+    let bench = Bench::ran(PAIR, &JOBS);
     let (runs, out) = (bench.path("runs"), bench.path("report.html"));
     let foreign = bench.path("foreign");
     std::fs::create_dir(&foreign).unwrap();
@@ -116,8 +107,7 @@ fn bad_input_writes_no_page() {
 
 #[test]
 fn a_missed_threshold_ends_with_99_and_a_page() {
-    let bench = Bench::new(PAIR, &JOBS);
-    expect_code(&bench.run(&[]), 0);
+    let bench = Bench::ran(PAIR, &JOBS);
     let (runs, out) = (bench.path("runs"), bench.path("report.html"));
     let output = run(&[
         "report",
@@ -128,7 +118,7 @@ fn a_missed_threshold_ends_with_99_and_a_page() {
         "delay_s.max < 0.001",
     ]);
     expect_code(&output, 99);
-    assert!(stderr(&output).contains("delay_s.max < 0.001: missed by round-robin"));
+    expect_stderr(&output, "delay_s.max < 0.001: missed by round-robin");
     assert!(
         std::fs::read_to_string(&out)
             .unwrap()
@@ -198,16 +188,9 @@ fn shaken_runs_and_bounds_are_made_again_by_one_command() {
         "{}replicate = {{ over = \"shake\", step = \"3s\", count = 5 }}\n",
         PAIR.replace("bounds = false", "bounds = true")
     );
-    let bench = Bench::new(&scenario, &JOBS);
-    expect_code(&bench.run(&[]), 0);
+    let bench = Bench::ran(&scenario, &JOBS);
     run_again(&bench);
-    let all = [
-        "round-robin",
-        "free-node",
-        "local-only",
-        "full-information",
-        "pooled",
-    ];
+    let all = split("round-robin free-node local-only full-information pooled");
     expect_same(&bench, &all);
 }
 
@@ -257,8 +240,7 @@ pub const BORROWERS: [(u64, i64, u32); 3] = [(1, 10_000, 2), (10, 3_600, 2), (20
 
 #[test]
 fn the_page_says_whose_processors_were_used_and_hatches_the_borrowed_ones() {
-    let bench = Bench::new(LENDING, &BORROWERS);
-    expect_code(&bench.run(&[]), 0);
+    let bench = Bench::ran(LENDING, &BORROWERS);
     let (runs, out) = (bench.path("runs"), bench.path("report.html"));
     expect_code(&run(&["report", &runs, "--out", &out]), 0);
     let page = std::fs::read_to_string(&out).unwrap();

@@ -1,6 +1,8 @@
 //! Studies against real programs, in short, and pages that are made again.
 
-use crate::command::{expect_code, json, root, run, stderr, stdout};
+use crate::command::{
+    expect_code, expect_part, expect_refused, expect_stderr, json, ok, root, run, split, stdout,
+};
 use crate::need;
 use gridrig::reproduce::page::Page;
 use std::fs;
@@ -13,21 +15,13 @@ fn a_short_study_of_slurm_compares_every_job_and_writes_its_report() {
     }
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("study").display().to_string();
-    let words = [
-        "reproduce",
-        "slurm-fidelity",
-        "--jobs",
-        "12",
-        "--processors",
-        "8",
-    ];
+    let words = split("reproduce slurm-fidelity --jobs 12 --processors 8");
     // How far below the bound it stays says how quick the machine is. A job that
     // waits for the end of another where it should not misses it: the longest
     // lasts 26 s.
     let more = ["--load", "2", "--bound", "20", "--out", &out];
     let all: Vec<&str> = words.iter().chain(&more).copied().collect();
-    let study = run(&[all.as_slice(), &["--json"]].concat());
-    expect_code(&study, 0);
+    let study = ok(run(&[all.as_slice(), &["--json"]].concat()));
     let document = json(&study);
     assert!(document["slurm"].as_str().unwrap().contains('.'));
     let builtin = &document["builtin"];
@@ -67,16 +61,13 @@ fn a_short_study_of_slurm_compares_every_job_and_writes_its_report() {
     }
     let rows = fs::read_to_string(dir.path().join("study/jobs-builtin.csv")).unwrap();
     assert_eq!(rows.lines().count(), 13);
-    let again = run(&all);
-    expect_code(&again, 2);
-    assert!(stderr(&again).contains("there is a study already"));
+    expect_refused(&run(&all), "there is a study already");
 }
 
 #[test]
 fn a_study_that_makes_no_sense_is_refused() {
     let none = run(&["reproduce", "slurm-fidelity", "--load", "0"]);
-    expect_code(&none, 2);
-    assert!(stderr(&none).contains("--load 0: expected a number above 0"));
+    expect_refused(&none, "--load 0: expected a number above 0");
     let few = run(&["reproduce", "slurm-fidelity", "--jobs", "3"]);
     expect_code(&few, 2);
 }
@@ -129,8 +120,7 @@ Behind.
 #[test]
 fn a_page_is_made_again_table_by_table() {
     let dir = checkout(TABLES);
-    let made = lsap(dir.path(), &["--only", "weeks"]);
-    expect_code(&made, 0);
+    let made = ok(lsap(dir.path(), &["--only", "weeks"]));
     let text = stdout(&made);
     // The rest stays, what it is made from included.
     let (before, after) = TABLES.split_once("to be made\n").unwrap();
@@ -154,8 +144,7 @@ fn a_page_is_made_again_table_by_table() {
     // So are samples, of as many jobs as ours.
     let out = dir.path().join("made.md");
     let file = out.display().to_string();
-    let made = lsap(dir.path(), &["--only", "samples", "--out", &file]);
-    expect_code(&made, 0);
+    expect_code(&lsap(dir.path(), &["--only", "samples", "--out", &file]), 0);
     let text = fs::read_to_string(&out).unwrap();
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
     assert!(
@@ -186,10 +175,7 @@ fn the_tables_of_a_page_are_drawn_over_what_they_vary() {
     let refused = lsap(none.path(), &["--figures", &file]);
     expect_code(&refused, 2);
     let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(
-        said.contains("--figures: expected a page with figures"),
-        "{said}"
-    );
+    expect_part(&said, "--figures: expected a page with figures");
     let loads = [(20, 7), (10, 3)]
         .map(|(load, delay)| made(&format!("Figure 7, load {load}"), &lines(delay)));
     let dir = checkout(&(TABLES.to_owned() + &loads.concat() + &made("Table 3", &lines(5))));
@@ -211,9 +197,10 @@ fn the_tables_of_a_page_are_drawn_over_what_they_vary() {
 #[test]
 fn a_page_that_cannot_be_made_is_refused_by_name() {
     let nowhere = tempfile::tempdir().unwrap();
-    let no_checkout = lsap(nowhere.path(), &[]);
-    expect_code(&no_checkout, 2);
-    assert!(stderr(&no_checkout).contains("expected a checkout of gridrig at --root"));
+    expect_refused(
+        &lsap(nowhere.path(), &[]),
+        "expected a checkout of gridrig at --root",
+    );
     // The log does not ship: nothing is run.
     let no_log = run(&[
         "reproduce",
@@ -223,20 +210,11 @@ fn a_page_that_cannot_be_made_is_refused_by_name() {
         "--archive",
         &nowhere.path().display().to_string(),
     ]);
-    expect_code(&no_log, 2);
-    let said = stderr(&no_log);
-    assert!(
-        said.contains("there is no CTC-SP2-1996-3.1-cln.swf.gz"),
-        "{said}"
-    );
-    assert!(
-        said.contains("https://www.cs.huji.ac.il/labs/parallel/workload"),
-        "{said}"
-    );
+    expect_refused(&no_log, "there is no CTC-SP2-1996-3.1-cln.swf.gz");
+    expect_stderr(&no_log, "https://www.cs.huji.ac.il/labs/parallel/workload");
     let dir = checkout(TABLES);
     let none = lsap(dir.path(), &["--only", "months"]);
-    expect_code(&none, 2);
-    assert!(stderr(&none).contains("expected a part of one of weeks, samples"));
+    expect_refused(&none, "expected a part of one of weeks, samples");
     for (wrong, expected) in [
         (
             TABLES.replace("samples = 4\n", ""),
@@ -259,9 +237,7 @@ fn a_page_that_cannot_be_made_is_refused_by_name() {
             "unknown field `sample`",
         ),
     ] {
-        let refused = lsap(checkout(&wrong).path(), &[]);
-        expect_code(&refused, 2);
-        assert!(stderr(&refused).contains(expected), "{}", stderr(&refused));
+        expect_refused(&lsap(checkout(&wrong).path(), &[]), expected);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Advance reservations, from the scenario to the results.
 
-use crate::command::{Bench, PAIR, expect_code, json, run, stderr, stdout};
+use crate::command::{
+    Bench, PAIR, REAL, expect_code, expect_refused, expect_stdout, json, ok, rows, run, stderr,
+};
 use crate::real_time::alone;
 use gridrig_core::event::{EventKind, Party};
 use gridrig_core::ids::ClusterId;
@@ -68,20 +70,12 @@ fn lives(directory: &str) -> Vec<Life> {
 fn both_clocks_reserve_for_the_same_jobs_and_start_them_then() {
     let _alone = alone();
     let bench = bench();
-    let real = [
-        "--clock",
-        "real",
-        "--set=run.speed=20",
-        "--set=run.lag_tolerance=1h",
-    ];
     let mut all_lives = Vec::new();
-    for (name, words) in [("virtual", &[][..]), ("real", &real[..])] {
+    for (name, words) in [("virtual", &[][..]), ("real", &REAL[..])] {
         let (out, scenario) = (bench.path(name), bench.path("s.toml"));
         let mut all = vec!["run", &scenario, "--json", "--out", &out];
         all.extend(words);
-        let output = run(&all);
-        expect_code(&output, 0);
-        let report = &json(&output)["runs"][0];
+        let report = &json(&ok(run(&all)))["runs"][0];
         assert_eq!(report["audit"], "ok");
         let granted = &report["reservations_granted_share"];
         assert!(granted.as_f64().is_some_and(|it| it > 0.0), "{granted}");
@@ -112,15 +106,13 @@ fn both_clocks_reserve_for_the_same_jobs_and_start_them_then() {
     }
     let said = "drawn at random by draw: start_window\n";
     let output = run(&["check", &bench.path("s.toml")]);
-    assert!(stdout(&output).contains(said), "{}", stdout(&output));
+    expect_stdout(&output, said);
 }
 
 #[test]
 fn windows_have_columns_and_figures_of_their_own() {
     let bench = bench();
-    let output = bench.run(&["--json"]);
-    expect_code(&output, 0);
-    let summary = &json(&output)["runs"][0];
+    let summary = &json(&ok(bench.run(&["--json"])))["runs"][0];
     assert!(summary["wait_s_unreserved_mean"].is_number(), "{summary}");
     let directory = bench.path("runs/s-1/round-robin/r000");
     let windows = rundir::read(Path::new(&directory)).unwrap().submissions;
@@ -152,10 +144,10 @@ fn windows_that_nobody_can_keep_are_refused_with_what_is_missing() {
     let none = PAIR
         .replace("[workload]\n", DRAW)
         .replace(", \"free-node\"", "");
-    let output = Bench::new(&none, &JOBS).run(&[]);
-    let said = stderr(&output);
-    expect_code(&output, 2);
-    assert!(said.contains("none reserves processors"), "{said}");
+    expect_refused(
+        &Bench::new(&none, &JOBS).run(&[]),
+        "none reserves processors",
+    );
     let said = refused("workload.draw.start_window={}");
     assert!(said.contains("expected a share from 0 to 1"), "{said}");
     let said = refused("workload.draw.start_window.share=2");
@@ -171,9 +163,7 @@ fn predicted_starts_are_told_and_scored() {
         &PAIR.replace("policies = [\"round-robin\", \"free-node\"]", policies),
         &JOBS,
     );
-    let output = bench.run(&["--json"]);
-    expect_code(&output, 0);
-    let summary = &json(&output)["runs"][0];
+    let summary = &json(&ok(bench.run(&["--json"])))["runs"][0];
     let directory = bench.path("runs/s-1/earliest-start/r000");
     let table = rundir::TableColumns::open(directory.as_ref(), "jobs.parquet").unwrap();
     let (starts, predicted) = (
@@ -216,9 +206,7 @@ fn guaranteed(words: &[&str]) -> Vec<Told> {
             "{ name = \"a2\", processors = 4, reservations = {} }, { name = \"a1\"",
         );
     let bench = Bench::new(&scenario, &JOBS);
-    let output = bench.run(&[&["--json"], words].concat());
-    expect_code(&output, 0);
-    let run = &json(&output)["runs"][0];
+    let run = &json(&ok(bench.run(&[&["--json"], words].concat())))["runs"][0];
     assert_eq!(run["audit"], "ok", "{run}");
     let mut policies = std::fs::read_dir(bench.path("runs/s-1")).unwrap();
     let is_its = |entry: &std::fs::DirEntry| entry.path().join("r000").is_dir();
@@ -289,15 +277,15 @@ fn who_is_to_reserve_has_to_be_able_to() {
         "policies = [\"round-robin\", \"free-node\"]",
         "policies = [\"earliest-start(reserve=all)\"]",
     );
-    let output = Bench::new(&plain, &JOBS).run(&[]);
-    expect_code(&output, 2);
-    let said = stderr(&output);
-    assert!(said.contains("clusters with reservations = {"), "{said}");
+    expect_refused(
+        &Bench::new(&plain, &JOBS).run(&[]),
+        "clusters with reservations = {",
+    );
     let twice = "--set=run.policies=[\"earliest-start(matchmaking=push,reserve=all)\"]";
-    let output = Bench::new(&plain, &JOBS).run(&[twice]);
-    expect_code(&output, 2);
-    let said = stderr(&output);
-    assert!(said.contains("reserve=none with a matchmaking"), "{said}");
+    expect_refused(
+        &Bench::new(&plain, &JOBS).run(&[twice]),
+        "reserve=none with a matchmaking",
+    );
 }
 
 /// Where jobs run of which users know that they are fast at the neighbour, and how long after
@@ -317,8 +305,7 @@ fn by_benchmarks(words: &[&str]) -> Vec<(Option<Party>, u64)> {
             "\"b1\", processors = 4, benchmarks = { linpack = 1250.5 }",
         );
     let bench = Bench::new(&scenario, &[(0, 10, 4), (60, 10, 2), (120, 10, 1)]);
-    let output = bench.run(&[&["--json"], words].concat());
-    expect_code(&output, 0);
+    expect_code(&bench.run(&[&["--json"], words].concat()), 0);
     let directory = bench.path("runs/s-1/earliest-completion/r000");
     let read = rundir::read(Path::new(&directory)).unwrap();
     let mut told = vec![(None, 0); read.submissions.len()];
@@ -338,13 +325,7 @@ fn by_benchmarks(words: &[&str]) -> Vec<(Option<Party>, u64)> {
 #[test]
 fn benchmarks_and_staging_count_under_both_clocks() {
     let _alone = alone();
-    let real = [
-        "--clock",
-        "real",
-        "--set=run.speed=20",
-        "--set=run.lag_tolerance=1h",
-    ];
-    for words in [&[][..], &real] {
+    for words in [&[][..], &REAL] {
         // The latency, and 30 s that the user says: the link has no bandwidth.
         let at_b1 = (Some(Party::Lrms(ClusterId(1))), 30_050_000_000);
         assert_eq!(by_benchmarks(words), [at_b1; 3], "{words:?}");
@@ -362,32 +343,17 @@ fn benchmarks_and_staging_count_under_both_clocks() {
 fn preferences_that_would_get_lost_or_mean_nothing_are_refused() {
     let known = "--set=workload.preferences={ objective = \"early-start\" }";
     let bench = Bench::new(PAIR, &JOBS);
-    for (set, expected) in [
-        (
-            "link.0.protocol=json",
-            "brokers that are told of preferences",
-        ),
-        (
-            "workload.preferences.benchmarks={ a = {} }",
-            "missing key `workload.preferences.benchmarks.a.result`",
-        ),
-        (
-            "workload.preferences.benchmarks={ a = { result = 0 } }",
-            "a decimal number above 0",
-        ),
-        ("workload.preferences.objective=cheap", "early-start"),
-        (
-            "domain.a.clusters.a1.benchmarks={ a = -1 }",
-            "a decimal number above 0",
-        ),
-        (
-            "domain.a.clusters.a1.benchmarks={ \"a b\" = 1 }",
-            "a name of 1 to 64",
-        ),
-    ] {
+    for (set, expected) in rows(
+        r#"
+            link.0.protocol=json => brokers that are told of preferences
+            workload.preferences.benchmarks={ a = {} } => missing key `workload.preferences.benchmarks.a.result`
+            workload.preferences.benchmarks={ a = { result = 0 } } => a decimal number above 0
+            workload.preferences.objective=cheap => early-start
+            domain.a.clusters.a1.benchmarks={ a = -1 } => a decimal number above 0
+            domain.a.clusters.a1.benchmarks={ "a b" = 1 } => a name of 1 to 64
+            "#,
+    ) {
         let output = bench.run(&[known, &format!("--set={set}"), "--clock=real"]);
-        expect_code(&output, 2);
-        let said = stderr(&output);
-        assert!(said.contains(expected), "{said}");
+        expect_refused(&output, expected);
     }
 }

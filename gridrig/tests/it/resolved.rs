@@ -61,9 +61,35 @@ fn the_resolved_text_is_the_same_scenario() {
         "[cluster]",
         "[cluster]\ndiscipline = \"slurm-backfill\"\nslurm = { bf_interval = \"7s\", bf_resolution = \"0s\", bf_window = \"2d\", bf_max_job_test = 9 }",
     );
-    for text in [PAIR, ALONE, &full, &many, &shared, &backfilled] {
+    let reduced = [
+        "window = { start = \"0s\", length = \"604800s\" }",
+        "keep = \"2/5\"",
+        "phase = 1",
+        "scale = { arrival = 60, run_time = 2.5 }",
+    ];
+    let several = [
+        "tie = \"random\"",
+        "seed = 7",
+        "require = [\"delay_s.p95 < 60.5\"]",
+        "primary = [\"wait_s.p95\", \"delay_s.mean\"]",
+    ];
+    let slurm = "slurm = { bf_interval = \"7s\", bf_resolution = \"0s\", bf_window = \"172800s\", bf_max_job_test = 9 }";
+    let kept = "zero_run_time = \"keep\"";
+    let cases: [(&str, &[&str]); 6] = [
+        (PAIR, &["keep = \"all\"", "latency = \"50ms\""]),
+        (ALONE, &["cluster = \"cluster\"", "processors = 4"]),
+        (&full, &reduced),
+        (&many, &several),
+        (&shared, &["cluster = \"b1\"", "share = 0.25", kept]),
+        (&backfilled, &["discipline = \"slurm-backfill\"", slurm]),
+    ];
+    for (text, lines) in cases {
         let first = parse(text);
         let resolved = first.to_resolved_toml();
+        for line in lines {
+            let found = resolved.lines().any(|other| other == *line);
+            assert!(found, "{line}: {resolved}");
+        }
         let second = parse(&resolved);
         assert_same(&first, &second);
         assert_eq!(resolved, second.to_resolved_toml());

@@ -1,7 +1,8 @@
 //! `gridrig resources`: forms of an inventory and their sizes.
 
-use crate::command::{expect_code, json, root, run, stderr, stdout};
+use crate::command::{Bench, PAIR, expect_code, json, root, run, start, stderr, stdout};
 use gridrig_protocol::inventory::InventoryDocument;
+use std::process::Command;
 
 fn shipped(file: &str) -> String {
     root().join("resources").join(file).display().to_string()
@@ -56,6 +57,30 @@ fn clusters_are_told_in_one_form_by_a_schema() {
     let small = json(&output);
     assert_eq!(small["records"].as_array().unwrap().len(), 1, "{small}");
     assert_eq!(small["records"][0]["type"], "AggregateComputerSystem");
+}
+
+#[test]
+fn a_broker_aggregates_by_the_schema_that_it_is_given() {
+    let bench = Bench::new(PAIR, &[(0, 1, 1)]);
+    let [scenario, schema] = ["s.toml", "schema.xml"].map(|name| bench.path(name));
+    let text = "<ResourceSchema xmlns=\"urn:gridrig:inventory:1\"><Type name=\"Cluster\">\
+                <Keep attribute=\"ProcNum\" values=\"range\" statistics=\"total\"/>\
+                </Type></ResourceSchema>";
+    std::fs::write(&schema, text).unwrap();
+    let [lrms, peer] = ["a1=http://127.0.0.1:9", "b=http://127.0.0.1:9"];
+    let words = ["broker", "--scenario", &scenario, "--name", "a"];
+    let more = ["--lrms", lrms, "--peer", peer, "--resource-schema", &schema];
+    let broker = start(&[&words[..], &more].concat());
+    let url = format!("{}/v1/resources", broker.url);
+    let told = json(&Command::new("curl").args(["-sS", &url]).output().unwrap());
+    // By the schema that is built in there were also computer systems.
+    let cluster = serde_json::json!({
+        "id": "Cluster1",
+        "type": "AggregateCluster",
+        "count": 1,
+        "attributes": { "ProcNum": { "value": "4" } },
+    });
+    assert_eq!(told["records"], serde_json::json!([cluster]));
 }
 
 #[test]

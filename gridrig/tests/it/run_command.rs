@@ -136,6 +136,55 @@ fn replications_that_give_the_same_run_count_once() {
 }
 
 #[test]
+fn several_replications_are_one_table_with_the_intervals_of_compare() {
+    let scenario = format!("{PAIR}replicate = {{ over = \"broker-phase\", count = 5 }}\n");
+    // One job of each replication is wider than any cluster.
+    let jobs: Vec<_> = JOBS.into_iter().chain([(61, 5, 9)]).collect();
+    let bench = Bench::new(&scenario, &jobs);
+    let output = bench.run(&[]);
+    expect_code(&output, 0);
+    let table = stdout(&output);
+    assert!(
+        table.contains("\n5 replications, ") && table.contains(": 35 jobs submitted\n"),
+        "{table}"
+    );
+    let document = json(&run(&["compare", &bench.path("runs"), "--json"]));
+    for policy in document["policies"].as_array().unwrap() {
+        let name = policy["name"].as_str().unwrap();
+        let rows = table
+            .lines()
+            .filter(|line| line.starts_with(name) && line.ends_with("| ok"));
+        let rows: Vec<&str> = rows.collect();
+        assert_eq!(rows.len(), 1, "{name}: {table}");
+        let mean = &policy["metrics"]["delay_s"]["mean"];
+        let figure = |value: &serde_json::Value| format!("{:.2}", value.as_f64().unwrap());
+        let ends = &mean["value_interval"];
+        let (low, high) = (figure(&ends["low"]), figure(&ends["high"]));
+        let shown = format!("{} {low} .. {high} ", figure(&mean["value"]));
+        let words = rows[0].split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&shown), "{shown}: {table}");
+        let rejected = format!("{name}: 5 rejected");
+        assert!(table.contains(&rejected), "{rejected}: {table}");
+    }
+    let next = format!(
+        "next: gridrig compare {} (all tables;",
+        bench.path("runs/s-1")
+    );
+    assert!(stderr(&output).contains(&next), "{}", stderr(&output));
+    let scenario = bench.path("s.toml");
+    let words = [
+        "run",
+        &scenario,
+        "--no-out",
+        "--set",
+        "run.replicate.count=3",
+    ];
+    let few = stdout(&run(&words));
+    let said = "no intervals: too few repeats: 3, five are needed";
+    assert!(few.contains(said), "{few}");
+}
+
+#[test]
 fn the_csv_has_one_line_per_job_and_a_header() {
     let bench = Bench::new(ALONE, &JOBS);
     expect_code(&bench.run(&["--csv"]), 0);

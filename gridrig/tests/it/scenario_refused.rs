@@ -1,5 +1,6 @@
 //! Scenario files that are refused, and with which words.
 
+use crate::command::rows;
 use crate::scenario::{ALONE, PAIR, parse, parse_with};
 use gridrig::scenario::{Scenario, ScenarioText};
 use gridrig_core::ids::ClusterId;
@@ -89,140 +90,48 @@ fn a_wrong_value_is_told_with_its_path_and_what_was_expected() {
     );
 }
 
-/// Each is one change to `PAIR` and a part of what it must be answered with.
-const REFUSED: [(&str, &str, &str); 32] = [
-    (
-        "domain = \"a\"",
-        "",
-        "missing key `workload.domain`: expected one of \"a\", \"b\"",
-    ),
-    ("trace = \"t.swf\"", "", "missing key `workload.trace`"),
-    (
-        "domain = \"a\"",
-        "domain = \"a\"\ncluster = \"a1\"",
-        "either domain or cluster",
-    ),
-    (
-        "domain = \"a\"",
-        "cluster = \"c1\"",
-        "expected a cluster, did you mean `a1`?",
-    ),
-    (
-        "domain = \"a\"",
-        "domain = \"a\"\nkeep = \"0/5\"",
-        "\"m/n\"",
-    ),
-    (
-        "domain = \"a\"",
-        "domain = \"a\"\nkeep = \"1/0\"",
-        "\"m/n\"",
-    ),
-    (
-        "domain = \"a\"",
-        "domain = \"a\"\nphase = 1",
-        "expected keep",
-    ),
-    (
-        "domain = \"a\"",
-        "domain = \"a\"\nkeep = \"2/5\"\nphase = 5",
-        "a phase below",
-    ),
-    (
-        "domain = \"a\"",
-        "domain = \"a\"\nkeep = \"2/5\"\nshare = 0.5",
-        "only one of keep, share and load",
-    ),
-    ("domain = \"a\"", "domain = \"a\"\nshare = 1.5", "at most 1"),
-    (
-        "domain = \"a\"",
-        "domain = \"a\"\nscale = { arrival = 0 }",
-        "above 0",
-    ),
-    (
-        "domain = \"a\"",
-        "domain = \"a\"\nscale = { arrival = -1.5 }",
-        "above 0",
-    ),
-    (
-        "domain = \"a\"",
-        "domain = \"a\"\nwindow = { start = \"1d\" }",
-        "missing key `workload.window.length`",
-    ),
-    (
-        "domain = \"a\"",
-        "domain = \"a\"\nwindow = { length = \"0s\" }",
-        "above 0",
-    ),
-    (
-        "domain = \"a\"",
-        "domain = \"a\"\nrequirements = [\"disk\"]",
-        "a requirement",
-    ),
-    ("name = \"b\"", "name = \"a\"", "a name no other domain has"),
-    (
-        "name = \"b1\"",
-        "name = \"a1\"",
-        "a name no other cluster has",
-    ),
-    ("name = \"b\"", "name = \"b.c\"", "1 to 64 letters"),
-    (
-        "name = \"b1\", processors = 225",
-        "name = \"b1\"",
-        "missing key `domain.b.clusters.b1.processors`",
-    ),
-    (
-        "name = \"b1\"",
-        "name = \"b1\", resources = \"c.xml\"",
-        "either processors or resources",
-    ),
-    ("[\"a\", \"b\"]", "[\"a\", \"a\"]", "two different domains"),
-    ("[\"a\", \"b\"]", "[\"a\"]", "the names of two domains"),
-    (
-        "[\"a\", \"b\"]",
-        "[\"a\", \"c\"]",
-        "expected a domain, one of",
-    ),
-    (
-        "[run]",
-        "[[link]]\nbetween = [\"b\", \"a\"]\n[run]",
-        "one link between two domains",
-    ),
-    ("[run]", "[cluster]\nprocessors = 1\n[run]", "not both"),
-    (
-        "[\"round-robin\", \"free-node\"]",
-        "[]",
-        "at least one policy",
-    ),
-    ("\"free-node\"]", "\"round-robin\"]", "each policy once"),
-    ("[run]", "[run]\nclock = \"real\"\nspeed = 0", "above 0"),
-    (
-        "name = \"a\"",
-        "name = \"a\"\nbroker = { interval = \"0s\" }",
-        "above 0",
-    ),
-    (
-        "name = \"a\"",
-        "name = \"a\"\nbroker = { commit = \"late\" }",
-        "expected \"early\" with round-robin, which cannot tell whether there is room; late is \
-         possible with free-node, utilization, best-broker-rank, best-broker-rank-1.10, \
-         best-broker-rank-1.25, also for a single policy as \"free-node(commit=late)\"",
-    ),
-    (
-        "\"free-node\"]",
-        "\"queue-length(commit=late)\"]",
-        "`commit=late` to be a parameter of queue-length: window",
-    ),
-    (
-        "[run]",
-        "[measure]\nfrom = \"2h\"\nuntil = \"1h\"\n[run]",
-        "an instant after",
-    ),
-];
+/// Each is one change to `PAIR`, in which a `;` ends a line, and a part of what it must be
+/// answered with.
+const REFUSED: &str = r#"
+domain = "a" -> # none => missing key `workload.domain`: expected one of "a", "b"
+trace = "t.swf" -> # none => missing key `workload.trace`
+domain = "a" -> domain = "a"; cluster = "a1" => either domain or cluster
+domain = "a" -> cluster = "c1" => expected a cluster, did you mean `a1`?
+domain = "a" -> domain = "a"; keep = "0/5" => "m/n"
+domain = "a" -> domain = "a"; keep = "1/0" => "m/n"
+domain = "a" -> domain = "a"; phase = 1 => expected keep
+domain = "a" -> domain = "a"; keep = "2/5"; phase = 5 => a phase below
+domain = "a" -> domain = "a"; keep = "2/5"; share = 0.5 => only one of keep, share and load
+domain = "a" -> domain = "a"; share = 1.5 => at most 1
+domain = "a" -> domain = "a"; scale = { arrival = 0 } => above 0
+domain = "a" -> domain = "a"; scale = { arrival = -1.5 } => above 0
+domain = "a" -> domain = "a"; window = { start = "1d" } => missing key `workload.window.length`
+domain = "a" -> domain = "a"; window = { length = "0s" } => above 0
+domain = "a" -> domain = "a"; requirements = ["disk"] => a requirement
+name = "b" -> name = "a" => a name no other domain has
+name = "b1" -> name = "a1" => a name no other cluster has
+name = "b" -> name = "b.c" => 1 to 64 letters
+name = "b1", processors = 225 -> name = "b1" => missing key `domain.b.clusters.b1.processors`
+name = "b1" -> name = "b1", resources = "c.xml" => either processors or resources
+["a", "b"] -> ["a", "a"] => two different domains
+["a", "b"] -> ["a"] => the names of two domains
+["a", "b"] -> ["a", "c"] => expected a domain, one of
+[run] -> [[link]]; between = ["b", "a"]; [run] => one link between two domains
+[run] -> [cluster]; processors = 1; [run] => not both
+["round-robin", "free-node"] -> [] => at least one policy
+"free-node"] -> "round-robin"] => each policy once
+[run] -> [run]; clock = "real"; speed = 0 => above 0
+name = "a" -> name = "a"; broker = { interval = "0s" } => above 0
+name = "a" -> name = "a"; broker = { commit = "late" } => expected "early" with round-robin, which cannot tell whether there is room; late is possible with free-node, utilization, best-broker-rank, best-broker-rank-1.10, best-broker-rank-1.25, also for a single policy as "free-node(commit=late)"
+"free-node"] -> "queue-length(commit=late)"] => `commit=late` to be a parameter of queue-length: window
+[run] -> [measure]; from = "2h"; until = "1h"; [run] => an instant after
+"#;
 
 #[test]
 fn what_makes_no_sense_is_refused_with_a_reason() {
-    for (from, to, expected) in REFUSED {
-        let message = refused(from, to);
+    for (change, expected) in rows(REFUSED) {
+        let (from, to) = change.split_once(" -> ").unwrap();
+        let message = refused(from, &to.replace("; ", "\n"));
         assert!(message.contains(expected), "{to}: {message}");
         assert!(message.starts_with("x.toml:"), "{message}");
     }
@@ -230,26 +139,20 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
 
 #[test]
 fn replications_that_vary_nothing_are_refused() {
-    let check = |replicate: &str, expected: &str| {
+    for (replicate, expected) in rows(
+        r#"
+            over = "window", step = "7d", count = 2 => to have a window
+            over = "sample-phase", count = 2 => whose phase varies
+            over = "shake", count = 2 => missing key `run.replicate.step`
+            over = "seed" => missing key `run.replicate.count`
+            over = "seed", count = 0 => from 1 to 100000
+            over = "seed", step = "1s", count = 2 => no step
+            over = "sample", count = 2 => did you mean `sample-phase`?
+            "#,
+    ) {
         let message = refused("[run]", &format!("[run]\nreplicate = {{ {replicate} }}"));
         assert!(message.contains(expected), "{message}");
-    };
-    check(
-        "over = \"window\", step = \"7d\", count = 2",
-        "to have a window",
-    );
-    check("over = \"sample-phase\", count = 2", "whose phase varies");
-    check(
-        "over = \"shake\", count = 2",
-        "missing key `run.replicate.step`",
-    );
-    check("over = \"seed\"", "missing key `run.replicate.count`");
-    check("over = \"seed\", count = 0", "from 1 to 100000");
-    check("over = \"seed\", step = \"1s\", count = 2", "no step");
-    check(
-        "over = \"sample\", count = 2",
-        "did you mean `sample-phase`?",
-    );
+    }
     let five = PAIR.replace("domain = \"a\"", "domain = \"a\"\nkeep = \"2/5\"");
     let text = format!("{five}replicate = {{ over = \"sample-phase\", count = 6 }}");
     let message = parse_with(&text, &[]).unwrap_err().to_string();

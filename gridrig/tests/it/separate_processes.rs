@@ -263,3 +263,53 @@ fn a_broker_says_which_lrms_holds_no_processors_for_it() {
     assert_eq!(said.matches(refused).count(), 1, "{said}");
     assert!(said.contains("expected the broker to which this LRMS reports"));
 }
+
+#[test]
+fn nothing_is_left_of_a_killed_replay_and_a_killed_emulator_knows_none_of_its_jobs() {
+    let alone = "[workload]\ntrace = \"t.swf\"\ndomain = \"a\"\n[[domain]]\nname = \"a\"\n\
+                 clusters = [ { name = \"a1\", processors = 4 } ]\n\
+                 [run]\npolicies = [\"round-robin\"]\n";
+    // Nobody waits for the end of this job.
+    let bench = Bench::new(alone, &[(0, 90_000, 1)]);
+    let ports = free_ports(2).unwrap();
+    let url = |index: usize| format!("http://127.0.0.1:{}", ports[index]);
+    let clock = RunClock::starting_in(Duration::ZERO, Decimal::from_whole(20));
+    let epoch = clock.epoch_unix_ns().to_string();
+    let service = |kind: &str, port: usize, rest: &[&str]| {
+        let listen = format!("127.0.0.1:{}", ports[port]);
+        let mut words = vec![kind, "--listen", &listen, "--speed", "20"];
+        words.extend(["--epoch", &epoch]);
+        words.extend(rest);
+        start(&words)
+    };
+    let (lrms_at, to) = (format!("a1={}", url(0)), format!("a={}", url(1)));
+    let emulator = || service("emulator", 0, &["--processors", "4", "--broker", &url(1)]);
+    let lrms = emulator();
+    let _broker = service("broker", 1, &["--name", "a", "--lrms", &lrms_at]);
+    let mut replay = gridrig();
+    replay.args(["replay", &bench.path("s.toml"), "--to", &to]);
+    replay.args(["--collect", &url(0), "--collect", &url(1)]);
+    replay.args(["--out", &bench.path("runs")]);
+    let mut replay = replay.stderr(Stdio::null()).spawn().unwrap();
+    let client = Client::new(Duration::from_secs(10)).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let job = |index: usize| runtime.block_on(client.job(&url(index), 0));
+    let patience = Patience::seconds(60);
+    while !job(0).is_ok_and(|job| job.state == "running") {
+        patience.wait("a job that runs");
+    }
+    replay.kill().unwrap();
+    replay.wait().unwrap();
+    assert!(!bench.dir.path().join("runs").exists());
+    assert_eq!(job(0).unwrap().state, "running");
+    // SIGKILL.
+    drop(lrms);
+    while job(1).unwrap().reason.as_deref() != Some("lost") {
+        patience.wait("a broker that has lost touch with the job");
+    }
+    let _lrms = emulator();
+    let unknown = job(0).unwrap_err().to_string();
+    assert!(unknown.contains("unknown-job"), "{unknown}");
+    let lives = runtime.block_on(client.events(&url(0), 0)).unwrap().lives;
+    assert_eq!(lives, 1);
+}

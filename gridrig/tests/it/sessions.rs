@@ -1,12 +1,20 @@
 //! Sessions of brokers that are processes of their own.
 
-use crate::command::{Bench, PAIR, Service, expect_code, gridrig, json, run, stderr};
+use crate::command::{
+    Bench, PAIR, Service, expect_code, gridrig, json, run, start, start_overheard, stderr,
+};
 use crate::patience::Patience;
+use gridrig_core::ids::ClusterId;
+use gridrig_core::load::LoadSample;
+use gridrig_core::time::SimTime;
+use gridrig_protocol::rest::LoadReport;
 use gridrig_service::free_ports;
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 const SECRET: &str = "correct-horse-battery-staple-31415";
 
@@ -146,6 +154,60 @@ fn brokers_with_different_tokens_get_no_session_and_say_why() {
             !log.contains(SECRET) && !log.contains(other),
             "a log has a secret"
         );
+    }
+}
+
+/// The busy processors of which this log of messages says that a peer was told as of a change.
+fn changes_told(log: &str) -> BTreeSet<u64> {
+    let log = std::fs::read_to_string(log).unwrap();
+    let entries = log
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok());
+    let pushes = entries.filter(|it: &Value| it["fields"]["operation"] == "sendResourceData");
+    let said = pushes.filter_map(|it| serde_json::from_str(it["fields"]["message"].as_str()?).ok());
+    let changes = said.filter(|it: &Value| it["update"]["kind"] == "incremental");
+    changes
+        .filter_map(|it| it["update"]["clusters"][0]["load"]["busy"].as_u64())
+        .collect()
+}
+
+#[test]
+fn a_peer_is_told_of_a_load_that_has_moved_past_the_share_and_of_no_other() {
+    let bench = Bench::new(PAIR, &[(0, 1, 1)]);
+    let (scenario, log) = (bench.path("s.toml"), bench.path("a.wire"));
+    let ports = free_ports(2).unwrap();
+    let words = |name: &str, peer: &str, [own, other]: [u16; 2]| -> Vec<String> {
+        let (listen, lrms) = (
+            format!("127.0.0.1:{own}"),
+            format!("{name}1=http://127.0.0.1:9"),
+        );
+        let peer = format!("{peer}=http://127.0.0.1:{other}");
+        let words = ["broker", "--scenario", &scenario, "--protocol", "json"];
+        let more = [
+            "--name", name, "--listen", &listen, "--lrms", &lrms, "--peer", &peer,
+        ];
+        words.into_iter().chain(more).map(str::to_owned).collect()
+    };
+    let mut a = words("a", "b", [ports[0], ports[1]]);
+    a.extend(["--push-past", "0.5"].map(str::to_owned));
+    let a = start_overheard(&a, &log);
+    let _b = start(&words("b", "a", [ports[1], ports[0]]));
+    let (mut at, patience) = (0, Patience::seconds(180));
+    // Of 4 processors, from 0 to 4 and from 4 to 0 are more than half, and from 4 to 3 is less.
+    while changes_told(&log) != BTreeSet::from([0, 4]) {
+        for busy in [4, 3, 0] {
+            at += 1;
+            let mut sample = LoadSample::idle(ClusterId(0), 4);
+            (sample.at, sample.busy) = (SimTime::from_nanos(at), busy);
+            let from = serde_json::json!({ "kind": "lrms", "id": 0 });
+            let report =
+                serde_json::json!({ "from": from, "samples": [LoadReport::from(&sample)] });
+            let mut curl = Command::new("curl");
+            curl.args(["-sSf", "-H", "content-type: application/json", "-d"]);
+            curl.args([&report.to_string(), &format!("{}/v1/info", a.url)]);
+            expect_code(&curl.output().unwrap(), 0);
+        }
+        patience.wait(format!("both changes: {:?}", changes_told(&log)));
     }
 }
 

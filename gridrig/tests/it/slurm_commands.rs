@@ -1,6 +1,8 @@
 //! The commands of Slurm on an emulated cluster, in virtual mode.
 
-use crate::command::{self, Bench, expect_code, gridrig, stderr};
+use crate::command::{
+    self, Bench, expect_code, expect_part, expect_refused, expect_stderr, gridrig, ok, split,
+};
 use crate::patience::Patience;
 use crate::slurm_bench::{Emulated, Said};
 use std::process::{Command, Stdio};
@@ -33,10 +35,7 @@ fn the_exact_calls_of_arc_work_with_an_empty_environment() {
         "Submitted batch job 1\n"
     );
     let config = ok("scontrol", &["show", "config"]);
-    assert!(
-        config.contains("\nSLURM_VERSION           = 22.05.8\n"),
-        "{config}"
-    );
+    expect_part(&config, "\nSLURM_VERSION           = 22.05.8\n");
     assert!(config.contains("\nMaxJobCount             = "), "{config}");
     let partition =
         "PartitionName=%P TotalCPUs=%C TotalNodes=%D MaxTime=%l DefTime=%L NodeNames=%N";
@@ -57,52 +56,18 @@ fn the_exact_calls_of_arc_work_with_an_empty_environment() {
     let nodes = ok("scontrol", &["show", "node", "--oneliner"]);
     assert_eq!(nodes.lines().count(), 4);
     let first = nodes.lines().next().unwrap();
-    for word in [
-        "NodeName=n1",
-        "CPUTot=2",
-        "RealMemory=1000",
-        "State=ALLOCATED",
-        "Sockets=2",
-    ] {
+    for word in split("NodeName=n1 CPUTot=2 RealMemory=1000 State=ALLOCATED Sockets=2") {
         assert!(first.split(' ').any(|w| w == word), "{word}: {first}");
     }
-    let short = [
-        "-J",
-        "gridrig_2_100ms",
-        "-A",
-        "grid",
-        "-n",
-        "2",
-        file.to_str().unwrap(),
-    ];
-    assert_eq!(ok("sbatch", &short), "Submitted batch job 2\n");
+    let short = format!("-J gridrig_2_100ms -A grid -n 2 {}", file.display());
+    assert_eq!(ok("sbatch", &split(&short)), "Submitted batch job 2\n");
     cluster.wait_for("2", "%i:%T", "2:COMPLETED");
     let many: Vec<String> = (1..=4000).map(|id| id.to_string()).collect();
-    let said = ok(
-        "squeue",
-        &[
-            "-a",
-            "-h",
-            "-o",
-            "%i:%T",
-            "-t",
-            "all",
-            "-j",
-            &many.join(","),
-        ],
-    );
+    let listing = format!("-a -h -o %i:%T -t all -j {}", many.join(","));
+    let said = ok("squeue", &split(&listing));
     assert_eq!(said, "2:COMPLETED\n1:RUNNING\n");
-    let said = ok(
-        "sacct",
-        &[
-            "-j",
-            "2.batch",
-            "-o",
-            "NCPUS,Start,End,UserCPU,SystemCPU",
-            "-P",
-            "-n",
-        ],
-    );
+    let fields = "-j 2.batch -o NCPUS,Start,End,UserCPU,SystemCPU -P -n";
+    let said = ok("sacct", &split(fields));
     let fields: Vec<&str> = said.trim_end().split('|').collect();
     assert_eq!((fields[0], fields[3], fields.len()), ("2", "00:00:00", 5));
     assert_eq!(
@@ -110,12 +75,7 @@ fn the_exact_calls_of_arc_work_with_an_empty_environment() {
         "0:0\n0:0\n"
     );
     let job = ok("scontrol", &["-o", "show", "job", "2"]);
-    for word in [
-        "JobState=COMPLETED",
-        "NumCPUs=2",
-        "ExitCode=0:0",
-        "Account=grid",
-    ] {
+    for word in split("JobState=COMPLETED NumCPUs=2 ExitCode=0:0 Account=grid") {
         assert!(job.split(' ').any(|w| w == word), "{word}: {job}");
     }
     assert_eq!(ok("scancel", &["1"]), "");
@@ -259,12 +219,7 @@ fn a_directory_with_a_file_of_somebody_else_is_refused() {
     std::fs::write(dir.path().join("sbatch"), "mine").unwrap();
     let bin = dir.path().display().to_string();
     let output = command::run(&["emulator", "--processors", "1", "--slurm-bin", &bin]);
-    expect_code(&output, 2);
-    assert!(
-        stderr(&output).contains("sbatch: expected a directory"),
-        "{}",
-        stderr(&output)
-    );
+    expect_refused(&output, "sbatch: expected a directory");
     let output = command::run(&["emulator", "--processors", "1", "--slurm-execute"]);
     expect_code(&output, 2);
 }
@@ -310,19 +265,14 @@ fn a_cluster_of_a_scenario_answers_during_a_run_in_real_time() {
         let said: Said = update.output().unwrap().into();
         assert_eq!((said.code, &*said.stderr), (0, ""));
     }
-    let output = child.wait_with_output().unwrap();
-    expect_code(&output, 0);
+    let output = ok(child.wait_with_output().unwrap());
     let report = command::json(&output);
     assert_eq!(report["runs"][0]["audit"], "ok");
     assert_eq!(report["runs"][0]["jobs"]["completed"], 2);
     // The second job may have run there, too.
     let requeues = report["runs"][0]["node_failures"]["requeues"].as_u64();
     assert!(requeues.is_some_and(|n| n >= 1), "{report}");
-    assert!(
-        stderr(&output).contains("jobs of others"),
-        "{}",
-        stderr(&output)
-    );
+    expect_stderr(&output, "jobs of others");
 }
 
 #[test]
@@ -340,15 +290,7 @@ fn sacct_shows_the_keys_of_jobs_and_chooses_by_them() {
 #[test]
 fn a_job_waits_again_when_its_node_is_taken_down() {
     let cluster = Emulated::start(2, 2, &[]);
-    let ok = |name: &str, args: &[&str]| {
-        let said: Said = cluster.command(name).args(args).output().unwrap().into();
-        assert_eq!(
-            (said.code, said.stderr.as_str()),
-            (0, ""),
-            "{name} {args:?}"
-        );
-        said.stdout
-    };
+    let ok = |name: &str, args: &[&str]| cluster.ok(name, args);
     ok("sbatch", &["-n", "4", "--wrap", "sleep 600"]);
     let seen = || ok("squeue", &["-h", "-o", "%t|%r|%N"]);
     assert_eq!(seen(), "R|None|n[1-2]\n");

@@ -180,12 +180,7 @@ pub fn settle(real: &RealSlurm) {
 
 #[test]
 fn forty_commands_say_the_same_as_debians_slurm() {
-    let setup = Setup {
-        nodes: 4,
-        cpus: 2,
-        scheduler: "sched/builtin",
-        parameters: String::new(),
-    };
+    let setup = real_slurm::builtin(4, 2);
     let test = "forty_commands_say_the_same_as_debians_slurm";
     let Some(real) = real_slurm::start(test, &setup) else {
         return;
@@ -235,12 +230,7 @@ fn forty_commands_say_the_same_as_debians_slurm() {
 
 #[test]
 fn ended_jobs_say_the_same_as_those_of_debians_slurm() {
-    let setup = Setup {
-        nodes: 2,
-        cpus: 2,
-        scheduler: "sched/builtin",
-        parameters: String::new(),
-    };
+    let setup = real_slurm::builtin(2, 2);
     let test = "ended_jobs_say_the_same_as_those_of_debians_slurm";
     let Some(real) = real_slurm::start(test, &setup) else {
         return;
@@ -249,26 +239,22 @@ fn ended_jobs_say_the_same_as_those_of_debians_slurm() {
     let dir = ours.dir.path();
     let each = |words: &[&str]| -> [Said; 2] {
         let said = |command: &mut Command| -> Said {
-            masked(
-                command
-                    .args(&words[1..])
-                    .current_dir(dir)
-                    .output()
-                    .unwrap()
-                    .into(),
-            )
+            let output = command.args(&words[1..]).current_dir(dir).output();
+            masked(output.unwrap().into())
         };
         [
             said(&mut real.command(words[0])),
             said(&mut ours.command(words[0])),
         ]
     };
-    for wrapped in ["true", "exit 3", "sleep 600"] {
-        let [theirs, mine] = each(&["sbatch", "-n", "4", "-o", "/dev/null", "--wrap", wrapped]);
+    let same = |words: &[&str]| {
+        let [theirs, mine] = each(words);
         assert_eq!(theirs, mine);
+    };
+    for wrapped in ["true", "exit 3", "sleep 600"] {
+        same(&["sbatch", "-n", "4", "-o", "/dev/null", "--wrap", wrapped]);
     }
-    let [theirs, mine] = each(&["sbatch", "-a", "1-2", "-n", "4", "--wrap", "true"]);
-    assert_eq!(theirs, mine);
+    same(&["sbatch", "-a", "1-2", "-n", "4", "--wrap", "true"]);
     let patience = Patience::seconds(180).every(300);
     let listing = [
         "squeue",
@@ -290,8 +276,7 @@ fn ended_jobs_say_the_same_as_those_of_debians_slurm() {
         }
         patience.wait(format_args!("{}\n{}", theirs.stdout, mine.stdout));
     }
-    let [theirs, mine] = each(&["scancel", "3", "4"]);
-    assert_eq!(theirs, mine);
+    same(&["scancel", "3", "4"]);
     let patience = Patience::seconds(180).every(300);
     loop {
         let [theirs, mine] = each(&listing[..]);
@@ -308,19 +293,13 @@ fn ended_jobs_say_the_same_as_those_of_debians_slurm() {
         patience.wait(format_args!("{}\n{}", theirs.stdout, mine.stdout));
     }
     for job in ["1", "2"] {
-        let [theirs, mine] = each(&["scontrol", "show", "job", job]);
-        assert_eq!(theirs, mine);
+        same(&["scontrol", "show", "job", job]);
     }
 }
 
 #[test]
 fn nodes_are_taken_down_as_debians_slurm_does() {
-    let setup = Setup {
-        nodes: 4,
-        cpus: 2,
-        scheduler: "sched/builtin",
-        parameters: String::new(),
-    };
+    let setup = real_slurm::builtin(4, 2);
     let test = "nodes_are_taken_down_as_debians_slurm_does";
     let Some(real) = real_slurm::start(test, &setup) else {
         return;

@@ -1,6 +1,6 @@
 //! Fields and filters one by one, against Debian's real Slurm and ours.
 
-use crate::real_slurm::{self, RealSlurm, Setup};
+use crate::real_slurm::{self, RealSlurm};
 use crate::slurm_bench::{Emulated, Said};
 use crate::slurm_differential::{masked, settle};
 use std::io::Write as _;
@@ -16,13 +16,7 @@ pub struct Pair {
 
 impl Pair {
     pub fn start(test: &str) -> Option<Self> {
-        let setup = Setup {
-            nodes: 4,
-            cpus: 2,
-            scheduler: "sched/builtin",
-            parameters: String::new(),
-        };
-        let real = real_slurm::start(test, &setup)?;
+        let real = real_slurm::start(test, &real_slurm::builtin(4, 2))?;
         let ours = Emulated::start(4, 2, &[]);
         let batch = "#!/bin/bash\n#SBATCH -J hello\n#SBATCH\n#SBATCH -n 4 -t 10\nsleep 60\n";
         std::fs::write(ours.dir.path().join("job.sh"), batch).unwrap();

@@ -113,6 +113,7 @@ fn slices_in_any_order_killed_and_run_again_merge_to_the_bytes_of_one_process() 
     expect_code(&sweep(&bench, "run", "one", &[]), 0);
     let begun = sweep(&bench, "status", "many", &["--json"]);
     expect_code(&begun, 1);
+    assert_eq!(json(&begun)["schema"], "gridrig.sweep-status.1");
     assert_eq!(json(&begun)["runs_done"], 0);
     // One is killed with nothing said to it, at whatever it was doing.
     let mut killed = crate::command::gridrig()

@@ -1,6 +1,6 @@
 //! `gridrig sweep` by arrays of Slurm, of which tasks are killed.
 
-use crate::command::{Bench, expect_code, json, stdout};
+use crate::command::{Bench, expect_code, json, ok, stdout};
 use crate::real_slurm;
 use crate::slurm_bench::Emulated;
 use crate::sweep::{AXES, merged, plan, planned, sweep};
@@ -30,8 +30,7 @@ fn by_array(
         "--slices",
         &count,
     ]);
-    let script = command.env("PATH", path).output().unwrap();
-    expect_code(&script, 0);
+    let script = ok(command.env("PATH", path).output().unwrap());
     let script = stdout(&script);
     let array = format!("#SBATCH --array=1-{tasks}\n");
     assert!(script.contains(&array), "{script}");
@@ -72,12 +71,7 @@ fn tasks_of_an_emulated_slurm_run_a_sweep() {
 
 #[test]
 fn tasks_of_a_real_slurm_run_a_sweep() {
-    let setup = real_slurm::Setup {
-        nodes: 1,
-        cpus: 4,
-        scheduler: "sched/builtin",
-        parameters: String::new(),
-    };
+    let setup = real_slurm::builtin(1, 4);
     let Some(slurm) = real_slurm::start("tasks_of_a_real_slurm_run_a_sweep", &setup) else {
         return;
     };

@@ -1,6 +1,6 @@
 //! The page of a sweep, as a file and in the dashboard.
 
-use crate::command::{Bench, JOBS, PAIR, expect_code, run, stderr};
+use crate::command::{Bench, JOBS, PAIR, expect_code, expect_part, run, stderr};
 use crate::dashboard::Dashboard;
 use std::fs;
 
@@ -119,10 +119,7 @@ fn the_dashboard_shows_the_sweeps_among_its_runs() {
     expect_code(&run(&["sweep", "run", &dir]), 0);
     let rig = Dashboard::start_over(bench.dir, &[], &[]);
     let runs = rig.get("/runs").expect(200).body;
-    assert!(
-        runs.contains("<a href=\"/sweep?dir=paper/sweep\">paper/sweep</a>"),
-        "{runs}"
-    );
+    expect_part(&runs, "<a href=\"/sweep?dir=paper/sweep\">paper/sweep</a>");
     let page = rig.get("/sweep?dir=paper%2Fsweep").expect(200).body;
     assert!(page.contains("Response to exchange") && page.contains("forwards_per_job"));
     let page = rig

@@ -9,7 +9,9 @@ use std::path::Path;
 fn json(words: &[&str]) -> Value {
     let output = run(&[&["trace", "synthesize"], words, &["--json"]].concat());
     expect_code(&output, 0);
-    serde_json::from_str(&stdout(&output)).unwrap()
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["schema"], "gridrig.trace-synthesize.1");
+    document
 }
 
 fn text(path: &Path) -> &str {

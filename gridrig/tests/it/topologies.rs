@@ -1,6 +1,6 @@
 //! The shipped topologies, and providers that are closed for a part of the day.
 
-use crate::command::{Bench, expect_code, json, root, run};
+use crate::command::{Bench, expect_audited, expect_code, json, ok, root, run};
 use crate::scenario::{PAIR, parse, parse_with};
 use gridrig::scenario::{Scenario, ScenarioText};
 use gridrig_core::event::EventKind;
@@ -24,9 +24,9 @@ fn every_topology_finishes_every_job_under_every_policy() {
         let out = tempfile::tempdir().unwrap();
         let dir = out.path().join("runs").display().to_string();
         let words = ["run", &shipped(name), "--json", "--out", &dir];
-        let output = run(&[&words[..], &["--set", "run.bounds=false"]].concat());
-        expect_code(&output, 0);
-        let document = json(&output);
+        let document = json(&ok(run(
+            &[&words[..], &["--set", "run.bounds=false"]].concat()
+        )));
         let runs = document["runs"].as_array().unwrap();
         assert_eq!(runs.len(), 3);
         for run in runs {
@@ -59,8 +59,7 @@ fn off_shift_a_domain_takes_the_jobs_of_others_and_on_shift_its_own_only() {
     assert_eq!(scenario.grid.timetable(ibm, DomainId(0)), None);
     let out = tempfile::tempdir().unwrap();
     let dir = out.path().join("runs").display().to_string();
-    let output = run(&["run", &file, "--json", "--out", &dir]);
-    expect_code(&output, 0);
+    expect_code(&run(&["run", &file, "--json", "--out", &dir]), 0);
     for policy in ["round-robin", "free-node", "best-broker-rank"] {
         let dir = Path::new(&dir)
             .join("la-grid-p2p-1")
@@ -118,11 +117,8 @@ lag_tolerance = "1h"
 fn a_job_waits_for_the_only_provider_on_both_clocks() {
     for clock in ["virtual", "real"] {
         let bench = Bench::new(CLOSED, &[(0, 1, 1), (0, 1, 3)]);
-        let output = bench.run(&["--clock", clock, "--json"]);
-        expect_code(&output, 0);
-        let one = &json(&output)["runs"][0];
-        assert_eq!(one["audit"], "ok", "{one}");
-        assert_eq!(one["jobs"]["completed"], 2, "{one}");
+        let one = &json(&ok(bench.run(&["--clock", clock, "--json"])))["runs"][0];
+        expect_audited(one, 2);
         let dir = bench.path("runs/s-1/round-robin/r000");
         let log = rundir::read(Path::new(&dir)).unwrap().log;
         let forwards = log.records();

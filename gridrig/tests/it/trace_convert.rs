@@ -1,6 +1,9 @@
 //! `gridrig trace convert` as a user meets it.
 
-use crate::command::{expect_code, json, root, run, stderr, stdout};
+use crate::command::{
+    expect_code, expect_part, expect_stderr, expect_stdout, json, ok, root, run, split, stderr,
+    stdout,
+};
 
 /// A shipped trace and a folder to write into.
 fn folder_with_trace() -> (String, tempfile::TempDir) {
@@ -12,15 +15,9 @@ fn folder_with_trace() -> (String, tempfile::TempDir) {
 fn json_is_one_document_and_messages_go_to_stderr() {
     let (trace, folder) = folder_with_trace();
     let out = folder.path().join("c.gwf").display().to_string();
-    let output = run(&[
-        "trace",
-        "convert",
-        &trace,
-        &out,
-        "--sanitize",
-        "cancelled",
-        "--json",
-    ]);
+    let output = run(&split(&format!(
+        "trace convert {trace} {out} --sanitize cancelled --json"
+    )));
     expect_code(&output, 0);
     let told = json(&output);
     assert_eq!(told["format"], "gwf");
@@ -35,10 +32,9 @@ fn json_is_one_document_and_messages_go_to_stderr() {
 fn what_is_lost_is_named_on_stderr() {
     let (trace, folder) = folder_with_trace();
     let out = folder.path().join("both.swf").display().to_string();
-    let output = run(&["trace", "convert", &trace, &trace, &out, "--merge"]);
-    expect_code(&output, 0);
-    assert!(stderr(&output).contains("lost on the way to swf: partition"));
-    assert!(stdout(&output).contains("(swf): 960 jobs"));
+    let output = ok(run(&["trace", "convert", &trace, &trace, &out, "--merge"]));
+    expect_stderr(&output, "lost on the way to swf: partition");
+    expect_stdout(&output, "(swf): 960 jobs");
 }
 
 #[test]
@@ -54,15 +50,9 @@ fn mistakes_end_with_2_and_leave_stdout_empty() {
         stderr(&output)
     };
     let told = words(&[&trace, &out, "--sanitize", "falied", "--json"]);
-    assert!(
-        told.contains("sanitizing rule = \"falied\": expected one of"),
-        "{told}"
-    );
+    expect_part(&told, "sanitizing rule = \"falied\": expected one of");
     let told = words(&[&trace, &trace, &out]);
-    assert!(
-        told.contains("2 inputs: expected one, or --merge"),
-        "{told}"
-    );
+    expect_part(&told, "2 inputs: expected one, or --merge");
     let told = words(&[&trace, &out, "--split", "by=user"]);
     assert!(told.contains("with {} once"), "{told}");
     let told = words(&[&trace, &out, "--split", "by=color"]);
@@ -73,9 +63,6 @@ fn mistakes_end_with_2_and_leave_stdout_empty() {
     let told = words(&[&trace, &out, "--offset", "3"]);
     assert!(told.contains("expected 1 duration(s) with units"), "{told}");
     let told = words(&["no-such-file.swf", &out]);
-    assert!(
-        told.contains("no-such-file.swf: the file cannot be opened"),
-        "{told}"
-    );
+    expect_part(&told, "no-such-file.swf: the file cannot be opened");
     assert!(!folder.path().join("c.swf").exists());
 }

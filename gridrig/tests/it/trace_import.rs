@@ -1,6 +1,8 @@
 //! `gridrig trace import` as a user meets it.
 
-use crate::command::{expect_code, json, root, run, stderr, stdout};
+use crate::command::{
+    expect_code, expect_part, expect_refused, json, ok, root, run, split, stderr, stdout,
+};
 use crate::slurm_bench::Emulated;
 use gridrig_tracelab::import::Map;
 use std::fs;
@@ -15,33 +17,23 @@ fn log(name: &str) -> String {
 fn what_is_left_out_and_lost_is_told_by_count() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("jobs.swf").display().to_string();
-    let arguments = [
-        "trace",
-        "import",
-        &log("sacct.txt"),
-        "--map",
-        "sacct",
-        "-o",
-        &out,
-    ];
-    let output = run(&arguments);
-    expect_code(&output, 0);
+    let line = format!("trace import {} --map sacct -o {out}", log("sacct.txt"));
+    let arguments = split(&line);
+    let output = ok(run(&arguments));
     let told = stdout(&output);
-    assert!(
-        told.contains("(sacct): 13 rows\nleft out: federation-sibling, 1 rows\n"),
-        "{told}"
+    expect_part(
+        &told,
+        "(sacct): 13 rows\nleft out: federation-sibling, 1 rows\n",
     );
     assert!(told.ends_with("jobs.swf (swf): 6 jobs\n"), "{told}");
     let warned = stderr(&output);
-    assert!(
-        warned.contains("lost on the way to swf: GPUs, of 2 jobs"),
-        "{warned}"
-    );
-    let output = run(&arguments);
-    expect_code(&output, 2);
-    assert!(stderr(&output).contains("exists already"));
-    let output = run(&[&arguments[..], &["--force", "--json", "--processors", "64"]].concat());
-    expect_code(&output, 0);
+    expect_part(&warned, "lost on the way to swf: GPUs, of 2 jobs");
+    expect_refused(&run(&arguments), "exists already");
+    let output = ok(run(&[
+        &arguments[..],
+        &["--force", "--json", "--processors", "64"],
+    ]
+    .concat()));
     let told = json(&output);
     assert_eq!(
         (&told["jobs"], &told["skipped"]["job-step"]),
@@ -98,16 +90,14 @@ fn a_pipe_is_read_and_what_cannot_be_done_is_a_mistake_of_the_user() {
         ),
     ] {
         let output = run(&[&["trace", "import", "-o", &nowhere], &arguments[..]].concat());
-        expect_code(&output, 2);
-        assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+        expect_refused(&output, expected);
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]
 fn a_map_that_is_shown_is_one_that_can_be_given() {
-    let shown = run(&["trace", "import", "--show-map", "sacct"]);
-    expect_code(&shown, 0);
+    let shown = ok(run(&["trace", "import", "--show-map", "sacct"]));
     let folder = tempfile::tempdir().unwrap();
     let (map, out) = (
         folder.path().join("mine.toml"),
@@ -115,19 +105,13 @@ fn a_map_that_is_shown_is_one_that_can_be_given() {
     );
     fs::write(&map, &shown.stdout).unwrap();
     let (map, out) = (map.display().to_string(), out.display().to_string());
-    let output = run(&[
-        "trace",
-        "import",
-        &log("sacct.txt"),
-        "--map",
-        &map,
-        "-o",
-        &out,
-    ]);
+    let output = run(&split(&format!(
+        "trace import {} --map {map} -o {out}",
+        log("sacct.txt")
+    )));
     expect_code(&output, 0);
     let output = run(&["trace", "import", "--show-map", "mine"]);
-    expect_code(&output, 2);
-    assert!(stderr(&output).contains("--show-map mine: expected one of sacct"));
+    expect_refused(&output, "--show-map mine: expected one of sacct");
 }
 
 #[test]
@@ -136,9 +120,7 @@ fn a_trace_becomes_a_workload_of_batsim() {
     let out = folder.path().join("jobs.json").display().to_string();
     let trace = root().join("traces/ctc-like.swf.gz").display().to_string();
     let arguments = ["trace", "export", &trace, "--format", "batsim", "-o", &out];
-    let output = run(&[&arguments[..], &["--json"]].concat());
-    expect_code(&output, 0);
-    let told = json(&output);
+    let told = json(&ok(run(&[&arguments[..], &["--json"]].concat())));
     let document: serde_json::Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
     let jobs = document["jobs"].as_array().unwrap().len();
     assert_eq!(told["jobs"], jobs);
@@ -199,8 +181,7 @@ fn what_an_emulated_slurm_accounts_and_its_nodes_are_imported() {
         ["sinfo", "-N", "-o", "%N|%c|%m|%d|%G|%T"],
     ] {
         fs::write(&nodes, cluster.ok(words[0], &words[1..])).unwrap();
-        let site = run(&["resources", "import", &nodes.display().to_string()]);
-        expect_code(&site, 0);
+        let site = ok(run(&["resources", "import", &nodes.display().to_string()]));
         let given = fs::read(cluster.dir.path().join("cluster.xml")).unwrap();
         let given = gridrig_protocol::resources::parse("a", &String::from_utf8(given).unwrap());
         let read = gridrig_protocol::resources::parse("b", &stdout(&site));

@@ -42,9 +42,11 @@ fn trace_info_as_json_begins_as_the_design_says() {
         .keys()
         .map(String::as_str)
         .collect();
+    assert_eq!(document["schema"], "gridrig.trace-info.1");
     assert_eq!(
-        keys[..9],
+        keys[..10],
         [
+            "schema",
             "format",
             "jobs",
             "skipped",

@@ -1,6 +1,6 @@
 //! `gridrig twin` and `gridrig whatif`.
 
-use crate::command::{expect_code, json, run, stderr, stdout};
+use crate::command::{expect_code, expect_part, json, ok, run, split, stderr, stdout};
 use gridrig_core::discipline::DisciplineKind;
 use serde_json::Value;
 use std::fs;
@@ -28,9 +28,7 @@ fn log_of(dir: &TempDir, discipline: &str) -> String {
 }
 
 fn twin_of(words: &[&str]) -> Value {
-    let output = run(&[&["twin", "--json"], words].concat());
-    expect_code(&output, 0);
-    json(&output)
+    json(&ok(run(&[&["twin", "--json"], words].concat())))
 }
 
 /// Exit 2 and a message that holds all of these.
@@ -90,8 +88,7 @@ fn twin_says_what_it_found_and_writes_both_waits_of_each_job() {
     let dir = tempfile::tempdir().unwrap();
     let log = log_of(&dir, "easy-backfill");
     let table = dir.path().join("waits.csv").display().to_string();
-    let output = run(&["twin", &log, "--out", &table]);
-    expect_code(&output, 0);
+    let output = ok(run(&["twin", &log, "--out", &table]));
     let text = stdout(&output);
     for part in [
         "The twin is exact: under easy-backfill, the best of 6",
@@ -140,19 +137,9 @@ fn whatif_answers_for_two_shipped_traces_and_says_that_they_have_no_twins() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out").display().to_string();
     let (a, b) = (format!("{CTC}:180"), format!("{GRID5000}:220"));
-    let words = [
-        "whatif",
-        &a,
-        &b,
-        "--policy",
-        "free-node",
-        "--repeats",
-        "3",
-        "--out",
-        &out,
-    ];
-    let output = run(&words);
-    expect_code(&output, 0);
+    let line = format!("whatif {a} {b} --policy free-node --repeats 3 --out {out}");
+    let words = split(&line);
+    let output = ok(run(&words));
     let text = stdout(&output);
     for part in [
         "ctc-like: no twin",
@@ -167,8 +154,7 @@ fn whatif_answers_for_two_shipped_traces_and_says_that_they_have_no_twins() {
         assert!(text.contains(part), "no {part:?} in\n{text}");
     }
     assert!(!text.contains("Starvation"), "the rest is for compare");
-    let again = run(&[&words[..], &["--json"]].concat());
-    expect_code(&again, 0);
+    let again = ok(run(&[&words[..], &["--json"]].concat()));
     let again = json(&again);
     assert_eq!(again["schema"], "gridrig.whatif.1");
     assert_eq!(again["twins"], serde_json::json!([null, null]));
@@ -186,47 +172,24 @@ fn whatif_takes_the_discipline_of_each_twin() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (log_of(&dir, "fcfs"), log_of(&dir, "conservative-backfill"));
     let out = dir.path().join("out").display().to_string();
-    let words = [
-        "whatif",
-        &a,
-        &b,
-        "--repeats",
-        "2",
-        "--align",
-        "start",
-        "--out",
-        &out,
-    ];
-    let output = run(&words);
-    expect_code(&output, 0);
+    let line = format!("whatif {a} {b} --repeats 2 --align start --out {out}");
+    let words = split(&line);
+    let output = ok(run(&words));
     let text = stdout(&output);
-    assert!(
-        text.contains("fcfs: The twin is exact: under fcfs"),
-        "{text}"
-    );
+    expect_part(&text, "fcfs: The twin is exact: under fcfs");
     assert!(!text.contains("what follows is about a model"), "{text}");
     let scenario = fs::read_to_string(dir.path().join("out/whatif.toml")).unwrap();
-    assert!(
-        scenario.contains("processors = 180, discipline = \"fcfs\""),
-        "{scenario}"
-    );
-    assert!(
-        scenario.contains("discipline = \"conservative-backfill\""),
-        "{scenario}"
-    );
+    expect_part(&scenario, "processors = 180, discipline = \"fcfs\"");
+    expect_part(&scenario, "discipline = \"conservative-backfill\"");
     // Under a discipline that neither site had, both twins are bad, and that is said.
     let words = [
         &words[..],
         &["--force", "--discipline", "shortest-job-first"],
     ]
     .concat();
-    let output = run(&words);
-    expect_code(&output, 0);
+    let output = ok(run(&words));
     let text = stdout(&output);
-    assert!(
-        text.contains("warning: fcfs: what follows is about a model"),
-        "{text}"
-    );
+    expect_part(&text, "warning: fcfs: what follows is about a model");
 }
 
 #[test]

@@ -128,6 +128,7 @@ fn a_fraud_exits_99_and_names_what_gave_it_away() {
     assert!(told.contains("outside the envelope ["), "{told}");
     let output = run(&["trace", "validate", SHIPPED, &short, "--json"]);
     expect_code(&output, 99);
+    assert_eq!(json(&output)["schema"], "gridrig.trace-validate.1");
     assert_eq!(json(&output)["passed"], false);
 }
 

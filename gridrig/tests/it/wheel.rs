@@ -1,6 +1,6 @@
 //! What `scripts/release` makes, and the wheel of it in an environment without Rust.
 
-use crate::command::{expect_code, root, stdout};
+use crate::command::{expect_code, ok, root, split, stdout};
 use crate::need;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -36,8 +36,7 @@ impl Installed {
             .unwrap();
         expect_code(&made, 0);
         let run = |words: &[&str]| {
-            let output = Command::new(python).args(words).output().unwrap();
-            expect_code(&output, 0);
+            let output = ok(Command::new(python).args(words).output().unwrap());
             stdout(&output)
         };
         let shown = venv.display().to_string();
@@ -51,16 +50,9 @@ impl Installed {
         fs::write(own.join("pinned.pth"), packages).unwrap();
         let wheel = find(&release, ".whl").display().to_string();
         let into = format!("{shown}/bin/python");
-        run(&[
-            "-m",
-            "pip",
-            "--python",
-            &into,
-            "install",
-            "--no-index",
-            "--no-deps",
-            &wheel,
-        ]);
+        run(&split(&format!(
+            "-m pip --python {into} install --no-index --no-deps {wheel}"
+        )));
         // What examples call; the rest of /usr/bin might have Rust.
         fs::create_dir(dir.join("tools")).unwrap();
         for tool in ["bash", "cat", "head", "seq", "sh", "sleep", "tail"] {
@@ -156,8 +148,7 @@ fn the_tests_of_the_package_pass_where_only_the_wheel_is_installed() {
     let others = others.map(|it| ["-p", it]);
     let words = ["python", "-m", "pytest", "-q", "--strict-markers"];
     let words = [&words[..], others.as_flattened()].concat();
-    let ran = made.run("tests", "tests", &words);
-    expect_code(&ran, 0);
+    let ran = ok(made.run("tests", "tests", &words));
     let said = stdout(&ran);
     assert!(
         said.contains(" passed") && !said.contains("skipped"),

@@ -58,25 +58,21 @@ fn several_jobs_of_one_document_stand_for_themselves() {
 
 #[test]
 fn a_wrong_value_is_named_with_its_line() {
-    let cases = [
-        (SENT.replace(">3<", ">-3<"), "NumberOfSlots = \"-3\""),
-        (SENT.replace(">3<", ">0<"), "NumberOfSlots = \"0\""),
-        (
-            SENT.replace(">600<", ">ten<"),
-            "Resources/WallTime = \"ten\"",
-        ),
-        (
-            SENT.replace(">data<", ">../data<"),
-            "InputFile/Name = \"../data\"",
-        ),
-        (SENT.replace("2010/12/adl", "2010/12/other"), "root element"),
-        ("<!DOCTYPE a><a/>".to_owned(), "document type"),
-        ("&(executable=/bin/echo)".to_owned(), "not an ADL document"),
-    ];
-    for (text, expected) in cases {
-        let error = one(&text).expect_err(expected).to_string();
+    let refused = |text: &str, expected: &str| {
+        let error = one(text).expect_err(expected).to_string();
         assert!(error.contains(expected), "{error}");
+    };
+    for (part, by, expected) in [
+        (">3<", ">-3<", "NumberOfSlots = \"-3\""),
+        (">3<", ">0<", "NumberOfSlots = \"0\""),
+        (">600<", ">ten<", "Resources/WallTime = \"ten\""),
+        (">data<", ">../data<", "InputFile/Name = \"../data\""),
+        ("2010/12/adl", "2010/12/other", "root element"),
+    ] {
+        refused(&SENT.replace(part, by), expected);
     }
+    refused("<!DOCTYPE a><a/>", "document type");
+    refused("&(executable=/bin/echo)", "not an ADL document");
 }
 
 #[test]

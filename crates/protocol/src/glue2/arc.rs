@@ -3,7 +3,7 @@
 //! drops a target without a capability for the creation of jobs.
 
 use super::{
-    NAMESPACE, associations, benchmark_id, distribution, implementation, largest_memory,
+    NAMESPACE, associations, benchmark_id, distribution, entity, implementation, largest_memory,
     multiplicity, os_family,
 };
 use crate::xml::Element;
@@ -63,7 +63,7 @@ impl Cluster<'_> {
     /// The document.
     pub fn document(&self) -> Element {
         let domain = self
-            .entity("AdminDomain", "Domain", &format!("urn:ad:{}", self.name))
+            .entity("AdminDomain", &format!("urn:ad:{}", self.name))
             .field("Name", self.name)
             .field("Distributed", "false")
             .with(Element::new(NAMESPACE, "Services").with(self.service()));
@@ -71,12 +71,8 @@ impl Cluster<'_> {
         Element::new("", "InfoRoot").with(domains)
     }
 
-    fn entity(&self, name: &'static str, base: &str, id: &str) -> Element {
-        Element::new(NAMESPACE, name)
-            .with_attribute("BaseType", base)
-            .with_attribute("CreationTime", self.created)
-            .with_attribute("Validity", VALIDITY)
-            .field("ID", id)
+    fn entity(&self, name: &'static str, id: &str) -> Element {
+        entity(name, self.created, id).with_attribute("Validity", VALIDITY)
     }
 
     fn id(&self, kind: &str, of: &str) -> String {
@@ -101,7 +97,7 @@ impl Cluster<'_> {
             self.resources.groups().len(),
         );
         let element = self
-            .entity("ComputingService", "Service", &id)
+            .entity("ComputingService", &id)
             .field("Name", self.name)
             .fields("Capability", CAPABILITIES)
             .field("Type", "org.nordugrid.arex")
@@ -130,7 +126,7 @@ impl Cluster<'_> {
 
     fn endpoint(&self) -> Element {
         let element = self
-            .entity("ComputingEndpoint", "Endpoint", &self.endpoint_id())
+            .entity("ComputingEndpoint", &self.endpoint_id())
             .field("Name", "ARC REST")
             .field("URL", self.url)
             .fields("Capability", CAPABILITIES)
@@ -149,7 +145,7 @@ impl Cluster<'_> {
         let (queue, id) = self.share;
         let free = self.sample.processors.saturating_sub(self.sample.busy);
         let environments = 0..self.resources.groups().len();
-        self.entity("ComputingShare", "Share", id)
+        self.entity("ComputingShare", id)
             .field("Name", queue)
             .field("Description", format!("emulated cluster {}", self.name))
             .field("MappingQueue", queue)
@@ -199,7 +195,7 @@ impl Cluster<'_> {
         let environments = kinds
             .enumerate()
             .map(|(index, kind)| self.environment(index, kind));
-        self.entity("ComputingManager", "Manager", &id)
+        self.entity("ComputingManager", &id)
             .field("ProductName", "gridrig")
             .field("ProductVersion", env!("CARGO_PKG_VERSION"))
             .field("BulkSubmission", "true")
@@ -220,7 +216,7 @@ impl Cluster<'_> {
         let id = self.environment_id(index);
         let name = kind.name.clone();
         let cpus = u64::from(kind.count) * u64::from(kind.cpu_count);
-        self.entity("ExecutionEnvironment", "Resource", &id)
+        self.entity("ExecutionEnvironment", &id)
             .field("Name", name.unwrap_or_else(|| format!("execenv{index}")))
             .optional("Platform", kind.architecture.as_ref())
             .field("TotalInstances", kind.count)

@@ -3,7 +3,7 @@
 //! by their ids. What a broker publishes of its domain.
 
 use super::{
-    NAMESPACE, associations, benchmark_id, distribution, implementation, largest_memory,
+    NAMESPACE, associations, benchmark_id, distribution, entity, implementation, largest_memory,
     multiplicity, os_family,
 };
 use crate::xml::Element;
@@ -104,6 +104,11 @@ impl Domain<'_> {
         )
     }
 
+    /// An entity of which each cluster has one.
+    fn of_cluster(&self, name: &'static str, of: &Cluster<'_>) -> Element {
+        entity(name, &of.created, &self.id(name, of))
+    }
+
     fn ids(&self, kind: &str) -> impl Iterator<Item = String> {
         self.clusters.iter().map(move |of| self.id(kind, of))
     }
@@ -115,7 +120,7 @@ impl Domain<'_> {
 
     fn admin_domain(&self) -> Element {
         let id = format!("urn:ogf:AdminDomain:{}", id_part(self.name));
-        entity("AdminDomain", Some("Domain"), &self.created, &id)
+        entity("AdminDomain", &self.created, &id)
             .field("Name", self.name)
             .field("Distributed", "false")
             .with(associations().field("ServiceID", service_id(self.name)))
@@ -130,95 +135,71 @@ impl Domain<'_> {
             kinds.sum::<usize>()
         );
         let providers = self.providers.iter().map(|name| service_id(name));
-        entity(
-            "ComputingService",
-            Some("Service"),
-            &self.created,
-            &service_id(self.name),
-        )
-        .field("Name", self.name)
-        .fields("Capability", CAPABILITIES)
-        .field("Type", "gridrig.broker")
-        .field("QualityLevel", "testing")
-        .field("Complexity", complexity)
-        .field("WaitingJobs", waiting)
-        .field("PreLRMSWaitingJobs", self.waiting)
-        .with(
-            associations()
-                .field("EndpointID", self.endpoint_id())
-                .fields("ShareID", self.ids("ComputingShare"))
-                .fields("ManagerID", self.ids("ComputingManager"))
-                .fields("ServiceID", providers),
-        )
+        let associated = associations()
+            .field("EndpointID", self.endpoint_id())
+            .fields("ShareID", self.ids("ComputingShare"))
+            .fields("ManagerID", self.ids("ComputingManager"))
+            .fields("ServiceID", providers);
+        entity("ComputingService", &self.created, &service_id(self.name))
+            .field("Name", self.name)
+            .fields("Capability", CAPABILITIES)
+            .field("Type", "gridrig.broker")
+            .field("QualityLevel", "testing")
+            .field("Complexity", complexity)
+            .field("WaitingJobs", waiting)
+            .field("PreLRMSWaitingJobs", self.waiting)
+            .with(associated)
     }
 
     fn endpoint(&self) -> Element {
-        let element = entity(
-            "ComputingEndpoint",
-            Some("Endpoint"),
-            &self.created,
-            &self.endpoint_id(),
-        )
-        .field("Name", "gridrig REST")
-        .field("URL", format!("{}/v1", self.base))
-        .fields("Capability", CAPABILITIES)
-        .field("Technology", "rest")
-        .field("InterfaceName", "gridrig.rest")
-        .field("InterfaceVersion", "1");
+        let element = entity("ComputingEndpoint", &self.created, &self.endpoint_id())
+            .field("Name", "gridrig REST")
+            .field("URL", format!("{}/v1", self.base))
+            .fields("Capability", CAPABILITIES)
+            .field("Technology", "rest")
+            .field("InterfaceName", "gridrig.rest")
+            .field("InterfaceVersion", "1");
+        let associated = associations()
+            .field("ServiceID", service_id(self.name))
+            .fields("ShareID", self.ids("ComputingShare"));
         implementation(element, "testing")
             .field("PreLRMSWaitingJobs", self.waiting)
-            .with(
-                associations()
-                    .field("ServiceID", service_id(self.name))
-                    .fields("ShareID", self.ids("ComputingShare")),
-            )
+            .with(associated)
     }
 
     fn share(&self, of: &Cluster<'_>) -> Element {
         let (name, sample) = (&of.name, of.sample);
         let description = format!("cluster {name}, as last reported to the broker");
-        entity(
-            "ComputingShare",
-            Some("Share"),
-            &of.created,
-            &self.id("ComputingShare", of),
-        )
-        .field("Name", name)
-        .field("Description", description)
-        .field("MappingQueue", name)
-        .field("MaxSlotsPerJob", sample.processors)
-        .optional("MaxMainMemory", largest_memory(of.resources))
-        .field("ServingState", "production")
-        .field("WaitingJobs", sample.queued)
-        .field("FreeSlots", sample.free())
-        .field("UsedSlots", sample.busy)
-        .field("RequestedSlots", sample.queued_processors)
-        .with(
-            associations()
-                .field("EndpointID", self.endpoint_id())
-                .fields("ResourceID", self.environment_ids(of))
-                .field("ServiceID", service_id(self.name)),
-        )
+        let associated = associations()
+            .field("EndpointID", self.endpoint_id())
+            .fields("ResourceID", self.environment_ids(of))
+            .field("ServiceID", service_id(self.name));
+        self.of_cluster("ComputingShare", of)
+            .field("Name", name)
+            .field("Description", description)
+            .field("MappingQueue", name)
+            .field("MaxSlotsPerJob", sample.processors)
+            .optional("MaxMainMemory", largest_memory(of.resources))
+            .field("ServingState", "production")
+            .field("WaitingJobs", sample.queued)
+            .field("FreeSlots", sample.free())
+            .field("UsedSlots", sample.busy)
+            .field("RequestedSlots", sample.queued_processors)
+            .with(associated)
     }
 
     fn manager(&self, of: &Cluster<'_>) -> Element {
-        entity(
-            "ComputingManager",
-            Some("Manager"),
-            &of.created,
-            &self.id("ComputingManager", of),
-        )
-        .field("ProductName", "gridrig")
-        .field("ProductVersion", env!("CARGO_PKG_VERSION"))
-        .field("TotalLogicalCPUs", of.sample.processors)
-        .field("TotalSlots", of.sample.processors)
-        .field("Homogeneous", of.resources.groups().len() <= 1)
-        .field("LogicalCPUDistribution", distribution(of.resources))
-        .with(
-            associations()
-                .field("ServiceID", service_id(self.name))
-                .fields("ResourceID", self.environment_ids(of)),
-        )
+        let associated = associations()
+            .field("ServiceID", service_id(self.name))
+            .fields("ResourceID", self.environment_ids(of));
+        self.of_cluster("ComputingManager", of)
+            .field("ProductName", "gridrig")
+            .field("ProductVersion", env!("CARGO_PKG_VERSION"))
+            .field("TotalLogicalCPUs", of.sample.processors)
+            .field("TotalSlots", of.sample.processors)
+            .field("Homogeneous", of.resources.groups().len() <= 1)
+            .field("LogicalCPUDistribution", distribution(of.resources))
+            .with(associated)
     }
 
     fn environments(&self, of: &Cluster<'_>) -> Vec<Element> {
@@ -226,12 +207,14 @@ impl Domain<'_> {
         let environment = |((index, kind), id): ((usize, &Resource), String)| {
             let name = kind.name.clone();
             let unknown = || "UNDEFINEDVALUE".to_owned();
-            entity("ExecutionEnvironment", Some("Resource"), &of.created, &id)
+            let platform = kind.architecture.clone();
+            let associated = associations()
+                .field("ManagerID", self.id("ComputingManager", of))
+                .field("ShareID", self.id("ComputingShare", of))
+                .field("BenchmarkID", benchmark_id(&id, SPEED));
+            entity("ExecutionEnvironment", &of.created, &id)
                 .field("Name", name.unwrap_or_else(|| format!("nodes{index}")))
-                .field(
-                    "Platform",
-                    kind.architecture.clone().unwrap_or_else(unknown),
-                )
+                .field("Platform", platform.unwrap_or_else(unknown))
                 .field("TotalInstances", kind.count)
                 .field("PhysicalCPUs", kind.cpu_count)
                 .field("LogicalCPUs", kind.cpu_count)
@@ -240,22 +223,15 @@ impl Domain<'_> {
                 .field("OSFamily", os_family(kind).unwrap_or_else(unknown))
                 .field("ConnectivityIn", "undefined")
                 .field("ConnectivityOut", "undefined")
-                .with(
-                    associations()
-                        .field("ManagerID", self.id("ComputingManager", of))
-                        .field("ShareID", self.id("ComputingShare", of))
-                        .field("BenchmarkID", benchmark_id(&id, SPEED)),
-                )
+                .with(associated)
         };
-        kinds
-            .zip(self.environment_ids(of))
-            .map(environment)
-            .collect()
+        let all = kinds.zip(self.environment_ids(of));
+        all.map(environment).collect()
     }
 
     fn benchmarks(&self, of: &Cluster<'_>) -> Vec<Element> {
         let benchmark = |(kind, id): (&Resource, String)| {
-            entity("Benchmark", None, &of.created, &benchmark_id(&id, SPEED))
+            entity("Benchmark", &of.created, &benchmark_id(&id, SPEED))
                 .field("Type", SPEED)
                 .field("Value", kind.speed)
                 .with(associations().field("ResourceID", id))
@@ -263,13 +239,6 @@ impl Domain<'_> {
         let kinds = of.resources.groups().iter();
         kinds.zip(self.environment_ids(of)).map(benchmark).collect()
     }
-}
-
-fn entity(name: &'static str, base: Option<&str>, created: &str, id: &str) -> Element {
-    let mut element = Element::new(NAMESPACE, name);
-    element.set("BaseType", base.map(str::to_owned));
-    let element = element.with_attribute("CreationTime", created);
-    element.field("ID", id)
 }
 
 #[cfg(test)]

@@ -291,7 +291,6 @@ fn shown(value: &RangeValue) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::jsdl::Bound;
 
     fn asking(quantities: &[(Quantity, RangeValue)]) -> JobDefinition {
         let mut job = JobDefinition::default();
@@ -303,16 +302,21 @@ mod tests {
         job.to_job(SimDuration::from_secs(1), &["c1"])
     }
 
-    fn spmd(processes: Processes, threads: Option<Processes>) -> Program {
-        Program {
+    fn spmd(processes: u32, threads: Option<u32>) -> Option<Application> {
+        let spmd = Spmd {
+            processes: Some(Processes::Number(processes)),
+            threads: threads.map(Processes::Number),
+            ..Spmd::default()
+        };
+        let program = Program {
             kind: ProgramKind::Spmd,
-            spmd: Some(Spmd {
-                processes: Some(processes),
-                threads,
-                ..Spmd::default()
-            }),
+            spmd: Some(spmd),
             ..Program::default()
-        }
+        };
+        Some(Application {
+            program: Some(program),
+            ..Application::default()
+        })
     }
 
     #[test]
@@ -323,22 +327,12 @@ mod tests {
             (Quantity::TotalResourceCount, hosts),
         ]);
         assert_eq!(job(&asked).unwrap().processors(), 12);
-        let total = RangeValue {
-            lower: Some(Bound {
-                value: 6.0,
-                exclusive: true,
-            }),
-            ..RangeValue::default()
-        };
-        asked
-            .resources
-            .quantities
-            .insert(Quantity::TotalCpuCount, total);
+        let mut total = RangeValue::at_least(6.0);
+        total.lower.as_mut().unwrap().exclusive = true;
+        let quantities = &mut asked.resources.quantities;
+        quantities.insert(Quantity::TotalCpuCount, total);
         assert_eq!(job(&asked).unwrap().processors(), 7);
-        asked.application = Some(Application {
-            program: Some(spmd(Processes::Number(5), Some(Processes::Number(2)))),
-            ..Application::default()
-        });
+        asked.application = spmd(5, Some(2));
         assert_eq!(job(&asked).unwrap().processors(), 10);
         assert_eq!(job(&JobDefinition::default()).unwrap().processors(), 1);
     }
@@ -346,10 +340,7 @@ mod tests {
     #[test]
     fn a_total_that_contradicts_spmd_is_refused() {
         let mut asked = asking(&[(Quantity::TotalCpuCount, RangeValue::exactly(4.0))]);
-        asked.application = Some(Application {
-            program: Some(spmd(Processes::Number(5), None)),
-            ..Application::default()
-        });
+        asked.application = spmd(5, None);
         let error = job(&asked).unwrap_err().to_string();
         assert!(
             error.contains("TotalCPUCount") && error.contains("\"4\""),
@@ -359,12 +350,10 @@ mod tests {
 
     #[test]
     fn memory_of_a_host_is_shared_by_its_processors_and_rounded_up() {
+        let (each, of_host) = (RangeValue::exactly(4.0), RangeValue::at_least(4097.0));
         let mut asked = asking(&[
-            (Quantity::IndividualCpuCount, RangeValue::exactly(4.0)),
-            (
-                Quantity::IndividualPhysicalMemory,
-                RangeValue::at_least(4097.0),
-            ),
+            (Quantity::IndividualCpuCount, each),
+            (Quantity::IndividualPhysicalMemory, of_host),
         ]);
         let memory = |asked: &JobDefinition| {
             let first = job(asked).unwrap().components.first;
@@ -372,10 +361,8 @@ mod tests {
         };
         assert_eq!(memory(&asked), 2);
         let total = RangeValue::exactly(40960.0);
-        asked
-            .resources
-            .quantities
-            .insert(Quantity::TotalPhysicalMemory, total);
+        let quantities = &mut asked.resources.quantities;
+        quantities.insert(Quantity::TotalPhysicalMemory, total);
         assert_eq!(memory(&asked), 10);
     }
 
@@ -402,10 +389,8 @@ mod tests {
 
     #[test]
     fn no_processors_at_all_are_no_job() {
-        let error = job(&asking(&[(
-            Quantity::TotalCpuCount,
-            RangeValue::exactly(0.0),
-        )]));
+        let none = RangeValue::exactly(0.0);
+        let error = job(&asking(&[(Quantity::TotalCpuCount, none)]));
         assert!(error.unwrap_err().to_string().contains("TotalCPUCount"));
     }
 }

@@ -330,32 +330,21 @@ NodeName=n4 Arch=x86_64 CPUTot=64 Gres=gpu:80gb:4 RealMemory=257000 State=FUTURE
         );
     }
 
+    /// Listings, `\n` for the end of a line, and what is said of them.
+    const WRONG: &str = r#"
+PARTITION AVAIL NODES NODELIST\nbatch up 4 n[1-4]\n => nodes.txt:1: neither
+NODELIST|CPUS|MEMORY\nn[1-4]|64|1000\n => nodes.txt:2: column NODELIST = "n[1-4]"
+NODELIST|CPUS|MEMORY\nn1|64\n => nodes.txt:2: 2 columns: expected 3
+NODELIST|CPUS|MEMORY\nn1|many|1\n => nodes.txt:2: CPUS = "many": expected a number
+NODELIST|CPUS|MEMORY\n => nodes.txt:1: no node: expected at least one
+NodeName=n1\n CPUTot=0\n => nodes.txt:2: CPUTot = "0": expected 1 to 4294967295
+"#;
+
     #[test]
     fn what_tells_no_nodes_is_refused_with_what_was_expected() {
-        let head = "NODELIST|CPUS|MEMORY\n";
-        for (text, expected) in [
-            (
-                "PARTITION AVAIL NODES NODELIST\nbatch up 4 n[1-4]\n",
-                "nodes.txt:1: neither",
-            ),
-            (
-                &format!("{head}n[1-4]|64|1000\n"),
-                "nodes.txt:2: column NODELIST = \"n[1-4]\"",
-            ),
-            (
-                &format!("{head}n1|64\n"),
-                "nodes.txt:2: 2 columns: expected 3",
-            ),
-            (
-                &format!("{head}n1|many|1\n"),
-                "nodes.txt:2: CPUS = \"many\": expected a number",
-            ),
-            (head, "nodes.txt:1: no node: expected at least one"),
-            (
-                "NodeName=n1\n CPUTot=0\n",
-                "nodes.txt:2: CPUTot = \"0\": expected 1 to 4294967295",
-            ),
-        ] {
+        for row in WRONG.lines().skip(1) {
+            let (text, expected) = row.split_once(" => ").unwrap();
+            let text = &text.replace("\\n", "\n");
             let said = told(text).unwrap_err();
             assert!(said.starts_with(expected), "{said}");
         }

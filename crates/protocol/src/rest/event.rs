@@ -164,22 +164,18 @@ mod tests {
             let detail = report.event(&[]).unwrap_err().detail;
             assert!(detail.contains(wrong), "{detail}");
         };
-        let by = r#""at_ns":1,"by":{"kind":"lrms"}"#;
-        check(&format!(r#"{{{by},"event":"queued"}}"#), "field job");
-        check(
-            &format!(r#"{{{by},"event":"x","job":1}}"#),
-            "field event = \"x\"",
-        );
-        check(
-            &format!(r#"{{{by},"event":"broker-arrival","job":1,"value":0}}"#),
-            "field by = \"\": expected a broker",
-        );
-        let by = r#""at_ns":1,"by":{"kind":"broker"},"job":1"#;
-        check(
-            &format!(r#"{{{by},"event":"broker-arrival"}}"#),
-            "field value",
-        );
-        check(&format!(r#"{{{by},"event":"forwarded"}}"#), "field to");
-        check(&format!(r#"{{{by},"event":"failed"}}"#), "field reason");
+        let of_lrms = |more: &str| format!(r#"{{"at_ns":1,"by":{{"kind":"lrms"}},{more}}}"#);
+        check(&of_lrms(r#""event":"queued""#), "field job");
+        check(&of_lrms(r#""event":"x","job":1"#), "field event = \"x\"");
+        let arrival = of_lrms(r#""event":"broker-arrival","job":1,"value":0"#);
+        check(&arrival, "field by = \"\": expected a broker");
+        for (event, wrong) in [
+            ("broker-arrival", "field value"),
+            ("forwarded", "field to"),
+            ("failed", "field reason"),
+        ] {
+            let by = r#""at_ns":1,"by":{"kind":"broker"},"job":1"#;
+            check(&format!(r#"{{{by},"event":"{event}"}}"#), wrong);
+        }
     }
 }

@@ -2,10 +2,11 @@
 
 mod random;
 
+use crate::jsdl::table;
 use gridrig_protocol::description::{
     Descriptions, Language, MAX_ATTRIBUTES, MAX_DEPTH, MAX_JOBS, TABLE, read, write,
 };
-use gridrig_protocol::jsdl::{JobDefinition, Limit, ProgramKind, Quantity, RangeValue};
+use gridrig_protocol::jsdl::{JobDefinition, Limit, Program, ProgramKind, Quantity, RangeValue};
 
 // As the manuals have them, with their quirks; the fuzz target begins with them.
 const XRSL: &str = include_str!("../../../../fuzz/seeds/description/job.xrsl");
@@ -21,13 +22,13 @@ fn lost(all: &Descriptions, job: usize) -> Vec<(usize, &str)> {
     lost.map(|lost| (lost.line, &*lost.attribute)).collect()
 }
 
+fn program(job: &JobDefinition) -> &Program {
+    job.application.as_ref().unwrap().program.as_ref().unwrap()
+}
+
 fn arguments(job: &JobDefinition) -> Vec<&str> {
-    let program = job.application.as_ref().unwrap().program.as_ref().unwrap();
-    program
-        .arguments
-        .iter()
-        .map(|argument| &*argument.value)
-        .collect()
+    let arguments = program(job).arguments.iter();
+    arguments.map(|argument| &*argument.value).collect()
 }
 
 /// Files as (name, source, target), where the client's own are "-".
@@ -60,7 +61,7 @@ fn xrsl_is_read_with_all_its_quirks() {
     ];
     assert_eq!(arguments(job), expected);
     assert_eq!(job.identification.name.as_deref(), Some("first run"));
-    let program = job.application.as_ref().unwrap().program.as_ref().unwrap();
+    let program = program(job);
     assert_eq!(program.limits[&Limit::WallTime], 5400);
     assert_eq!(program.error, program.output, "joined");
     let variables: Vec<_> = program
@@ -118,14 +119,7 @@ fn requests_of_rsl_that_start_together_are_parts_of_one_job() {
         (all.language, all.jobs.len(), all.together),
         (Language::Rsl, 2, true)
     );
-    let first = &all.jobs[0].job;
-    let program = first
-        .application
-        .as_ref()
-        .unwrap()
-        .program
-        .as_ref()
-        .unwrap();
+    let program = program(&all.jobs[0].job);
     assert_eq!(
         (program.kind, program.environment[1].value.value.as_str()),
         (ProgramKind::Spmd, "$(HOME)/lib")
@@ -161,7 +155,7 @@ fn jdl_is_read_with_comparisons_of_its_requirements() {
     assert_eq!(all.language, Language::Jdl);
     let job = &all.jobs[0].job;
     assert_eq!(arguments(job), ["90", "two words", "three \"words\""]);
-    let program = job.application.as_ref().unwrap().program.as_ref().unwrap();
+    let program = program(job);
     assert_eq!(
         program.limits[&Limit::WallTime],
         61 * 60,
@@ -225,9 +219,25 @@ fn jdl_is_read_with_comparisons_of_its_requirements() {
 
 #[test]
 fn what_a_language_says_is_read_back_and_the_rest_is_listed() {
-    for text in [XRSL, JDL] {
+    // Of the seeds, by hand: variables are replaced, and each unit is that of the language.
+    let xrsl = [
+        "(walltime=\"5400 seconds\")",
+        "(cputime=\"14400 seconds\")",
+        "(disk=\"1001\")",
+        "(inputfiles=(\"a\" \"\") (\"b\" \"gsiftp://se.example.org/data/b\") (\"c\" ",
+    ];
+    let jdl = [
+        "Arguments = \"90 'two words' 'three \\\"words\\\"'\";",
+        "InputSandbox = {\"/home/u/start.sh\", \"https://ui.example.org/in/data\", ",
+        "CpuNumber = 8;",
+        "other.GlueCEPolicyMaxWallClockTime >= 61",
+    ];
+    for (text, expected) in [(XRSL, xrsl), (JDL, jdl)] {
         let all = one(text);
         let (again, lost) = write(all.language, &all).unwrap();
+        for part in expected {
+            assert!(again.contains(part), "{part}: {again}");
+        }
         assert_eq!(
             read("t", &again, Some(all.language)).unwrap().jobs[0].job,
             all.jobs[0].job,
@@ -304,87 +314,44 @@ fn times_of_xrsl_are_minutes_words_or_iso() {
     }
 }
 
-/// Documents and what is said of them.
-const WRONG: &[(&str, &str)] = &[
-    (
-        "&(executable=a)\n(count=four)",
-        "t:2: attribute count = \"four\": expected a whole number",
-    ),
-    (
-        "&(count=0)",
-        "t:1: attribute count = \"0\": expected a whole number from 1",
-    ),
-    (
-        "&(count=1)(count=2)",
-        "attribute count = \"2\": expected it once",
-    ),
-    ("&(walltime=soon)", "expected minutes, or a time such as"),
-    (
-        "&(memory=1.5)",
-        "attribute memory = \"1.5\": expected a whole number of MB",
-    ),
-    ("&(memory=99999999999999)", "expected a whole number of MB"),
-    (
-        "&(executable=a b)",
-        "attribute executable = \"a b\": expected one value",
-    ),
-    (
-        "&(environment=(a))",
-        "attribute environment = \"(a)\": expected names, each with its value",
-    ),
-    (
-        "&(inputfiles=a)",
-        "expected pairs of the name of a file and a URL",
-    ),
-    ("&(join=maybe)", "expected yes, true, no or false"),
-    (
-        "&(join=yes)",
-        "attribute join = \"yes\": expected stdout as well",
-    ),
-    (
-        "&(executable='a)",
-        "t:1: at \"'a)\": expected a text that ends with '",
-    ),
-    ("&(executable a)", "expected =, !=, <, <=, > or >="),
-    ("&(executable=a", "t:1: at \"\": expected )"),
-    ("&(executable=a))", "at \")\": expected the end"),
-    ("&(a=(*b)", "expected a comment that ends with *)"),
-    ("+", "expected ("),
-    ("&(+(a=b))", "expected & or |"),
-    ("&(jobtype=dance)(maxtime=1)", "expected a kind of one job"),
-    ("Executable \"a\";", "t:1: at \"\\\"a\\\";\": expected ="),
-    ("[ Executable = \"a\"; ", "expected ]"),
-    (
-        "[ A = {\"a\" \"b\"}; ]",
-        "at \"\\\"b\\\"}; ]\": expected ; or , or an operator",
-    ),
-    ("A = (1 + 2;", "expected )"),
-    ("A = ;", "expected a value"),
-    ("A = \"a", "expected a text that ends with \""),
-    ("A = \"\\q\";", "expected \", \\, n, r or t after \\"),
-    (
-        "Type = \"DAG\";",
-        "attribute Type = \"DAG\": expected \"Job\"",
-    ),
-    ("JobType = \"Parametric\";", "expected a kind of one job"),
-    ("CpuNumber = -1;", "attribute CpuNumber"),
-    (
-        "Arguments = \"'a\";",
-        "expected a command line whose ' is closed",
-    ),
-    (
-        "Environment = {\"A\"};",
-        "expected names, each with its value",
-    ),
-    ("OutputSandbox = {\"\"};", "expected names of files"),
-    ("\nExecutable = \"a\u{1}\";", "t:2: a control character"),
-    ("{\"processors\": 1}", "t:1: missing field `run_time`"),
-    (
-        "<ActivityDescription/>",
-        "expected 1 to 1000 ActivityDescription in namespace",
-    ),
-    ("<a/>", "expected the element JobDefinition"),
-];
+/// Documents, `\n` for the end of a line, and what is said of them.
+const WRONG: &str = r#"
+&(executable=a)\n(count=four) => t:2: attribute count = "four": expected a whole number
+&(count=0) => t:1: attribute count = "0": expected a whole number from 1
+&(count=1)(count=2) => attribute count = "2": expected it once
+&(walltime=soon) => expected minutes, or a time such as
+&(memory=1.5) => attribute memory = "1.5": expected a whole number of MB
+&(memory=99999999999999) => expected a whole number of MB
+&(executable=a b) => attribute executable = "a b": expected one value
+&(environment=(a)) => attribute environment = "(a)": expected names, each with its value
+&(inputfiles=a) => expected pairs of the name of a file and a URL
+&(join=maybe) => expected yes, true, no or false
+&(join=yes) => attribute join = "yes": expected stdout as well
+&(executable='a) => t:1: at "'a)": expected a text that ends with '
+&(executable a) => expected =, !=, <, <=, > or >=
+&(executable=a => t:1: at "": expected )
+&(executable=a)) => at ")": expected the end
+&(a=(*b) => expected a comment that ends with *)
++ => expected (
+&(+(a=b)) => expected & or |
+&(jobtype=dance)(maxtime=1) => expected a kind of one job
+Executable "a"; => t:1: at "\"a\";": expected =
+[ Executable = "a"; => expected ]
+[ A = {"a" "b"}; ] => at "\"b\"}; ]": expected ; or , or an operator
+A = (1 + 2; => expected )
+A = ; => expected a value
+A = "a => expected a text that ends with "
+A = "\q"; => expected ", \, n, r or t after \
+Type = "DAG"; => attribute Type = "DAG": expected "Job"
+JobType = "Parametric"; => expected a kind of one job
+CpuNumber = -1; => attribute CpuNumber
+Arguments = "'a"; => expected a command line whose ' is closed
+Environment = {"A"}; => expected names, each with its value
+OutputSandbox = {""}; => expected names of files
+{"processors": 1} => t:1: missing field `run_time`
+<ActivityDescription/> => expected 1 to 1000 ActivityDescription in namespace
+<a/> => expected the element JobDefinition
+"#;
 
 fn refused(text: &str, expected: &str) {
     let error = read("t", text, None).expect_err(expected).to_string();
@@ -394,9 +361,10 @@ fn refused(text: &str, expected: &str) {
 
 #[test]
 fn what_is_wrong_is_told_with_its_line() {
-    for (text, expected) in WRONG {
-        refused(text, expected);
+    for (text, expected) in table(WRONG) {
+        refused(&text.replace("\\n", "\n"), expected);
     }
+    refused("\nExecutable = \"a\u{1}\";", "t:2: a control character");
 }
 
 #[test]

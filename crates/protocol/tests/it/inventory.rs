@@ -2,6 +2,8 @@
 //! as it was and holds against the shipped XSD; what is none is refused with
 //! its place.
 
+use crate::jsdl::{complaint, table};
+use crate::lagrid::xsd::xmllint;
 use gridrig_core::inventory::{
     Form, Inventory, Record, Relation, Schema, SiteCluster, Value, of_clusters,
 };
@@ -9,9 +11,7 @@ use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::Decimal;
 use gridrig_protocol::inventory::{InventoryDocument, InventorySize, read_schema, schema_element};
 use proptest::prelude::*;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 fn shipped(path: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../resources");
@@ -59,28 +59,9 @@ fn large() -> Inventory {
     of_clusters(&sites).unwrap()
 }
 
-/// What xmllint says against the shipped XSD; `None` if it is content or not
-/// there.
-#[allow(clippy::print_stdout, reason = "says that a test is skipped")]
-fn lint(test: &str, document: &str) -> Option<Result<(), String>> {
-    let mut command = Command::new("xmllint");
-    command.args(["--nonet", "--noout", "--schema"]);
-    command.arg(shipped("xsd/inventory.xsd")).arg("-");
-    let pipes = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let Ok(mut child) = pipes else {
-        let required = std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all");
-        assert!(!required, "{test} needs xmllint");
-        println!("SKIPPED: {test}: no xmllint");
-        return None;
-    };
-    let stdin = child.stdin.take();
-    stdin.unwrap().write_all(document.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    Some(match output.status.success() {
-        true => Ok(()),
-        false => Err(said),
-    })
+/// What xmllint has against a document by the shipped XSD; nothing where it is not there.
+fn lint(test: &str, document: &str) -> Option<String> {
+    xmllint(test).then(|| complaint(&shipped("xsd/inventory.xsd"), document))?
 }
 
 #[test]
@@ -96,10 +77,8 @@ fn every_form_is_read_as_it_was_written() {
             let json = serde_json::to_string(&document).unwrap();
             let read: InventoryDocument = serde_json::from_str(&json).unwrap();
             assert_eq!(read.inventory().unwrap(), inventory, "{form}");
-            match lint("every_form_is_read_as_it_was_written", &xml) {
-                None => {}
-                Some(said) => assert_eq!(said, Ok(()), "{xml}"),
-            }
+            let complaint = lint("every_form_is_read_as_it_was_written", &xml);
+            assert_eq!(complaint, None, "{xml}");
         }
     }
 }
@@ -168,14 +147,24 @@ fn the_shipped_schema_is_the_one_that_is_built_in() {
     let read = read_schema(written.as_bytes()).unwrap();
     assert_eq!(read, Schema::la_grid().keeping(Form::OneToN));
     for document in [document, written] {
-        if let Some(said) = lint("the_shipped_schema_is_the_one_that_is_built_in", &document) {
-            assert_eq!(said, Ok(()), "{document}");
-        }
+        let complaint = lint("the_shipped_schema_is_the_one_that_is_built_in", &document);
+        assert_eq!(complaint, None, "{document}");
     }
 }
 
+/// Contents of a record, and what is said of each.
+const WRONG_RECORDS: &str = r#"
+<Attribute name="ProcNum"/> => expected exactly one of a value
+<Attribute name="A"><Value>1</Value><Range min="1" max="2"/></Attribute> => expected exactly one of a value
+<Attribute name="A"><Range min="3" max="2"/></Attribute> => expected a range from low to high
+<Attribute name="A"><Range min="-3" max="2"/></Attribute> => range.min = "-3": expected a decimal number
+<Attribute name="A" count="3"><Value>1</Value></Attribute> => expected a count from 1 to the record's
+<Attribute name="A" mode="3"><Value>1</Value></Attribute> => unknown attribute mode: expected name, count
+<Attribute name="A"><Value>b</Value><Value>a</Value></Attribute> => a sorted list
+<Relation name="contains" to="c9"/> => relations.to = "c9": expected the id of a record
+"#;
+
 #[test]
-#[allow(clippy::too_many_lines, reason = "a table of mistakes")]
 fn what_is_no_inventory_is_refused_with_its_place() {
     let document = |inside: &str| {
         let namespace = "xmlns=\"urn:gridrig:inventory:1\"";
@@ -185,138 +174,70 @@ fn what_is_no_inventory_is_refused_with_its_place() {
         let name = "id=\"c1\" type=\"AggregateComputerSystem\" count=\"2\"";
         document(&format!("<Record {name}>{inside}</Record>"))
     };
-    for (document, expected) in [
-        (
-            "<Inventory form=\"flat\"/>".to_owned(),
-            "line 1: element Inventory: expected Inventory",
-        ),
-        (document("hello"), "unexpected text \"hello\""),
-        (
-            document("<Thing/>"),
-            "line 2: element Thing: expected Record in the namespace",
-        ),
-        (
-            record("<Attribute name=\"ProcNum\"/>"),
-            "expected exactly one of a value",
-        ),
-        (
-            record(
-                "<Attribute name=\"A\"><Value>1</Value><Range min=\"1\" max=\"2\"/></Attribute>",
-            ),
-            "expected exactly one of a value",
-        ),
-        (
-            record("<Attribute name=\"A\"><Range min=\"3\" max=\"2\"/></Attribute>"),
-            "expected a range from low to high",
-        ),
-        (
-            record("<Attribute name=\"A\"><Range min=\"-3\" max=\"2\"/></Attribute>"),
-            "range.min = \"-3\": expected a decimal number",
-        ),
-        (
-            record("<Attribute name=\"A\" count=\"3\"><Value>1</Value></Attribute>"),
-            "expected a count from 1 to the record's",
-        ),
-        (
-            record("<Attribute name=\"A\" mode=\"3\"><Value>1</Value></Attribute>"),
-            "unknown attribute mode: expected name, count",
-        ),
-        (
-            record("<Attribute name=\"A\"><Value>b</Value><Value>a</Value></Attribute>"),
-            "a sorted list",
-        ),
-        (
-            record("<Relation name=\"contains\" to=\"c9\"/>"),
-            "relations.to = \"c9\": expected the id of a record",
-        ),
-        (record("").replace("Aggregate", ""), "begins with Aggregate"),
-        (
-            record("").replace("\"unique\"", "\"cosy\""),
-            "form = \"cosy\": expected flat",
-        ),
-        (
-            record("").replace("\"2\"", "\"0\""),
-            "expected a count of at least 1",
-        ),
-        (
-            record("").replace("\"2\"", "\"+2\""),
-            "expected a whole number",
-        ),
-        (
-            format!("<!DOCTYPE a>{}", record("")),
-            "document types and entities are refused",
-        ),
-    ] {
+    let refused = |document: &str, expected: &str| {
         let read = InventoryDocument::parse(document.as_bytes());
         let error = read.and_then(|read| read.inventory()).unwrap_err();
         let said = error.to_string();
         assert!(said.contains(expected), "{document}: {said}");
+    };
+    for (inside, expected) in table(WRONG_RECORDS) {
+        refused(&record(inside), expected);
     }
+    let root = "line 1: element Inventory: expected Inventory";
+    refused("<Inventory form=\"flat\"/>", root);
+    refused(&document("hello"), "unexpected text \"hello\"");
+    let thing = "line 2: element Thing: expected Record in the namespace";
+    refused(&document("<Thing/>"), thing);
+    let good = record("");
+    for (part, by, expected) in [
+        ("Aggregate", "", "begins with Aggregate"),
+        ("unique", "cosy", "form = \"cosy\": expected flat"),
+        ("\"2\"", "\"0\"", "expected a count of at least 1"),
+        ("\"2\"", "\"+2\"", "expected a whole number"),
+    ] {
+        refused(&good.replace(part, by), expected);
+    }
+    let refusal = "document types and entities are refused";
+    refused(&format!("<!DOCTYPE a>{good}"), refusal);
 }
+
+/// Contents of a schema, and what is said of each.
+const WRONG_SCHEMAS: &str = r#"
+<Type/> => line 2: element Type: missing attribute name
+<Type name="A"/><Type name="B"/><Type name="A"/> => type "A": expected one rule
+<Type name="A"><Keep attribute="x"/><Keep attribute="x"/></Type> => attribute "x": expected it to be named once
+<Type name="A"><Keep attribute="x" statistics="mode"/></Type> => expected some of total, mean, median
+<Type name="A"><Keep attribute="x" values="bag"/></Type> => expected range or list
+"#;
 
 #[test]
 fn what_is_no_schema_is_refused_with_its_place() {
-    let document = |inside: &str| {
+    let refused = |inside: &str, expected: &str| {
         let namespace = "xmlns=\"urn:gridrig:inventory:1\"";
-        format!("<ResourceSchema {namespace}>\n{inside}</ResourceSchema>")
-    };
-    let types = "<Type name=\"A\"/><Type name=\"B\"/>";
-    let relation = |from: &str, to: &str, model: &str| {
-        format!("<Relation name=\"has\" from=\"{from}\" to=\"{to}\" model=\"{model}\"/>")
-    };
-    for (inside, expected) in [
-        (
-            "<Type/>".to_owned(),
-            "line 2: element Type: missing attribute name",
-        ),
-        (
-            format!("{types}<Type name=\"A\"/>"),
-            "type \"A\": expected one rule",
-        ),
-        (
-            "<Type name=\"A\"><Keep attribute=\"x\"/><Keep attribute=\"x\"/></Type>".to_owned(),
-            "attribute \"x\": expected it to be named once",
-        ),
-        (
-            "<Type name=\"A\"><Keep attribute=\"x\" statistics=\"mode\"/></Type>".to_owned(),
-            "expected some of total, mean, median",
-        ),
-        (
-            "<Type name=\"A\"><Keep attribute=\"x\" values=\"bag\"/></Type>".to_owned(),
-            "expected range or list",
-        ),
-        (
-            format!("{types}{}", relation("A", "C", "unique")),
-            "type \"C\": expected a type of",
-        ),
-        (
-            format!("{types}{}", relation("A", "B", "flat")),
-            "model = \"flat\": expected unique",
-        ),
-        (
-            format!("{types}{}", relation("A", "A", "unique")),
-            "expected relations without a cycle",
-        ),
-        (
-            format!(
-                "{types}{}{}",
-                relation("A", "B", "unique"),
-                relation("B", "A", "n-to-n")
-            ),
-            "expected relations without a cycle",
-        ),
-        (
-            format!(
-                "{types}{}{}",
-                relation("A", "B", "unique"),
-                relation("A", "B", "n-to-n")
-            ),
-            "expected one rule for it between two types",
-        ),
-    ] {
-        let document = document(&inside);
+        let document = format!("<ResourceSchema {namespace}>\n{inside}</ResourceSchema>");
         let said = read_schema(document.as_bytes()).unwrap_err().to_string();
         assert!(said.contains(expected), "{document}: {said}");
+    };
+    for (inside, expected) in table(WRONG_SCHEMAS) {
+        refused(inside, expected);
+    }
+    let relation = |(from, to, model): &(&str, &str, &str)| {
+        format!("<Relation name=\"has\" from=\"{from}\" to=\"{to}\" model=\"{model}\"/>")
+    };
+    let unknown = "type \"C\": expected a type of";
+    let cycle = "expected relations without a cycle";
+    let twice = "expected one rule for it between two types";
+    let unique = ("A", "B", "unique");
+    for (relations, expected) in [
+        (&[("A", "C", "unique")][..], unknown),
+        (&[("A", "B", "flat")], "model = \"flat\": expected unique"),
+        (&[("A", "A", "unique")], cycle),
+        (&[unique, ("B", "A", "n-to-n")], cycle),
+        (&[unique, ("A", "B", "n-to-n")], twice),
+    ] {
+        let relations: String = relations.iter().map(relation).collect();
+        let types = "<Type name=\"A\"/><Type name=\"B\"/>";
+        refused(&format!("{types}{relations}"), expected);
     }
 }
 

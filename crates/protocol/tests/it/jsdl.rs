@@ -4,7 +4,9 @@
 pub mod generate;
 mod refused;
 
-use gridrig_core::ids::JobId;
+use crate::lagrid::xsd::xmllint;
+use generate::drawn;
+use gridrig_core::generic::Generics;
 use gridrig_core::job::{Components, JobSpec, Requirements};
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::jsdl::{HPC_PROFILE, JSDL, JobDefinition, OWN, POSIX, SPMD};
@@ -14,9 +16,12 @@ use proptest::strategy::ValueTree;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
-fn required() -> bool {
-    std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all")
+/// The rows of a table, each a text and what is said of it.
+pub fn table(rows: &str) -> impl Iterator<Item = (&str, &str)> {
+    let rows = rows.lines().filter(|row| !row.is_empty());
+    rows.map(|row| row.split_once(" => ").unwrap())
 }
 
 /// A schema that takes in those of JSDL and our own; `None`, said out loud,
@@ -27,13 +32,13 @@ fn oracle(test: &str) -> Option<PathBuf> {
     let surface = std::env::var_os("GRIDRIG_SURFACE")
         .map_or_else(|| root.join("../shared/surface"), PathBuf::from);
     let schemas = surface.join("schemas");
-    let lint = Command::new("xmllint")
-        .arg("--version")
-        .stderr(Stdio::null())
-        .status();
-    if !schemas.is_dir() || !lint.is_ok_and(|status| status.success()) {
-        assert!(!required(), "{test} needs xmllint and GRIDRIG_SURFACE");
-        println!("SKIPPED: {test}: no xmllint or no schemas (GRIDRIG_SURFACE)");
+    if !xmllint(test) {
+        return None;
+    }
+    if !schemas.is_dir() {
+        let required = std::env::var("GRIDRIG_REQUIRE").is_ok_and(|what| what == "all");
+        assert!(!required, "{test} needs GRIDRIG_SURFACE");
+        println!("SKIPPED: {test}: no schemas (GRIDRIG_SURFACE)");
         return None;
     }
     let files = [
@@ -43,14 +48,12 @@ fn oracle(test: &str) -> Option<PathBuf> {
         (SPMD, schemas.join("jsdl-spmd.xsd")),
         (OWN, root.join("resources/xsd/gridrig-jsdl.xsd")),
     ];
-    let imports: String = files
-        .iter()
-        .map(|(namespace, file)| {
-            let file = file.canonicalize().unwrap();
-            let file = file.display();
-            format!("<import namespace=\"{namespace}\" schemaLocation=\"{file}\"/>")
-        })
-        .collect();
+    let imports = files.map(|(namespace, file)| {
+        let file = file.canonicalize().unwrap();
+        let file = file.display();
+        format!("<import namespace=\"{namespace}\" schemaLocation=\"{file}\"/>")
+    });
+    let imports = imports.concat();
     let text = format!("<schema xmlns=\"http://www.w3.org/2001/XMLSchema\">{imports}</schema>");
     let name = format!("gridrig-jsdl-{}-{test}.xsd", std::process::id());
     let path = std::env::temp_dir().join(name);
@@ -58,7 +61,8 @@ fn oracle(test: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-fn complaint(oracle: &Path, document: &str) -> Option<String> {
+/// What xmllint has against a document.
+pub fn complaint(oracle: &Path, document: &str) -> Option<String> {
     let mut lint = Command::new("xmllint")
         .args(["--nonet", "--noout", "--schema"])
         .arg(oracle)
@@ -127,45 +131,26 @@ proptest! {
 
 /// Jobs with names that JSDL's lists have or have not, in their spelling.
 fn spec() -> impl Strategy<Value = JobSpec> {
-    let architecture = prop::option::of(prop::sample::select(vec!["x86_64", "powerpc", "riscv64"]));
-    let os = prop::option::of(prop::sample::select(vec!["LINUX", "AIX", "Plan 9"]));
-    let times = (0..u64::MAX / 2, prop::option::of(0..u64::MAX / 2));
-    let sizes = (
-        1..u32::MAX,
-        0..1_u64 << 42,
-        0..1_u64 << 32,
-        0..1_u64 << 32,
-        0..1_u64 << 42,
-    );
-    (architecture, os, times, sizes).prop_map(|(architecture, os, times, sizes)| JobSpec {
-        id: JobId(0),
-        components: Components::one(
-            sizes.0,
-            Requirements {
-                architecture: architecture.map(Into::into),
-                os: os.map(Into::into),
-                memory_kib: sizes.1,
-                disk_mib: sizes.2,
-                speed_millionths: sizes.3,
-                most_per_node: sizes.0 % 3,
-                generic: if sizes.0 % 2 == 0 {
-                    "gpu:a100:2,nic:1"
-                } else {
-                    ""
-                }
-                .parse()
-                .unwrap(),
-            },
-        ),
-        run_time: SimDuration::from_nanos(times.0),
-        requested_time: times.1.map(SimDuration::from_nanos),
-        data_kib: sizes.4,
-        inputs: Box::default(),
-        account: None,
-        executable: None,
-        start_window: None,
-        division: None,
-        preferences: None,
+    let named = |names: [&'static str; 3]| {
+        prop::option::of(prop::sample::select(names.to_vec()).prop_map(Arc::<str>::from))
+    };
+    let generic = prop::sample::select(vec!["gpu:a100:2,nic:1", ""]);
+    let requirements = drawn!(Requirements {
+        architecture: named(["x86_64", "powerpc", "riscv64"]),
+        os: named(["LINUX", "AIX", "Plan 9"]),
+        memory_kib: 0..1_u64 << 42,
+        disk_mib: 0..1_u64 << 32,
+        speed_millionths: 0..1_u64 << 32,
+        most_per_node: 0..3_u32,
+        generic: generic.prop_map(|text| text.parse::<Generics>().unwrap()),
+    });
+    let time = || (0..u64::MAX / 2).prop_map(SimDuration::from_nanos);
+    let times = (time(), prop::option::of(time()));
+    let sizes = (1..u32::MAX, 0..1_u64 << 42);
+    (requirements, times, sizes).prop_map(|(requirements, times, (processors, data_kib))| JobSpec {
+        requested_time: times.1,
+        data_kib,
+        ..JobSpec::of(Components::one(processors, requirements), times.0)
     })
 }
 
@@ -177,11 +162,8 @@ fn what_is_written_holds_against_the_schemas() {
     let mut runner = prop::test_runner::TestRunner::deterministic();
     let mut complaints = Vec::new();
     for _ in 0..40 {
-        let job = generate::definition()
-            .new_tree(&mut runner)
-            .unwrap()
-            .current();
-        let text = job.write();
+        let job = generate::definition().new_tree(&mut runner).unwrap();
+        let text = job.current().write();
         complaints.extend(complaint(&oracle, &text).map(|said| format!("{said}\n{text}")));
         let spec = spec().new_tree(&mut runner).unwrap().current();
         let text = JobDefinition::of(&spec, None).unwrap().write();

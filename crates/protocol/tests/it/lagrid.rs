@@ -5,7 +5,7 @@
 mod generate;
 mod refused;
 mod schema;
-mod xsd;
+pub mod xsd;
 
 use gridrig_protocol::lagrid::{Message, Request, envelope};
 use gridrig_protocol::soap::{Envelope, Version};

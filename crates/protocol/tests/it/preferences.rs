@@ -1,5 +1,7 @@
 //! What users say for brokers that predict, over REST.
 
+use crate::jsdl::generate::drawn;
+use crate::jsdl::table;
 use gridrig_core::agent::Arrival;
 use gridrig_core::job::{JobSpec, Measured, Objective, Preferences};
 use gridrig_core::time::{Decimal, SimDuration};
@@ -54,49 +56,31 @@ fn what_a_user_prefers_and_knows_is_read() {
     }
 }
 
+/// Preferences, and what is said of them.
+const WRONG: &str = r#"
+{"objective": "cheap"} => `early-start` or `early-completion`
+{"benchmarks": []} => expected a map
+{"benchmarks": {"a": {"time": "1h"}}} => missing field `result`
+{"benchmarks": {"a": {"result": "0"}}} => field preferences.benchmarks.a.result = "0": expected a decimal number above 0
+{"benchmarks": {"a": {"result": "+1"}}} => a decimal number above 0
+{"benchmarks": {"": {"result": "1"}}} => 1 to 200 characters
+{"benchmarks": {"a": {"result": "1", "time": "-1s"}}} => field preferences.benchmarks.a.time = "-1s"
+{"stage_in": "soon"} => field preferences.stage_in = "soon"
+"#;
+
 #[test]
 fn what_means_nothing_is_refused_by_field_and_value() {
-    let many: Vec<String> = (0..65)
-        .map(|at| format!(r#""{at}": {{"result": "1"}}"#))
-        .collect();
-    for (preferences, expected) in [
-        (
-            r#"{"objective": "cheap"}"#.to_owned(),
-            "`early-start` or `early-completion`",
-        ),
-        (r#"{"benchmarks": []}"#.to_owned(), "expected a map"),
-        (
-            r#"{"benchmarks": {"a": {"time": "1h"}}}"#.to_owned(),
-            "missing field `result`",
-        ),
-        (
-            r#"{"benchmarks": {"a": {"result": "0"}}}"#.to_owned(),
-            "field preferences.benchmarks.a.result = \"0\": expected a decimal number above 0",
-        ),
-        (
-            r#"{"benchmarks": {"a": {"result": "+1"}}}"#.to_owned(),
-            "a decimal number above 0",
-        ),
-        (
-            r#"{"benchmarks": {"": {"result": "1"}}}"#.to_owned(),
-            "1 to 200 characters",
-        ),
-        (
-            r#"{"benchmarks": {"a": {"result": "1", "time": "-1s"}}}"#.to_owned(),
-            "field preferences.benchmarks.a.time = \"-1s\"",
-        ),
-        (
-            r#"{"stage_in": "soon"}"#.to_owned(),
-            "field preferences.stage_in = \"soon\"",
-        ),
-        (
-            format!(r#"{{"benchmarks": {{{}}}}}"#, many.join(",")),
-            "\"65 benchmarks\": expected at most 64",
-        ),
-    ] {
-        let said = read(&preferences).unwrap_err();
+    let refused = |preferences: &str, expected: &str| {
+        let said = read(preferences).unwrap_err();
         assert!(said.contains(expected), "{said}");
+    };
+    for (preferences, expected) in table(WRONG) {
+        refused(preferences, expected);
     }
+    let many = (0..65).map(|at| format!(r#""{at}": {{"result": "1"}}"#));
+    let many = many.collect::<Vec<_>>().join(",");
+    let many = format!(r#"{{"benchmarks": {{{many}}}}}"#);
+    refused(&many, "\"65 benchmarks\": expected at most 64");
     let told = |result: &str| benchmarks(&[("linpack".to_owned(), result.to_owned())].into());
     assert_eq!(
         told("12.5").unwrap()["linpack"],
@@ -122,17 +106,11 @@ fn preferences() -> impl Strategy<Value = Preferences> {
     });
     let measured = (result, time()).prop_map(|(result, time)| Measured { result, time });
     let name = "[^\\p{C}]{1,200}".prop_map(Arc::from);
-    let all = (
-        option::of(objective),
-        btree_map(name, measured, 0..4),
-        time(),
-        time(),
-    );
-    all.prop_map(|(objective, benchmarks, stage_in, stage_out)| Preferences {
-        objective,
-        benchmarks,
-        stage_in,
-        stage_out,
+    drawn!(Preferences {
+        objective: option::of(objective),
+        benchmarks: btree_map(name, measured, 0..4),
+        stage_in: time(),
+        stage_out: time(),
     })
 }
 

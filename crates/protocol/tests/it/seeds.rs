@@ -21,14 +21,11 @@ fn seeds(of: &str, prefix: &str) -> Vec<(String, Vec<u8>)> {
     let files = std::fs::read_dir(dir.join(of)).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let wanted = names.filter(|name| name.starts_with(prefix));
-    let found: Vec<_> = wanted
-        .map(|name| {
-            (
-                name.clone(),
-                std::fs::read(dir.join(of).join(name)).unwrap(),
-            )
-        })
-        .collect();
+    let read = |name: String| {
+        let text = std::fs::read(dir.join(of).join(&name)).unwrap();
+        (name, text)
+    };
+    let found: Vec<_> = wanted.map(read).collect();
     assert!(!found.is_empty(), "{of}/{prefix}*");
     found
 }
@@ -50,10 +47,8 @@ fn each_message_in_json_is_one_of_its_kinds() {
 #[test]
 fn each_line_of_a_journal_is_an_input() {
     for (name, text) in seeds("journal", "") {
-        for line in text
-            .split(|byte| *byte == b'\n')
-            .filter(|it| !it.is_empty())
-        {
+        let lines = text.split(|byte| *byte == b'\n');
+        for line in lines.filter(|it| !it.is_empty()) {
             let is_read = serde_json::from_slice::<Record<BrokerInput>>(line).is_ok()
                 || serde_json::from_slice::<Record<LrmsInput>>(line).is_ok();
             assert!(is_read, "{name}");

@@ -85,6 +85,7 @@ proptest! {
         let sent = Envelope { version, header, body };
         let text = sent.clone().write();
         let read = Envelope::read(text.as_bytes(), version).unwrap();
+        prop_assert_eq!(read.version, version);
         prop_assert_eq!(without_lines(read.body), sent.body, "{}", text);
         let header: Vec<Element> = read.header.into_iter().map(without_lines).collect();
         prop_assert_eq!(header, sent.header, "{}", text);

@@ -1,16 +1,15 @@
-//! One test per corruption of a good log.
+//! Corruptions of a good log, each found by its rule.
 
 use crate::story::{
-    A, A1, B, B1, PLACE_0, PLACE_1, arrived, dispatched, events, finished, forwarded, grid, log,
-    log_of, ms, nodes, queued, rejected, seen, started, submissions, submitted,
+    A, A1, B, B1, PLACE_0, PLACE_1, PLACE_2, arrived, dispatched, events, finished, forwarded,
+    grid, log, log_of, ms, nodes, notified, open_in, queued, rejected, seen, started, submissions,
+    submitted,
 };
 use gridrig_core::event::{Event, EventKind, Party};
-use gridrig_core::grid::LinkHours;
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
 use gridrig_core::job::{Reason, Submission};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::time::SimDuration;
-use gridrig_core::timetable::{Hours, Timetable};
 use gridrig_results::audit::{AuditReport, Rule, Violation};
 use gridrig_results::summary::JobCounts;
 use gridrig_results::{AuditFacts, audit};
@@ -50,12 +49,12 @@ fn remove(told: &mut Told, event: Event<'_>) {
     assert_eq!(told.len() + 1, before);
 }
 
-fn shift(told: &mut Told, event: Event<'_>, to: u64) {
+pub fn shift(told: &mut Told, event: Event<'_>, to: u64) {
     let found = told.iter_mut().find(|(_, other)| *other == event);
     found.expect("an event of the story").0 = to;
 }
 
-fn replace(told: &mut Told, event: Event<'_>, by: Event<'static>) {
+pub fn replace(told: &mut Told, event: Event<'_>, by: Event<'static>) {
     let found = told.iter_mut().find(|(_, other)| *other == event);
     found.expect("an event of the story").1 = by;
 }
@@ -100,42 +99,158 @@ fn a_violation_tells_the_whole_history_of_its_job() {
     assert_eq!(shown, expected);
 }
 
-#[test]
-fn a_job_submitted_twice_is_found() {
-    check(
-        |told| told.push((3_000, submitted(0, 0))),
-        &[Rule::SubmittedOnce],
-    );
+/// A corruption in words, itself, and the rules that it breaks.
+type Corruption = (&'static str, fn(&mut Told), &'static [Rule]);
+
+fn check_each(corruptions: &[Corruption]) {
+    for (what, corrupt, broken) in corruptions {
+        println!("{what}");
+        check(corrupt, broken);
+    }
 }
 
 #[test]
-fn a_job_never_submitted_is_found() {
-    let lost = JobId(3);
-    check(
-        |told| told.retain(|(_, event)| event.job != Some(lost)),
-        &[Rule::SubmittedInTime],
-    );
+fn submissions_and_ends_out_of_order_are_found() {
+    check_each(&[
+        (
+            "a job submitted twice",
+            |told| told.push((3_000, submitted(0, 0))),
+            &[Rule::SubmittedOnce],
+        ),
+        (
+            "a job never submitted",
+            |told| told.retain(|(_, event)| event.job != Some(JobId(3))),
+            &[Rule::SubmittedInTime],
+        ),
+        (
+            "a job submitted before its time",
+            |told| replace(told, submitted(1, 999), submitted(1, 1_001)),
+            &[Rule::SubmittedInTime],
+        ),
+        (
+            "events of an unknown job",
+            |told| told.push((16_000, finished(44, A1))),
+            &[Rule::KnownJob],
+        ),
+        (
+            "two ends",
+            |told| told.push((16_000, finished(1, B1))),
+            &[Rule::EndsOnce],
+        ),
+        (
+            "an end, and a rejection",
+            |told| told.push((16_000, rejected(1))),
+            &[Rule::EndsOnce],
+        ),
+        (
+            "a rejection, and an end",
+            |told| told.push((16_000, Event::new(EventKind::Cancelled, JobId(3), A))),
+            &[Rule::EndsOnce],
+        ),
+        (
+            "an end elsewhere than the start",
+            |told| replace(told, finished(1, B1), finished(1, A1)),
+            &[Rule::RightPlace],
+        ),
+        (
+            "a run faster than its nodes",
+            |told| shift(told, finished(1, B1), 11_500),
+            &[Rule::RunTime],
+        ),
+        (
+            "no news of an end",
+            |told| remove(told, seen(0)),
+            &[Rule::News],
+        ),
+        (
+            "news before the end",
+            |told| told.push((14_000, seen(0))),
+            &[Rule::News],
+        ),
+    ]);
 }
 
 #[test]
-fn a_job_submitted_before_its_time_is_found() {
-    check(
-        |told| replace(told, submitted(1, 999), submitted(1, 1_001)),
-        &[Rule::SubmittedInTime],
-    );
+fn starts_on_nodes_that_are_not_there_or_not_its_own_are_found() {
+    const TWICE: &[PlacementRun] = &[nodes(0, 1, 2), nodes(0, 1, 1)];
+    const NODE: &[PlacementRun] = &[nodes(0, 1, 2), nodes(2, 1, 1)];
+    const RESOURCE: &[PlacementRun] = &[PlacementRun {
+        resource: 1,
+        ..nodes(0, 1, 3)
+    }];
+    const HUGE: &[PlacementRun] = &[nodes(u32::MAX, u32::MAX, u32::MAX)];
+    const TOO_MANY_CPUS: &[PlacementRun] = &[nodes(0, 1, 3)];
+    const TWO: &[PlacementRun] = &[nodes(0, 1, 2)];
+    let starts: [(&[PlacementRun], &[Rule]); 7] = [
+        (TWICE, &[Rule::NoOverlap]),
+        (NODE, &[Rule::NodeExists]),
+        (RESOURCE, &[Rule::NodeExists]),
+        (HUGE, &[Rule::NodeExists, Rule::ProcessorCount]),
+        (TOO_MANY_CPUS, &[Rule::NodeExists]),
+        (TWO, &[Rule::ProcessorCount]),
+        (&[], &[Rule::ProcessorCount]),
+    ];
+    for (placement, broken) in starts {
+        check(|told| restart(told, placement), broken);
+    }
+    check(|told| remove(told, queued(1, B1)), &[Rule::StartAfterQueue]);
 }
 
 #[test]
-fn two_ends_are_found() {
-    check(
-        |told| told.push((16_000, finished(1, B1))),
-        &[Rule::EndsOnce],
-    );
-    check(|told| told.push((16_000, rejected(1))), &[Rule::EndsOnce]);
-    let job = JobId(3);
-    let by = Party::Broker(A);
-    let cancelled = Event::new(EventKind::Cancelled, job, by);
-    check(|told| told.push((16_000, cancelled)), &[Rule::EndsOnce]);
+fn jobs_that_are_sent_astray_are_found() {
+    check_each(&[
+        (
+            "a lost forward",
+            |told| told.retain(|(at, event)| event.job != Some(JobId(1)) || *at <= 5_000),
+            &[Rule::ForwardArrives],
+        ),
+        (
+            "a lost dispatch",
+            |told| told.retain(|(at, event)| event.job != Some(JobId(2)) || *at <= 10_000),
+            &[Rule::DispatchArrives],
+        ),
+        (
+            "a dispatch to somebody else's cluster",
+            |told| replace(told, dispatched(0, A, A1), dispatched(0, A, B1)),
+            &[Rule::RightPlace],
+        ),
+        (
+            "a forward to an unknown broker",
+            |told| {
+                let wrong = Event::new(EventKind::Forwarded, JobId(1), A).to(DomainId(7));
+                replace(told, forwarded(1), wrong);
+            },
+            &[Rule::Hops, Rule::RightPlace],
+        ),
+        (
+            "an unknown cluster",
+            |told| {
+                let nowhere = ClusterId(9);
+                replace(told, queued(1, B1), queued(1, nowhere));
+                replace(told, started(1, B1, PLACE_1), started(1, nowhere, PLACE_1));
+                replace(told, finished(1, B1), finished(1, nowhere));
+            },
+            &[Rule::RightPlace, Rule::NodeExists],
+        ),
+        (
+            "a hop that is not counted",
+            |told| replace(told, arrived(1, B, 1), arrived(1, B, 2)),
+            &[Rule::Hops],
+        ),
+        (
+            "too many hops",
+            |told| {
+                told.retain(|(at, event)| event.job != Some(JobId(1)) || *at <= 7_000);
+                told.extend([
+                    (7_500, Event::new(EventKind::Forwarded, JobId(1), B).to(A)),
+                    (7_550, arrived(1, A, 2)),
+                    (10_000, rejected(1)),
+                    (10_000, seen(1)),
+                ]);
+            },
+            &[Rule::Hops],
+        ),
+    ]);
 }
 
 #[test]
@@ -158,7 +273,7 @@ fn a_job_may_be_left_over_by_a_partial_run_only() {
 fn a_processor_used_twice_is_found() {
     let violations = check(
         |told| {
-            shift(told, started(2, A1, crate::story::PLACE_2), 14_000);
+            shift(told, started(2, A1, PLACE_2), 14_000);
             shift(told, finished(2, A1), 18_000);
         },
         &[Rule::NoOverlap],
@@ -168,12 +283,6 @@ fn a_processor_used_twice_is_found() {
         message.contains("the last to start there was job 0"),
         "{message}"
     );
-}
-
-#[test]
-fn a_node_given_twice_to_one_job_is_found() {
-    const TWICE: &[PlacementRun] = &[nodes(0, 1, 2), nodes(0, 1, 1)];
-    check(|told| restart(told, TWICE), &[Rule::NoOverlap]);
 }
 
 #[test]
@@ -247,11 +356,6 @@ fn a_start_before_the_submission_is_found() {
 }
 
 #[test]
-fn a_start_without_a_queue_is_found() {
-    check(|told| remove(told, queued(1, B1)), &[Rule::StartAfterQueue]);
-}
-
-#[test]
 fn the_wrong_kind_of_node_is_found() {
     for (field, value) in [("architecture", "arm"), ("operating system", "AIX")] {
         let mut jobs = submissions();
@@ -269,82 +373,13 @@ fn the_wrong_kind_of_node_is_found() {
 }
 
 #[test]
-fn unknown_nodes_are_found() {
-    const NODE: &[PlacementRun] = &[nodes(0, 1, 2), nodes(2, 1, 1)];
-    check(|told| restart(told, NODE), &[Rule::NodeExists]);
-    const RESOURCE: &[PlacementRun] = &[PlacementRun {
-        resource: 1,
-        node: 0,
-        nodes: 1,
-        processors: 3,
-    }];
-    check(|told| restart(told, RESOURCE), &[Rule::NodeExists]);
-    const HUGE: &[PlacementRun] = &[nodes(u32::MAX, u32::MAX, u32::MAX)];
-    check(
-        |told| restart(told, HUGE),
-        &[Rule::NodeExists, Rule::ProcessorCount],
-    );
-    const TOO_MANY_CPUS: &[PlacementRun] = &[nodes(0, 1, 3)];
-    check(|told| restart(told, TOO_MANY_CPUS), &[Rule::NodeExists]);
-}
-
-#[test]
-fn an_unknown_cluster_is_found() {
-    let nowhere = ClusterId(9);
-    check(
-        |told| {
-            replace(told, queued(1, B1), queued(1, nowhere));
-            replace(told, started(1, B1, PLACE_1), started(1, nowhere, PLACE_1));
-            replace(told, finished(1, B1), finished(1, nowhere));
-        },
-        &[Rule::RightPlace, Rule::NodeExists],
-    );
-}
-
-#[test]
-fn the_wrong_number_of_processors_is_found() {
-    const TWO: &[PlacementRun] = &[nodes(0, 1, 2)];
-    check(|told| restart(told, TWO), &[Rule::ProcessorCount]);
-    check(|told| restart(told, &[]), &[Rule::ProcessorCount]);
-}
-
-#[test]
-fn a_lost_forward_is_found() {
-    check(
-        |told| told.retain(|(at, event)| event.job != Some(JobId(1)) || *at <= 5_000),
-        &[Rule::ForwardArrives],
-    );
-}
-
-#[test]
-fn a_lost_dispatch_is_found() {
-    check(
-        |told| told.retain(|(at, event)| event.job != Some(JobId(2)) || *at <= 10_000),
-        &[Rule::DispatchArrives],
-    );
-}
-
-#[test]
-fn a_dispatch_to_somebody_elses_cluster_is_found() {
-    let wrong = dispatched(0, A, B1);
-    check(
-        |told| replace(told, dispatched(0, A, A1), wrong),
-        &[Rule::RightPlace],
-    );
-}
-
-#[test]
 fn a_run_of_the_wrong_length_is_found_past_the_tolerance() {
     let longer = |told: &mut Told| shift(told, finished(2, A1), 19_002);
     check(
         |told| {
             longer(told);
-            let news = (
-                19_001,
-                crate::story::notified(2, Party::Lrms(A1), Party::Broker(A)),
-            );
-            let found = told.iter_mut().find(|other| **other == news);
-            found.unwrap().0 = 19_002;
+            let news = notified(2, Party::Lrms(A1), Party::Broker(A));
+            shift(told, news, 19_002);
         },
         &[Rule::RunTime],
     );
@@ -363,66 +398,10 @@ fn a_run_of_the_wrong_length_is_found_past_the_tolerance() {
 }
 
 #[test]
-fn a_run_faster_than_its_nodes_is_found() {
-    check(
-        |told| shift(told, finished(1, B1), 11_500),
-        &[Rule::RunTime],
-    );
-}
-
-#[test]
-fn too_many_hops_are_found() {
-    check(
-        |told| replace(told, arrived(1, B, 1), arrived(1, B, 2)),
-        &[Rule::Hops],
-    );
-    let on = Event::new(EventKind::Forwarded, JobId(1), B).to(A);
-    check(
-        |told| {
-            told.retain(|(at, event)| event.job != Some(JobId(1)) || *at <= 7_000);
-            told.extend([
-                (7_500, on),
-                (7_550, arrived(1, A, 2)),
-                (10_000, rejected(1)),
-                (10_000, seen(1)),
-            ]);
-        },
-        &[Rule::Hops],
-    );
-}
-
-#[test]
-fn a_forward_to_somebody_unknown_is_found() {
-    let job = JobId(1);
-    let to = DomainId(7);
-    let wrong = Event::new(EventKind::Forwarded, job, A).to(to);
-    check(
-        |told| replace(told, forwarded(1), wrong),
-        &[Rule::Hops, Rule::RightPlace],
-    );
-}
-
-#[test]
-fn events_of_an_unknown_job_are_found() {
-    check(
-        |told| told.push((16_000, finished(44, A1))),
-        &[Rule::KnownJob],
-    );
-}
-
-#[test]
 fn a_workload_with_one_id_twice_is_found() {
     let mut jobs = submissions();
     jobs.push(jobs[3].clone());
     check_jobs(jobs, |_| (), &[Rule::KnownJob, Rule::SubmittedInTime]);
-}
-
-#[test]
-fn an_end_elsewhere_than_the_start_is_found() {
-    check(
-        |told| replace(told, finished(1, B1), finished(1, A1)),
-        &[Rule::RightPlace],
-    );
 }
 
 #[test]
@@ -437,12 +416,6 @@ fn a_log_out_of_order_is_found() {
     let violations = audit(&log, &AuditFacts::new(&grid, &jobs)).expect_err("out of order");
     assert!(violations.iter().all(|found| found.rule == Rule::LogOrder));
     assert_eq!(violations.len(), 2, "once for the log, once for the job");
-}
-
-#[test]
-fn news_before_the_end_or_never_is_found() {
-    check(|told| remove(told, seen(0)), &[Rule::News]);
-    check(|told| told.push((14_000, seen(0))), &[Rule::News]);
 }
 
 #[test]
@@ -473,18 +446,8 @@ fn a_cancelled_job_gives_its_processors_back() {
 
 #[test]
 fn a_job_that_is_sent_to_a_closed_provider_is_found() {
-    let seconds = SimDuration::from_secs;
     let audit_open = |from: u64, until: u64| {
-        let hours = Hours {
-            from: seconds(from),
-            until: seconds(until),
-        };
-        let mut grid = grid();
-        grid.hours.push(LinkHours {
-            consumer: A,
-            provider: B,
-            timetable: Timetable::new(seconds(86_400), seconds(0), &[hours]).unwrap(),
-        });
+        let grid = open_in(86_400, 0, [from, until]);
         audit(&log(), &AuditFacts::new(&grid, &submissions()))
     };
     // Job 1 is sent at 5 s, and b1 runs it after that.

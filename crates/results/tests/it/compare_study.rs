@@ -1,6 +1,6 @@
 //! What a comparison claims, and what it does not.
 
-use crate::study::{Draft, Study, pooled, usual};
+use crate::study::{Draft, Study, pooled, says, usual};
 use gridrig_results::compare::{self, Options, Outcome, Role};
 use gridrig_results::stats::{Judgement, METHOD};
 use gridrig_results::threshold::{Figure, Threshold};
@@ -19,11 +19,7 @@ fn under_five_pairs_there_is_a_difference_and_no_interval() {
         (verdict.low, verdict.p_corrected, verdict.n),
         (None, None, 4)
     );
-    assert!(
-        verdict
-            .text
-            .contains("too few repeats: 4 pairs, five are needed")
-    );
+    says(&verdict.text, "too few repeats: 4 pairs, five are needed");
     // Gains of 800, 890, 980 and 1070 ms.
     assert!((verdict.difference.unwrap() + 0.935).abs() < 1e-9);
 }
@@ -33,7 +29,7 @@ fn one_run_each_is_no_comparison_of_policies() {
     let document = Study::of(&TWO, 1, usual).compare();
     let text = &document.verdict.text;
     assert_eq!(document.verdict.outcome, Outcome::TooFewRepeats);
-    assert!(text.contains("one run of each policy"), "{text}");
+    says(text, "one run of each policy");
 }
 
 #[test]
@@ -60,10 +56,10 @@ fn five_pairs_have_an_interval_and_claim_nothing() {
     let coverage = document.method.coverage.unwrap();
     assert!(coverage < 0.9, "{coverage}");
     let said = format!("in {:.0} % of samples", 100.0 * coverage);
-    assert!(verdict.text.contains(&said), "{}", verdict.text);
+    says(&verdict.text, &said);
     let printed = format!("{:.0} % of such intervals from 5 pairs", 100.0 * coverage);
     let text = compare::report(&document).markdown();
-    assert!(text.contains(&printed), "{text}");
+    says(&text, &printed);
 }
 
 #[test]
@@ -88,7 +84,7 @@ fn every_value_of_every_policy_has_an_interval_of_its_own() {
     assert!((range.low - (mean - reach)).abs() < 1e-6, "{range:?}");
     assert!((range.high - (mean + reach)).abs() < 1e-6, "{range:?}");
     let text = compare::report(&document).text();
-    assert!(text.contains("95 % "), "{text}");
+    says(&text, "95 % ");
 
     // None where the differences have none.
     for few in [1, 4] {
@@ -101,17 +97,12 @@ fn every_value_of_every_policy_has_an_interval_of_its_own() {
 #[test]
 fn what_does_not_complete_under_a_bound_is_compared_all_the_same() {
     let write = |with_bound: bool| {
-        let study = Study::new();
-        for replication in 0..5 {
-            for policy in TWO {
-                study.write(Draft::new(policy, replication, &usual(policy, replication)));
-            }
-            if with_bound {
-                let mut cut = Draft::new("local-only", replication, &[9_000, 8_000, 0]);
-                cut.waits[2] = None;
-                cut.info.partial = true;
-                study.write(cut);
-            }
+        let study = Study::of(&TWO, 5, usual);
+        for replication in (0..5).filter(|_| with_bound) {
+            let mut cut = Draft::new("local-only", replication, &[9_000, 8_000, 0]);
+            cut.waits[2] = None;
+            cut.info.partial = true;
+            study.write(cut);
         }
         study.compare()
     };
@@ -138,13 +129,13 @@ fn what_does_not_complete_under_a_bound_is_compared_all_the_same() {
         "{difference} {base}"
     );
     let text = compare::report(&bounded).markdown();
-    assert!(text.contains("Under local-only 5 of the jobs"), "{text}");
+    says(&text, "Under local-only 5 of the jobs");
     // Means of other jobs are not held against each other.
     assert_eq!(alone.federation, None);
     let federation = bounded.federation.unwrap();
     assert_eq!((federation.missing_jobs, federation.value), (5, None));
     let text = federation.text;
-    assert!(text.contains("5 of the jobs that complete"), "{text}");
+    says(&text, "5 of the jobs that complete");
 }
 
 #[test]
@@ -208,7 +199,7 @@ fn users_who_wait_longer_than_at_home_are_worse_off() {
     assert_eq!(worse("free-node"), Some((Some(1.0), Some(2.0 / 3.0))));
     assert_eq!(worse("local-only"), None);
     let text = compare::report(&document).markdown();
-    assert!(text.contains("| free-node | 100.0 | 66.7 |"), "{text}");
+    says(&text, "| free-node | 100.0 | 66.7 |");
 }
 
 #[test]
@@ -244,29 +235,16 @@ fn a_difference_that_changes_its_sign_wins_nothing_and_says_so() {
         "{}",
         verdict.text
     );
-    assert!(
-        verdict
-            .text
-            .contains("; 10 of 20 windows disagree: there it is "),
-        "{}",
-        verdict.text
-    );
+    says(&verdict.text, "; 10 of 20 windows disagree: there it is ");
 }
 
 #[test]
 fn a_baseline_that_beats_all_others_wins() {
     let study = Study::of(&TWO, MANY, usual);
-    let options = Options {
-        baseline: Some("free-node".to_owned()),
-        ..Options::default()
-    };
-    let document = study.try_compare(&options).unwrap();
+    let document = study.compare_with("free-node").unwrap();
     assert_eq!(document.verdict.outcome, Outcome::Winner);
     let text = &document.verdict.text;
-    assert!(
-        text.contains("with round-robin, the closest to it, the"),
-        "{text}"
-    );
+    says(text, "with round-robin, the closest to it, the");
     assert_eq!(document.verdict.winner.as_deref(), Some("free-node"));
     assert_eq!(document.policies[0].role, Role::Baseline);
 }
@@ -278,26 +256,21 @@ fn identical_replications_count_once_and_get_no_interval() {
     assert_eq!(document.pairs.identical.len(), 5);
     assert_eq!(document.method.interval, None);
     let text = &document.verdict.text;
-    assert!(text.contains("counts once"), "{text}");
+    says(text, "counts once");
 }
 
 #[test]
 fn overlapping_samples_are_descriptive() {
-    let study = Study::new();
-    for policy in TWO {
-        for replication in 0..6 {
-            let mut draft = Draft::new(policy, replication, &usual(policy, replication));
-            if let Some(varies) = &mut draft.info.study.varies {
-                varies.overlap = Some("windows of 7d begin 1d apart and share jobs".to_owned());
-            }
-            study.write(draft);
+    let study = Study::changed(&TWO, 6, |draft| {
+        if let Some(varies) = &mut draft.info.study.varies {
+            varies.overlap = Some("windows of 7d begin 1d apart and share jobs".to_owned());
         }
-    }
+    });
     let document = study.compare();
     assert_eq!(document.verdict.outcome, Outcome::Descriptive);
     assert_eq!(document.verdict.low, None);
     assert_eq!(document.verdict.n, 6);
-    assert!(document.verdict.text.contains("begin 1d apart"));
+    says(&document.verdict.text, "begin 1d apart");
 }
 
 #[test]
@@ -327,7 +300,7 @@ fn jobs_that_did_not_complete_everywhere_are_left_out_and_counted() {
                  some. ";
     assert!(text.starts_with(first), "{text}");
     let text = compare::report(&document).markdown();
-    assert!(text.contains("unfinished ones too"), "{text}");
+    says(&text, "unfinished ones too");
 }
 
 #[test]
@@ -391,15 +364,10 @@ fn p_values_and_intervals_are_corrected_over_pairs_times_primary_figures() {
 
 #[test]
 fn what_the_runs_declare_is_what_they_are_judged_by() {
-    let study = Study::new();
-    for policy in TWO {
-        for replication in 0..5 {
-            let mut draft = Draft::new(policy, replication, &usual(policy, replication));
-            draft.info.study.primary = vec!["wait_s.p95".to_owned()];
-            draft.info.study.require = vec!["wait_s.max < 12.5".to_owned()];
-            study.write(draft);
-        }
-    }
+    let study = Study::changed(&TWO, 5, |draft| {
+        draft.info.study.primary = vec!["wait_s.p95".to_owned()];
+        draft.info.study.require = vec!["wait_s.max < 12.5".to_owned()];
+    });
     let document = study.compare();
     assert_eq!(document.verdict.figure, "wait_s.p95");
     // The longest wait of round-robin is 3 (4 + 0.1 k) s: 12.6 s from k = 2 on.

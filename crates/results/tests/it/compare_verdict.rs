@@ -130,6 +130,33 @@ fn a_winner_is_held_against_the_closest_to_it() {
 }
 
 #[test]
+fn without_a_verdict_the_two_with_the_best_figures_are_told() {
+    let names = ["round-robin", "free-node", "queue-length"];
+    let waits = |policy: &str, replication: u32| match policy {
+        "queue-length" => usual("round-robin", replication),
+        "round-robin" => usual("round-robin", replication).map(|wait| wait + 5_000),
+        policy => usual(policy, replication),
+    };
+    let study = Study::of(&names, 1, waits);
+    let document = study.compare();
+    let verdict = &document.verdict;
+    assert_eq!(verdict.outcome, Outcome::TooFewRepeats);
+    assert_eq!(document.baseline, "round-robin");
+    let told = |text: &str| text.split_once("): with ").unwrap().1.to_owned();
+    let said = told(&verdict.text);
+    assert!(said.starts_with("free-node the mean delay is"), "{said}");
+    assert!(said.contains(" lower than with queue-length ("), "{said}");
+    // The baseline is never the first of the two.
+    let options = Options {
+        baseline: Some("free-node".to_owned()),
+        ..Options::default()
+    };
+    let said = told(&study.try_compare(&options).unwrap().verdict.text);
+    assert!(said.starts_with("queue-length the mean delay is"), "{said}");
+    assert!(said.contains(" higher than with free-node ("), "{said}");
+}
+
+#[test]
 fn repeats_are_asked_for_only_where_the_verdict_is_open() {
     let waits = |policy: &str, replication: u32| match (policy, replication % 2) {
         ("random", 0) => usual("round-robin", replication).map(|wait| wait + 3_000),

@@ -1,7 +1,7 @@
 //! Run directories that somebody else has made: nothing in them is trusted.
 
 use crate::study::{Study, usual};
-use gridrig_results::catalogue::{Catalogue, State};
+use gridrig_results::catalogue::{Catalogue, RunEntry, State};
 use gridrig_results::compare::said;
 use gridrig_results::rundir::{self, MOST_ROWS, RunDirError, TableColumns, names};
 use parquet::file::metadata::{
@@ -20,8 +20,15 @@ fn one_run() -> (Study, PathBuf) {
     (study, dir)
 }
 
+/// The run as a catalogue lists it.
+fn listed(study: &Study) -> RunEntry {
+    let mut catalogue = Catalogue::open(study.path()).unwrap();
+    catalogue.refresh().unwrap();
+    catalogue.runs().unwrap().remove(0)
+}
+
 /// Changes the manifest of a run.
-fn in_manifest(dir: &Path, change: impl FnOnce(&mut Value)) {
+pub fn in_manifest(dir: &Path, change: impl FnOnce(&mut Value)) {
     let path = dir.join(names::MANIFEST);
     let mut manifest = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     change(&mut manifest);
@@ -124,9 +131,7 @@ fn names_that_lead_elsewhere_are_refused() {
         let error = rundir::read_manifest(&dir).expect_err(name).to_string();
         let said = format!("field files = \"{name}\": expected plain file names");
         assert!(error.ends_with(&said), "{error}");
-        let mut catalogue = Catalogue::open(study.path()).unwrap();
-        catalogue.refresh().unwrap();
-        let run = catalogue.runs().unwrap().remove(0);
+        let run = listed(&study);
         assert_eq!(run.state, State::Damaged, "{name}");
         assert!(run.reason.unwrap().ends_with(&said), "{name}");
     }
@@ -142,9 +147,7 @@ fn a_file_that_is_no_regular_one_is_refused() {
         let error = said(&error);
         assert!(error.contains(name), "{error}");
         assert!(error.contains("expected a regular file"), "{error}");
-        let mut catalogue = Catalogue::open(study.path()).unwrap();
-        catalogue.refresh().unwrap();
-        let run = catalogue.runs().unwrap().remove(0);
+        let run = listed(&study);
         assert_eq!(run.state, State::Damaged, "{name}");
         let reason = run.reason.unwrap();
         assert!(reason.contains("expected a regular file"), "{reason}");
@@ -161,9 +164,7 @@ fn a_pipe_is_refused_and_not_waited_for() {
     let labels = "{\"format\": 1, \"tags\": [], \"note\": \"x\", \"baseline\": false}";
     let pipe = path.clone();
     let writer = thread::spawn(move || fs::write(pipe, labels));
-    let mut catalogue = Catalogue::open(study.path()).unwrap();
-    catalogue.refresh().unwrap();
-    let run = catalogue.runs().unwrap().remove(0);
+    let run = listed(&study);
     assert!(run.reason.is_some(), "{run:?}");
     assert_eq!(fs::read_to_string(&path).unwrap(), labels);
     writer.join().unwrap().unwrap();

@@ -1,6 +1,6 @@
 //! Labels of pictures: no text lies on another.
 
-use crate::markup::picture;
+use crate::markup::{between, picture};
 use crate::plots::gallery;
 use gridrig_results::plot::{Axis, Chart, Figure, Mark, Matrix, Series, Unit};
 
@@ -10,28 +10,16 @@ fn overlapping_labels(svg: &str) -> Vec<(String, String)> {
     let mut boxes: Vec<(String, [f64; 4])> = Vec::new();
     for part in svg.split("<text ").skip(1) {
         let (head, tail) = part.split_once('>').unwrap();
-        let text = tail
-            .split("</text>")
-            .next()
-            .unwrap()
-            .split("</title>")
-            .last()
-            .unwrap()
-            .to_owned();
+        let (text, _) = tail.split_once("</text>").unwrap();
+        let text = text.split("</title>").last().unwrap().to_owned();
         let of = |name: &str| -> f64 {
-            head.split(&format!("{name}=\""))
-                .nth(1)
-                .unwrap()
-                .split('"')
-                .next()
-                .unwrap()
-                .parse()
-                .unwrap()
+            let value = between(head, &format!("{name}=\""), "\"");
+            value.parse().unwrap()
         };
-        let class = head
-            .split("class=\"")
-            .nth(1)
-            .map_or("", |rest| rest.split('"').next().unwrap());
+        let class = match head.contains("class=\"") {
+            true => between(head, "class=\"", "\""),
+            false => "",
+        };
         let size = if class.contains('k') { 11.0 } else { 12.0 };
         // Average advance of common sans-serif faces: half the size.
         let width = text.chars().count() as f64 * size * 0.5;
@@ -124,11 +112,8 @@ fn labels_of_narrow_charts_and_of_crowded_marks_do_not_overlap() {
             chart = chart.mark(Mark::y(100.0 + f64::from(index), format!("level {index}")));
         }
         let svg = picture(&chart);
-        assert!(
-            overlapping_labels(&svg).is_empty(),
-            "{width}: {:?}",
-            overlapping_labels(&svg)
-        );
+        let touching = overlapping_labels(&svg);
+        assert!(touching.is_empty(), "{width}: {touching:?}");
         let told = chart.draw().notes().len();
         assert!(told > 0, "marks without a place for their label are told");
     }

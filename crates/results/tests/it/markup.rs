@@ -83,6 +83,18 @@ fn text(text: &str) {
     assert!(!text.contains(forbidden), "{text:?}");
 }
 
+/// What lies between these in a document, the first time.
+pub fn between<'a>(document: &'a str, before: &str, behind: &str) -> &'a str {
+    let (_, rest) = document.split_once(before).unwrap();
+    rest.split_once(behind).unwrap().0
+}
+
+/// The value of an attribute of an element, empty without it.
+pub fn value<'a>(attributes: &'a [(String, String)], name: &str) -> &'a str {
+    let found = attributes.iter().find(|(own, _)| own == name);
+    found.map_or("", |(_, value)| value)
+}
+
 /// A picture as it stands on a page, by itself.
 pub fn picture(figure: &dyn Figure) -> String {
     let mut page = Page::new("");

@@ -1,7 +1,4 @@
-use crate::story::{A, B, grid, log, measure, submissions, table};
-use gridrig_core::grid::LinkHours;
-use gridrig_core::time::SimDuration;
-use gridrig_core::timetable::{Hours, Timetable};
+use crate::story::{grid, log, measure, open_in, submissions, table};
 use gridrig_results::regret::Regret;
 use gridrig_results::{JobTable, Measure};
 
@@ -40,17 +37,7 @@ fn who_is_closed_is_no_candidate() {
     let table = JobTable::build(&log(), &jobs, &grid(), &["day".to_owned()]);
     let open = Regret::of(&table, &grid(), &jobs, &measure()).unwrap();
     assert_eq!(open.max_s, Some(5.001));
-    let mut closed = grid();
-    let seconds = SimDuration::from_secs;
-    let hours = Hours {
-        from: seconds(0),
-        until: seconds(8),
-    };
-    closed.hours.push(LinkHours {
-        consumer: A,
-        provider: B,
-        timetable: Timetable::new(seconds(86_400), seconds(0), &[hours]).unwrap(),
-    });
+    let closed = open_in(86_400, 0, [0, 8]);
     let closed = Regret::of(&table, &closed, &jobs, &measure()).unwrap();
     assert_eq!((closed.decisions, closed.max_s), (3, Some(0.0)));
 }

@@ -143,12 +143,17 @@ fn captions_say_what_is_shown() {
 }
 
 #[test]
-fn more_than_four_policies_have_a_panel_each_in_the_charts_of_load() {
+fn more_than_four_policies_have_a_panel_each_in_the_charts_of_load_and_delays() {
     let six = [TWO[0], TWO[1], "queue-length", "utilization", "e", "f"];
     for (policies, panels) in [(&six[..4], 4), (&six[..], 24)] {
         let html = page(&Study::of(policies, 1, usual)).html;
-        let (_, load) = html.split_once("<h2 id=\"load-over-time\"").unwrap();
-        let load = load.split("<h2 ").next().unwrap();
+        let part = |id: &str| {
+            let (_, rest) = html.split_once(&format!("<h2 id=\"{id}\"")).unwrap();
+            rest.split("<h2 ").next().unwrap().to_owned()
+        };
+        // All jobs, and the last of them.
+        assert_eq!(part("delays").matches("<svg x=").count(), panels / 2);
+        let load = part("load-over-time");
         // Of two clusters, jobs that wait and utilization.
         assert_eq!(load.matches("<figure>").count(), 4);
         assert_eq!(load.matches("<svg x=").count(), panels);

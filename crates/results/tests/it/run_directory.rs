@@ -1,13 +1,14 @@
+use crate::auditing::{replace, shift};
+use crate::foreign_files::in_manifest;
 use crate::story::{
-    A, A1, B, PLACE_0, PLACE_2, events, finished, grid, log, log_of, measure, ms, started,
+    A1, PLACE_0, PLACE_2, events, finished, grid, log, log_of, measure, ms, open_in, started,
     submissions, table,
 };
 use gridrig_core::event::{Event, EventKind, Party};
-use gridrig_core::grid::{Grid, LinkHours};
+use gridrig_core::grid::Grid;
 use gridrig_core::ids::{ClusterId, JobId};
 use gridrig_core::job::{Components, Division, Requirements, Submission};
 use gridrig_core::time::SimDuration;
-use gridrig_core::timetable::{Hours, Timetable};
 use gridrig_results::audit::Rule;
 use gridrig_results::rundir::{self, Manifest, RunDirError, RunFiles, names};
 use gridrig_results::{EventLog, JobTable, RunSummary};
@@ -72,30 +73,19 @@ fn values_that_hardly_ever_repeat_are_no_dictionary() {
         let mut found = found.filter(|column| column.column_path().string() == name);
         found.next().expect(name).encodings().collect()
     };
-    for name in ["job_id", "trace_job", "start_ns", "run_time_ref_ns"] {
+    let has = |name: &str, encoding: Encoding, expected: bool| {
         let found = encodings(name);
-        assert!(
-            found.contains(&Encoding::DELTA_BINARY_PACKED),
-            "{name}: {found:?}"
-        );
-        assert!(
-            !found.contains(&Encoding::RLE_DICTIONARY),
-            "{name}: {found:?}"
-        );
+        assert_eq!(found.contains(&encoding), expected, "{name}: {found:?}");
+    };
+    for name in ["job_id", "trace_job", "start_ns", "run_time_ref_ns"] {
+        has(name, Encoding::DELTA_BINARY_PACKED, true);
+        has(name, Encoding::RLE_DICTIONARY, false);
     }
     for name in ["delay_s", "bounded_slowdown_ref"] {
-        let found = encodings(name);
-        assert!(
-            !found.contains(&Encoding::RLE_DICTIONARY),
-            "{name}: {found:?}"
-        );
+        has(name, Encoding::RLE_DICTIONARY, false);
     }
     for name in ["cluster", "user", "processors"] {
-        let found = encodings(name);
-        assert!(
-            found.contains(&Encoding::RLE_DICTIONARY),
-            "{name}: {found:?}"
-        );
+        has(name, Encoding::RLE_DICTIONARY, true);
     }
 }
 
@@ -145,22 +135,7 @@ fn a_directory_of_the_earlier_format_is_read() {
     assert_eq!(hops, [0, 1]);
     // Written again, it is the same.
     let dir = TempDir::new().unwrap();
-    let table = JobTable::build(
-        &run.log,
-        &run.submissions,
-        &run.grid,
-        &run.manifest.workloads,
-    );
-    let files = RunFiles {
-        document: None,
-        info: &info(&table),
-        scenario: "[run]\n",
-        grid: &run.grid,
-        submissions: &run.submissions,
-        log: &run.log,
-        table: &table,
-    };
-    rundir::write(dir.path(), false, &files).unwrap();
+    write_jobs(dir.path(), false, &run.log, &run.grid, &run.submissions).unwrap();
     let again = rundir::read(dir.path()).unwrap();
     assert!(again.log.records().eq(run.log.records()));
 }
@@ -209,15 +184,6 @@ fn what_was_written_is_read_back() {
     );
     assert_eq!(again.rows(), table().rows());
     assert_eq!(again.hops(), table().hops());
-}
-
-#[test]
-fn a_finished_run_is_audited_from_its_directory() {
-    let dir = written();
-    let report = rundir::audit_run_dir(dir.path())
-        .unwrap()
-        .expect("in order");
-    assert_eq!((report.jobs.completed, report.jobs.rejected), (3, 1));
 }
 
 #[test]
@@ -307,12 +273,7 @@ fn rules(dir: &TempDir) -> Vec<Rule> {
 fn a_corrupted_event_file_breaks_rules() {
     let no_end = rewritten(|told| told.retain(|(_, event)| *event != finished(2, A1)));
     assert!(rules(&no_end).contains(&Rule::Ends));
-    let overlap = rewritten(|told| {
-        let start = told
-            .iter_mut()
-            .find(|(at, event)| *at == 15_001 && *event == started(2, A1, PLACE_2));
-        start.unwrap().0 = 14_000;
-    });
+    let overlap = rewritten(|told| shift(told, started(2, A1, PLACE_2), 14_000));
     assert!(rules(&overlap).contains(&Rule::NoOverlap));
     let twice = rewritten(|told| told.push((5_001, started(0, A1, PLACE_0))));
     assert!(rules(&twice).contains(&Rule::StartAfterQueue));
@@ -323,8 +284,7 @@ fn a_file_that_was_exchanged_is_found() {
     let dir = written();
     let other = rewritten(|told| {
         let cancelled = Event::new(EventKind::Cancelled, JobId(0), Party::Lrms(A1));
-        let end = told.iter_mut().find(|(_, event)| *event == finished(0, A1));
-        end.unwrap().1 = cancelled;
+        replace(told, finished(0, A1), cancelled);
     });
     let [from, to] = [&other, &dir].map(|dir| dir.path().join(names::EVENTS));
     fs::copy(from, to).unwrap();
@@ -342,26 +302,16 @@ fn rebuilt(dir: &TempDir) -> Vec<String> {
 
 #[test]
 fn numbers_that_the_events_do_not_give_are_violations() {
-    let late = |job| {
-        rewritten(|told| {
-            let end = told
-                .iter_mut()
-                .find(|(_, event)| *event == finished(job, A1));
-            end.unwrap().0 += 5_000;
-        })
-    };
+    let late = |job, to| rewritten(|told| shift(told, finished(job, A1), to));
+    let finish = "jobs.parquet:1: field finish_ns = 20001000000: expected 15001000000";
     // The last end leaves the series as long as it was.
     let places = [
-        (
-            0,
-            names::JOBS,
-            "jobs.parquet:1: field finish_ns = 20001000000: expected 15001000000",
-        ),
-        (2, names::SERIES, "series.parquet:"),
+        (late(0, 20_001), names::JOBS, finish),
+        (late(2, 24_001), names::SERIES, "series.parquet:"),
     ];
-    for (job, name, said) in places {
+    for (late, name, said) in places {
         let dir = written();
-        fs::copy(late(job).path().join(name), dir.path().join(name)).unwrap();
+        fs::copy(late.path().join(name), dir.path().join(name)).unwrap();
         let found = rebuilt(&dir);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(
@@ -374,10 +324,7 @@ fn numbers_that_the_events_do_not_give_are_violations() {
 /// A run directory with another manifest.
 fn with_manifest(change: impl FnOnce(&mut serde_json::Value)) -> TempDir {
     let dir = written();
-    let path = dir.path().join(names::MANIFEST);
-    let mut manifest = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    change(&mut manifest);
-    fs::write(&path, manifest.to_string()).unwrap();
+    in_manifest(dir.path(), change);
     dir
 }
 
@@ -477,17 +424,7 @@ fn clusters_of_one_name_are_told_apart_in_the_files() {
 
 #[test]
 fn the_hours_of_a_provider_are_read_back() {
-    let seconds = SimDuration::from_secs;
-    let night = Hours {
-        from: seconds(18),
-        until: seconds(8),
-    };
-    let mut grid = grid();
-    grid.hours.push(LinkHours {
-        consumer: A,
-        provider: B,
-        timetable: Timetable::new(seconds(24), seconds(3), &[night]).unwrap(),
-    });
+    let grid = open_in(24, 3, [18, 8]);
     let dir = TempDir::new().unwrap();
     write(dir.path(), true, &log(), &grid).unwrap();
     let run = rundir::read(dir.path()).unwrap();

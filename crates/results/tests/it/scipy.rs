@@ -55,6 +55,12 @@ fn ask(python: &Path, script: &str, cases: &Value) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+fn close(what: &str, got: f64, expected: &Value, share: f64) {
+    let expected = expected.as_f64().unwrap();
+    let most = share * expected.abs().max(1.0);
+    assert!((got - expected).abs() <= most, "{what}: {got}, {expected}");
+}
+
 /// Skewed differences: most windows alike, some with a burst.
 fn differences(n: usize, shift: f64) -> Vec<f64> {
     let mut stream = rng::stream(n as u64, "pairs");
@@ -96,21 +102,13 @@ fn intervals_p_values_and_survival_are_those_of_scipy() {
         "survival": survivals,
     });
     let answers = ask(&python, SCRIPT, &asked);
-    let close = |what: &str, got: f64, expected: &Value| {
-        let expected = expected.as_f64().unwrap();
-        let error = (got - expected).abs();
-        assert!(
-            error <= 1e-8 * expected.abs().max(1.0),
-            "{what}: {got}, {expected}"
-        );
-    };
+    let close = |what: &str, got: f64, expected: &Value| close(what, got, expected, 1e-8);
     for ((values, level), answer) in cases.iter().zip(answers["intervals"].as_array().unwrap()) {
         let Interval { low, high, p } = Interval::of_mean(values, *level).unwrap();
         let what = format!("{} values at {level}", values.len());
-        [low, high, p]
-            .iter()
-            .zip(0..)
-            .for_each(|(got, at)| close(&what, *got, &answer[at]));
+        for (got, at) in [low, high, p].into_iter().zip(0..) {
+            close(&what, got, &answer[at]);
+        }
     }
     for (times, answer) in survivals
         .into_iter()
@@ -167,13 +165,6 @@ fn distributions_and_imbalance_are_those_of_scipy() {
     let samples: Vec<Vec<f64>> = [2, 3, 10, 99, 101, 4_321].map(&mut sample).into();
     let asked = json!({ "samples": samples });
     let answers = ask(&python, FIGURES, &asked);
-    let close = |what: &str, got: f64, expected: f64| {
-        let error = (got - expected).abs();
-        assert!(
-            error <= 1e-12 * expected.abs().max(1.0),
-            "{what}: {got}, {expected}"
-        );
-    };
     for (index, values) in samples.iter().enumerate() {
         let own = serde_json::to_value(Distribution::of(values.iter().copied())).unwrap();
         let expected = answers["figures"][index].as_object().unwrap();
@@ -184,7 +175,7 @@ fn distributions_and_imbalance_are_those_of_scipy() {
                 name => own[name].as_f64(),
             };
             let what = format!("{name} of {} values", values.len());
-            close(&what, got.unwrap(), expected.as_f64().unwrap());
+            close(&what, got.unwrap(), expected, 1e-12);
         }
     }
 }

@@ -14,12 +14,13 @@
 use gridrig_core::cluster::ClusterConfig;
 use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
-use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
+use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link, LinkHours};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Reason, Requirements, Submission};
+use gridrig_core::job::{Entry, JobLabel, JobSpec, Reason, Submission};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::resource::{Resource, Resources};
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
+use gridrig_core::timetable::{Hours, Timetable};
 use gridrig_results::{EventLog, JobTable, Measure};
 use std::num::NonZeroU32;
 
@@ -92,6 +93,22 @@ pub fn grid() -> Grid {
     }
 }
 
+/// The grid in which `b` is open to `a` in these seconds of each period.
+pub fn open_in(period: u64, offset: u64, [from, until]: [u64; 2]) -> Grid {
+    let seconds = SimDuration::from_secs;
+    let hours = Hours {
+        from: seconds(from),
+        until: seconds(until),
+    };
+    let mut grid = grid();
+    grid.hours.push(LinkHours {
+        consumer: A,
+        provider: B,
+        timetable: Timetable::new(seconds(period), seconds(offset), &[hours]).unwrap(),
+    });
+    grid
+}
+
 /// The third job alone has one.
 fn account(job: u32) -> Option<NonZeroU32> {
     NonZeroU32::new(31).filter(|_| job == 2)
@@ -100,17 +117,10 @@ fn account(job: u32) -> Option<NonZeroU32> {
 fn submission(job: u32, intended_ms: u64, processors: u32, run_time_s: u64) -> Submission {
     Submission {
         spec: JobSpec {
-            id: JobId(job),
-            components: Components::one(processors, Requirements::default()),
-            run_time: SimDuration::from_secs(run_time_s),
             requested_time: (job == 0).then(|| SimDuration::from_secs(60)),
-            data_kib: 0,
-            inputs: Box::default(),
             account: account(job),
             executable: NonZeroU32::new(job).filter(|_| job < 3),
-            start_window: None,
-            division: None,
-            preferences: None,
+            ..JobSpec::rigid(JobId(job), processors, SimDuration::from_secs(run_time_s))
         },
         at: ms(intended_ms),
         entry: Entry::Domain(A),
@@ -145,39 +155,31 @@ pub fn submitted(job: u32, intended_ms: u64) -> Event<'static> {
 }
 
 pub fn arrived(job: u32, domain: DomainId, hop: u32) -> Event<'static> {
-    let job = JobId(job);
-    Event::new(EventKind::BrokerArrival, job, domain).with(hop)
+    Event::new(EventKind::BrokerArrival, JobId(job), domain).with(hop)
 }
 
 pub fn dispatched(job: u32, domain: DomainId, cluster: ClusterId) -> Event<'static> {
-    let job = JobId(job);
-    Event::new(EventKind::Dispatched, job, domain).to(cluster)
+    Event::new(EventKind::Dispatched, JobId(job), domain).to(cluster)
 }
 
 pub fn queued(job: u32, cluster: ClusterId) -> Event<'static> {
-    let job = JobId(job);
-    Event::new(EventKind::Queued, job, cluster)
+    Event::new(EventKind::Queued, JobId(job), cluster)
 }
 
 pub fn started(job: u32, cluster: ClusterId, placement: &'static [PlacementRun]) -> Event<'static> {
-    let job = JobId(job);
-    Event::new(EventKind::Started, job, cluster).on(placement)
+    Event::new(EventKind::Started, JobId(job), cluster).on(placement)
 }
 
 pub fn finished(job: u32, cluster: ClusterId) -> Event<'static> {
-    let job = JobId(job);
-    Event::new(EventKind::Finished, job, cluster)
+    Event::new(EventKind::Finished, JobId(job), cluster)
 }
 
 pub fn notified(job: u32, from: Party, to: Party) -> Event<'static> {
-    let job = JobId(job);
-    Event::new(EventKind::Notified, job, from).to(to)
+    Event::new(EventKind::Notified, JobId(job), from).to(to)
 }
 
 pub fn seen(job: u32) -> Event<'static> {
-    let by = Party::Broker(A);
-    let job = JobId(job);
-    Event::new(EventKind::FinishSeen, job, by)
+    Event::new(EventKind::FinishSeen, JobId(job), Party::Broker(A))
 }
 
 pub fn rejected(job: u32) -> Event<'static> {
@@ -185,8 +187,7 @@ pub fn rejected(job: u32) -> Event<'static> {
 }
 
 pub fn forwarded(job: u32) -> Event<'static> {
-    let job = JobId(job);
-    Event::new(EventKind::Forwarded, job, A).to(B)
+    Event::new(EventKind::Forwarded, JobId(job), A).to(B)
 }
 
 /// What happens, as (ms, event).

@@ -6,12 +6,12 @@ use gridrig_core::discipline::DisciplineKind;
 use gridrig_core::event::{Event, EventKind, EventSink, Party};
 use gridrig_core::grid::{BrokerSettings, Domain, Grid, GridCluster, Link};
 use gridrig_core::ids::{ClusterId, DomainId, JobId};
-use gridrig_core::job::{Components, Entry, JobLabel, JobSpec, Requirements, Submission};
+use gridrig_core::job::{Entry, JobLabel, JobSpec, Submission};
 use gridrig_core::placement::PlacementRun;
 use gridrig_core::resource::Resources;
 use gridrig_core::time::{SimDuration, SimTime};
 use gridrig_results::compare::{self, CompareError, Comparison, Options};
-use gridrig_results::rundir::{self, Manifest, RunFiles, StudyDoc, VariesDoc};
+use gridrig_results::rundir::{self, Manifest, RunDirError, RunFiles, StudyDoc, VariesDoc};
 use gridrig_results::{EventLog, JobTable, RunSummary};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -119,17 +119,13 @@ fn submissions(jobs: usize, grid: &Grid) -> Vec<Submission> {
     };
     let job = |id: usize| Submission {
         spec: JobSpec {
-            id: JobId(id as u32),
-            components: Components::one(1 + id as u32 % 4, Requirements::default()),
-            run_time: SimDuration::from_secs(5 + id as u64),
-            requested_time: None,
-            data_kib: 0,
-            inputs: Box::default(),
             account: NonZeroU32::new(id as u32 % 3),
             executable: NonZeroU32::new(id as u32 % 2),
-            start_window: None,
-            division: None,
-            preferences: None,
+            ..JobSpec::rigid(
+                JobId(id as u32),
+                1 + id as u32 % 4,
+                SimDuration::from_secs(5 + id as u64),
+            )
         },
         at: SimTime::from_secs(10 * id as u64),
         entry,
@@ -157,31 +153,24 @@ fn log(submissions: &[Submission], draft: &Draft) -> EventLog {
         let site = job.0 as usize % grid.clusters.len();
         let cluster = ClusterId(site as u16);
         let (intended, entry) = (submission.at, submission.entry);
-        events.push((
-            intended,
-            Event::new(EventKind::Submitted, job, Party::Client)
-                .to(entry)
-                .at(intended),
-        ));
+        let submitted = Event::new(EventKind::Submitted, job, Party::Client);
+        events.push((intended, submitted.to(entry).at(intended)));
         events.push((intended, Event::new(EventKind::Queued, job, cluster)));
         let Some(wait) = wait else {
-            let end = draft
-                .cancelled
-                .map(|ms| intended + SimDuration::from_millis(ms));
-            events.extend(end.map(|end| (end, Event::new(EventKind::Cancelled, job, cluster))));
+            events.extend(draft.cancelled.map(|ms| {
+                let end = intended + SimDuration::from_millis(ms);
+                (end, Event::new(EventKind::Cancelled, job, cluster))
+            }));
             continue;
         };
         let start = intended + SimDuration::from_millis(*wait);
         let finish = start + submission.spec.run_time;
-        let placement = PLACE;
         let by = match grid.domains.is_empty() {
             true => Party::Client,
             false => Party::Broker(DomainId(0)),
         };
-        events.push((
-            start,
-            Event::new(EventKind::Started, job, cluster).on(placement),
-        ));
+        let started = Event::new(EventKind::Started, job, cluster).on(PLACE);
+        events.push((start, started));
         events.push((finish, Event::new(EventKind::Finished, job, cluster)));
         events.push((finish, Event::new(EventKind::FinishSeen, job, by)));
     }
@@ -210,6 +199,19 @@ impl Study {
         study
     }
 
+    /// One run of the usual story per policy and replication, changed.
+    pub fn changed(policies: &[&str], replications: u32, change: impl Fn(&mut Draft)) -> Self {
+        let study = Study::new();
+        for policy in policies {
+            for replication in 0..replications {
+                let mut draft = Draft::new(policy, replication, &usual(policy, replication));
+                change(&mut draft);
+                study.write(draft);
+            }
+        }
+        study
+    }
+
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
@@ -225,7 +227,15 @@ impl Study {
         dir
     }
 
-    pub fn write_to(dir: &Path, mut draft: Draft) {
+    pub fn write_to(dir: &Path, draft: Draft) {
+        Self::write_by(draft, |files| rundir::write(dir, false, files));
+    }
+
+    /// Hands what the files of a run are made of to who writes them.
+    pub fn write_by(
+        mut draft: Draft,
+        write: impl FnOnce(&RunFiles<'_>) -> Result<(), RunDirError>,
+    ) {
         let mut submissions = submissions(draft.waits.len(), &draft.grid);
         for job in &mut submissions {
             job.label.trace_id += draft.first_trace_job;
@@ -250,11 +260,19 @@ impl Study {
             log: &log,
             table: &table,
         };
-        rundir::write(dir, false, &files).unwrap();
+        write(&files).unwrap();
     }
 
     pub fn compare(&self) -> Comparison {
         self.try_compare(&Options::default()).unwrap()
+    }
+
+    /// The comparison with a baseline.
+    pub fn compare_with(&self, baseline: &str) -> Result<Comparison, CompareError> {
+        self.try_compare(&Options {
+            baseline: Some(baseline.to_owned()),
+            ..Options::default()
+        })
     }
 
     pub fn try_compare(&self, options: &Options) -> Result<Comparison, CompareError> {
@@ -267,6 +285,12 @@ impl Study {
             .unwrap_err()
             .to_string()
     }
+}
+
+/// This is a part of a text.
+#[track_caller]
+pub fn says(text: &str, part: &str) {
+    assert!(text.contains(part), "{part:?} is not in {text}");
 }
 
 /// What `policy` waits in the usual story: free-node is better than

@@ -1,7 +1,7 @@
 //! The tree of domains, and how jobs and processors are brought together in it.
 
 use super::Context;
-use crate::document::{Document, Domain, Run};
+use crate::document::{Cluster, Document, Domain, Run};
 use crate::faults::Faults;
 use crate::interface::LinkProtocol;
 use crate::value::{At, Written};
@@ -166,11 +166,7 @@ impl Context<'_> {
         let expected =
             format!("clusters without lrms = \"slurm\" for {name}: it holds no parts of jobs");
         self.check(!real, at, &expected)?;
-        let mut clusters = raw.clusters();
-        let fails = clusters.any(|it| {
-            let plans = it.node_failures.is_some() || it.outages.is_some();
-            plans || it.node_failures_file.is_some()
-        });
+        let fails = raw.clusters().any(Cluster::fails);
         let expected = format!("clusters whose nodes do not fail for {name}");
         self.check(!fails, at, &expected)?;
         self.check_reserving(grid, policy, at)?;

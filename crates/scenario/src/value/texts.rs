@@ -20,20 +20,37 @@ const DURATION: &str = r"^\+?([0-9]+\.?[0-9]*|\.[0-9]+)\s*(ns|us|ms|s|m|min|h|d|
 /// Any duration.
 pub type Duration = Str<SimDuration>;
 
-impl Text for SimDuration {
-    const EXPECTED: &'static str = "a duration such as \"5s\"";
+/// What parses itself and says why it cannot.
+macro_rules! parsed {
+    ($($type:ty, $expected:literal, $write:expr, $schema:tt;)+) => {$(
+        impl Text for $type {
+            const EXPECTED: &'static str = $expected;
 
-    fn read(text: &str) -> Result<Self, String> {
-        SimDuration::parse(text).map_err(|why| format!("{} ({why})", Self::EXPECTED))
-    }
+            fn read(text: &str) -> Result<Self, String> {
+                <$type>::parse(text).map_err(|why| format!("{} ({why})", Self::EXPECTED))
+            }
 
-    fn write(&self) -> String {
-        self.to_string()
-    }
+            fn write(&self) -> String {
+                $write(self)
+            }
 
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "pattern": DURATION })
-    }
+            fn schema() -> Schema {
+                json_schema!($schema)
+            }
+        }
+    )+};
+}
+
+parsed! {
+    SimDuration, "a duration such as \"5s\"", SimDuration::to_string,
+        { "type": "string", "pattern": DURATION };
+    Sanitize, "sanitizing rules such as \"failed,wider-than=64\"",
+        |it: &Sanitize| it.text().to_owned(),
+        { "type": "string", "examples": ["failed,wider-than=64"] };
+    Threshold, "a threshold such as \"delay_s.p95 < 60\"", Threshold::to_string,
+        { "type": "string", "examples": ["delay_s.p95 < 60"] };
+    Figure, "a statistic of a job metric such as \"delay_s.mean\"", Figure::to_string,
+        { "type": "string", "enum": Figure::all().map(|it| it.to_string()).collect::<Vec<_>>() };
 }
 
 /// A duration that is longer than nothing.
@@ -133,22 +150,6 @@ impl Text for Decimal {
     }
 }
 
-impl Text for Sanitize {
-    const EXPECTED: &'static str = "sanitizing rules such as \"failed,wider-than=64\"";
-
-    fn read(text: &str) -> Result<Self, String> {
-        Sanitize::parse(text).map_err(|why| format!("{} ({why})", Self::EXPECTED))
-    }
-
-    fn write(&self) -> String {
-        Sanitize::text(self).to_owned()
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "examples": ["failed,wider-than=64"] })
-    }
-}
-
 impl Text for ZeroRunTime {
     const EXPECTED: &'static str = "a duration above 0, \"drop\" or \"keep\"";
 
@@ -223,54 +224,43 @@ impl Text for KeepText {
     }
 }
 
-/// `measure.until`: an instant or the end of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UntilText(pub Option<SimDuration>);
+/// Durations that may be a word instead.
+macro_rules! or_a_word {
+    ($($(#[$doc:meta])+ $type:ident, $word:literal, $expected:literal;)+) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $type(pub Option<SimDuration>);
 
-impl Text for UntilText {
-    const EXPECTED: &'static str = "a duration such as \"7d\", or \"end\"";
+        impl Text for $type {
+            const EXPECTED: &'static str = $expected;
 
-    fn read(text: &str) -> Result<Self, String> {
-        if text == "end" {
-            return Ok(UntilText(None));
+            fn read(text: &str) -> Result<Self, String> {
+                if text == $word {
+                    return Ok($type(None));
+                }
+                let time = SimDuration::parse(text).map(|time| $type(Some(time)));
+                time.map_err(|why| format!("{} ({why})", Self::EXPECTED))
+            }
+
+            fn write(&self) -> String {
+                let time = self.0.map(|time| time.to_string());
+                time.unwrap_or_else(|| $word.to_owned())
+            }
+
+            fn schema() -> Schema {
+                let duration = SimDuration::schema();
+                json_schema!({ "anyOf": [{ "const": $word }, duration] })
+            }
         }
-        let until = SimDuration::parse(text).map(|until| UntilText(Some(until)));
-        until.map_err(|why| format!("{} ({why})", Self::EXPECTED))
-    }
-
-    fn write(&self) -> String {
-        self.0
-            .map_or_else(|| "end".to_owned(), |until| until.to_string())
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "anyOf": [{ "const": "end" }, { "type": "string", "pattern": DURATION }] })
-    }
+    )+};
 }
 
-/// How long a decision takes in the model; `None`: as long as it took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DecisionTime(pub Option<SimDuration>);
+or_a_word! {
+    /// `measure.until`: an instant or the end of the run.
+    UntilText, "end", "a duration such as \"7d\", or \"end\"";
 
-impl Text for DecisionTime {
-    const EXPECTED: &'static str = "a duration such as \"20ms\", or \"measured\"";
-
-    fn read(text: &str) -> Result<Self, String> {
-        if text == "measured" {
-            return Ok(DecisionTime(None));
-        }
-        let time = SimDuration::parse(text).map(|time| DecisionTime(Some(time)));
-        time.map_err(|why| format!("{} ({why})", Self::EXPECTED))
-    }
-
-    fn write(&self) -> String {
-        let time = self.0.map(|time| time.to_string());
-        time.unwrap_or_else(|| "measured".to_owned())
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "anyOf": [{ "const": "measured" }, { "type": "string", "pattern": DURATION }] })
-    }
+    /// How long a decision takes in the model; `None`: as long as it took.
+    DecisionTime, "measured", "a duration such as \"20ms\", or \"measured\"";
 }
 
 /// The name of a run, a domain or a cluster. It is part of file names and of
@@ -347,38 +337,5 @@ impl Text for PathText {
 
     fn schema() -> Schema {
         json_schema!({ "type": "string", "minLength": 1 })
-    }
-}
-
-impl Text for Threshold {
-    const EXPECTED: &'static str = "a threshold such as \"delay_s.p95 < 60\"";
-
-    fn read(text: &str) -> Result<Self, String> {
-        Threshold::parse(text).map_err(|why| format!("{} ({why})", Self::EXPECTED))
-    }
-
-    fn write(&self) -> String {
-        self.to_string()
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "examples": ["delay_s.p95 < 60"] })
-    }
-}
-
-impl Text for Figure {
-    const EXPECTED: &'static str = "a statistic of a job metric such as \"delay_s.mean\"";
-
-    fn read(text: &str) -> Result<Self, String> {
-        Figure::parse(text).map_err(|why| format!("{} ({why})", Self::EXPECTED))
-    }
-
-    fn write(&self) -> String {
-        self.to_string()
-    }
-
-    fn schema() -> Schema {
-        let names: Vec<String> = Figure::all().map(|figure| figure.to_string()).collect();
-        json_schema!({ "type": "string", "enum": names })
     }
 }

@@ -144,7 +144,28 @@ fn read(document: serde_json::Value) -> Result<Grid, String> {
 #[test]
 fn every_setting_of_a_grid_is_in_its_document_and_comes_back() {
     let grid = unusual();
-    let again = read(document(&grid)).unwrap();
+    let document = document(&grid);
+    for (at, expected) in [
+        ("/domains/0/name", "a"),
+        ("/domains/0/interval", "7s"),
+        ("/domains/0/exchange", "11s"),
+        ("/domains/0/phase", "3s"),
+        ("/domains/0/lrms_latency", "2s"),
+        ("/domains/0/own_dispatch", "debited"),
+        ("/domains/0/policy", "free-node"),
+        ("/clusters/0/domain", "a"),
+        ("/clusters/0/discipline", "slurm-backfill"),
+        ("/clusters/0/interval", "4s"),
+        ("/clusters/0/resources/0/speed", "0.5"),
+        ("/links/0/consumer", "b"),
+        ("/links/0/provider", "a"),
+        ("/links/0/latency", "1s"),
+    ] {
+        assert_eq!(document.pointer(at), Some(&expected.into()), "{at}");
+    }
+    assert_eq!(document["domains"][0]["max_hops"], 4);
+    assert_eq!(document["clusters"][0]["queue_limit"], 12);
+    let again = read(document).unwrap();
     assert_eq!(format!("{again:#?}"), format!("{grid:#?}"));
 }
 

@@ -231,11 +231,11 @@ mod tests {
     use super::*;
 
     fn clock(lines: &str) -> Clock {
-        let text = format!("{lines}\n1 0 -1 9 1 -1 -1 1 -1 -1 1 1 1 1 1 1 -1 -1\n");
-        let mut reader =
-            crate::format::TraceReader::new(crate::format::Format::Swf, text.as_bytes(), "t.swf");
-        reader.next_record().unwrap();
-        Clock::of(reader.header())
+        let mut header = Header::default();
+        for line in lines.lines() {
+            header.add(1, line.as_bytes());
+        }
+        Clock::of(&header)
     }
 
     #[test]

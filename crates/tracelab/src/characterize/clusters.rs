@@ -391,6 +391,11 @@ mod tests {
     use crate::load::load_from;
     use crate::spec::SizeFrom;
 
+    fn read(text: &str) -> Loaded {
+        let mut reader = TraceReader::new(Format::Swf, text.as_bytes(), "t.swf");
+        load_from(&mut reader, SizeFrom::Allocated).unwrap()
+    }
+
     /// Jobs as (submit, partition).
     fn trace(jobs: &[(u64, i64)]) -> Loaded {
         let mut text = String::from("; Partition: 1  north\n; Partition: 2 south\n");
@@ -398,23 +403,15 @@ mod tests {
             text +=
                 &format!("{number} {submit} -1 9 1 -1 -1 1 -1 -1 1 1 1 1 1 {partition} -1 -1\n");
         }
-        load_from(
-            &mut TraceReader::new(Format::Swf, text.as_bytes(), "t.swf"),
-            SizeFrom::Allocated,
-        )
-        .unwrap()
+        read(&text)
     }
 
     fn of(loaded: &Loaded, processors: &[(u32, u64)]) -> Option<Clusters> {
-        let processors = processors.iter().copied().collect();
-        let all = characterize(
-            loaded,
-            &Options {
-                cluster_processors: processors,
-                ..Options::default()
-            },
-        );
-        all.clusters
+        let options = Options {
+            cluster_processors: processors.iter().copied().collect(),
+            ..Options::default()
+        };
+        characterize(loaded, &options).clusters
     }
 
     #[test]
@@ -464,8 +461,7 @@ mod tests {
                     2 0 50 100 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n\
                     3 0 150 10 5 -1 -1 5 -1 -1 1 1 1 1 1 1 -1 -1\n\
                     4 9 -1 10 5 -1 -1 5 -1 -1 1 1 1 1 1 2 -1 -1\n";
-        let mut reader = TraceReader::new(Format::Swf, text.as_bytes(), "t.swf");
-        let loaded = load_from(&mut reader, SizeFrom::Allocated).unwrap();
+        let loaded = read(text);
         let all = of(&loaded, &[]).unwrap();
         let sizes: Vec<_> = all
             .loads

@@ -244,52 +244,15 @@ mod tests {
     use super::*;
     use gridrig_core::time::SimDuration;
 
-    /// Of (submit time in s, processors, run time in s).
+    /// Of (submit time in ns, processors, run time in ns).
     fn columns(jobs: &[(u64, u32, u64)]) -> Columns {
-        let mut columns = Columns::default();
-        for (submit, size, run) in jobs {
-            let [submit, run] = [submit, run].map(|time| SimDuration::from_secs(*time));
-            columns.submits.push(submit);
-            columns.run_times.push(run);
-            columns.sizes.push(*size);
-            columns.users.push(None);
+        let nanos = SimDuration::from_nanos;
+        Columns {
+            submits: jobs.iter().map(|job| nanos(job.0)).collect(),
+            run_times: jobs.iter().map(|job| nanos(job.2)).collect(),
+            sizes: jobs.iter().map(|job| job.1).collect(),
+            users: vec![None; jobs.len()],
         }
-        columns
-    }
-
-    #[test]
-    fn ends_come_before_starts_at_one_instant() {
-        let jobs = columns(&[(0, 4, 10), (3, 9, 0), (10, 4, 10), (12, 1, 5)]);
-        let demand = Demand::of(&jobs, 100, Some(4));
-        assert_eq!(demand.peak_processors, Some(5));
-        assert_eq!(demand.peak_processors_at_s, Some(12.0));
-        assert_eq!(
-            (demand.peak_jobs, demand.peak_jobs_at_s),
-            (Some(2), Some(12.0))
-        );
-        assert_eq!(demand.mean_processors, Some((40.0 + 40.0 + 5.0) / 20.0));
-        assert_eq!(demand.above_machine_share, Some(5.0 / 20.0));
-    }
-
-    #[test]
-    fn bins_hold_largest_and_mean() {
-        // 3 processors over [0, 15), 2 more over [8, 12); the bins are 10 s.
-        let jobs = columns(&[(0, 3, 15), (8, 2, 4)]);
-        let demand = Demand::of(&jobs, 3, None);
-        assert_eq!(demand.bin_s, Some(10.0));
-        assert_eq!(demand.series.at_s, [0.0, 10.0]);
-        assert_eq!(demand.series.processors_max, [5, 5]);
-        assert_eq!(demand.series.processors_mean, [3.4, 1.9]);
-        assert_eq!(demand.series.jobs_max, [2, 2]);
-        assert_eq!(demand.above_machine_share, None);
-    }
-
-    #[test]
-    fn a_gap_without_jobs_counts_as_time() {
-        let jobs = columns(&[(100, 1, 10), (190, 1, 10)]);
-        let demand = Demand::of(&jobs, 20, None);
-        assert_eq!(demand.mean_jobs, Some(0.2));
-        assert_eq!(demand.series.jobs_max.iter().sum::<u64>(), 2);
     }
 
     #[test]
@@ -302,16 +265,14 @@ mod tests {
 
     #[test]
     fn times_at_the_end_of_the_range_do_no_harm() {
-        let mut jobs = columns(&[(0, 1, 1)]);
-        for submit in [u64::MAX - 5, u64::MAX] {
-            let [submit, run] = [submit, u64::MAX].map(SimDuration::from_nanos);
-            jobs.submits.push(submit);
-            jobs.run_times.push(run);
-            jobs.sizes.push(u32::MAX);
-            jobs.users.push(None);
-        }
+        let jobs = columns(&[
+            (0, 1, 1_000_000_000),
+            (u64::MAX - 5, u32::MAX, u64::MAX),
+            (u64::MAX, u32::MAX, u64::MAX),
+        ]);
         let demand = Demand::of(&jobs, 50, None);
         assert_eq!(demand.peak_processors, Some(u64::from(u32::MAX)));
+        assert_eq!(demand.above_machine_share, None);
         assert!(demand.series.at_s.len() <= 51);
     }
 }

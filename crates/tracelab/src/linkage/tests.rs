@@ -1,35 +1,5 @@
 use super::*;
 
-fn merged(points: &[u64]) -> Vec<(u32, u32, u32, f64)> {
-    let merges = average_linkage(points).unwrap().merges;
-    let tuple = |m: Merge| (m.start, m.boundary, m.end, m.height);
-    merges.into_iter().map(tuple).collect()
-}
-
-#[test]
-fn the_nearest_neighbours_merge_by_the_difference_of_their_means() {
-    // 0 and 1 first; then 10 and 14; the means 0.5 and 12 are 11.5 apart.
-    assert_eq!(
-        merged(&[14, 0, 1, 10]),
-        [(0, 1, 2, 1.0), (2, 3, 4, 4.0), (0, 2, 4, 11.5)]
-    );
-}
-
-#[test]
-fn of_equal_gaps_the_leftmost_closes_first() {
-    // 0-2 closes; 4 is now 3 away from the mean 1 but 2 from 6.
-    assert_eq!(
-        merged(&[0, 2, 4, 6]),
-        [(0, 1, 2, 2.0), (2, 3, 4, 2.0), (0, 2, 4, 4.0)]
-    );
-}
-
-#[test]
-fn equal_points_count_as_many_times_as_they_occur() {
-    // Three at 0 and one at 4 have mean 1; 9 is 8 from it, not 7.
-    assert_eq!(merged(&[0, 4, 0, 9, 0]), [(0, 1, 2, 4.0), (0, 2, 3, 8.0)]);
-}
-
 #[test]
 fn gaps_that_no_float_tells_apart_are_ordered() {
     let third = Gap::between((0, 3), ((1 << 47) + 1, 3));

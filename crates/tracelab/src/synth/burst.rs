@@ -323,17 +323,6 @@ pub(super) const QUEUES: [&str; 4] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synth::Model;
-
-    #[test]
-    fn the_weeks_that_ship_are_models() {
-        for week in [Week::Ctc, Week::Grid5000] {
-            let model = week.model();
-            assert_eq!(model.schema, crate::synth::SCHEMA);
-            let model = Model::Burst(Box::new(model));
-            assert_eq!(Model::parse(&model.to_json(), "t").unwrap(), model);
-        }
-    }
 
     #[test]
     fn other_moments_and_bursts_are_met() {

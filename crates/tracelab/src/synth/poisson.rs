@@ -212,52 +212,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn w1_and_w2_are_the_mixes_of_the_paper() {
-        for (preset, gap) in [(Koala::W1, 80.0), (Koala::W2, 40.0)] {
-            let jobs: Vec<_> = preset.model(1).jobs().unwrap().collect();
-            assert_eq!(jobs.len(), 200);
-            let last = jobs[199].time(field::SUBMIT).unwrap().as_secs_f64();
-            assert!((last / 200.0 / gap - 1.0).abs() < 0.2, "{last}");
-            for job in &jobs {
-                let size = job.count(field::ALLOCATED).unwrap();
-                let allowed: &[u64] = match size {
-                    36 => &[2, 3, 4],
-                    64 => &[4],
-                    72 => &[3, 4],
-                    _ => panic!("size {size}"),
-                };
-                assert!(allowed.contains(&job.count(field::QUEUE).unwrap()));
-                assert!(size != 72 || job.count(field::EXECUTABLE) == Some(2));
-            }
-        }
-    }
-
-    #[test]
-    fn gaps_are_exponential_and_the_mix_is_uniform() {
-        let mut model = Koala::W1.model(5);
-        model.extent = Extent::jobs(50_000);
-        let jobs: Vec<_> = model.jobs().unwrap().collect();
-        let times: Vec<f64> = jobs
-            .iter()
-            .map(|j| j.time(field::SUBMIT).unwrap().as_secs_f64())
-            .collect();
-        let longer = times.windows(2).filter(|w| w[1] - w[0] > 80.0).count() as f64;
-        // e^-1 of them are longer than the mean.
-        assert!((longer / 50_000.0 - 0.3679).abs() < 0.01, "{longer}");
-        let share = |size| {
-            let of = jobs.iter().map(|j| j.count(field::ALLOCATED));
-            of.filter(|of| *of == Some(size)).count() as f64 / 50_000.0
-        };
-        for (size, expected) in [(36, 5.0 / 12.0), (64, 5.0 / 12.0), (72, 1.0 / 6.0)] {
-            assert!(
-                (share(size) - expected).abs() < 0.01,
-                "{size}: {}",
-                share(size)
-            );
-        }
-    }
-
-    #[test]
     fn components_that_do_not_divide_a_size_are_refused() {
         let mut model = Koala::W1.model(1);
         model.applications[1].requests[2].components = vec![5];

@@ -55,12 +55,11 @@ impl From<&WorkloadSpec> for Selection {
         Selection {
             max_processors: spec.max_processors,
             window: spec.window,
-            origin: None,
             zero_run_time: spec.zero_run_time,
             scale_arrival: spec.scale_arrival,
             scale_run_time: spec.scale_run_time,
             min_run_time: spec.min_run_time,
-            generated: false,
+            ..Selection::default()
         }
     }
 }

@@ -1,17 +1,16 @@
 //! The real logs, where they are at hand.
 
-use crate::compare::{Demand, Moments};
-use gridrig_core::ids::DomainId;
-use gridrig_core::job::Entry;
-use gridrig_core::time::{Decimal, SimDuration};
-use gridrig_tracelab::load::load;
+use crate::paper_tables::example::{Reduced, ctc_week};
+use gridrig_tracelab::load::{Loaded, load};
 use gridrig_tracelab::prepare::prepare;
-use gridrig_tracelab::spec::{Keep, SizeFrom, TraceWindow, WorkloadSpec};
+use gridrig_tracelab::spec::SizeFrom;
 use std::env;
+use std::panic::Location;
 use std::path::{Path, PathBuf};
 
-/// The folder of archive traces; `None`, and a line that says so, without it.
-pub(crate) fn need(test: &str) -> Option<PathBuf> {
+/// The folder of archive traces; `None`, and a line that says where, without it.
+#[track_caller]
+pub(crate) fn need() -> Option<PathBuf> {
     let folder = env::var_os("GRIDRIG_ARCHIVE").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces"),
         PathBuf::from,
@@ -23,6 +22,7 @@ pub(crate) fn need(test: &str) -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
+    let test = Location::caller();
     let required = env::var_os("GRIDRIG_REQUIRE").is_some_and(|value| value == "all");
     assert!(
         !required,
@@ -31,6 +31,11 @@ pub(crate) fn need(test: &str) -> Option<PathBuf> {
     );
     println!("SKIPPED: {test}: no trace archive");
     None
+}
+
+/// A log of the archive by its name.
+pub(crate) fn log(folder: &Path, name: &str) -> Loaded {
+    load(&folder.join(format!("{name}.swf.gz")), SizeFrom::Allocated).unwrap()
 }
 
 /// Jobs as `PROVENANCE.md` lists them, then lines that never ran (run time
@@ -58,11 +63,9 @@ const LOGS: [(&str, u64, u64, u64); 17] = [
 
 #[test]
 fn every_log_of_the_archive_is_read_to_the_last_job() {
-    let Some(folder) = need("every_log_of_the_archive_is_read_to_the_last_job") else {
-        return;
-    };
+    let Some(folder) = need() else { return };
     for (name, lines, never_ran, no_processors) in LOGS {
-        let loaded = load(&folder.join(format!("{name}.swf.gz")), SizeFrom::Allocated).unwrap();
+        let loaded = log(&folder, name);
         let count = |reason| loaded.skipped.get(reason).copied().unwrap_or(0);
         let skipped: u64 = loaded.skipped.values().sum();
         assert_eq!(loaded.jobs.len() as u64 + skipped, lines, "{name}");
@@ -75,62 +78,25 @@ fn every_log_of_the_archive_is_read_to_the_last_job() {
 }
 
 #[test]
-fn the_hash_is_that_of_the_file_on_disk() {
-    let Some(folder) = need("the_hash_is_that_of_the_file_on_disk") else {
-        return;
-    };
-    let ctc = folder.join("CTC-SP2-1996-3.1-cln.swf.gz");
-    assert_eq!(
-        load(&ctc, SizeFrom::Allocated).unwrap().sha256,
-        "9fa28ac16c4386fb81b72a91d8bd8888281df2948a9d912769d387c5ee285bb4"
-    );
-}
-
-#[test]
-fn the_reservation_table_of_grid5000_is_refused_by_name() {
-    let Some(folder) = need("the_reservation_table_of_grid5000_is_refused_by_name") else {
-        return;
-    };
-    let table = folder.join("GWA-T-2-grid5000-reservation-jobs.log.gz");
-    let error = load(&table, SizeFrom::Allocated).unwrap_err();
-    assert!(error.to_string().contains("reservation table"), "{error}");
-}
-
-#[test]
 fn the_ctc_week_of_design_10_comes_out_as_written_there() {
-    let Some(folder) = need("the_ctc_week_of_design_10_comes_out_as_written_there") else {
-        return;
-    };
+    let Some(folder) = need() else { return };
     let trace = folder.join("CTC-SP2-1996-3.1-cln.swf.gz");
-    let mut spec = WorkloadSpec::whole(trace, Entry::Domain(DomainId(0)));
-    spec.max_processors = Some(225);
-    spec.window = Some(TraceWindow {
-        start: SimDuration::parse("87.08d").unwrap(),
-        length: SimDuration::parse("7d").unwrap(),
-    });
-    spec.keep = Keep::Systematic {
-        m: 2,
-        n: 5,
-        phase: 2,
-    };
-    spec.scale_arrival = Decimal::from_whole(60);
-    spec.scale_run_time = Decimal::from_whole(60);
-    spec.min_run_time = SimDuration::from_secs(1);
-    let prepared = prepare(&spec, 0).unwrap();
+    let prepared = prepare(&ctc_week(&trace, 2).unwrap(), 0).unwrap();
     assert_eq!(prepared.jobs.len(), 481);
 
-    let runs = Moments::of_run_times(&prepared.jobs).unwrap();
-    assert_eq!(runs.mean.round(), 234.0);
+    let week = Reduced::of(&prepared);
+    let runs = week.run_time;
+    assert_eq!(runs.mean.unwrap().round(), 234.0);
     assert_eq!(runs.sd.unwrap().round(), 344.0);
-    assert_eq!(runs.max.round(), 1081.0);
-    let sizes = Moments::of_processors(&prepared.jobs).unwrap();
-    assert_eq!((sizes.mean * 100.0).round(), 1396.0);
+    assert_eq!(runs.max.unwrap().round(), 1081.0);
+    let sizes = week.processors;
+    assert_eq!((sizes.mean.unwrap() * 100.0).round(), 1396.0);
     assert_eq!((sizes.sd.unwrap() * 100.0).round(), 2937.0);
-    assert_eq!(sizes.max, 162.0);
+    assert_eq!(sizes.max, Some(162.0));
 
-    let (at, peak) = Demand::of(&prepared.jobs).peak().unwrap();
-    assert_eq!(peak, 1655);
-    assert!((8_500.0..9_500.0).contains(&at.as_secs_f64()), "{at}");
+    assert_eq!(week.demand.peak_processors, Some(1655));
+    let at = week.demand.peak_processors_at_s.unwrap();
+    assert!((8_500.0..9_500.0).contains(&at), "{at}");
     let wide = prepared
         .jobs
         .iter()

@@ -300,6 +300,12 @@ fn a_merge_by_the_calendar_keeps_the_times_apart() {
     assert!(matches!(error, ConvertError::Refused { .. }), "{error}");
 }
 
+/// The names of the streams of a split.
+fn streams(report: &Report) -> Vec<&str> {
+    let outputs = report.outputs.iter();
+    outputs.filter_map(|o| o.stream.as_deref()).collect()
+}
+
 #[test]
 fn a_split_shares_out_every_job_and_a_merge_puts_them_together_again() {
     let text: String = (1..=30u32)
@@ -309,7 +315,7 @@ fn a_split_shares_out_every_job_and_a_merge_puts_them_together_again() {
         })
         .collect();
     let files = Files::new(&[("a.swf", &text)]);
-    for (way, streams) in [
+    for (way, expected) in [
         ("by=partition", &["0", "1", "2"][..]),
         ("round-robin=2", &["1", "2"]),
         ("random=x,y", &["x", "y"]),
@@ -319,12 +325,7 @@ fn a_split_shares_out_every_job_and_a_merge_puts_them_together_again() {
         request.split = Some(Split::parse(way).unwrap());
         request.force = true;
         let report = convert(&request).unwrap();
-        let names: Vec<&str> = report
-            .outputs
-            .iter()
-            .filter_map(|o| o.stream.as_deref())
-            .collect();
-        assert_eq!(names, streams, "{way}");
+        assert_eq!(streams(&report), expected, "{way}");
         let mut lines: Vec<String> = Vec::new();
         for output in &report.outputs {
             let jobs = files.jobs(&format!("parts/{}.swf", output.stream.as_ref().unwrap()));
@@ -348,12 +349,7 @@ fn a_gwf_trace_splits_by_site_into_files_with_safe_names() {
     let mut request = files.request(&["a.gwf"], "{}.swf");
     request.split = Some(Split::parse("by=site").unwrap());
     let report = convert(&request).unwrap();
-    let names: Vec<&str> = report
-        .outputs
-        .iter()
-        .filter_map(|o| o.stream.as_deref())
-        .collect();
-    assert_eq!(names, ["none", "_._S_1", "___S_1"]);
+    assert_eq!(streams(&report), ["none", "_._S_1", "___S_1"]);
     assert!(
         files
             .text("_._S_1.swf")
@@ -428,9 +424,7 @@ fn plain_lines(path: &Path) -> Vec<Record> {
 
 #[test]
 fn logs_of_the_archive_survive_the_way_there_and_back() {
-    let Some(folder) = need("logs_of_the_archive_survive_the_way_there_and_back") else {
-        return;
-    };
+    let Some(folder) = need() else { return };
     for name in [
         "KTH-SP2-1996-2.1-cln",
         "OSC-Clust-2000-3.1-cln",

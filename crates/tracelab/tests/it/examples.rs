@@ -57,14 +57,6 @@ fn a_job_without_run_time_or_without_anything_to_run_on_never_ran() {
 }
 
 #[test]
-fn a_job_without_submit_time_is_skipped_and_counted() {
-    let text = line(1, "-1", "5", 1, 1, 1) + &line(2, "9", "5", 1, 1, 1);
-    let loaded = load_text(text).unwrap();
-    assert_eq!(loaded.skipped["no-submit-time"], 1);
-    assert_eq!(loaded.jobs.len(), 1);
-}
-
-#[test]
 fn partial_executions_give_way_to_the_line_that_sums_them_up() {
     let summary = line(1, "0", "30", 4, 4, 1);
     let parts = line(1, "0", "10", 4, 4, 2) + &line(1, "-1", "20", 4, 4, 3);

@@ -1,11 +1,12 @@
 //! KOALA's workloads W1 and W2 as files, against the paper: Sonmez et al.,
 //! e-Science 2006, section 5.4.
 
+use crate::look_alike::reread;
+use crate::submits;
 use gridrig_tracelab::format::{EXECUTABLE, QUEUE};
-use gridrig_tracelab::load::{Loaded, load};
-use gridrig_tracelab::spec::SizeFrom;
+use gridrig_tracelab::load::Loaded;
 use gridrig_tracelab::synth::poisson::Koala;
-use gridrig_tracelab::synth::{Extent, Model, output};
+use gridrig_tracelab::synth::{Extent, Model};
 use std::collections::BTreeMap;
 
 /// What the paper prints: workload, jobs, mean seconds between two of them.
@@ -15,26 +16,13 @@ const PAPER: [(Koala, usize, f64); 2] = [(Koala::W1, 200, 80.0), (Koala::W2, 200
 const SEEDS: u64 = 25;
 const MANY: u64 = 20_000;
 
-/// A workload written to a file and read back.
+/// A workload written and read back.
 fn read_back(workload: Koala, jobs: Option<u64>, seed: u64) -> Loaded {
     let mut model = workload.model(seed);
     if let Some(jobs) = jobs {
         model.extent = Extent::jobs(jobs);
     }
-    let (bytes, _) = output::write(&Model::Poisson(model), "a test", Vec::new()).unwrap();
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("koala.swf");
-    std::fs::write(&file, bytes).unwrap();
-    load(&file, SizeFrom::Allocated).unwrap()
-}
-
-fn submits(loaded: &Loaded) -> Vec<f64> {
-    let seconds = |at: u64| at as f64 / 1e9;
-    loaded
-        .jobs
-        .iter()
-        .map(|job| seconds(job.submit.as_nanos()))
-        .collect()
+    reread(&Model::Poisson(model))
 }
 
 #[test]

@@ -5,22 +5,20 @@
 //! greatest distance of the distribution functions is below 1.63 / sqrt(n) in
 //! 99 of 100 cases (Kolmogorov), whatever the distribution is.
 
-use crate::archive;
+use crate::archive::{log, need};
+use crate::read;
 use gridrig_core::time::SimDuration;
 use gridrig_tracelab::characterize::Columns;
 use gridrig_tracelab::characterize::batches::{BATCH_WINDOW, batches};
-use gridrig_tracelab::format::{Format, TraceReader};
 use gridrig_tracelab::format::{Record, field};
-use gridrig_tracelab::load::{Loaded, TraceJob, load, load_from};
-use gridrig_tracelab::spec::SizeFrom;
+use gridrig_tracelab::load::{Loaded, TraceJob};
 use gridrig_tracelab::synth::like::{LookAlike, recurring_jobs};
 use gridrig_tracelab::synth::{Extent, Model, output};
 use gridrig_tracelab::validate::{Group, Options, validate};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Greatest distance of two distribution functions.
-fn distance(mut a: Vec<u64>, mut b: Vec<u64>) -> f64 {
+pub(crate) fn distance(mut a: Vec<u64>, mut b: Vec<u64>) -> f64 {
     a.sort_unstable();
     b.sort_unstable();
     let share =
@@ -35,13 +33,9 @@ fn honest(n: usize) -> f64 {
     1.63 / (n as f64).sqrt()
 }
 
-fn reread(model: &Model) -> Loaded {
+pub(crate) fn reread(model: &Model) -> Loaded {
     let (text, _) = output::write(model, "a test", Vec::new()).unwrap();
-    load_from(
-        &mut TraceReader::new(Format::Swf, &text[..], "like.swf"),
-        SizeFrom::Allocated,
-    )
-    .unwrap()
+    read(text, "made.swf")
 }
 
 fn fitted(source: &Loaded) -> Model {
@@ -54,15 +48,6 @@ fn user_shares(rows: &[TraceJob]) -> BTreeMap<Option<u32>, f64> {
         *shares.entry(row.user()).or_insert(0.0) += 1.0 / rows.len() as f64;
     }
     shares
-}
-
-fn total_variation(a: &BTreeMap<Option<u32>, f64>, b: &BTreeMap<Option<u32>, f64>) -> f64 {
-    let keys: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
-    let share = |of: &BTreeMap<Option<u32>, f64>, key| of.get(key).copied().unwrap_or(0.0);
-    let apart = keys
-        .iter()
-        .map(|key| (share(a, *key) - share(b, *key)).abs());
-    apart.sum::<f64>() / 2.0
 }
 
 /// The distance of the sizes of batches that docs/synthesize.md grants.
@@ -112,105 +97,89 @@ fn compare(source: &Loaded, made: &Loaded) -> Vec<String> {
     let shares = user_shares(theirs);
     let n = ours.len() as f64;
     let errors: f64 = shares.values().map(|p| (p * (1.0 - p) / n).sqrt()).sum();
-    check(
-        "users",
-        total_variation(&user_shares(ours), &shares),
-        errors / 2.0,
-    );
+    let mut apart = shares;
+    for (user, share) in user_shares(ours) {
+        *apart.entry(user).or_insert(0.0) -= share;
+    }
+    let apart: f64 = apart.values().map(|apart| apart.abs()).sum();
+    check("users", apart / 2.0, errors / 2.0);
     off
 }
 
-fn looks_like(archive: &Path, log: &str) {
-    let source = load(&archive.join(format!("{log}.swf.gz")), SizeFrom::Allocated).unwrap();
+#[track_caller]
+fn looks_like(name: &str) {
+    let Some(archive) = need() else { return };
+    let source = log(&archive, name);
     let mut model = fitted(&source);
     let json = model.to_json();
-    assert!(json.len() < 300_000, "{log}: {} bytes", json.len());
+    assert!(json.len() < 300_000, "{name}: {} bytes", json.len());
     // The seed it is fitted with, and others.
     for seed in [None, Some(2), Some(3)] {
         seed.into_iter().for_each(|seed| model.set_seed(seed));
         let made = reread(&model);
         let short = made.jobs.len().abs_diff(source.jobs.len());
-        assert!(short * 200 < source.jobs.len(), "{log}: {short} jobs off");
-        assert_eq!(recurring_jobs(&source, model.jobs().unwrap()), 0, "{log}");
+        assert!(short * 200 < source.jobs.len(), "{name}: {short} jobs off");
+        assert_eq!(recurring_jobs(&source, model.jobs().unwrap()), 0, "{name}");
         let off = compare(&source, &made);
-        assert!(off.is_empty(), "{log} by {seed:?}: {}", off.join("; "));
+        assert!(off.is_empty(), "{name} by {seed:?}: {}", off.join("; "));
     }
 }
 
 #[test]
 fn the_ctc_look_alike_is_as_like_it_as_an_honest_sample() {
-    if let Some(archive) = archive::need("the_ctc_look_alike_is_as_like_it_as_an_honest_sample") {
-        looks_like(&archive, "CTC-SP2-1996-3.1-cln");
-    }
+    looks_like("CTC-SP2-1996-3.1-cln");
 }
 
 #[test]
 fn the_kth_look_alike_is_as_like_it_as_an_honest_sample() {
-    if let Some(archive) = archive::need("the_kth_look_alike_is_as_like_it_as_an_honest_sample") {
-        looks_like(&archive, "KTH-SP2-1996-2.1-cln");
-    }
+    looks_like("KTH-SP2-1996-2.1-cln");
 }
 
 #[test]
 fn the_look_alike_of_a_grid_log_is_as_like_it_as_an_honest_sample() {
-    let test = "the_look_alike_of_a_grid_log_is_as_like_it_as_an_honest_sample";
-    if let Some(archive) = archive::need(test) {
-        looks_like(&archive, "DAS2-fs1-2003-1");
-    }
+    looks_like("DAS2-fs1-2003-1");
 }
 
 /// Judges a look-alike as `trace validate --generated` does, by these groups.
-fn passes(archive: &Path, log: &str, groups: &[Group]) {
-    let source = load(&archive.join(format!("{log}.swf.gz")), SizeFrom::Allocated).unwrap();
+#[track_caller]
+fn passes(name: &str, groups: &[Group]) {
+    let Some(archive) = need() else { return };
+    let source = log(&archive, name);
     let made = reread(&fitted(&source));
-    let jobs = |trace: &Loaded| trace.jobs.clone();
     let options = Options {
         groups: Some(groups.iter().copied().collect()),
         thin: Some(0.1),
         ..Options::default()
     };
-    let found = validate(&jobs(&source), &jobs(&made), &options).unwrap();
-    let failures: Vec<String> = found.failures().iter().map(ToString::to_string).collect();
-    assert!(found.passed(), "{log}: {}", failures.join("; "));
+    let found = validate(&source.jobs, &made.jobs, &options).unwrap();
+    assert!(found.passed(), "{name}: {}", found.failures().join("; "));
 }
+
+const MARGINALS_AND_HOURS: [Group; 2] = [Group::Marginals, Group::Hours];
 
 #[test]
 fn the_kth_look_alike_passes_what_generated_traces_are_held_to() {
-    let test = "the_kth_look_alike_passes_what_generated_traces_are_held_to";
-    if let Some(archive) = archive::need(test) {
-        passes(&archive, "KTH-SP2-1996-2.1-cln", &Group::GENERATED);
-    }
-}
-
-fn passes_on_marginals_and_hours(test: &str, log: &str) {
-    if let Some(archive) = archive::need(test) {
-        let groups = [Group::Marginals, Group::Hours];
-        passes(&archive, log, &groups);
-    }
+    passes("KTH-SP2-1996-2.1-cln", &Group::GENERATED);
 }
 
 #[test]
 fn the_ctc_look_alike_passes_on_marginals_and_hours() {
-    let test = "the_ctc_look_alike_passes_on_marginals_and_hours";
-    passes_on_marginals_and_hours(test, "CTC-SP2-1996-3.1-cln");
+    passes("CTC-SP2-1996-3.1-cln", &MARGINALS_AND_HOURS);
 }
 
 #[test]
 fn the_nasa_look_alike_passes_on_marginals_and_hours() {
-    let test = "the_nasa_look_alike_passes_on_marginals_and_hours";
-    passes_on_marginals_and_hours(test, "NASA-iPSC-1993-3.1-cln");
+    passes("NASA-iPSC-1993-3.1-cln", &MARGINALS_AND_HOURS);
 }
 
 #[test]
 fn the_das2_look_alike_passes_on_marginals_and_hours() {
-    let test = "the_das2_look_alike_passes_on_marginals_and_hours";
-    passes_on_marginals_and_hours(test, "DAS2-fs1-2003-1");
+    passes("DAS2-fs1-2003-1", &MARGINALS_AND_HOURS);
 }
 
 #[test]
 fn the_osc_look_alike_passes_on_marginals_and_hours() {
-    let test = "the_osc_look_alike_passes_on_marginals_and_hours";
-    passes_on_marginals_and_hours(test, "OSC-Clust-2000-3.1-cln");
+    passes("OSC-Clust-2000-3.1-cln", &MARGINALS_AND_HOURS);
 }
 
 /// A small source without any file: two users, one of them in batches.
@@ -227,11 +196,7 @@ fn small() -> Loaded {
             i + 1
         ));
     }
-    load_from(
-        &mut TraceReader::new(Format::Swf, text.as_bytes(), "small.swf"),
-        SizeFrom::Allocated,
-    )
-    .unwrap()
+    read(text, "small.swf")
 }
 
 #[test]
@@ -301,9 +266,8 @@ fn keeps_its_days(source: &Loaded) {
 #[test]
 fn each_day_has_its_jobs_and_its_demand() {
     keeps_its_days(&small());
-    if let Some(archive) = archive::need("each_day_has_its_jobs_and_its_demand") {
-        let log = archive.join("KTH-SP2-1996-2.1-cln.swf.gz");
-        keeps_its_days(&load(&log, SizeFrom::Allocated).unwrap());
+    if let Some(archive) = need() {
+        keeps_its_days(&log(&archive, "KTH-SP2-1996-2.1-cln"));
     }
 }
 
@@ -351,12 +315,7 @@ fn a_job_that_recurs_is_counted() {
 #[test]
 fn what_no_model_can_be_fitted_to_is_refused() {
     let text = "; MaxProcs: 4\n1 0 -1 9 1 -1 -1 1 -1 -1 1 1 1 1 1 1 -1 -1\n";
-    let one = load_from(
-        &mut TraceReader::new(Format::Swf, text.as_bytes(), "one.swf"),
-        SizeFrom::Allocated,
-    )
-    .unwrap();
-    let error = LookAlike::fit(&one, None).unwrap_err();
+    let error = LookAlike::fit(&read(text, "one.swf"), None).unwrap_err();
     assert_eq!(
         error.to_string(),
         "one.swf: 1 usable jobs: expected at least 2"

@@ -152,29 +152,18 @@ fn hours_apart(ours: &[u64; 24], theirs: &[u64; 24]) -> (f64, u64) {
     greatest
 }
 
-fn agrees(mode: &str, preset: Preset) {
-    let off = Marginals::of(|_| {}, preset).compare(&golden().modes[mode]);
-    assert!(off.is_empty(), "{mode}: {}", off.join("; "));
-}
-
 #[test]
-fn jobs_without_types_are_those_of_the_reference_program() {
-    agrees("all", Preset::All);
-}
-
-#[test]
-fn batch_jobs_are_those_of_the_reference_program() {
-    agrees("batch", Preset::Batch);
-}
-
-#[test]
-fn interactive_jobs_are_those_of_the_reference_program() {
-    agrees("interactive", Preset::Interactive);
-}
-
-#[test]
-fn both_types_together_are_those_of_the_reference_program() {
-    agrees("both", Preset::Both);
+fn jobs_of_every_type_are_those_of_the_reference_program() {
+    let golden = golden();
+    for (mode, preset) in [
+        ("all", Preset::All),
+        ("batch", Preset::Batch),
+        ("interactive", Preset::Interactive),
+        ("both", Preset::Both),
+    ] {
+        let off = Marginals::of(|_| {}, preset).compare(&golden.modes[mode]);
+        assert!(off.is_empty(), "{mode}: {}", off.join("; "));
+    }
 }
 
 #[test]

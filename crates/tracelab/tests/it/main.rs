@@ -9,7 +9,6 @@
 mod archive;
 mod characterizing;
 mod clustering;
-mod compare;
 mod converting;
 mod equivalence;
 mod examples;
@@ -38,10 +37,11 @@ mod windows;
 
 use gridrig_core::ids::DomainId;
 use gridrig_core::job::Entry;
+use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_tracelab::TraceError;
 use gridrig_tracelab::format::{Format, TraceReader};
 use gridrig_tracelab::load::{Loaded, load_from};
-use gridrig_tracelab::spec::{SizeFrom, WorkloadSpec};
+use gridrig_tracelab::spec::{Keep, SizeFrom, TraceWindow, WorkloadSpec};
 use std::error::Error;
 use std::path::PathBuf;
 
@@ -51,6 +51,15 @@ fn load_text(text: impl AsRef<[u8]>) -> Result<Loaded, TraceError> {
         &mut TraceReader::new(Format::Swf, text.as_ref(), "t.swf"),
         SizeFrom::Allocated,
     )
+}
+
+/// A text that is a trace, under a name.
+fn read(text: impl AsRef<[u8]>, name: &str) -> Loaded {
+    load_from(
+        &mut TraceReader::new(Format::Swf, text.as_ref(), name),
+        SizeFrom::Allocated,
+    )
+    .unwrap()
 }
 
 /// Loads a text of either format, as a file named `t` would be.
@@ -76,6 +85,29 @@ fn gwf_line(
         "{job}\t{submit}\t{wait}\t{run}\t{processors}\t-1\t-1\t{processors}\t3600\t-1\t1\t{user}\t\
          G1\tX1\t{queue}\t-1\t{site}\t{site}\tUNITARY\t-1\t{rest}\n"
     )
+}
+
+/// Submit times in seconds.
+fn submits(trace: &Loaded) -> Vec<f64> {
+    trace.jobs.iter().map(|j| j.submit.as_secs_f64()).collect()
+}
+
+fn secs(secs: u64) -> SimDuration {
+    SimDuration::from_secs(secs)
+}
+
+fn decimal(text: &str) -> Decimal {
+    Decimal::parse(text).unwrap()
+}
+
+/// A window from its start and its length in seconds.
+fn window(start: u64, length: u64) -> TraceWindow {
+    let [start, length] = [start, length].map(secs);
+    TraceWindow { start, length }
+}
+
+fn systematic(m: u64, n: u64, phase: u64) -> Keep {
+    Keep::Systematic { m, n, phase }
 }
 
 /// A spec that changes nothing; the trace is given separately.

@@ -2,7 +2,7 @@
 
 #[path = "../../examples/paper_tables.rs"]
 #[allow(dead_code, reason = "its main is for the command line")]
-mod example;
+pub(crate) mod example;
 
 use crate::archive::need;
 use std::fs;
@@ -28,8 +28,7 @@ fn the_page_of_the_paper_tables_has_the_shipped_week_as_it_is() {
 
 #[test]
 fn the_page_of_the_paper_tables_has_the_ctc_week_as_it_is() {
-    let name = "the_page_of_the_paper_tables_has_the_ctc_week_as_it_is";
-    if let Some(folder) = need(name) {
+    if let Some(folder) = need() {
         let trace = folder.join("CTC-SP2-1996-3.1-cln.swf.gz");
         check(&example::ctc_tables(&trace).unwrap());
     }

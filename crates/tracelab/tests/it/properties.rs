@@ -2,9 +2,10 @@
 
 use crate::{line, load_any_text, load_text, whole};
 use gridrig_core::time::SimDuration;
+use gridrig_tracelab::TraceError;
 use gridrig_tracelab::format::{FIELDS, Format, Number, Record, TraceReader, Writer, field, open};
 use gridrig_tracelab::import::{Map, SHIPPED, import};
-use gridrig_tracelab::load::load;
+use gridrig_tracelab::load::{Loaded, load};
 use gridrig_tracelab::sanitize::{Rules, apply};
 use gridrig_tracelab::spec::{Keep, SizeFrom};
 use gridrig_tracelab::synth::gzip;
@@ -39,6 +40,49 @@ fn trace() -> impl Strategy<Value = String> {
     })
 }
 
+/// A number that every column can be, as a rule.
+fn word() -> impl Strategy<Value = String> {
+    prop_oneof![40 => "-?[0-9]{1,5}", 1 => "[-+0-9.eE;#{}x]{1,5}"]
+}
+
+/// Whether these words are numbers of a job: `None` where it is for the reader to say, as one
+/// is too large, or no whole number.
+fn are_numbers<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<bool> {
+    let is_plain = |word: &str| !word.contains(|c: char| c != '-' && !c.is_ascii_digit());
+    words.try_fold(true, |all, word| match word.parse::<f64>() {
+        Ok(_) if is_plain(word) => Some(all),
+        Ok(_) => None,
+        Err(_) => Some(false),
+    })
+}
+
+fn is_swf_job<'a>(words: impl Iterator<Item = &'a str> + Clone) -> Option<bool> {
+    match words.clone().count() {
+        ..FIELDS => Some(false),
+        _ => are_numbers(words.take(FIELDS)),
+    }
+}
+
+/// What is read has jobs only, and all of them; what has jobs only is read. There is a value for
+/// each line that is no comment.
+fn judge(
+    read: &Result<Loaded, TraceError>,
+    are_jobs: &[Option<bool>],
+) -> Result<(), TestCaseError> {
+    match read {
+        Ok(loaded) => {
+            prop_assert!(!are_jobs.is_empty() && !are_jobs.contains(&Some(false)));
+            let counted: u64 = loaded.skipped.values().sum();
+            prop_assert_eq!(loaded.jobs.len() as u64 + counted, are_jobs.len() as u64);
+        }
+        Err(error) => {
+            let all = !are_jobs.is_empty() && are_jobs.iter().all(|it| *it == Some(true));
+            prop_assert!(!all, "{}", error);
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes in vec(any::<u8>(), 0..400)) {
@@ -48,8 +92,12 @@ proptest! {
     }
 
     #[test]
-    fn any_words_are_read_or_refused(words in vec("[-+0-9.eE;#{}x]{0,5}[ \t\n]{1,2}", 0..200)) {
-        let _ = load_text(words.concat());
+    fn any_words_are_read_or_refused(lines in vec((vec(word(), 16..22), "[ \t]{1,2}"), 0..5)) {
+        let lines: Vec<String> = lines.iter().map(|(words, blank)| words.join(blank.as_str())).collect();
+        let jobs = lines.iter().filter(|line| !line.starts_with([';', '#']));
+        let are_jobs = jobs.map(|line| is_swf_job(line.split_ascii_whitespace()));
+        let text = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+        judge(&load_text(text), &are_jobs.collect::<Vec<_>>())?;
     }
 
     #[test]
@@ -62,11 +110,22 @@ proptest! {
 
     #[test]
     fn any_columns_are_read_or_refused(
-        columns in vec("[-+0-9.eE#;{} a-z]{0,6}", 20..70),
-        separator in "[\t ]",
+        lines in vec((vec(word(), 11), vec("[a-z{}]{0,6}|-1", 17..21)), 0..5),
     ) {
-        let text = columns.join(&separator).replace('#', "\n");
-        let _ = load_any_text(text);
+        let lines: Vec<Vec<String>> = lines.into_iter().map(|it| [it.0, it.1].concat()).collect();
+        let jobs = lines.iter().filter(|line| !line[0].starts_with([';', '#']));
+        // The first job says of which format all are.
+        let is_gwf = jobs.clone().next().is_some_and(|line| line.len() >= 29);
+        let are_jobs = jobs.map(|line| {
+            let words = line.iter().map(String::as_str);
+            match is_gwf {
+                true if line.len() < 29 => Some(false),
+                true => are_numbers(words.take(11)),
+                false => is_swf_job(words.filter(|word| !word.is_empty())),
+            }
+        });
+        let text = lines.iter().map(|line| line.join("\t") + "\n").collect::<String>();
+        judge(&load_any_text(text), &are_jobs.collect::<Vec<_>>())?;
     }
 
     #[test]

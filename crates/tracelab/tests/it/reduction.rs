@@ -1,16 +1,12 @@
 //! The steps of the reduction, one by one.
 
-use crate::{line, load_text, whole};
+use crate::{decimal, line, load_text, secs, systematic, whole, window};
 use gridrig_core::ids::{DomainId, JobId};
 use gridrig_core::job::Entry;
 use gridrig_core::time::{Decimal, SimDuration, SimTime};
 use gridrig_tracelab::prepare::{Prepared, merge};
 use gridrig_tracelab::reduce::STEPS;
-use gridrig_tracelab::spec::{Keep, TraceWindow, WorkloadSpec, ZeroRunTime};
-
-fn secs(secs: u64) -> SimDuration {
-    SimDuration::from_secs(secs)
-}
+use gridrig_tracelab::spec::{Keep, WorkloadSpec, ZeroRunTime};
 
 /// Ten jobs at 100, 110, ... 190, of 1 to 10 processors, that run 0, 10, ... 90 s.
 fn ten() -> String {
@@ -58,12 +54,7 @@ fn wide_jobs_are_left_out_and_their_demand_is_known() {
 
 #[test]
 fn a_window_is_counted_from_the_logs_time_0_and_its_start_is_time_0_of_the_run() {
-    let prepared = prepared(|spec| {
-        spec.window = Some(TraceWindow {
-            start: secs(115),
-            length: secs(25),
-        });
-    });
+    let prepared = prepared(|spec| spec.window = Some(window(115, 25)));
     assert_eq!(ids(&prepared), [3, 4]);
     assert_eq!(prepared.jobs[0].at, SimTime::from_secs(5));
     assert_eq!(prepared.reduction.reduced["outside-window"], 8);
@@ -72,19 +63,14 @@ fn a_window_is_counted_from_the_logs_time_0_and_its_start_is_time_0_of_the_run()
 
 #[test]
 fn a_window_holds_its_start_but_not_its_end() {
-    let prepared = prepared(|spec| {
-        spec.window = Some(TraceWindow {
-            start: secs(110),
-            length: secs(20),
-        });
-    });
+    let prepared = prepared(|spec| spec.window = Some(window(110, 20)));
     assert_eq!(ids(&prepared), [2, 3]);
 }
 
 #[test]
 fn a_systematic_sample_takes_m_of_n_and_phase_shifts_it() {
     let check = |m, n, phase, expected: &[u64]| {
-        let prepared = prepared(|spec| spec.keep = Keep::Systematic { m, n, phase });
+        let prepared = prepared(|spec| spec.keep = systematic(m, n, phase));
         assert_eq!(ids(&prepared), expected, "{m}/{n} phase {phase}");
     };
     check(2, 5, 0, &[3, 5, 8, 10]);
@@ -95,20 +81,14 @@ fn a_systematic_sample_takes_m_of_n_and_phase_shifts_it() {
 
 #[test]
 fn a_sample_does_not_move_time_0() {
-    let prepared = prepared(|spec| {
-        spec.keep = Keep::Systematic {
-            m: 1,
-            n: 2,
-            phase: 0,
-        };
-    });
+    let prepared = prepared(|spec| spec.keep = systematic(1, 2, 0));
     assert_eq!(prepared.jobs[0].at, SimTime::from_secs(10));
 }
 
 #[test]
 fn a_share_is_drawn_from_the_seed() {
     let draw = |seed, share: &str| {
-        let share = Decimal::parse(share).unwrap();
+        let share = decimal(share);
         ids(&prepared(|spec| spec.keep = Keep::Share { share, seed }))
     };
     assert_eq!(draw(1, "0.5"), draw(1, "0.5"));
@@ -129,8 +109,8 @@ fn run_times_of_zero_become_one_second_or_go_or_stay() {
 #[test]
 fn scaling_divides_and_rounds_down_and_the_shortest_run_is_lifted_after_it() {
     let prepared = prepared(|spec| {
-        spec.scale_arrival = Decimal::parse("3").unwrap();
-        spec.scale_run_time = Decimal::parse("60").unwrap();
+        spec.scale_arrival = decimal("3");
+        spec.scale_run_time = decimal("60");
         spec.min_run_time = secs(1);
         spec.offset = secs(1000);
     });
@@ -146,10 +126,7 @@ fn scaling_divides_and_rounds_down_and_the_shortest_run_is_lifted_after_it() {
         SimDuration::from_nanos(1_166_666_666)
     );
     assert_eq!(prepared.reduction.steps[5].after.span, secs(30));
-    let (scaled, lifted) = (
-        prepared.reduction.steps[5].after,
-        prepared.reduction.steps[6].after,
-    );
+    let [scaled, lifted] = [5, 6].map(|step| prepared.reduction.steps[step].after);
     assert!(lifted.processor_nanos > scaled.processor_nanos);
 }
 
@@ -198,37 +175,26 @@ fn steps_that_make_no_sense_are_refused() {
     );
     check(
         "t.swf: field keep = \"3/2\": expected m/n with 0 < m <= n",
-        &|spec| {
-            spec.keep = Keep::Systematic {
-                m: 3,
-                n: 2,
-                phase: 0,
-            };
-        },
+        &|spec| spec.keep = systematic(3, 2, 0),
     );
     check(
         "t.swf: field keep = \"1.5\": expected a share above 0 and at most 1",
         &|spec| {
             spec.keep = Keep::Share {
-                share: Decimal::parse("1.5").unwrap(),
+                share: decimal("1.5"),
                 seed: 1,
             };
         },
     );
     check(
         "t.swf: job 1: its requested time does not fit 584 years after scaling and offset",
-        &|spec| spec.scale_run_time = Decimal::parse("0.000000001").unwrap(),
+        &|spec| spec.scale_run_time = decimal("0.000000001"),
     );
 }
 
 #[test]
 fn a_reduction_that_leaves_nothing_says_so() {
-    let prepared = prepared(|spec| {
-        spec.window = Some(TraceWindow {
-            start: secs(5000),
-            length: secs(1),
-        });
-    });
+    let prepared = prepared(|spec| spec.window = Some(window(5000, 1)));
     assert!(prepared.jobs.is_empty());
     assert_eq!(
         prepared.reduction.trace.warnings,

@@ -9,12 +9,6 @@ const CYCLE: u64 = 5_000_000_000;
 /// then until enough of the processors are free for it, with the queue walked
 /// in arrival order whenever something changes.
 pub fn delays(jobs: &[Submission], processors: u32) -> Vec<f64> {
-    let delays = delays_by_size(jobs, processors);
-    delays.into_iter().map(|d| d.1).collect()
-}
-
-/// As [`delays`], with the size of each job in front.
-pub fn delays_by_size(jobs: &[Submission], processors: u32) -> Vec<(u32, f64)> {
     let arrival = |job: &Submission| job.at.as_nanos().div_ceil(CYCLE) * CYCLE;
     let mut waiting: Vec<&Submission> = Vec::new();
     let mut coming = jobs.iter().peekable();
@@ -40,10 +34,7 @@ pub fn delays_by_size(jobs: &[Submission], processors: u32) -> Vec<(u32, f64)> {
             }
             free -= job.spec.processors();
             running.push((now + job.spec.run_time.as_nanos(), job.spec.processors()));
-            delays.push((
-                job.spec.processors(),
-                (now - job.at.as_nanos()) as f64 / 1e9,
-            ));
+            delays.push((now - job.at.as_nanos()) as f64 / 1e9);
             false
         });
     }

@@ -1,11 +1,6 @@
 //! What real files hold and the reader has to live with.
 
 use crate::{line, load_text};
-use gridrig_core::time::SimDuration;
-use gridrig_tracelab::load::load;
-use gridrig_tracelab::spec::SizeFrom;
-use gridrig_tracelab::synth::gzip;
-use std::fs;
 
 #[test]
 fn a_truncated_last_line_is_skipped_and_counted() {
@@ -15,14 +10,6 @@ fn a_truncated_last_line_is_skipped_and_counted() {
         assert_eq!(loaded.jobs.len(), 1);
         assert_eq!(loaded.skipped["truncated-last-line"], 1);
     }
-}
-
-#[test]
-fn a_missing_final_line_feed_loses_nothing() {
-    let text = line(1, "0", "10", 1, 1, 1);
-    let loaded = load_text(text.trim_end()).unwrap();
-    assert_eq!(loaded.jobs.len(), 1);
-    assert!(loaded.skipped.is_empty());
 }
 
 #[test]
@@ -80,29 +67,4 @@ fn submit_times_that_step_backwards_are_sorted_and_ties_keep_their_order() {
         loaded.warnings,
         ["t.swf: 2 submit times step backwards; the jobs were sorted"]
     );
-}
-
-#[test]
-fn times_with_a_fraction_are_exact() {
-    let loaded = load_text(line(1, "0.1", "0.000000001", 1, 1, 1)).unwrap();
-    assert_eq!(loaded.jobs[0].submit, SimDuration::from_millis(100));
-    assert_eq!(loaded.jobs[0].run_time, SimDuration::from_nanos(1));
-}
-
-#[test]
-fn gzip_of_several_members_is_read_to_its_end_and_the_file_is_hashed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("name-says-nothing");
-    let mut bytes = Vec::new();
-    for part in [line(1, "0", "10", 1, 1, 1), line(2, "1", "10", 1, 1, 1)] {
-        bytes.extend(gzip(&part).unwrap());
-    }
-    fs::write(&path, &bytes).unwrap();
-    let loaded = load(&path, SizeFrom::Allocated).unwrap();
-    assert_eq!(loaded.jobs.len(), 2);
-
-    fs::write(&path, line(1, "0", "10", 1, 1, 1)).unwrap();
-    let plain = load(&path, SizeFrom::Allocated).unwrap();
-    assert_ne!(plain.sha256, loaded.sha256);
-    assert_eq!(plain.sha256.len(), 64);
 }

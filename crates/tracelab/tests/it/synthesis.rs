@@ -13,6 +13,7 @@ fn models() -> Vec<Model> {
         Model::Lublin(Preset::Dmm.model(64, Extent::days(2.0), 9)),
         Model::Poisson(Koala::W2.model(3)),
         Model::Burst(Box::new(Week::Ctc.model())),
+        Model::Burst(Box::new(Week::Grid5000.model())),
     ]
 }
 
@@ -36,6 +37,7 @@ fn the_header_says_model_parameters_seed_and_command() {
         let text = text(&model);
         for part in [
             &format!("model {}, seed {}", model.kind(), model.seed()),
+            "; Computer: none: a generated workload",
             "; Note: made by a test",
             "; Note: model {\"schema\":\"gridrig-workload-model/1\"",
             "; Note: offered load ",

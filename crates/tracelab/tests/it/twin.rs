@@ -1,10 +1,8 @@
 //! A log beside a model of its site.
 
-use crate::load_text;
+use crate::{load_text, window};
 use gridrig_core::discipline::DisciplineKind;
-use gridrig_core::time::SimDuration;
 use gridrig_tracelab::TraceError;
-use gridrig_tracelab::spec::TraceWindow;
 use gridrig_tracelab::twin::{Grade, Options, Twin, twin};
 use std::collections::BTreeMap;
 
@@ -219,18 +217,15 @@ fn a_window_is_compared_with_what_came_before_it_on_the_machine() {
     let mut jobs = in_order();
     jobs.push(job(400_000, 0, 100, 2));
     let text = log(jobs);
-    let window = |start, length| Options {
-        window: Some(TraceWindow {
-            start: SimDuration::from_secs(start),
-            length: SimDuration::from_secs(length),
-        }),
+    let part = |start, length| Options {
+        window: Some(window(start, length)),
         ..under(DisciplineKind::Fcfs)
     };
-    let twin = of(&text, &window(15, 1_000)).unwrap();
+    let twin = of(&text, &part(15, 1_000)).unwrap();
     assert_eq!((twin.jobs, twin.compared), (3, 1));
     assert_eq!(twin.waits[0].simulated_s, 980.0);
     for (start, length) in [(0, 600_000), (100_000, 1_000), (500_000, 10)] {
-        let why = of(&text, &window(start, length)).unwrap_err().to_string();
+        let why = of(&text, &part(start, length)).unwrap_err().to_string();
         assert!(
             why.contains("expected a part of the log with jobs"),
             "{why}"

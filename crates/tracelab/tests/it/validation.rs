@@ -1,6 +1,10 @@
 //! Honest reductions pass, dishonest ones do not.
 
-use crate::{archive, clustering, need};
+#[path = "../../examples/validity_power.rs"]
+#[allow(dead_code, reason = "its main is for the command line")]
+mod power;
+
+use crate::{archive, clustering, need, secs, window};
 use gridrig_core::rng;
 use gridrig_core::time::{Decimal, SimDuration};
 use gridrig_tracelab::load::{TraceJob, load};
@@ -8,13 +12,15 @@ use gridrig_tracelab::spec::{SizeFrom, TraceWindow};
 use gridrig_tracelab::validate::{
     Design, Group, Options, Selection, ValidateError, Validation, validate,
 };
+use power::{busiest, demand, shuffled, without_serial, without_user};
 use rand::RngExt;
-use rand::seq::SliceRandom;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Nanoseconds.
 const SECOND: u64 = 1_000_000_000;
+
+const SHUFFLE: &str = "test-shuffle";
+const NEW_NUMBERS: u64 = 10_000_000;
 
 /// A trace, the part of it that is reduced, and how to compare with it.
 pub struct Case {
@@ -47,19 +53,29 @@ impl Case {
     }
 
     /// A part of a real log; `None` where there is none.
-    pub fn archive(test: &str, log: &str, start: &str, length: &str) -> Option<Self> {
-        let file = archive::need(test)?.join(format!("{log}.swf.gz"));
+    #[track_caller]
+    pub fn archive(log: &str, start: &str, length: &str) -> Option<Self> {
+        let log = archive::log(&archive::need()?, log);
         let window = TraceWindow {
             start: SimDuration::parse(start).unwrap(),
             length: SimDuration::parse(length).unwrap(),
         };
-        Some(Case::new(jobs_of(&file), Some(window), None))
+        Some(Case::new(log.jobs, Some(window), None))
+    }
+
+    /// The week of LSAP and its widest jobs.
+    #[track_caller]
+    pub fn lsap_week() -> Option<Self> {
+        let case = Case::archive("CTC-SP2-1996-3.1-cln", "87.08d", "7d")?;
+        let window = case.options.selection.window;
+        Some(Case::new(case.all, window, Some(225)))
     }
 
     /// The trace that ships.
     pub fn shipped() -> Self {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/ctc-like.swf.gz");
-        Case::new(jobs_of(&file), None, None)
+        let log = load(&file, SizeFrom::Allocated).unwrap();
+        Case::new(log.jobs, None, None)
     }
 
     pub fn systematic(&self, m: usize, n: usize, phase: usize) -> Vec<TraceJob> {
@@ -95,77 +111,30 @@ impl Case {
     }
 }
 
-fn jobs_of(file: &Path) -> Vec<TraceJob> {
-    let loaded = load(file, SizeFrom::Allocated).unwrap();
-    loaded.jobs
-}
-
-/// The user with most jobs, and the one with most demand.
-fn busiest(jobs: &[TraceJob]) -> [Option<u32>; 2] {
-    let by = |weight: fn(&TraceJob) -> u128| {
-        let mut weights: BTreeMap<u32, u128> = BTreeMap::new();
-        for job in jobs {
-            if let Some(user) = job.user() {
-                *weights.entry(user).or_default() += weight(job);
-            }
-        }
-        weights.into_iter().max_by_key(|w| w.1).map(|w| w.0)
-    };
-    [by(|_| 1), by(|job| job.demand())]
-}
-
-fn without_user(jobs: &[TraceJob], user: Option<u32>) -> Vec<TraceJob> {
-    jobs.iter()
-        .filter(|job| job.user() != user)
-        .copied()
-        .collect()
-}
-
-/// Nine of ten serial jobs are gone.
-fn without_serial(jobs: &[TraceJob]) -> Vec<TraceJob> {
-    let mut serial = 0;
-    let kept = |job: &&TraceJob| {
-        serial += u32::from(job.processors == 1);
-        job.processors > 1 || serial % 10 == 0
-    };
-    jobs.iter().filter(kept).copied().collect()
-}
-
-/// Jobs exchange their submit times. Whether each keeps its number is another
-/// matter: with new numbers only the statistics can tell.
-fn shuffled(jobs: &[TraceJob], renumbered: bool) -> Vec<TraceJob> {
-    let mut times: Vec<SimDuration> = jobs.iter().map(|job| job.submit).collect();
-    times.shuffle(&mut rng::stream(4, "test-shuffle"));
-    let mut jobs = jobs.to_vec();
-    for (job, time) in jobs.iter_mut().zip(times) {
-        job.submit = time;
-    }
-    jobs.sort_by_key(|job| job.submit);
-    if renumbered {
-        for (id, job) in (0..).zip(&mut jobs) {
-            job.trace_id = 10_000_000 + id;
-        }
-    }
-    jobs
-}
-
-/// What every trace has to show: systematic and random samples pass, the three
+/// What every log has to show: systematic and random samples of a part pass, the three
 /// frauds do not.
-fn honest_pass_and_frauds_fail(case: &Case, serial: bool) {
+#[track_caller]
+fn honest_pass_and_frauds_fail(log: &str, start: &str, length: &str, serial: bool) {
+    let Some(case) = Case::archive(log, start, length) else {
+        return;
+    };
+    assert_eq!(case.part.iter().any(|job| job.processors == 1), serial);
     case.passes("phase 4", &case.systematic(2, 5, 4));
     case.passes("seed 1", &case.random(0.4, 1));
     let honest = case.systematic(2, 5, 1);
-    for user in busiest(&case.part) {
-        let outcome = case.fails("without a busy user", &without_user(&honest, user));
+    for weight in [|_: &TraceJob| 1.0, demand] {
+        let rest = without_user(&honest, busiest(&case.part, weight));
+        let outcome = case.fails("without a busy user", &rest);
         assert!(outcome.identity.holds());
     }
     if serial {
         let outcome = case.fails("without serial jobs", &without_serial(&honest));
         assert!(outcome.identity.holds());
     }
-    let outcome = case.fails("shuffled, with numbers", &shuffled(&honest, false));
+    let outcome = case.fails("shuffled, with numbers", &shuffled(&honest, SHUFFLE, None));
     assert!(outcome.identity.submit_changed > 0);
-    let outcome = case.fails("shuffled, renumbered", &shuffled(&honest, true));
+    let renumbered = shuffled(&honest, SHUFFLE, Some(NEW_NUMBERS));
+    let outcome = case.fails("shuffled, renumbered", &renumbered);
     assert!(!outcome.identity.ids_kept);
     let outside = |name| {
         outcome
@@ -178,20 +147,14 @@ fn honest_pass_and_frauds_fail(case: &Case, serial: bool) {
 
 #[test]
 fn on_a_week_of_ctc_honest_samples_pass_and_frauds_fail() {
-    let name = "on_a_week_of_ctc_honest_samples_pass_and_frauds_fail";
-    if let Some(case) = Case::archive(name, "CTC-SP2-1996-3.1-cln", "87.08d", "7d") {
-        honest_pass_and_frauds_fail(&case, true);
-    }
+    honest_pass_and_frauds_fail("CTC-SP2-1996-3.1-cln", "87.08d", "7d", true);
 }
 
 #[test]
 fn every_phase_of_the_lsap_week_passes() {
-    let name = "every_phase_of_the_lsap_week_passes";
-    let Some(case) = Case::archive(name, "CTC-SP2-1996-3.1-cln", "87.08d", "7d") else {
+    let Some(case) = Case::lsap_week() else {
         return;
     };
-    let window = case.options.selection.window;
-    let case = Case::new(case.all, window, Some(225));
     for phase in 0..5 {
         case.passes(&format!("phase {phase}"), &case.systematic(2, 5, phase));
     }
@@ -199,27 +162,17 @@ fn every_phase_of_the_lsap_week_passes() {
 
 #[test]
 fn on_a_week_of_sdsc_sp2_honest_samples_pass_and_frauds_fail() {
-    let name = "on_a_week_of_sdsc_sp2_honest_samples_pass_and_frauds_fail";
-    if let Some(case) = Case::archive(name, "SDSC-SP2-1998-4.2-cln", "200d", "14d") {
-        honest_pass_and_frauds_fail(&case, true);
-    }
+    honest_pass_and_frauds_fail("SDSC-SP2-1998-4.2-cln", "200d", "14d", true);
 }
 
 #[test]
 fn on_weeks_of_kth_honest_samples_pass_and_frauds_fail() {
-    let name = "on_weeks_of_kth_honest_samples_pass_and_frauds_fail";
-    if let Some(case) = Case::archive(name, "KTH-SP2-1996-2.1-cln", "100d", "21d") {
-        honest_pass_and_frauds_fail(&case, true);
-    }
+    honest_pass_and_frauds_fail("KTH-SP2-1996-2.1-cln", "100d", "21d", true);
 }
 
 #[test]
 fn on_a_log_without_serial_jobs_the_other_frauds_fail() {
-    let name = "on_a_log_without_serial_jobs_the_other_frauds_fail";
-    if let Some(case) = Case::archive(name, "LANL-CM5-1994-4.1-cln", "200d", "7d") {
-        assert!(case.part.iter().all(|job| job.processors > 1));
-        honest_pass_and_frauds_fail(&case, false);
-    }
+    honest_pass_and_frauds_fail("LANL-CM5-1994-4.1-cln", "200d", "7d", false);
 }
 
 #[test]
@@ -242,7 +195,7 @@ fn frauds_on_the_shipped_trace_fail() {
     let honest = case.systematic(2, 5, 0);
     case.passes("2/5", &honest);
     case.fails("without serial jobs", &without_serial(&honest));
-    case.fails("shuffled", &shuffled(&honest, false));
+    case.fails("shuffled", &shuffled(&honest, SHUFFLE, None));
     // Jobs that come after others of their kind, made up or made wider.
     let mut wider = honest.clone();
     wider
@@ -268,14 +221,10 @@ fn frauds_on_the_shipped_trace_fail() {
 fn scaled_and_rounded_times_are_recognized() {
     let mut case = Case::shipped();
     let start = 86_400 * SECOND;
-    let window = TraceWindow {
-        start: SimDuration::from_nanos(start),
-        length: SimDuration::from_secs(4 * 86_400),
-    };
-    case = Case::new(case.all, Some(window), None);
+    case = Case::new(case.all, Some(window(86_400, 4 * 86_400)), None);
     case.options.selection.scale_arrival = Decimal::from_whole(60);
     case.options.selection.scale_run_time = Decimal::from_whole(30);
-    case.options.selection.min_run_time = SimDuration::from_secs(1);
+    case.options.selection.min_run_time = secs(1);
     let unscaled = case.systematic(2, 5, 0);
     // Whole seconds, rounded up or down, are what other tools write.
     for up in [0, SECOND - 1] {
@@ -349,7 +298,7 @@ fn a_requirement_can_fail_what_the_envelope_passes() {
 #[test]
 fn only_the_groups_asked_for_are_judged() {
     let mut case = Case::shipped();
-    let fraud = shuffled(&case.systematic(2, 5, 0), true);
+    let fraud = shuffled(&case.systematic(2, 5, 0), SHUFFLE, Some(NEW_NUMBERS));
     assert!(!case.judge(&fraud).passed());
     case.options.groups = Some([Group::Marginals, Group::Classes].into());
     let outcome = case.judge(&fraud);
@@ -397,10 +346,7 @@ fn what_cannot_be_compared_is_refused() {
     };
     assert!(error(&case.all, &few).contains("samples = 199: expected 200 to"));
     let mut beyond = Options::default();
-    beyond.selection.window = Some(TraceWindow {
-        start: SimDuration::from_secs(1 << 40),
-        length: SimDuration::from_secs(1),
-    });
+    beyond.selection.window = Some(window(1 << 40, 1));
     let refused = validate(&case.all, &case.all[..5], &beyond);
     assert!(matches!(refused, Err(ValidateError::NoOriginal(dropped)) if dropped > 0));
     let mut wide = case.all[..60].to_vec();
@@ -457,9 +403,7 @@ json.dump({
 
 #[test]
 fn distances_are_those_of_scipy() {
-    let Some(python) = need::python("distances_are_those_of_scipy") else {
-        return;
-    };
+    let Some(python) = need::python() else { return };
     let case = Case::shipped();
     let reduced = case.random(0.3, 11);
     let columns = |jobs: &[TraceJob]| {

@@ -1,18 +1,15 @@
 //! Windows that are chosen: which is best, and which may be.
 
-use crate::archive::need;
-use crate::{line, load_text, whole};
+use crate::archive::{log, need};
+use crate::look_alike::distance;
+use crate::{line, load_text, secs, whole, window};
 use gridrig_core::time::{NANOS_PER_SEC, SimDuration};
-use gridrig_tracelab::load::{TraceJob, load};
+use gridrig_tracelab::load::TraceJob;
 use gridrig_tracelab::reduce::{RankedWindow, Unrankable, WindowRanking, rank_windows};
-use gridrig_tracelab::spec::{SizeFrom, TraceWindow, WindowChoice, WorkloadSpec};
+use gridrig_tracelab::spec::{WindowChoice, WorkloadSpec};
 use proptest::prelude::*;
 
 const DAY: u64 = 86_400;
-
-fn secs(secs: u64) -> SimDuration {
-    SimDuration::from_secs(secs)
-}
 
 fn days(days: u64) -> SimDuration {
     secs(days * DAY)
@@ -151,22 +148,6 @@ fn a_skip_that_is_given_is_taken_and_the_other_end_is_left_to_the_rule() {
 }
 
 #[test]
-fn windows_start_at_multiples_of_the_step_from_the_logs_time_0() {
-    let shifted: Vec<_> = (0..100).map(|i| (1_000_123 + i * 3600, 60, 1)).collect();
-    let choice = WindowChoice {
-        step: secs(7200),
-        ..without_skips(days(1))
-    };
-    let ranking = ranked(&jobs(&shifted), &choice);
-    assert!(ranking.windows.len() > 10);
-    for window in &ranking.windows {
-        assert_eq!(window.start.as_nanos() % secs(7200).as_nanos(), 0);
-        assert!(window.start >= secs(1_000_123));
-        assert!(window.start + days(1) <= secs(1_000_123 + 99 * 3600 + 1));
-    }
-}
-
-#[test]
 fn what_cannot_be_ranked_is_said() {
     let trace = daily(20, |_, _| {});
     let refused = |choice: &WindowChoice| rank_windows(&trace, choice).unwrap_err();
@@ -233,10 +214,7 @@ fn a_window_that_does_not_fit_and_one_both_given_and_chosen_are_refused() {
         "t.swf: field window.length = \"7d\": expected a window that starts at a multiple of 1d and \
          fits the trace without warm-up and wrap-up, which is 21.00 h long"
     ));
-    spec.window = Some(TraceWindow {
-        start: secs(5),
-        length: secs(5),
-    });
+    spec.window = Some(window(5, 5));
     assert_eq!(
         message(&spec),
         "t.swf: field window.start = \"5s\": expected a window given or chosen, not both"
@@ -262,15 +240,6 @@ fn slow(jobs: &[TraceJob], start: u64, length: u64) -> Option<[f64; 5]> {
     let of = |jobs: &[&TraceJob], what: fn(&TraceJob) -> u64| -> Vec<u64> {
         jobs.iter().map(|job| what(job)).collect()
     };
-    let ks = |whole: Vec<u64>, part: Vec<u64>| {
-        let share = |values: &[u64], at: u64| {
-            values.iter().filter(|v| **v <= at).count() as f64 / values.len() as f64
-        };
-        whole
-            .iter()
-            .map(|at| (share(&whole, *at) - share(&part, *at)).abs())
-            .fold(0.0, f64::max)
-    };
     let size: fn(&TraceJob) -> u64 = |job| job.processors.into();
     let run: fn(&TraceJob) -> u64 = |job| job.run_time.as_nanos();
     let work = |jobs: &[&TraceJob]| -> f64 {
@@ -288,9 +257,9 @@ fn slow(jobs: &[TraceJob], start: u64, length: u64) -> Option<[f64; 5]> {
         }
     };
     Some([
-        ks(of(&all, size), of(&inside, size)),
-        ks(of(&all, run), of(&inside, run)),
-        ks(gaps(&all), gaps(&inside)),
+        distance(of(&all, size), of(&inside, size)),
+        distance(of(&all, run), of(&inside, run)),
+        distance(gaps(&all), gaps(&inside)),
         relative(inside.len() as f64 / length_s, jobs.len() as f64 / whole_s),
         relative(work(&inside) / length_s, work(&all) / whole_s),
     ])
@@ -335,9 +304,7 @@ proptest! {
 
 #[test]
 fn every_log_of_the_archive_has_a_window_close_to_the_whole() {
-    let Some(folder) = need("every_log_of_the_archive_has_a_window_close_to_the_whole") else {
-        return;
-    };
+    let Some(folder) = need() else { return };
     // The largest of each kind would take the test its seconds, not a proof.
     // Its day, and the largest of its distances in thousandths.
     for (name, day, apart) in [
@@ -347,8 +314,7 @@ fn every_log_of_the_archive_has_a_window_close_to_the_whole() {
         ("NASA-iPSC-1993-3.1-cln", 74, 169),
         ("SDSC-Par-1996-3.1-cln", 242, 142),
     ] {
-        let loaded = load(&folder.join(format!("{name}.swf.gz")), SizeFrom::Allocated).unwrap();
-        let ranking = ranked(&loaded.jobs, &WindowChoice::of_length(days(7)));
+        let ranking = ranked(&log(&folder, name).jobs, &WindowChoice::of_length(days(7)));
         let (best, last) = (
             ranking.windows[0],
             ranking.windows[ranking.windows.len() - 1],
@@ -363,11 +329,8 @@ fn every_log_of_the_archive_has_a_window_close_to_the_whole() {
 
 #[test]
 fn the_week_of_the_paper_ranks_where_the_page_says() {
-    let Some(folder) = need("the_week_of_the_paper_ranks_where_the_page_says") else {
-        return;
-    };
-    let trace = folder.join("CTC-SP2-1996-3.1-cln.swf.gz");
-    let mut jobs = load(&trace, SizeFrom::Allocated).unwrap().jobs;
+    let Some(folder) = need() else { return };
+    let mut jobs = log(&folder, "CTC-SP2-1996-3.1-cln").jobs;
     jobs.retain(|job| job.processors <= 225);
     let ranking = ranked(&jobs, &WindowChoice::of_length(days(7)));
     let place = 1 + starts(&ranking).iter().position(|day| *day == 87).unwrap();

@@ -5,8 +5,7 @@ use super::*;
 
 /// The code of the fault that a raw body gets.
 async fn code(lrms: &Handle, body: &str) -> (u16, String) {
-    let body = body.as_bytes().to_vec();
-    let answer = post(lrms, "/services/bes", "text/xml", body).await;
+    let answer = send(lrms, body).await;
     (answer.status, answer.fault().code)
 }
 
@@ -45,66 +44,39 @@ async fn what_is_no_message_gets_a_fault_with_a_code() {
     lrms.stop().await.unwrap();
 }
 
+/// Resources, the name of the fault, and what it is about.
+const WRONG_RESOURCES: &str = r#"
+<FileSystem name="HOME"/> => UnsupportedFeatureFault => JobDefinition/JobDescription/Resources/FileSystem
+<IndividualCPUTime><Exact>2e9</Exact></IndividualCPUTime> => UnsupportedFeatureFault => IndividualCPUTime
+<TotalCPUCount><Exact>four</Exact></TotalCPUCount> => InvalidRequestMessageFault => TotalCPUCount/Exact
+<TotalCPUCount><Exact>99</Exact></TotalCPUCount> => UnsupportedFeatureFault => JobDefinition/JobDescription/Resources
+<CandidateHosts><HostName>elsewhere</HostName></CandidateHosts> => UnsupportedFeatureFault => CandidateHosts
+"#;
+
+async fn refused(lrms: &Handle, body: &str, fault: &str, about: &str) {
+    let answer = ask(lrms, body).await;
+    assert_eq!(answer.status, 500);
+    let detail = &answer.fault().detail[0];
+    assert_eq!(detail.name, fault, "{}", answer.text);
+    assert!(answer.text.contains(about), "{about}: {}", answer.text);
+}
+
 #[tokio::test]
 async fn what_is_no_request_gets_the_specification_s_fault() {
     let lrms = start(1).await;
-    let description = |inner: &str| create(inner);
-    let cases = [
-        (
-            "<bes:CreateActivity/>".to_owned(),
-            "InvalidRequestMessageFault",
-            "ActivityDocument",
-        ),
-        (
-            "<bes:CreateActivity><bes:ActivityDocument/></bes:CreateActivity>".to_owned(),
-            "InvalidRequestMessageFault",
-            "JobDefinition",
-        ),
-        (
-            description("<Resources><FileSystem name=\"HOME\"/></Resources>"),
-            "UnsupportedFeatureFault",
-            "JobDefinition/JobDescription/Resources/FileSystem",
-        ),
-        (
-            description(
-                "<Resources><IndividualCPUTime><Exact>2e9</Exact></IndividualCPUTime></Resources>",
-            ),
-            "UnsupportedFeatureFault",
-            "IndividualCPUTime",
-        ),
-        (
-            description(
-                "<Resources><TotalCPUCount><Exact>four</Exact></TotalCPUCount></Resources>",
-            ),
-            "InvalidRequestMessageFault",
-            "TotalCPUCount/Exact",
-        ),
-        (
-            description("<Resources><TotalCPUCount><Exact>99</Exact></TotalCPUCount></Resources>"),
-            "UnsupportedFeatureFault",
-            "JobDefinition/JobDescription/Resources",
-        ),
-        (
-            description(
-                "<Resources><CandidateHosts><HostName>elsewhere</HostName></CandidateHosts></Resources>",
-            ),
-            "UnsupportedFeatureFault",
-            "CandidateHosts",
-        ),
-        (
-            "<bes:GetActivityStatuses><bes:ActivityIdentifier/></bes:GetActivityStatuses>"
-                .to_owned(),
-            "InvalidRequestMessageFault",
-            "ActivityIdentifier",
-        ),
-    ];
-    for (body, fault, about) in cases {
-        let answer = ask(&lrms, &body).await;
-        assert_eq!(answer.status, 500);
-        let detail = &answer.fault().detail[0];
-        assert_eq!(detail.name, fault, "{}", answer.text);
-        assert!(answer.text.contains(about), "{about}: {}", answer.text);
+    for row in WRONG_RESOURCES.lines().skip(1) {
+        let mut cells = row.split(" => ");
+        let mut cell = || cells.next().unwrap();
+        let inner = format!("<Resources>{}</Resources>", cell());
+        refused(&lrms, &create(&inner), cell(), cell()).await;
     }
+    let invalid = "InvalidRequestMessageFault";
+    let empty = "<bes:CreateActivity/>";
+    refused(&lrms, empty, invalid, "ActivityDocument").await;
+    let empty = "<bes:CreateActivity><bes:ActivityDocument/></bes:CreateActivity>";
+    refused(&lrms, empty, invalid, "JobDefinition").await;
+    let empty = "<bes:GetActivityStatuses><bes:ActivityIdentifier/></bes:GetActivityStatuses>";
+    refused(&lrms, empty, invalid, "ActivityIdentifier").await;
     let unknown = ask(&lrms, "<bes:Explode/>").await;
     assert_eq!(unknown.fault().code, "unknown-operation");
     let wrong = ask(&lrms, "<CreateActivity xmlns=\"urn:other\"/>").await;
@@ -116,7 +88,7 @@ async fn what_is_no_request_gets_the_specification_s_fault() {
 async fn a_body_that_is_too_large_is_refused_and_the_service_goes_on() {
     let lrms = start(1).await;
     let body = vec![b' '; 2 * 1024 * 1024];
-    let answer = post(&lrms, "/services/bes", "text/xml", body).await;
+    let answer = send(&lrms, body).await;
     assert_eq!(
         (answer.status, answer.fault().code.as_str()),
         (413, "too-large")
@@ -147,7 +119,7 @@ async fn a_header_that_must_be_understood_and_is_not_is_refused() {
     let lrms = start(1).await;
     let header = |block: &str| envelope(SOAP_1_1, block, &job(1, "1s"));
     let unknown = header("<x xmlns=\"urn:x\" s:mustUnderstand=\"1\"/>");
-    let answer = post(&lrms, "/services/bes", "text/xml", unknown.into_bytes()).await;
+    let answer = send(&lrms, unknown).await;
     assert!(
         answer.text.contains("soapenv:MustUnderstand"),
         "{}",
@@ -155,14 +127,14 @@ async fn a_header_that_must_be_understood_and_is_not_is_refused() {
     );
     let elsewhere =
         header("<wsa:ReplyTo><wsa:Address>http://127.0.0.1:9/</wsa:Address></wsa:ReplyTo>");
-    let answer = post(&lrms, "/services/bes", "text/xml", elsewhere.into_bytes()).await;
+    let answer = send(&lrms, elsewhere).await;
     assert_eq!(answer.fault().code, "only-anonymous-address");
     assert_eq!(jobs(&lrms).await, 0);
     let security = header(
         "<Security xmlns=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd\" \
          s:mustUnderstand=\"1\"/>",
     );
-    let answer = post(&lrms, "/services/bes", "text/xml", security.into_bytes()).await;
+    let answer = send(&lrms, security).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     lrms.stop().await.unwrap();
 }
@@ -188,13 +160,10 @@ async fn a_cut_or_scrambled_request_never_breaks_the_service() {
     let lrms = start(1).await;
     let whole = envelope(SOAP_1_1, "", &job(1, "1h"));
     for cut in (0..whole.len()).step_by(23) {
-        let mut bytes = whole.as_bytes().to_vec();
-        bytes.truncate(cut);
-        let answer = post(&lrms, "/services/bes", "text/xml", bytes).await;
-        assert_eq!(answer.status, 500);
+        assert_eq!(send(&lrms, &whole[..cut]).await.status, 500);
         let mut bytes = whole.as_bytes().to_vec();
         bytes[cut] = bytes[cut].wrapping_add(13);
-        let answer = post(&lrms, "/services/bes", "text/xml", bytes).await;
+        let answer = send(&lrms, bytes).await;
         assert!([200, 500].contains(&answer.status), "{}", answer.text);
     }
     assert_eq!(ask(&lrms, &job(1, "1s")).await.status, 200);

@@ -65,11 +65,8 @@ async fn a_document_comes_back_as_it_was_given() {
                    </posix:POSIXApplication></Application>";
     let id = id_of(&ask(&lrms, &create(program)).await);
     let answer = ask(&lrms, &about("GetActivityDocuments", &[&id])).await;
-    assert!(
-        answer
-            .text
-            .contains("<jsdl-posix:Argument>a &lt; b</jsdl-posix:Argument>")
-    );
+    let argument = "<jsdl-posix:Argument>a &lt; b</jsdl-posix:Argument>";
+    assert!(answer.text.contains(argument), "{}", answer.text);
     assert!(answer.text.contains("<bes-factory:JobDefinition>"));
     lrms.stop().await.unwrap();
 }
@@ -85,13 +82,8 @@ async fn a_document_that_is_no_longer_kept_is_made_anew_from_the_job() {
     let first = id_of(&ask(&lrms, &job(2, "7s")).await);
     ask(&lrms, &job(1, "1s")).await;
     let answer = ask(&lrms, &about("GetActivityDocuments", &[&first])).await;
-    assert!(
-        answer
-            .text
-            .contains("<gridrig:RunTime>7s</gridrig:RunTime>"),
-        "{}",
-        answer.text
-    );
+    let length = "<gridrig:RunTime>7s</gridrig:RunTime>";
+    assert!(answer.text.contains(length), "{}", answer.text);
     assert!(!answer.text.contains("JobName"));
     lrms.stop().await.unwrap();
 }
@@ -135,30 +127,18 @@ async fn a_message_that_is_sent_again_creates_no_second_activity() {
     let text = envelope(SOAP_1_1, header, &job(1, "1h"));
     let mut ids = Vec::new();
     for _ in 0..2 {
-        let answer = post(
-            &lrms,
-            "/services/bes",
-            "text/xml",
-            text.clone().into_bytes(),
-        )
-        .await;
-        assert!(
-            answer
-                .text
-                .contains("<wsa:RelatesTo>urn:uuid:1</wsa:RelatesTo>")
-        );
+        let answer = send(&lrms, text.clone()).await;
+        let relates = "<wsa:RelatesTo>urn:uuid:1</wsa:RelatesTo>";
+        assert!(answer.text.contains(relates), "{}", answer.text);
         let action = format!("{FACTORY}/BESFactoryPortType/CreateActivityResponse");
         assert!(answer.text.contains(&action), "{}", answer.text);
         ids.push(id_of(&answer));
     }
     assert_eq!(ids[0], ids[1]);
     let other = envelope(SOAP_1_1, header, &job(2, "1h"));
-    let answer = post(&lrms, "/services/bes", "text/xml", other.into_bytes()).await;
-    assert!(
-        answer.text.contains("InvalidRequestMessageFault"),
-        "{}",
-        answer.text
-    );
+    let answer = send(&lrms, other).await;
+    let fault = "InvalidRequestMessageFault";
+    assert!(answer.text.contains(fault), "{}", answer.text);
     lrms.stop().await.unwrap();
 }
 

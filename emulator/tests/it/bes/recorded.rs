@@ -1,17 +1,14 @@
 //! The requests of GridWay 5.14's own driver, as they were recorded.
 
 use super::*;
+use crate::need;
 use serde_json::Value;
 
 /// The recorded requests; `None`, said out loud, where they are not at hand.
 fn wire_log(test: &str) -> Option<Vec<Value>> {
-    let file = need::surface(test)?.join("bes-gridway-wire.jsonl");
-    let text = std::fs::read_to_string(file).unwrap();
-    Some(
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect(),
-    )
+    let text = need::surface(test, "bes-gridway-wire.jsonl")?;
+    let requests = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    Some(requests.collect())
 }
 
 async fn replay(lrms: &Handle, request: &Value, body: &str) -> Answer {

@@ -1,6 +1,7 @@
 //! A client of another ecosystem, generated from the WSDL.
 
 use super::*;
+use crate::need;
 use std::path::Path;
 use std::process::Command;
 

@@ -3,7 +3,7 @@
 
 use super::http::send;
 use super::{Dashboard, draft, shipped};
-use crate::command::{Bench, expect_code, gridrig, root, stderr};
+use crate::command::{Bench, expect_code, expect_part, gridrig, root, stderr};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -204,9 +204,9 @@ fn the_token_is_kept_for_its_user_alone_and_is_the_same_after_a_restart() {
         .unwrap();
     expect_code(&output, 2);
     let said = stderr(&output);
-    assert!(
-        said.contains("dashboard-token: expected a file that is yours and has mode 600"),
-        "{said}"
+    expect_part(
+        &said,
+        "dashboard-token: expected a file that is yours and has mode 600",
     );
     assert!(output.stdout.is_empty() && !said.contains(&token));
 }

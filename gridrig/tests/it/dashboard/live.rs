@@ -2,7 +2,7 @@
 
 use super::http::{self, Stream};
 use super::{Dashboard, draft, shipped};
-use crate::command::{Bench, expect_code, gridrig, json, run, token};
+use crate::command::{Bench, expect_code, gridrig, json, ok, run, split, token};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -143,16 +143,8 @@ fn what_is_shown_at_the_end_is_what_the_results_say() {
         .get(&format!("/api/live/run/{dir}"))
         .expect(200)
         .json();
-    for field in [
-        "submitted",
-        "finished",
-        "forwarded",
-        "forwards",
-        "delay_mean_s",
-        "waited_share",
-        "clusters",
-        "events",
-    ] {
+    let figures = "submitted finished forwarded forwards delay_mean_s waited_share clusters events";
+    for field in split(figures) {
         assert_eq!(again["now"][field], now[field], "{field}");
     }
     // How old information is at the end, and how old it was over the run: from
@@ -276,14 +268,9 @@ fn the_number_of_readers_is_bounded() {
 
 #[test]
 fn a_run_on_the_command_line_shows_itself_and_prints_what_it_always_does() {
-    let words = [
-        "run",
-        "resources/scenarios/two-sites.toml",
-        "--no-out",
-        "--json",
-    ];
+    let words = split("run resources/scenarios/two-sites.toml --no-out --json");
     let mut child = gridrig()
-        .args(words)
+        .args(&words)
         .args(["--dashboard", "--keep-dashboard"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -315,8 +302,7 @@ fn a_run_on_the_command_line_shows_itself_and_prints_what_it_always_does() {
     let not_kept = http::send(&url, "GET", "/api/live/jobs/1", &[known], "");
     assert_eq!(not_kept.expect(404).code(), "not-kept");
     interrupt(child.id());
-    let output = child.wait_with_output().unwrap();
-    expect_code(&output, 0);
+    let output = ok(child.wait_with_output().unwrap());
     assert_eq!(
         json(&output),
         json(&run(&words)),

@@ -284,6 +284,20 @@ fn boxes_tell_of_jobs_whose_start_was_reserved_and_of_those_on_several_clusters(
         let rig = Dashboard::start_over(bench.dir, &[], &[]);
         let run = format!("/api/gantt?run=s-1/{policy}/r000");
         let picture = rig.get(&run).expect(200).json()["picture"].clone();
+        for told in picture["jobs"].as_array().unwrap() {
+            let life = format!("/api/live/jobs/{}?run=s-1/{policy}/r000", told["job"]);
+            let life = rig.get(&life).expect(200).json();
+            let parts = life["parts"].as_array().unwrap();
+            let ends = parts.iter().all(|part| part["end_s"].is_f64());
+            let of = parts
+                .iter()
+                .map(|part| part["processors"].as_u64().unwrap());
+            let all = of.sum::<u64>() == told["processors"].as_u64().unwrap();
+            assert!(
+                ends && all == (policy != "round-robin"),
+                "{policy}: {told} {parts:?}"
+            );
+        }
         let mut seen = [0; 3];
         for one in picture["boxes"].as_array().unwrap() {
             let mut jobs = picture["jobs"].as_array().unwrap().iter();
@@ -306,6 +320,9 @@ fn boxes_tell_of_jobs_whose_start_was_reserved_and_of_those_on_several_clusters(
     let draw = "[workload.draw]\nstart_window = { share = 1, notice = \"1min\", length = \"1h\" }";
     let [_, reserved, together] = seen("round-robin", draw);
     assert!(reserved >= 2 && together == 0, "{reserved}");
+    // The broker asks for reservations, the jobs do not; no cluster has room for the first.
+    let [_, reserved, together] = seen("co-reservation", "");
+    assert!(reserved >= 3 && together == 0, "{reserved}");
 }
 
 #[test]
@@ -356,6 +373,12 @@ fn runs_are_grouped_by_scenario_with_what_differs_and_how_long_they_took() {
     ] {
         assert_eq!(html.matches(text).count(), times, "{text}: {html}");
     }
+    // Where no row differs, there is no such column.
+    let one = order("/runs?filter=scenario:other").1;
+    assert!(
+        html.contains("Differs") && !one.contains("Differs"),
+        "{one}"
+    );
 }
 
 #[test]

@@ -217,5 +217,13 @@ fn a_sentence_that_is_said_otherwise_keeps_its_figures() {
 
 #[test]
 fn results_are_the_same_when_they_are_read_back() {
-    assert_eq!(rows::read(&rows::write(&golden())), golden());
+    let expected = "# random/r000\tevents\ttime_ns\tevent\tjob_id\n\
+                    0\tsubmitted\t0\n5\tstarted\t0\n7\tfinished\t0\n\
+                    0\tsubmitted\t1\n0\trejected\t1\n\
+                    # random/r000\tjobs\tjob_id\tstart_ns\tcluster\n\
+                    0\t5\ta1\n1\t\t\n2\t9\ta1\n\
+                    # random/r000\tsummary\tpath\tvalue\n\
+                    delay_s.mean\t2.5\ngrid.domains.0.tie\tfirst\n";
+    assert_eq!(rows::write(&golden()), expected);
+    assert_eq!(rows::read(expected), golden());
 }

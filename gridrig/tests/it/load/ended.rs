@@ -1,7 +1,7 @@
 //! Clients that wait for the end of each job.
 
 use super::{failed, figure, load, with_all_interfaces};
-use crate::command::{expect_code, json, start, stderr, stdout};
+use crate::command::{expect_code, expect_refused, json, start, stdout};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -40,8 +40,7 @@ fn a_client_waits_for_the_end_of_its_job_if_that_is_wanted() {
     expect_code(&output, 1);
     assert_eq!(failed(&json(&output), "timed-out"), 1);
     let output = load("command:true --until ended");
-    expect_code(&output, 2);
-    assert!(stderr(&output).contains("the state of a command's jobs is not known"));
+    expect_refused(&output, "the state of a command's jobs is not known");
 }
 
 /// What is counted as completed is: a job that is removed is not, in any interface.

@@ -143,78 +143,67 @@ fn the_shortest_submission_will_do() {
     );
 }
 
+/// What is said of a submission.
+fn refused(text: &str, wanted: &str) {
+    let read: JobSubmission = serde_json::from_str(text).unwrap();
+    let problem = read.spec().unwrap_err();
+    assert_eq!((problem.status, problem.code.as_str()), (422, "invalid"));
+    assert!(problem.detail.contains(wanted), "{}", problem.detail);
+}
+
+const WRONG: &str = r#"
+{"processors":0,"run_time":"60s"} => field processors = "0"
+{"processors":1,"run_time":"60"} => it has no unit
+{"processors":1,"run_time":"1s","requested_time":"x"} => requested_time
+{"processors":1,"run_time":"1s","notify":"file:///x"} => field notify
+{"processors":1,"run_time":"1s","key":""} => field key
+{"processors":1,"run_time":"+1s"} => a sign or a space
+{"processors":1,"run_time":" 1 s"} => a sign or a space
+{"processors":1,"run_time":"1s","notify":"http://"} => field notify
+"#;
+
 #[test]
 fn a_bad_submission_names_the_field() {
-    let check = |text: &str, wanted: &str| {
-        let read: JobSubmission = serde_json::from_str(text).unwrap();
-        let problem = read.spec().unwrap_err();
-        assert_eq!((problem.status, problem.code.as_str()), (422, "invalid"));
-        assert!(problem.detail.contains(wanted), "{}", problem.detail);
-    };
-    check(
-        r#"{"processors":0,"run_time":"60s"}"#,
-        "field processors = \"0\"",
-    );
-    check(r#"{"processors":1,"run_time":"60"}"#, "it has no unit");
-    check(
-        r#"{"processors":1,"run_time":"1s","requested_time":"x"}"#,
-        "requested_time",
-    );
-    check(
-        r#"{"processors":1,"run_time":"1s","notify":"file:///x"}"#,
-        "field notify",
-    );
-    check(r#"{"processors":1,"run_time":"1s","key":""}"#, "field key");
-    check(r#"{"processors":1,"run_time":"+1s"}"#, "a sign or a space");
-    check(r#"{"processors":1,"run_time":" 1 s"}"#, "a sign or a space");
-    check(
-        r#"{"processors":1,"run_time":"1s","notify":"http://"}"#,
-        "field notify",
-    );
+    for row in WRONG.lines().skip(1) {
+        let (text, wanted) = row.split_once(" => ").unwrap();
+        refused(text, wanted);
+    }
     let key = "ü".repeat(201);
-    check(
-        &format!(r#"{{"processors":1,"run_time":"1s","key":"{key}"}}"#),
-        "1 to 200 characters",
-    );
+    let text = format!(r#"{{"processors":1,"run_time":"1s","key":"{key}"}}"#);
+    refused(&text, "1 to 200 characters");
 }
 
 #[test]
 fn a_bad_component_names_its_field() {
-    let check = |more: &str, wanted: &str| {
-        let text = format!(r#"{{"processors":1,"run_time":"1s","more_components":[{more}]}}"#);
-        let read: JobSubmission = serde_json::from_str(&text).unwrap();
-        let problem = read.spec().unwrap_err();
-        assert_eq!((problem.status, problem.code.as_str()), (422, "invalid"));
-        assert!(problem.detail.contains(wanted), "{}", problem.detail);
-    };
+    let job =
+        |more: &str| format!(r#"{{"processors":1,"run_time":"1s","more_components":[{more}]}}"#);
     let one = r#"{"processors":1}"#;
-    check(
-        &format!(r#"{one},{{"processors":0}}"#),
-        "field more_components[1].processors = \"0\": expected at least 1",
-    );
-    check(
-        r#"{"processors":1,"requirements":{"generic_resources":{"gpu":0}}}"#,
-        "field more_components[0].requirements.generic_resources = \"gpu:0\"",
-    );
+    let none = r#"{"processors":1},{"processors":0}"#;
+    let wanted = "field more_components[1].processors = \"0\": expected at least 1";
+    refused(&job(none), wanted);
     let long = "ü".repeat(201);
-    check(
-        &format!(r#"{{"processors":1,"requirements":{{"os":"{long}"}}}}"#),
-        "field more_components[0].requirements.os = \"ü",
-    );
-    check(
-        &format!(r#"{{"processors":1,"requirements":{{"architecture":"{long}"}}}}"#),
-        "ü\": expected at most 200 characters, not 201",
-    );
-    check(
-        &[one; 64].join(","),
-        "field more_components = \"64 components\": expected at most 63",
-    );
-    let stray = r#"{"processors":1,"run_time":"1s","more_components":[{"processors":1,"x":1}]}"#;
-    assert!(serde_json::from_str::<JobSubmission>(stray).is_err());
-    let most = format!(
-        r#"{{"processors":1,"run_time":"1s","more_components":[{}]}}"#,
-        [one; 63].join(",")
-    );
+    for (requirements, wanted) in [
+        (
+            r#""generic_resources":{"gpu":0}"#,
+            "field more_components[0].requirements.generic_resources = \"gpu:0\"",
+        ),
+        (
+            &format!(r#""os":"{long}""#),
+            "field more_components[0].requirements.os = \"ü",
+        ),
+        (
+            &format!(r#""architecture":"{long}""#),
+            "ü\": expected at most 200 characters, not 201",
+        ),
+    ] {
+        let more = format!(r#"{{"processors":1,"requirements":{{{requirements}}}}}"#);
+        refused(&job(&more), wanted);
+    }
+    let wanted = "field more_components = \"64 components\": expected at most 63";
+    refused(&job(&[one; 64].join(",")), wanted);
+    let stray = job(r#"{"processors":1,"x":1}"#);
+    assert!(serde_json::from_str::<JobSubmission>(&stray).is_err());
+    let most = job(&[one; 63].join(","));
     let read: JobSubmission = serde_json::from_str(&most).unwrap();
     assert_eq!(read.spec().unwrap().processors(), 64);
 }

@@ -1,5 +1,6 @@
 //! Documents of every shape that the reader knows.
 
+use gridrig_core::generic::Generics;
 use gridrig_core::time::SimDuration;
 use gridrig_protocol::jsdl::{
     Application, Bound, CreationFlag, DataStaging, Exact, FileName, Identification, JobDefinition,
@@ -11,6 +12,15 @@ use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
 use strum::VariantArray as _;
+
+/// A struct of at most twelve fields, each drawn by its own strategy.
+macro_rules! drawn {
+    ($kind:ident { $($field:ident: $strategy:expr,)+ $(.. $rest:expr)? }) => {
+        ($($strategy,)+).prop_map(|($($field,)+)| $kind { $($field,)+ $(.. $rest)? })
+    };
+}
+
+pub(crate) use drawn;
 
 fn text() -> impl Strategy<Value = String> {
     "[ -~\n\tä€\u{1f600}]{1,12}"
@@ -46,52 +56,38 @@ fn bound() -> impl Strategy<Value = Bound> {
 fn range_value() -> impl Strategy<Value = RangeValue> {
     let exact = (number(), of(number())).prop_map(|(value, epsilon)| Exact { value, epsilon });
     let range = (bound(), bound()).prop_map(|(lower, upper)| Range { lower, upper });
-    let value = (of(bound()), of(bound()), vec(exact, 0..3), vec(range, 0..3));
-    value
-        .prop_map(|(upper, lower, exact, ranges)| RangeValue {
-            upper,
-            lower,
-            exact,
-            ranges,
-        })
-        .prop_filter("one that says something", |value| {
-            *value != RangeValue::default()
-        })
+    drawn!(RangeValue {
+        upper: of(bound()),
+        lower: of(bound()),
+        exact: vec(exact, 0..3),
+        ranges: vec(range, 0..3),
+    })
+    .prop_filter("one that says something", |value| {
+        *value != RangeValue::default()
+    })
+}
+
+fn one_of(names: &'static [&'static str]) -> impl Strategy<Value = Option<String>> {
+    of(select(names.to_vec()).prop_map(str::to_owned))
 }
 
 fn resources() -> impl Strategy<Value = Resources> {
-    let system = (
-        of(select(vec!["LINUX", "z_OS", "Plan 9"])),
-        of(text()),
-        of(text()),
-    );
-    let system = system.prop_map(|(name, version, description)| OperatingSystem {
-        name: name.map(str::to_owned),
-        version,
-        description,
+    let system = drawn!(OperatingSystem {
+        name: one_of(&["LINUX", "z_OS", "Plan 9"]),
+        version: of(text()),
+        description: of(text()),
     });
-    let architecture = of(select(vec!["x86_64", "arm", "riscv64"]));
-    let quantities = btree_map(select(Quantity::VARIANTS.to_vec()), range_value(), 0..5);
-    (
-        vec(name(), 0..3),
-        of(any::<bool>()),
-        of(system),
-        architecture,
-        quantities,
-        of(select(vec!["gpu:a100:2", "gpu:1,nic:3"])),
-        of(name()),
-    )
-        .prop_map(
-            |(hosts, exclusive, system, architecture, quantities, generic, queue)| Resources {
-                candidate_hosts: hosts,
-                exclusive,
-                operating_system: system,
-                architecture: architecture.map(str::to_owned),
-                quantities,
-                generic: generic.map(|text| text.parse().unwrap()),
-                queue,
-            },
-        )
+    let generic = select(vec!["gpu:a100:2", "gpu:1,nic:3"]);
+    let generic = generic.prop_map(|text| text.parse::<Generics>().unwrap());
+    drawn!(Resources {
+        candidate_hosts: vec(name(), 0..3),
+        exclusive: of(any::<bool>()),
+        operating_system: of(system),
+        architecture: one_of(&["x86_64", "arm", "riscv64"]),
+        quantities: btree_map(select(Quantity::VARIANTS.to_vec()), range_value(), 0..5),
+        generic: of(generic),
+        queue: of(name()),
+    })
 }
 
 fn processes() -> impl Strategy<Value = Processes> {
@@ -102,18 +98,12 @@ fn processes() -> impl Strategy<Value = Processes> {
 }
 
 fn spmd() -> impl Strategy<Value = Spmd> {
-    (
-        of(processes()),
-        of(1..u32::MAX),
-        of(processes()),
-        "urn:[a-z]{1,8}",
-    )
-        .prop_map(|(processes, per_host, threads, variation)| Spmd {
-            processes,
-            per_host,
-            threads,
-            variation,
-        })
+    drawn!(Spmd {
+        processes: of(processes()),
+        per_host: of(1..u32::MAX),
+        threads: of(processes()),
+        variation: "urn:[a-z]{1,8}",
+    })
 }
 
 fn program() -> impl Strategy<Value = Program> {
@@ -123,48 +113,25 @@ fn program() -> impl Strategy<Value = Program> {
         ProgramKind::Spmd,
     ];
     let variable = (name(), file()).prop_map(|(name, value)| Variable { name, value });
-    let files = (
-        of(file()),
-        vec(file(), 0..3),
-        of(file()),
-        of(file()),
-        of(file()),
-        of(file()),
-    );
+    let program = drawn!(Program {
+        kind: select(kinds.to_vec()),
+        name: of(name()),
+        executable: of(file()),
+        arguments: vec(file(), 0..3),
+        input: of(file()),
+        output: of(file()),
+        error: of(file()),
+        working_directory: of(file()),
+        environment: vec(variable, 0..3),
+        user: of(text()),
+        ..Program::default()
+    });
     let limits = btree_map(select(Limit::VARIANTS.to_vec()), any::<u64>(), 0..4);
-    let rest = (
-        vec(variable, 0..3),
-        limits,
-        of(text()),
-        of(text()),
-        spmd(),
-        of(name()),
-    );
-    (select(kinds.to_vec()), files, rest).prop_map(|(kind, files, rest)| {
-        let mut program = Program {
-            kind,
-            name: rest.5,
-            executable: files.0,
-            arguments: files.1,
-            input: files.2,
-            output: files.3,
-            error: files.4,
-            working_directory: files.5,
-            environment: rest.0,
-            limits: rest.1,
-            user: rest.2,
-            group: rest.3,
-            spmd: Some(rest.4),
-        };
-        if kind != ProgramKind::Posix {
-            program.limits.clear();
-            program.group = None;
-        }
-        if kind != ProgramKind::Spmd {
-            program.spmd = None;
-        }
-        if kind == ProgramKind::HpcProfile {
-            without_filesystems(&mut program);
+    (program, limits, of(text()), spmd()).prop_map(|(mut program, limits, group, spmd)| {
+        match program.kind {
+            ProgramKind::Posix => (program.limits, program.group) = (limits, group),
+            ProgramKind::HpcProfile => without_filesystems(&mut program),
+            ProgramKind::Spmd => program.spmd = Some(spmd),
         }
         program
     })
@@ -192,28 +159,16 @@ fn without_filesystems(program: &mut Program) {
 
 fn staging() -> impl Strategy<Value = DataStaging> {
     let uri = || of(of("[a-z]{2,5}://[a-z0-9/.]{1,12}"));
-    let flags = (select(CreationFlag::VARIANTS.to_vec()), of(any::<bool>()));
-    (
-        of(name()),
-        text(),
-        of(name()),
-        flags,
-        uri(),
-        uri(),
-        of(any::<u64>()),
-    )
-        .prop_map(
-            |(name, file, filesystem, (creation, delete), source, target, size)| DataStaging {
-                name,
-                file,
-                filesystem,
-                creation,
-                delete,
-                source,
-                target,
-                size,
-            },
-        )
+    drawn!(DataStaging {
+        name: of(name()),
+        file: text(),
+        filesystem: of(name()),
+        creation: select(CreationFlag::VARIANTS.to_vec()),
+        delete: of(any::<bool>()),
+        source: uri(),
+        target: uri(),
+        size: of(any::<u64>()),
+    })
 }
 
 fn duration() -> impl Strategy<Value = SimDuration> {
@@ -221,43 +176,26 @@ fn duration() -> impl Strategy<Value = SimDuration> {
 }
 
 pub fn definition() -> impl Strategy<Value = JobDefinition> {
-    let identification = (of(text()), of(text()), vec(text(), 0..3), vec(text(), 0..3));
-    let identification =
-        identification.prop_map(
-            |(name, description, annotations, projects)| Identification {
-                name,
-                description,
-                annotations,
-                projects,
-            },
-        );
-    let application = (of(text()), of(text()), of(text()), of(program())).prop_map(
-        |(name, version, description, program)| Application {
-            name,
-            version,
-            description,
-            program,
-        },
-    );
-    let times = (of(duration()), of(duration()));
-    (
-        of(name()),
-        identification,
-        of(application),
+    let named = drawn!(Identification {
+        name: of(text()),
+        description: of(text()),
+        annotations: vec(text(), 0..3),
+        projects: vec(text(), 0..3),
+    });
+    let application = drawn!(Application {
+        name: of(text()),
+        version: of(text()),
+        description: of(text()),
+        program: of(program()),
+    });
+    drawn!(JobDefinition {
+        id: of(name()),
+        identification: named,
+        application: of(application),
         // Its values are large on the stack of a test.
-        resources().boxed(),
-        vec(staging(), 0..3),
-        times,
-    )
-        .prop_map(
-            |(id, identification, application, resources, staging, times)| JobDefinition {
-                id,
-                identification,
-                application,
-                resources,
-                staging,
-                run_time: times.0,
-                requested_time: times.1,
-            },
-        )
+        resources: resources().boxed(),
+        staging: vec(staging(), 0..3),
+        run_time: of(duration()),
+        requested_time: of(duration()),
+    })
 }

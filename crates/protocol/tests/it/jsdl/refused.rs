@@ -10,71 +10,29 @@ fn document(inner: &str) -> String {
     )
 }
 
+/// What is in a JobDescription, and what is said of it.
+const WRONG: &str = r#"
+<Resources><FileSystem name="HOME"/></Resources> => job.jsdl:2: element JobDefinition/JobDescription/Resources/FileSystem: not supported
+<Application><p:POSIXApplication><p:Shell>x</p:Shell></p:POSIXApplication></Application> => Application/POSIXApplication/Shell: not supported
+<Surprise xmlns="urn:x"/> => JobDescription/Surprise: not supported: it is in the namespace "urn:x"
+<Resources><TotalCPUCount><Exact>four</Exact></TotalCPUCount></Resources> => TotalCPUCount/Exact = "four": expected a finite number
+<Resources><TotalCPUCount><Exact>NaN</Exact></TotalCPUCount></Resources> => TotalCPUCount/Exact = "NaN": expected a finite number
+<Resources><TotalCPUCount/></Resources> => TotalCPUCount: missing element: expected Exact
+<Resources><CPUArchitecture><CPUArchitectureName>z80</CPUArchitectureName></CPUArchitecture></Resources> => CPUArchitectureName = "z80": expected a name of JSDL 1.0's list
+<Resources><CPUArchitecture><CPUArchitectureName>other</CPUArchitectureName></CPUArchitecture></Resources> => "other" says nothing without a gridrig:Name
+<JobIdentification/><JobIdentification/> => JobIdentification: given twice: expected it once
+<Resources/><Resources/> => Resources: given twice: expected it once
+(null) => text "(null)" between elements: expected an element
+<DataStaging><FileName>f</FileName></DataStaging> => DataStaging: missing element: expected CreationFlag
+<Application><s:SPMDApplication/></Application> => SPMDApplication: missing element: expected SPMDVariation
+<Application><p:POSIXApplication><p:Environment>x</p:Environment></p:POSIXApplication></Application> => Environment: missing element: expected the attribute name
+<Application><p:POSIXApplication><p:WallTimeLimit>-5</p:WallTimeLimit></p:POSIXApplication></Application> => WallTimeLimit = "-5": expected a whole number from 0 on
+<RunTime xmlns="urn:gridrig:jsdl:1">soon</RunTime> => RunTime = "soon": expected a length of time such as "60s"
+"#;
+
 #[test]
 fn what_is_refused_is_named_by_its_path() {
-    let cases = [
-        (
-            "<Resources><FileSystem name=\"HOME\"/></Resources>",
-            "job.jsdl:2: element JobDefinition/JobDescription/Resources/FileSystem: not supported",
-        ),
-        (
-            "<Application><p:POSIXApplication><p:Shell>x</p:Shell></p:POSIXApplication></Application>",
-            "Application/POSIXApplication/Shell: not supported",
-        ),
-        (
-            "<Surprise xmlns=\"urn:x\"/>",
-            "JobDescription/Surprise: not supported: it is in the namespace \"urn:x\"",
-        ),
-        (
-            "<Resources><TotalCPUCount><Exact>four</Exact></TotalCPUCount></Resources>",
-            "TotalCPUCount/Exact = \"four\": expected a finite number",
-        ),
-        (
-            "<Resources><TotalCPUCount><Exact>NaN</Exact></TotalCPUCount></Resources>",
-            "TotalCPUCount/Exact = \"NaN\": expected a finite number",
-        ),
-        (
-            "<Resources><TotalCPUCount/></Resources>",
-            "TotalCPUCount: missing element: expected Exact",
-        ),
-        (
-            "<Resources><CPUArchitecture><CPUArchitectureName>z80</CPUArchitectureName></CPUArchitecture></Resources>",
-            "CPUArchitectureName = \"z80\": expected a name of JSDL 1.0's list",
-        ),
-        (
-            "<Resources><CPUArchitecture><CPUArchitectureName>other</CPUArchitectureName></CPUArchitecture></Resources>",
-            "\"other\" says nothing without a gridrig:Name",
-        ),
-        (
-            "<JobIdentification/><JobIdentification/>",
-            "JobIdentification: given twice: expected it once",
-        ),
-        (
-            "(null)",
-            "text \"(null)\" between elements: expected an element",
-        ),
-        (
-            "<DataStaging><FileName>f</FileName></DataStaging>",
-            "DataStaging: missing element: expected CreationFlag",
-        ),
-        (
-            "<Application><s:SPMDApplication/></Application>",
-            "SPMDApplication: missing element: expected SPMDVariation",
-        ),
-        (
-            "<Application><p:POSIXApplication><p:Environment>x</p:Environment></p:POSIXApplication></Application>",
-            "Environment: missing element: expected the attribute name",
-        ),
-        (
-            "<Application><p:POSIXApplication><p:WallTimeLimit>-5</p:WallTimeLimit></p:POSIXApplication></Application>",
-            "WallTimeLimit = \"-5\": expected a whole number from 0 on",
-        ),
-        (
-            "<RunTime xmlns=\"urn:gridrig:jsdl:1\">soon</RunTime>",
-            "RunTime = \"soon\": expected a length of time such as \"60s\"",
-        ),
-    ];
-    for (inner, expected) in cases {
+    for (inner, expected) in table(WRONG) {
         let error = read(&document(inner)).unwrap_err();
         assert!(error.contains(expected), "{error}\n  expected {expected}");
         assert!(error.starts_with("job.jsdl:2: "), "{error}");
@@ -108,13 +66,6 @@ fn a_name_of_nodes_has_a_bound() {
         assert!(error.contains("/Name = \"ü"), "{error}");
         assert!(error.ends_with(expected), "{error}");
     }
-}
-
-#[test]
-fn a_job_has_one_set_of_resources() {
-    let error = read(&document("<Resources/><Resources/>")).unwrap_err();
-    let expected = "Resources: given twice: expected it once";
-    assert!(error.contains(expected), "{error}");
 }
 
 #[test]

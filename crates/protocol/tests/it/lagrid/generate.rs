@@ -1,6 +1,6 @@
 //! Random messages of every kind.
 
-use crate::jsdl::generate::definition;
+use crate::jsdl::generate::{definition, drawn};
 use gridrig_core::inventory::{Form, Schema};
 use gridrig_protocol::inventory::InventoryDocument;
 use gridrig_protocol::lagrid::{
@@ -34,123 +34,84 @@ fn words<T: Clone + std::fmt::Debug + 'static>(
 }
 
 fn reference() -> impl Strategy<Value = Reference> {
-    let address = "https?://[a-z][a-z0-9]{0,4}(-[a-z0-9]{1,3})?(:[1-9][0-9]{0,3})?/[a-z?=&.]{0,9}";
     let namespace = select(vec![LAGRID, "urn:x", "http://x/?a=1&b=\"2\""]);
-    let parameter = (namespace, "[A-Za-z_][A-Za-z0-9_.-]{0,8}", name());
-    let parameter = parameter.prop_map(|(namespace, name, value)| Parameter {
-        namespace: namespace.to_owned(),
-        name,
-        value,
+    let parameter = drawn!(Parameter {
+        namespace: namespace.prop_map(str::to_owned),
+        name: "[A-Za-z_][A-Za-z0-9_.-]{0,8}",
+        value: name(),
     });
-    (address, vec(parameter, 0..3)).prop_map(|(address, parameters)| Reference {
-        address,
-        parameters,
+    drawn!(Reference {
+        address: "https?://[a-z][a-z0-9]{0,4}(-[a-z0-9]{1,3})?(:[1-9][0-9]{0,3})?/[a-z?=&.]{0,9}",
+        parameters: vec(parameter, 0..3),
     })
 }
 
+fn heartbeat_ms() -> impl Strategy<Value = u64> {
+    1..=86_400_000_u64
+}
+
 fn proposal() -> impl Strategy<Value = Proposal> {
-    (
-        words(&Auth::ALL, 1),
-        (words(Role::ALL, 0), words(Role::ALL, 0)),
-        1..=86_400_000_u64,
-        words(JobLanguage::ALL, 1),
-        words(ResourceLanguage::ALL, 1),
-        words(&Form::ALL, 1),
-    )
-        .prop_map(
-            |(authentication, roles, heartbeat_ms, jobs, resources, forms)| Proposal {
-                authentication,
-                initiator_roles: roles.0,
-                responder_roles: roles.1,
-                heartbeat_ms,
-                job_languages: jobs,
-                resource_languages: resources,
-                resource_forms: forms,
-            },
-        )
+    drawn!(Proposal {
+        authentication: words(&Auth::ALL, 1),
+        initiator_roles: words(Role::ALL, 0),
+        responder_roles: words(Role::ALL, 0),
+        heartbeat_ms: heartbeat_ms(),
+        job_languages: words(JobLanguage::ALL, 1),
+        resource_languages: words(ResourceLanguage::ALL, 1),
+        resource_forms: words(&Form::ALL, 1),
+    })
 }
 
 fn terms() -> impl Strategy<Value = Terms> {
-    (
-        word(&Auth::ALL),
-        (words(Role::ALL, 0), words(Role::ALL, 0)),
-        1..=86_400_000_u64,
-        word(ResourceLanguage::ALL),
-        word(&Form::ALL),
-    )
-        .prop_map(
-            |(authentication, roles, heartbeat_ms, language, form)| Terms {
-                authentication,
-                initiator_roles: roles.0,
-                responder_roles: roles.1,
-                heartbeat_ms,
-                job_language: JobLanguage::Jsdl,
-                resource_language: language,
-                resource_form: form,
-            },
-        )
+    drawn!(Terms {
+        authentication: word(&Auth::ALL),
+        initiator_roles: words(Role::ALL, 0),
+        responder_roles: words(Role::ALL, 0),
+        heartbeat_ms: heartbeat_ms(),
+        job_language: Just(JobLanguage::Jsdl),
+        resource_language: word(ResourceLanguage::ALL),
+        resource_form: word(&Form::ALL),
+    })
 }
 
 pub fn open_conn() -> impl Strategy<Value = OpenConn> {
-    let rounds = (1..=u32::MAX).prop_flat_map(|most| (1..=most, Just(most)));
-    (
-        name(),
-        reference(),
-        any::<u64>(),
-        of(name()),
-        rounds,
-        proposal(),
-    )
-        .prop_map(
-            |(initiator, endpoint, incarnation, connection, (round, max_rounds), proposal)| {
-                OpenConn {
-                    initiator,
-                    endpoint,
-                    incarnation,
-                    connection,
-                    round,
-                    max_rounds,
-                    proposal,
-                }
-            },
-        )
+    let drawn = drawn!(OpenConn {
+        initiator: name(),
+        endpoint: reference(),
+        incarnation: any::<u64>(),
+        connection: of(name()),
+        round: any::<u32>(),
+        max_rounds: 1..=u32::MAX,
+        proposal: proposal(),
+    });
+    drawn.prop_map(|open| OpenConn {
+        round: 1 + open.round % open.max_rounds,
+        ..open
+    })
 }
 
 pub fn open_conn_answer() -> impl Strategy<Value = OpenConnAnswer> {
     let refusal = (name(), name()).prop_map(|(code, reason)| Refusal { code, reason });
-    let verdict = prop_oneof![
-        terms().prop_map(Verdict::Accepted),
-        proposal().prop_map(Verdict::Counter),
-        refusal.prop_map(Verdict::Refused),
-    ];
-    (
-        name(),
-        reference(),
-        any::<u64>(),
-        name(),
-        1..=u32::MAX,
-        verdict,
-    )
-        .prop_map(
-            |(responder, endpoint, incarnation, connection, round, verdict)| OpenConnAnswer {
-                responder,
-                endpoint,
-                incarnation,
-                connection,
-                round,
-                verdict,
-            },
-        )
+    drawn!(OpenConnAnswer {
+        responder: name(),
+        endpoint: reference(),
+        incarnation: any::<u64>(),
+        connection: name(),
+        round: 1..=u32::MAX,
+        verdict: prop_oneof![
+            terms().prop_map(Verdict::Accepted),
+            proposal().prop_map(Verdict::Counter),
+            refusal.prop_map(Verdict::Refused),
+        ],
+    })
 }
 
 pub fn notify_conn() -> impl Strategy<Value = NotifyConn> {
-    (name(), word(ConnEvent::ALL), name(), name()).prop_map(|(connection, event, code, reason)| {
-        NotifyConn {
-            connection,
-            event,
-            code,
-            reason,
-        }
+    drawn!(NotifyConn {
+        connection: name(),
+        event: word(ConnEvent::ALL),
+        code: name(),
+        reason: name(),
     })
 }
 
@@ -159,27 +120,25 @@ pub fn taken() -> impl Strategy<Value = Taken> {
 }
 
 pub fn heartbeat() -> impl Strategy<Value = Heartbeat> {
-    (name(), 1..=u64::MAX, any::<u64>()).prop_map(|(connection, sequence, incarnation)| Heartbeat {
-        connection,
-        sequence,
-        incarnation,
+    drawn!(Heartbeat {
+        connection: name(),
+        sequence: 1..=u64::MAX,
+        incarnation: any::<u64>(),
     })
 }
 
 pub fn heartbeat_answer() -> impl Strategy<Value = HeartbeatAnswer> {
-    (1..=u64::MAX, any::<u64>()).prop_map(|(sequence, incarnation)| HeartbeatAnswer {
-        sequence,
-        incarnation,
+    drawn!(HeartbeatAnswer {
+        sequence: 1..=u64::MAX,
+        incarnation: any::<u64>(),
     })
 }
 
 pub fn request_resource_data() -> impl Strategy<Value = RequestResourceData> {
-    (name(), of(word(&Form::ALL)), of(1..=u64::MAX)).prop_map(|(connection, form, since)| {
-        RequestResourceData {
-            connection,
-            form,
-            since,
-        }
+    drawn!(RequestResourceData {
+        connection: name(),
+        form: of(word(&Form::ALL)),
+        since: of(1..=u64::MAX),
     })
 }
 
@@ -233,37 +192,24 @@ fn generic(least: u64, most: u64) -> impl Strategy<Value = GenericCounts> {
 }
 
 fn nodes() -> impl Strategy<Value = NodeGroup> {
-    let texts = (of(name()), of(name()), of(name()));
-    let sizes = (
-        any::<u32>(),
-        any::<u32>(),
-        of(any::<u64>()),
-        of(any::<u64>()),
-    );
-    let speed = select(vec!["1", "0.5", "3.84", "12.125"]);
-    (texts, sizes, speed, of(generic(1, 1_000_000))).prop_map(
-        |(texts, (nodes, processors_per_node, memory_mib, disk_mib), speed, generic_resources)| {
-            let (name, architecture, os) = texts;
-            NodeGroup {
-                name,
-                nodes,
-                processors_per_node,
-                architecture,
-                os,
-                memory_mib,
-                disk_mib,
-                speed: speed.to_owned(),
-                generic_resources,
-            }
-        },
-    )
+    drawn!(NodeGroup {
+        name: of(name()),
+        nodes: any::<u32>(),
+        processors_per_node: any::<u32>(),
+        architecture: of(name()),
+        os: of(name()),
+        memory_mib: of(any::<u64>()),
+        disk_mib: of(any::<u64>()),
+        speed: select(vec!["1", "0.5", "3.84", "12.125"]).prop_map(str::to_owned),
+        generic_resources: of(generic(1, 1_000_000)),
+    })
 }
 
 fn cluster(number: u16) -> impl Strategy<Value = ClusterReport> {
-    (of(name()), vec(nodes(), 0..3), load(number)).prop_map(|(name, groups, load)| ClusterReport {
-        name,
-        groups,
-        load,
+    drawn!(ClusterReport {
+        name: of(name()),
+        groups: vec(nodes(), 0..3),
+        load: load(number),
     })
 }
 
@@ -304,21 +250,19 @@ pub fn update() -> impl Strategy<Value = ResourceUpdate> {
 }
 
 fn letter() -> impl Strategy<Value = LetterName> {
-    (any::<u64>(), any::<u64>()).prop_map(|(incarnation, number)| LetterName {
-        incarnation,
-        number,
+    drawn!(LetterName {
+        incarnation: any::<u64>(),
+        number: any::<u64>(),
     })
 }
 
 pub fn send_resource_data() -> impl Strategy<Value = SendResourceData> {
-    (name(), of(letter()), of(any::<u64>()), update()).prop_map(
-        |(connection, letter, meant_ns, update)| SendResourceData {
-            connection,
-            letter,
-            meant_ns,
-            update,
-        },
-    )
+    drawn!(SendResourceData {
+        connection: name(),
+        letter: of(letter()),
+        meant_ns: of(any::<u64>()),
+        update: update(),
+    })
 }
 
 pub fn send_resource_data_answer() -> impl Strategy<Value = SendResourceDataAnswer> {
@@ -327,10 +271,10 @@ pub fn send_resource_data_answer() -> impl Strategy<Value = SendResourceDataAnsw
 }
 
 pub fn submit_job() -> impl Strategy<Value = SubmitJob> {
-    let origin = (name(), any::<u32>(), of(name())).prop_map(|(domain, job, user)| Origin {
-        domain,
-        job,
-        user,
+    let origin = drawn!(Origin {
+        domain: name(),
+        job: any::<u32>(),
+        user: of(name()),
     });
     let forwarded = (origin, reference(), any::<u32>())
         .prop_map(|(origin, forwarder, hop)| (Some(origin), Some(forwarder), hop));
@@ -351,17 +295,14 @@ pub fn submit_job() -> impl Strategy<Value = SubmitJob> {
 }
 
 pub fn submit_job_answer() -> impl Strategy<Value = SubmitJobAnswer> {
-    let parts = (any::<u32>(), word(JobState::ALL), of(name()));
-    (parts, any::<u64>(), any::<bool>(), reference()).prop_map(
-        |((job, state, reason), at_ns, repeated, endpoint)| SubmitJobAnswer {
-            job,
-            state,
-            reason,
-            at_ns,
-            repeated,
-            endpoint,
-        },
-    )
+    drawn!(SubmitJobAnswer {
+        job: any::<u32>(),
+        state: word(JobState::ALL),
+        reason: of(name()),
+        at_ns: any::<u64>(),
+        repeated: any::<bool>(),
+        endpoint: reference(),
+    })
 }
 
 pub fn query_job() -> impl Strategy<Value = QueryJob> {
@@ -373,35 +314,23 @@ pub fn cancel_job() -> impl Strategy<Value = CancelJob> {
 }
 
 pub fn job_report() -> impl Strategy<Value = JobReport> {
-    let instants = (of(any::<u64>()), of(any::<u64>()));
-    let parts = (
-        any::<u32>(),
-        word(JobState::ALL),
-        of(name()),
-        of(any::<u16>()),
-    );
-    (parts, instants).prop_map(
-        |((job, state, reason, cluster), (start_ns, finish_ns))| JobReport {
-            job,
-            state,
-            reason,
-            cluster,
-            start_ns,
-            finish_ns,
-        },
-    )
+    drawn!(JobReport {
+        job: any::<u32>(),
+        state: word(JobState::ALL),
+        reason: of(name()),
+        cluster: of(any::<u16>()),
+        start_ns: of(any::<u64>()),
+        finish_ns: of(any::<u64>()),
+    })
 }
 
 pub fn notify_job() -> impl Strategy<Value = NotifyJob> {
-    let marks = (of(letter()), of(any::<u64>()), reference());
-    (name(), marks, word(JobNews::ALL), job_report()).prop_map(
-        |(connection, (letter, meant_ns, reference), news, report)| NotifyJob {
-            connection,
-            letter,
-            meant_ns,
-            news,
-            report,
-            reference: reference.parameters,
-        },
-    )
+    drawn!(NotifyJob {
+        connection: name(),
+        letter: of(letter()),
+        meant_ns: of(any::<u64>()),
+        news: word(JobNews::ALL),
+        report: job_report(),
+        reference: reference().prop_map(|reference| reference.parameters),
+    })
 }

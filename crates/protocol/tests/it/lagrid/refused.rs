@@ -5,6 +5,7 @@ use gridrig_protocol::lagrid::{
     Heartbeat, Message, NotifyJob, OpenConn, QueryJob, Reference, SendResourceData, SubmitJob,
     SubmitJobAnswer,
 };
+use gridrig_protocol::rest::Problem;
 use gridrig_protocol::xml::Element;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -27,16 +28,16 @@ pub const AGAINST_THE_SCHEMA: &[&str] = &[
     r#"<queryJob xmlns="urn:gridrig:lagrid:1">x<connection>c</connection><job>1</job></queryJob>"#,
 ];
 
+fn told(fault: &Problem) -> (&str, u16) {
+    (&fault.code, fault.status)
+}
+
 #[test]
 fn an_element_that_is_none_of_the_schema_is_refused_by_its_path() {
     for wrong in AGAINST_THE_SCHEMA {
         let element = Element::parse(wrong.as_bytes()).unwrap();
         let fault = QueryJob::from_element(&element).unwrap_err();
-        assert_eq!(
-            (fault.code.as_str(), fault.status),
-            ("invalid", 422),
-            "{wrong}"
-        );
+        assert_eq!(told(&fault), ("invalid", 422), "{wrong}");
         assert!(
             fault.detail.contains("queryJob") || fault.detail.contains("field connection"),
             "{}",
@@ -80,11 +81,7 @@ fn spoiled<M: Message>(good: &serde_json::Value, pointer: &str, value: serde_jso
     let Err(fault) = M::from_json(bad.to_string().as_bytes()) else {
         panic!("{pointer} was taken: {bad}");
     };
-    assert_eq!(
-        (fault.code.as_str(), fault.status),
-        ("invalid", 422),
-        "{fault}"
-    );
+    assert_eq!(told(&fault), ("invalid", 422), "{fault}");
     let field = pointer.split('/').rfind(|part| part.parse::<u8>().is_err());
     let field = field.unwrap().trim_end_matches('s');
     assert!(fault.detail.contains(field), "{pointer}: {}", fault.detail);
@@ -145,10 +142,8 @@ fn an_update_that_contradicts_itself_is_refused_by_its_field() {
     spoil("/update/removed", json!([1, 1]));
     spoil("/update/clusters/0/load/queued", json!(1_u64 << 40));
     spoil("/update/clusters/0/load/work_left", json!("+1"));
-    spoil(
-        "/update/inventory",
-        json!({"form": "unique", "records": []}),
-    );
+    let inventory = json!({"form": "unique", "records": []});
+    spoil("/update/inventory", inventory);
     let full = "/update/kind";
     let mut bad = good.clone();
     *bad.pointer_mut(full).unwrap() = json!("full");
@@ -176,10 +171,8 @@ fn a_forwarded_job_without_its_forwarder_or_origin_is_refused() {
 #[test]
 fn both_codecs_give_a_job_description_the_same_code() {
     let inner = |part: &str| {
-        JSDL.replace(
-            "<JobDescription/>",
-            &format!("<JobDescription>{part}</JobDescription>"),
-        )
+        let described = format!("<JobDescription>{part}</JobDescription>");
+        JSDL.replace("<JobDescription/>", &described)
     };
     let unsupported = inner("<Resources><FileSystem name=\"HOME\"/></Resources>");
     let invalid = inner("<Resources><TotalCPUCount><Exact>x</Exact></TotalCPUCount></Resources>");
@@ -211,11 +204,7 @@ fn both_codecs_give_a_job_description_the_same_code() {
 fn what_is_no_json_is_malformed() {
     for text in ["", "{", "{\"sequence\":", "\u{feff}{}", "nul"] {
         let fault = Heartbeat::from_json(text.as_bytes()).unwrap_err();
-        assert_eq!(
-            (fault.code.as_str(), fault.status),
-            ("malformed", 400),
-            "{text}"
-        );
+        assert_eq!(told(&fault), ("malformed", 400), "{text}");
     }
     let deep = "[".repeat(100_000);
     assert!(Heartbeat::from_json(deep.as_bytes()).is_err());

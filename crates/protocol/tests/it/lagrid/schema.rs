@@ -13,11 +13,11 @@ const EACH: usize = 12;
 fn some<M: Message>(
     runner: &mut TestRunner,
     messages: impl Strategy<Value = M>,
-    name: String,
+    answering: Operation,
 ) -> Vec<String> {
     let draw = |_| {
         let message = messages.new_tree(runner).unwrap().current();
-        message.to_element(name.clone()).to_document()
+        message.to_element(answering.response()).to_document()
     };
     (0..EACH).map(draw).collect()
 }
@@ -45,42 +45,26 @@ fn every_message_holds_against_the_schema_of_the_description() {
     let mut all = Vec::new();
     let r = &mut TestRunner::deterministic();
     all.extend(requests(r, generate::open_conn()));
-    all.extend(some(
-        r,
-        generate::open_conn_answer(),
-        Operation::OpenConn.response(),
-    ));
+    all.extend(some(r, generate::open_conn_answer(), Operation::OpenConn));
     all.extend(requests(r, generate::notify_conn()));
-    all.extend(some(r, generate::taken(), Operation::NotifyConn.response()));
+    all.extend(some(r, generate::taken(), Operation::NotifyConn));
     all.extend(requests(r, generate::heartbeat()));
-    all.extend(some(
-        r,
-        generate::heartbeat_answer(),
-        Operation::Heartbeat.response(),
-    ));
+    all.extend(some(r, generate::heartbeat_answer(), Operation::Heartbeat));
     all.extend(requests(r, generate::request_resource_data()));
-    let pulled = Operation::RequestResourceData.response();
+    let pulled = Operation::RequestResourceData;
     all.extend(some(r, generate::update(), pulled));
     all.extend(requests(r, generate::send_resource_data()));
-    let pushed = Operation::SendResourceData.response();
+    let pushed = Operation::SendResourceData;
     all.extend(some(r, generate::send_resource_data_answer(), pushed));
     all.extend(requests(r, generate::submit_job()));
-    let submitted = Operation::SubmitJob.response();
+    let submitted = Operation::SubmitJob;
     all.extend(some(r, generate::submit_job_answer(), submitted));
     all.extend(requests(r, generate::query_job()));
-    all.extend(some(
-        r,
-        generate::job_report(),
-        Operation::QueryJob.response(),
-    ));
+    all.extend(some(r, generate::job_report(), Operation::QueryJob));
     all.extend(requests(r, generate::notify_job()));
-    all.extend(some(r, generate::taken(), Operation::NotifyJob.response()));
+    all.extend(some(r, generate::taken(), Operation::NotifyJob));
     all.extend(requests(r, generate::cancel_job()));
-    all.extend(some(
-        r,
-        generate::job_report(),
-        Operation::CancelJob.response(),
-    ));
+    all.extend(some(r, generate::job_report(), Operation::CancelJob));
     assert_eq!(all.len(), 18 * EACH);
     let complaint = complaint(folder.path(), &driver, &all);
     assert_eq!(complaint, None);

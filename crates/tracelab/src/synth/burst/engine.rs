@@ -5,8 +5,8 @@
 //! out on every machine.
 
 use super::draw::{Draw, quantile};
-use super::fit::{Target, fit};
-use super::{Burst, Group, WEEK_SECONDS as WEEK};
+use super::fit::fit;
+use super::{Burst, Group, Moments, WEEK_SECONDS as WEEK};
 use crate::format::{Record, field};
 
 /// A job on its way; one that is set has no quantile of the run times and stays
@@ -127,11 +127,7 @@ fn session_start(model: &Burst, draw: &mut Draw) -> u64 {
 
 fn fit_sizes(model: &Burst, draw: &mut Draw, jobs: &mut [Drawn]) {
     let mut sizes = numbers(jobs, field::ALLOCATED);
-    let target = Target {
-        mean: model.size.mean,
-        sd: model.size.sd,
-    };
-    fit(&mut sizes, &free(jobs), target, draw, |draw, _, old| {
+    fit(&mut sizes, &free(jobs), model.size, draw, |draw, _, old| {
         draw.weighted(&model.sizes).map_or(old, u64::from)
     });
     for (drawn, size) in jobs.iter_mut().zip(sizes) {
@@ -145,11 +141,12 @@ fn fit_run_times(model: &Burst, draw: &mut Draw, jobs: &mut [Drawn]) {
     let mut runs = numbers(jobs, field::RUN_TIME);
     runs.iter_mut().for_each(|run| *run = lifted(*run));
     let before = runs.clone();
-    let target = Target {
+    let longest = model.run_time.max * model.scale;
+    let target = Moments {
+        max: longest,
         mean: model.run_time.mean * model.scale as f64,
         sd: model.run_time.sd * model.scale as f64,
     };
-    let longest = model.run_time.max * model.scale;
     let at_quantile: Vec<u64> = jobs.iter().map(|j| j.quantile.unwrap_or(0)).collect();
     fit(&mut runs, &free(jobs), target, draw, |draw, at, old| {
         let new = if draw.chance(50) {

@@ -1,14 +1,7 @@
 //! Fitting drawn values to a mean and a standard deviation.
 
+use super::Moments;
 use super::draw::Draw;
-
-/// The moments to reach.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
-    pub(super) mean: f64,
-    /// Of the sample (divisor n - 1).
-    pub(super) sd: f64,
-}
 
 /// Proposals after which a fit stops where it is; whether that is good enough
 /// is looked at afterwards.
@@ -24,7 +17,7 @@ const GOOD_ENOUGH: f64 = 0.000_2;
 pub(super) fn fit(
     values: &mut [u64],
     free: &[usize],
-    target: Target,
+    target: Moments,
     draw: &mut Draw,
     mut propose: impl FnMut(&mut Draw, usize, u64) -> u64,
 ) {
@@ -67,7 +60,8 @@ mod tests {
         let mut values = vec![1; 200];
         values[0] = 900;
         let free: Vec<usize> = (1..200).collect();
-        let target = Target {
+        let target = Moments {
+            max: 900,
             mean: 50.0,
             sd: 90.0,
         };

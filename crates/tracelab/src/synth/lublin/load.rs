@@ -85,11 +85,6 @@ impl Lublin {
         best.ok_or_else(|| SynthError::parameter("load", load, "a load that can be reached"))
     }
 
-    /// Mean load over all seeds.
-    pub fn expected_load(&self) -> f64 {
-        self.load_of(&self.mean_areas())
-    }
-
     /// Mean of size x run time of each class.
     fn mean_areas(&self) -> Vec<f64> {
         let classes = self.classes.values();
@@ -226,7 +221,8 @@ mod tests {
     fn the_expected_load_is_the_mean_of_many_jobs() {
         for preset in [Preset::All, Preset::Both, Preset::Dmm] {
             let model = preset.model(128, Extent::jobs(200_000), 3);
-            let (drawn, expected) = (model.drawn_load().unwrap(), model.expected_load());
+            let drawn = model.drawn_load().unwrap();
+            let expected = model.load_of(&model.mean_areas());
             let off = (drawn / expected - 1.0).abs();
             assert!(off < 0.02, "{preset:?}: {drawn} for {expected}");
         }

@@ -62,6 +62,12 @@ fn end_as(store: &mut JobStore, seconds: u64, job: JobId, state: EndState) {
     store.over(at(seconds), &end);
 }
 
+/// The numbers of the jobs as they are shown.
+fn shown(store: &JobStore, seconds: u64) -> Vec<String> {
+    let records = store.records(at(seconds), None, false);
+    records.iter().map(Record::id).collect()
+}
+
 fn reason(store: &JobStore, seq: u32) -> &'static str {
     store.reason(store.job(seq).unwrap(), at(0))
 }
@@ -76,20 +82,13 @@ fn a_job_whose_dependency_cannot_come_true_is_cancelled_where_it_asks_for_that()
         "-d afterok:1,after:1",
     ];
     for wishes in dependent {
-        submit(
-            &mut store,
-            0,
-            &format!("{wishes} --kill-on-invalid-dep=yes job"),
-        );
+        let args = format!("{wishes} --kill-on-invalid-dep=yes job");
+        submit(&mut store, 0, &args);
     }
     submit(&mut store, 0, "-d afterok:1 job");
     start(&mut store, 1, 0);
-    end(
-        &mut store,
-        2,
-        0,
-        EndState::Failed(gridrig_core::job::Reason::NodeFailed),
-    );
+    let lost = EndState::Failed(gridrig_core::job::Reason::NodeFailed);
+    end(&mut store, 2, 0, lost);
     let states: Vec<State> = (1..5).map(|seq| store.job(seq).unwrap().state).collect();
     // The second may start: its other wish has come true.
     let [kill, wait] = [State::Cancelled, State::Pending];
@@ -111,13 +110,8 @@ fn numbers_count_from_one_and_tasks_get_theirs_when_they_start() {
     // The last of the pending keeps the array's number.
     assert_eq!(ids, [3, 4, 2]);
     assert_eq!(store.find(Target { id: 2, task: None }), [1, 2, 3]);
-    assert_eq!(
-        store.find(Target {
-            id: 2,
-            task: Some(1)
-        }),
-        [2]
-    );
+    let task = Some(1);
+    assert_eq!(store.find(Target { id: 2, task }), [2]);
     assert_eq!(store.find(Target { id: 4, task: None }), [2]);
 }
 
@@ -126,23 +120,13 @@ fn an_array_lets_so_many_tasks_in_at_a_time() {
     let mut store = store();
     submit(&mut store, 0, "-a 1-4%2 job");
     assert_eq!(sent(&mut store), [0, 1]);
-    let shown: Vec<String> = store
-        .records(at(0), None, false)
-        .iter()
-        .map(Record::id)
-        .collect();
-    assert_eq!(shown, ["1_[1-4%2]"]);
+    assert_eq!(shown(&store, 0), ["1_[1-4%2]"]);
     start(&mut store, 0, 0);
     start(&mut store, 0, 1);
     assert_eq!(reason(&store, 2), "JobArrayTaskLimit");
     end(&mut store, 1, 0, EndState::Completed);
     assert_eq!(sent(&mut store), [2]);
-    let shown: Vec<String> = store
-        .records(at(1), None, false)
-        .iter()
-        .map(Record::id)
-        .collect();
-    assert_eq!(shown, ["1_1", "1_2", "1_[3-4%2]"]);
+    assert_eq!(shown(&store, 1), ["1_1", "1_2", "1_[3-4%2]"]);
 }
 
 #[test]
@@ -258,37 +242,30 @@ fn a_job_of_another_interface_is_listed_and_keeps_its_name() {
 }
 
 #[test]
-fn an_account_goes_into_the_cluster_by_its_number() {
+fn account_and_wckey_go_into_the_cluster_by_their_numbers() {
     let store = store();
-    let account = |args| {
-        let batch = order(args).batch;
-        let plan = crate::faces::slurm::length::plan(&batch);
-        store.spec(&batch, plan).account.map(u32::from)
-    };
-    assert_eq!(account("-A 31 job"), Some(31));
-    assert_eq!(account("--account=31 job"), Some(31));
-    // A name means nothing there.
-    assert_eq!(account("-A physics job"), None);
-    assert_eq!(account("job"), None);
-}
-
-#[test]
-fn a_wckey_goes_into_the_cluster_as_the_number_of_the_executable() {
-    let store = store();
-    let executable = |args: &str, env: &[(String, String)]| {
+    let numbers = |args: &str, env: &[(String, String)]| {
         let args: Vec<String> = args.split(' ').map(str::to_owned).collect();
         let order = batch::read("sbatch", &args, env, b"#!/bin/sh\nsleep 1\n");
         let batch = order.unwrap().batch;
         let plan = crate::faces::slurm::length::plan(&batch);
-        store.spec(&batch, plan).executable.map(u32::from)
+        let spec = store.spec(&batch, plan);
+        (spec.account.map(u32::from), spec.executable.map(u32::from))
     };
-    let env = [("SBATCH_WCKEY".to_owned(), "5".to_owned())];
-    assert_eq!(executable("--wckey=4 job", &[]), Some(4));
-    assert_eq!(executable("job", &env), Some(5));
-    assert_eq!(executable("--wckey=4 job", &env), Some(4));
     // A name means nothing there.
-    assert_eq!(executable("--wckey=cp2k job", &[]), None);
-    assert_eq!(executable("job", &[]), None);
+    for (args, account, executable) in [
+        ("-A 31 job", Some(31), None),
+        ("--account=31 job", Some(31), None),
+        ("-A physics job", None, None),
+        ("--wckey=4 job", None, Some(4)),
+        ("--wckey=cp2k job", None, None),
+        ("job", None, None),
+    ] {
+        assert_eq!(numbers(args, &[]), (account, executable), "{args}");
+    }
+    let env = [("SBATCH_WCKEY".to_owned(), "5".to_owned())];
+    assert_eq!(numbers("job", &env).1, Some(5));
+    assert_eq!(numbers("--wckey=4 job", &env).1, Some(4));
 }
 
 #[test]

@@ -9,15 +9,27 @@ fn site() -> Site {
     Site::of_nodes(&[("n1", 2), ("n2", 2)])
 }
 
-/// A store with these jobs, submitted under the numbers 11, 12, ...
-fn store(jobs: u32) -> JobStore {
+/// A store with these jobs, which are not submitted.
+fn waiting(jobs: u32) -> JobStore {
     let mut store = JobStore::new("g-".to_owned());
     for job in 0..jobs {
         let spec = JobSpec::rigid(JobId(job), 1, SimDuration::from_secs(5));
         store.arrive(spec, at(1));
-        store.submitted(JobId(job), Some(11 + job));
     }
     store
+}
+
+/// The same, submitted under the numbers 11, 12, ...
+fn store(jobs: u32) -> JobStore {
+    let mut store = waiting(jobs);
+    (0..jobs).for_each(|job| store.submitted(JobId(job), Some(11 + job)));
+    store
+}
+
+/// News of the first job.
+fn told(seconds: u64, what: What) -> [News; 1] {
+    let (at, job) = (at(seconds), JobId(0));
+    [News { at, job, what }]
 }
 
 fn listed(id: u32, job: u32, state: State, [start, end]: [u64; 2]) -> Listed {
@@ -40,37 +52,19 @@ fn look(store: &mut JobStore, list: &[Listed], looked: u64) -> Vec<News> {
 #[test]
 fn seconds_are_made_finer_by_the_look_before() {
     let mut store = store(1);
-    assert_eq!(
-        look(&mut store, &[listed(11, 0, State::Pending, [0, 0])], 4),
-        []
-    );
+    let pending = listed(11, 0, State::Pending, [0, 0]);
+    assert_eq!(look(&mut store, &[pending], 4), []);
     let mut running = listed(11, 0, State::Running, [3, 90]);
     running.processor_ids = vec![("n2".to_owned(), vec![1])];
     let news = look(&mut store, &[running.clone()], 5);
-    let what = What::Started(ProcessorIds::Exactly(vec![3]));
-    let job = JobId(0);
+    let started = What::Started(ProcessorIds::Exactly(vec![3]));
     // Slurm says 3 s, but at 4 s it still waited.
-    assert_eq!(
-        news,
-        [News {
-            at: at(4),
-            job,
-            what
-        }]
-    );
-    store.told_start(job);
+    assert_eq!(news, told(4, started));
+    store.told_start(JobId(0));
     assert_eq!(look(&mut store, &[running], 6), []);
     let news = look(&mut store, &[listed(11, 0, State::Completed, [3, 9])], 10);
-    let what = What::Finished;
-    assert_eq!(
-        news,
-        [News {
-            at: at(9),
-            job,
-            what
-        }]
-    );
-    store.told_end(job);
+    assert_eq!(news, told(9, What::Finished));
+    store.told_end(JobId(0));
     assert!(store.is_idle());
 }
 
@@ -82,8 +76,8 @@ fn a_job_that_came_and_went_between_two_looks_is_told_whole_and_ends_come_first(
         listed(11, 0, State::Failed, [2, 6]),
     ];
     let news = look(&mut store, &both, 7);
-    let told: Vec<_> = news.iter().map(|one| (one.at, one.job.0)).collect();
-    assert_eq!(told, [(at(2), 0), (at(6), 0), (at(6), 1)]);
+    let seen: Vec<_> = news.iter().map(|one| (one.at, one.job.0)).collect();
+    assert_eq!(seen, [(at(2), 0), (at(6), 0), (at(6), 1)]);
     assert_eq!(news[0].what, What::Started(ProcessorIds::Among(vec![2, 3])));
     assert_eq!(news[1].what, What::Failed(Reason::LrmsFailed));
 }
@@ -96,19 +90,15 @@ fn a_job_that_starts_and_ends_in_one_second_starts_before_it_ends() {
         listed(11, 0, State::Failed, [6, 6]),
     ];
     let news = look(&mut store, &both, 7);
-    let told: Vec<_> = news.iter().map(|one| (one.at, one.job.0)).collect();
-    assert_eq!(told, [(at(2), 1), (at(6), 1), (at(6), 0), (at(6), 0)]);
+    let seen: Vec<_> = news.iter().map(|one| (one.at, one.job.0)).collect();
+    assert_eq!(seen, [(at(2), 1), (at(6), 1), (at(6), 0), (at(6), 0)]);
     assert!(matches!(news[2].what, What::Started(_)), "{news:?}");
     assert_eq!(news[3].what, What::Failed(Reason::LrmsFailed));
 }
 
 #[test]
 fn an_unanswered_submission_is_found_by_its_name_and_its_double_is_cancelled() {
-    let mut store = JobStore::new("g-".to_owned());
-    store.arrive(
-        JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(5)),
-        at(1),
-    );
+    let mut store = waiting(1);
     store.submitted(JobId(0), None);
     let list = [
         listed(20, 0, State::Pending, [0, 0]),
@@ -131,11 +121,7 @@ fn an_unanswered_submission_is_found_by_its_name_and_its_double_is_cancelled() {
 
 #[test]
 fn an_unanswered_submission_is_tried_again_a_few_times_and_then_lost() {
-    let mut store = JobStore::new("g-".to_owned());
-    store.arrive(
-        JobSpec::rigid(JobId(0), 1, SimDuration::from_secs(5)),
-        at(1),
-    );
+    let mut store = waiting(1);
     let mut lost = Vec::new();
     for second in 0..u64::from(TRIES * MISSED) {
         if store.next().is_some() {
