@@ -118,9 +118,10 @@ fn backfilled(settings: [SlurmBackfillSettings; 2]) -> Study {
 
 #[test]
 fn every_setting_of_slurm_backfill_makes_another_variant() {
-    let default = SlurmBackfillSettings::default();
+    type Change = fn(&mut SlurmBackfillSettings);
     const SECOND: SimDuration = SimDuration::from_secs(1);
-    let changes: [(&str, fn(&mut SlurmBackfillSettings)); 4] = [
+    let default = SlurmBackfillSettings::default();
+    let changes: [(&str, Change); 4] = [
         ("bf_interval", |other| other.bf_interval = SECOND),
         ("bf_resolution", |other| other.bf_resolution = SECOND),
         ("bf_window", |other| other.bf_window = SECOND),

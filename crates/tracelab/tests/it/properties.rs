@@ -92,7 +92,8 @@ proptest! {
     }
 
     #[test]
-    fn any_words_are_read_or_refused(lines in vec((vec(word(), 16..22), "[ \t]{1,2}"), 0..5)) {
+    fn any_words_are_read_or_refused(lines in vec((vec(word(), 16..22), " {1,2}| ?\t ?"), 0..5)) {
+        // Two tabs in each place would be the empty columns of the other format.
         let lines: Vec<String> = lines.iter().map(|(words, blank)| words.join(blank.as_str())).collect();
         let jobs = lines.iter().filter(|line| !line.starts_with([';', '#']));
         let are_jobs = jobs.map(|line| is_swf_job(line.split_ascii_whitespace()));
