@@ -125,7 +125,8 @@ pub struct RunArgs {
     #[arg(long)]
     pub force: bool,
     /// Resume an interrupted run in real time. SCENARIO is its run directory or a folder of
-    /// run directories; finished runs there stay as they are
+    /// run directories; finished runs there stay as they are, and one with programs of others
+    /// is written as far as it had come
     #[arg(long, conflicts_with_all = ["out", "force", "no_out", "csv", "cell", "kill", "set", "seed", "clock", "no_journal", "processes"])]
     pub resume: bool,
     /// Write no journals; the run in real time can then not be resumed

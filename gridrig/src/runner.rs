@@ -156,7 +156,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> Result<Vec<ReplicationR
         eprintln!("{why}");
     }
     let why = why_no_journal(scenario, options);
-    if let Some(why) = why.filter(|_| !options.quiet) {
+    if let Some(why) = why.filter(|_| !options.quiet && !options.resume) {
         eprintln!("{why}");
     }
     let goes_on_later = keeps_journals(scenario, options) && cannot_go_on(scenario).is_none();
@@ -305,7 +305,7 @@ fn run_cell(
         began: Some(write::now()),
         monitoring: monitor::of_run(replication, policy, &options.monitoring),
         // What is there is its own.
-        force: options.force || keeps_journals(scenario, options),
+        force: options.force || running.is_some(),
         ..options.clone()
     };
     let start = Start {

@@ -42,7 +42,11 @@ pub(crate) async fn watch(
     let mut signs: BTreeMap<Target, Signs> = BTreeMap::new();
     let mut lives = BTreeMap::new();
     // As long as they have no jobs, so that none need be asked for later.
+    let begun = tokio::time::Instant::now();
     for cluster in transport.lrms.keys() {
+        if begun.elapsed() > 10 * liveness.every {
+            break;
+        }
         let told = tell_life(&actor, &transport, &mut lives, Target::Cluster(*cluster));
         let _ = tokio::time::timeout(liveness.every, told).await;
     }

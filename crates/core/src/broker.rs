@@ -318,7 +318,7 @@ impl Broker {
         let Some(held) = held.filter(|held| held.sent == Some(by)) else {
             return;
         };
-        held.sent = None;
+        (held.sent, held.lost) = (None, false);
         self.matched(cx, |own, broker, cx| own.is_back(broker, cx, job));
         let Some(held) = self.jobs.get_mut(&job) else {
             return;

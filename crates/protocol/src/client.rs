@@ -12,6 +12,7 @@ use reqwest::{ClientBuilder, Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::error::Error;
+use std::sync::Once;
 use std::time::Duration;
 
 /// What a service answers, or why not.
@@ -74,6 +75,19 @@ impl From<ClientError> for TransportError {
                 TransportError::NoAnswer { to, why }
             }
             ClientError::Busy(url) => TransportError::Busy { to: url },
+            // Turned away at the door: nobody has seen it.
+            ClientError::Problem(url, problem) if problem.code == "wrong-host" => {
+                static TOLD: Once = Once::new();
+                TOLD.call_once(|| tracing::warn!("{url}: {}", problem.detail));
+                TransportError::not_reached(url, problem.detail)
+            }
+            // Of somebody in between: whether it got through is not known.
+            ClientError::Problem(to, problem)
+                if problem.code == "unspecified" && matches!(problem.status, 429 | 502..=504) =>
+            {
+                let why = problem.detail;
+                TransportError::NoAnswer { to, why }
+            }
             ClientError::Problem(url, problem) => TransportError::Answered {
                 to: url,
                 status: problem.status,
@@ -397,4 +411,30 @@ async fn read<T: DeserializeOwned>(response: Response, url: String) -> Result<T>
         return Err(ClientError::no_answer(url, why));
     }
     serde_json::from_slice(&body).map_err(|why| ClientError::no_answer(url, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_says_whether_the_message_was_seen() {
+        let error = |status, code: &str| {
+            let problem = Box::new(Problem::new(status, code, "why"));
+            TransportError::from(ClientError::Problem("http://lrms".to_owned(), problem))
+        };
+        let unseen = error(403, "wrong-host");
+        assert!(matches!(unseen, TransportError::NotReached { .. }));
+        for status in [429, 502, 503, 504] {
+            let perhaps = error(status, "unspecified");
+            assert!(
+                matches!(perhaps, TransportError::NoAnswer { .. }),
+                "{status}"
+            );
+        }
+        for (status, code) in [(404, "unspecified"), (503, "draining")] {
+            let told = error(status, code);
+            assert!(matches!(told, TransportError::Answered { .. }), "{status}");
+        }
+    }
 }

@@ -98,9 +98,11 @@ export class Clusters {
     return `Information age: ${seen.join(", ")}`;
   }
 
-  // Over a run that has ended its mean, where that is known: at its end all are idle.
+  // Of a run that has ended the mean over its measured time, where that is known: at its end
+  // all are idle.
   used(i) {
-    return this.now.used?.[i] ?? share(this.clusters[i], this.now.clusters[i][2]);
+    const { used } = this.now;
+    return used ? used[i] ?? 0 : share(this.clusters[i], this.now.clusters[i][2]);
   }
 
   /** `over`: the run has ended. */
@@ -138,10 +140,10 @@ export class Clusters {
     const [none, all] = [uses.filter((used) => used === 0).length, uses.filter((used) => used === 1).length];
     const mean = Boolean(this.now.used);
     const when = over ? "Utilization at the end" : "Utilization";
-    id("heat-what").textContent = mean ? "Mean utilization over the run" : when;
-    const [idle, full] = mean ? ["were idle all the time", "were full all the time"] : ["have no busy processor", "have no free one"];
+    id("heat-what").textContent = mean ? "Mean utilization over the measured time" : when;
+    const [idle, full] = mean ? ["were idle then", "were full then"] : ["have no busy processor", "have no free one"];
     id("heat-cells").setAttribute("aria-label", `Heat map of the ${mean ? "mean " : ""}utilization of ${count(uses.length)} clusters${
-      mean ? " over the run" : ""}: ${count(none)} ${idle}, ${count(all)} ${full}; the data table has the figures of each`);
+      mean ? " over the measured time" : ""}: ${count(none)} ${idle}, ${count(all)} ${full}; the data table has the figures of each`);
   }
 
   // Shows the cards and cells of the clusters that are searched for, in the order that is chosen.

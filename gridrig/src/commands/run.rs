@@ -141,11 +141,12 @@ pub(super) fn say_where(replications: &[ReplicationRuns]) {
                 // OUT/SCENARIO-SEED/POLICY/rNNN
                 if let Some(study) = first.ancestors().nth(2) {
                     let study = study.display();
-                    let what = match replications.len() {
-                        0 | 1 => "",
-                        _ => " (all tables; manifest.json of each run has its own figures)",
-                    };
-                    eprintln!("next: gridrig compare {study}{what}");
+                    eprintln!("next: gridrig compare {study}");
+                    if replications.len() > 1 {
+                        eprintln!(
+                            "that has all tables; each run's manifest.json has its own figures"
+                        );
+                    }
                 }
             }
         }

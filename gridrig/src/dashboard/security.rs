@@ -50,6 +50,7 @@ impl Access {
     fn host_allowed(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let (name, port) = http::name_and_port(&host);
+        let name = name.strip_suffix('.').unwrap_or(name);
         if self.names.iter().any(|n| *n == host || n == name) {
             return true;
         }

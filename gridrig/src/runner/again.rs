@@ -49,6 +49,11 @@ fn decide_again(dir: &Path, manifest: &Manifest, job: JobId) -> Result<Vec<Decis
     });
     let scenario = scenario.map_err(Failure::input)?;
     if scenario.clock != Clock::Virtual {
+        let mut warnings = manifest.warnings.iter();
+        if warnings.any(|warning| warning.starts_with("not-continued")) {
+            let why = "the run was killed, and how its brokers had decided is not kept";
+            return Err(Failure::Input(anyhow!("{shown}: job {}: {why}", job.0)));
+        }
         let why = "the run was in real time and recorded no decision about this job (expected a \
                    run with run.decisions = 1, or a share that has this job)";
         return Err(Failure::Input(anyhow!("{shown}: job {}: {why}", job.0)));

@@ -410,14 +410,13 @@ impl Running {
         remove_journals(&dir)
     }
 
-    /// It could not begin: nothing of it stays.
+    /// It could not begin: nothing of it stays, nor of a run that it was to replace, whose
+    /// manifest is gone.
     ///
     /// # Errors
-    /// When its files cannot be removed.
+    /// When its directory cannot be removed.
     pub fn forget(self) -> Result<(), Failure> {
-        let dir = self.dir.clone();
-        self.end()?;
-        rundir::remove_file(&dir, rundir::names::SCENARIO).map_err(Failure::run)
+        remove(&self.dir)
     }
 }
 
@@ -430,10 +429,13 @@ fn as_kept(journals: Journals, scenario: &Scenario) -> Journals {
 }
 
 fn remove_journals(dir: &Path) -> Result<(), Failure> {
-    let journals = dir.join(JOURNALS);
-    match std::fs::remove_dir_all(&journals) {
+    remove(&dir.join(JOURNALS))
+}
+
+fn remove(dir: &Path) -> Result<(), Failure> {
+    match std::fs::remove_dir_all(dir) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            let what = format!("{}: cannot be removed", journals.display());
+            let what = format!("{}: cannot be removed", dir.display());
             Err(Failure::Run(anyhow::Error::new(error).context(what)))
         }
         _ => Ok(()),

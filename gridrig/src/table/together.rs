@@ -3,6 +3,7 @@
 use super::{bounds, number, percent, unfinished, went_wrong};
 use crate::runner::{PolicyRun, ReplicationRuns};
 use crate::scenario::Scenario;
+use crate::words::counts;
 use gridrig_results::RunSummary;
 use gridrig_results::compare::OnCommonJobs;
 use gridrig_results::stats::{Distribution, Range};
@@ -47,12 +48,15 @@ pub(super) fn draw(
     let heads = HEADS.iter().map(|line| line.split(',').map(str::to_owned));
     let mut lines: Vec<Vec<String>> = heads.map(Iterator::collect).collect();
     let mut all: Vec<(&str, Vec<Own<'_>>)> = Vec::new();
-    for (position, run) in first.runs.iter().enumerate() {
-        let both = replications.iter().zip(common);
-        let own = both.filter_map(|(one, common)| {
-            Some((one.runs.get(position)?, common.metrics.get(position)?))
-        });
-        all.push((run.name(), own.collect()));
+    // A study that was gone on with has not all runs in each replication.
+    for (one, common) in replications.iter().zip(common) {
+        for own in one.runs.iter().zip(&common.metrics) {
+            let name = own.0.name();
+            match all.iter_mut().find(|it| it.0 == name) {
+                Some((_, runs)) => runs.push(own),
+                None => all.push((name, vec![own])),
+            }
+        }
     }
     lines.extend(all.iter().map(|(name, own)| row(name, own, why.is_none())));
     text.push_str(&aligned(&lines, " ", &[0, 12]));
@@ -65,6 +69,12 @@ pub(super) fn draw(
     if let Some(why) = why {
         let _ = writeln!(text, "no intervals: {why}");
     }
+    if replications.iter().any(|one| one.runs.len() < all.len()) {
+        text.push_str(
+            "not every policy ran in every replication this time: compare the folder for all runs\n",
+        );
+    }
+    skipped(text, replications);
     bounds(text, &first.runs);
     for (name, own) in &all {
         let summary = summed(own.iter().map(|(run, _)| &run.summary));
@@ -146,19 +156,32 @@ fn summed<'a>(runs: impl Iterator<Item = &'a RunSummary>) -> RunSummary {
     all
 }
 
-/// One warning of each kind, with how many runs have one like it.
+/// The lines of traces that no replication could use.
+fn skipped(text: &mut String, replications: &[ReplicationRuns]) {
+    let runs = replications.iter().filter_map(|one| one.runs.first());
+    let mut skipped: BTreeMap<&str, u64> = BTreeMap::new();
+    for (reason, lines) in runs.flat_map(|run| &run.summary.skipped) {
+        *skipped.entry(reason).or_default() += lines;
+    }
+    if !skipped.is_empty() {
+        let _ = writeln!(text, "lines of the traces skipped: {}", counts(&skipped));
+    }
+}
+
+/// The warnings of all runs, those of one kind by their place among those of a run, with how
+/// many runs have one like it.
 fn warnings(runs: &[&PolicyRun]) -> Vec<String> {
-    let mut kinds: Vec<(&str, &str, usize)> = Vec::new();
+    let mut kinds: Vec<((&str, usize), &str, usize)> = Vec::new();
     for run in runs {
-        let mut own = BTreeSet::new();
+        let mut own: BTreeMap<&str, usize> = BTreeMap::new();
         for warning in &run.summary.warnings {
             let kind = warning.split(':').next().unwrap_or_default();
-            if !own.insert(kind) {
-                continue;
-            }
-            match kinds.iter_mut().find(|it| it.0 == kind) {
+            let place = own.entry(kind).or_default();
+            let key = (kind, *place);
+            *place += 1;
+            match kinds.iter_mut().find(|it| it.0 == key) {
                 Some((.., count)) => *count += 1,
-                None => kinds.push((kind, warning, 1)),
+                None => kinds.push((key, warning, 1)),
             }
         }
     }
@@ -167,4 +190,49 @@ fn warnings(runs: &[&PolicyRun]) -> Vec<String> {
         _ => format!("{warning} (the same or similar in {count} runs)"),
     });
     told.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::runner::{RunOptions, run};
+    use crate::scenario::Scenario;
+    use crate::table::report;
+    use std::fs;
+
+    #[test]
+    fn runs_of_a_study_that_goes_on_are_told_under_their_own_policy() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("s.toml");
+        // Under round-robin every second job goes to the slow site.
+        let lines = (1..7).map(|id| format!("{id} 0 -1 20 2 -1 -1 2 -1 -1 1 7 1 1 1 1 -1 -1\n"));
+        let trace: String = lines.collect();
+        fs::write(dir.path().join("t.swf"), trace).unwrap();
+        let text = "[workload]\ntrace = \"t.swf\"\ndomain = \"a\"\n\
+                    [[domain]]\nname = \"a\"\nclusters = [{ name = \"a1\", processors = 12 }]\n\
+                    [[domain]]\nname = \"b\"\nclusters = [{ name = \"b1\", processors = 2 }]\n\
+                    [[link]]\nbetween = [\"a\", \"b\"]\nlatency = \"50ms\"\n\
+                    [run]\npolicies = [\"round-robin\", \"free-node\"]\nbounds = false\n\
+                    replicate = { over = \"broker-phase\", count = 3 }\n";
+        fs::write(&file, text).unwrap();
+        let scenario = Scenario::load(&file, &[]).unwrap();
+        let options = RunOptions {
+            out: Some(dir.path().join("runs")),
+            quiet: true,
+            ..RunOptions::default()
+        };
+        let mut all = run(&scenario, &options).unwrap();
+        let told = |all: &[_], name: &str| {
+            let text = report(&scenario, all).unwrap();
+            let row = text.lines().find(|line| line.starts_with(name));
+            let mean = row.and_then(|row| row.split_whitespace().nth(2).map(str::to_owned));
+            (mean, text)
+        };
+        let others = told(&all[1..], "round-robin").0;
+        assert!(others.is_some() && others != told(&all[1..], "free-node").0);
+        // This one ran before.
+        all[0].runs.remove(0);
+        let (mean, text) = told(&all, "round-robin");
+        assert_eq!(mean, others, "{text}");
+        assert!(text.contains("not every policy ran in every"), "{text}");
+    }
 }

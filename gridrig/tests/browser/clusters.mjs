@@ -54,17 +54,17 @@ await main(() => withBrowser(async (browser) => {
     await look(ordered(figure), label);
   }
 
-  // The heat map, in colours and in words: means over the run, not how it ended.
+  // The heat map, in colours and in words: means over the measured time, not how it ended.
   check(clusters.some((one) => one.use !== one.end), "means are those of the end");
   const cells = page.locator("#heat-cells i");
   const colours = await cells.evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor));
   check(new Set(colours).size > 1, "the heat map has one colour");
   const widths = new Map(await cells.evaluateAll((all) => all.map((one) => [one.title.split(":")[0], one.style.getPropertyValue("--use")])));
   for (const { name, use } of clusters) same(widths.get(name), `${(use * 100).toFixed(1)}%`, `the cell of ${name}`);
-  same(await page.locator("#heat-what").textContent(), "Mean utilization over the run", "the caption of the heat map");
+  same(await page.locator("#heat-what").textContent(), "Mean utilization over the measured time", "the caption of the heat map");
   const words = await page.locator("#heat-cells").getAttribute("aria-label");
   const [none, all] = [0, 1].map((use) => clusters.filter((one) => one.use === use).length);
-  check(words.includes(`${none} were idle all the time, ${all} were full all the time`), words);
+  check(words.includes(`${none} were idle then, ${all} were full then`), words);
   const queue = clusters.find((one) => one.queued > 0);
   const title = await page.locator(`#heat-cells i[title^="${queue.name}:"]`).getAttribute("title");
   check(title.includes(`${queue.queued} queued`), title);

@@ -166,10 +166,7 @@ fn several_replications_are_one_table_with_the_intervals_of_compare() {
         let rejected = format!("{name}: 5 rejected");
         assert!(table.contains(&rejected), "{rejected}: {table}");
     }
-    let next = format!(
-        "next: gridrig compare {} (all tables;",
-        bench.path("runs/s-1")
-    );
+    let next = format!("next: gridrig compare {}\n", bench.path("runs/s-1"));
     assert!(stderr(&output).contains(&next), "{}", stderr(&output));
     let scenario = bench.path("s.toml");
     let words = [

@@ -131,6 +131,8 @@ impl Names {
     /// Nobody else can have an address, or what the certificate says, resolve to here.
     fn include(&self, host: &str, is_secure: bool) -> bool {
         let (name, _) = name_and_port(host);
+        // A name may end with the dot of the root.
+        let name = name.strip_suffix('.').unwrap_or(name);
         let is = |given: &String| [name, host].iter().any(|it| given.eq_ignore_ascii_case(it));
         let is_far = !self.is_local && (is_secure || address(name).is_some());
         is_far || is_loopback(name) || self.given.iter().any(is)
@@ -189,6 +191,8 @@ mod tests {
         let (near, far) = (names("127.0.0.1:81"), names("0.0.0.0:81"));
         for (host, by_near, by_far) in [
             ("localhost:81", true, true),
+            ("localhost.:81", true, true),
+            ("lab.example.:81", true, true),
             ("127.0.0.1", true, true),
             ("lab.example:81", true, true),
             ("192.0.2.7:81", false, true),

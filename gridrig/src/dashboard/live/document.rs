@@ -143,7 +143,7 @@ pub struct Now {
     pub late: bool,
     /// By cluster: queued, running, busy processors, finished.
     pub clusters: Vec<[u64; 4]>,
-    /// By cluster: the mean utilization over the run; absent while it goes on.
+    /// By cluster: the mean utilization over the measured time; absent while it goes on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub used: Vec<Option<f64>>,
     /// By domain: how old its information is.
@@ -277,10 +277,16 @@ impl Now {
     }
 }
 
-/// The mean utilization of each cluster over a run, by its summary.
+/// The mean utilization of each cluster over the measured time of a run, by its summary;
+/// empty where nothing could be measured.
 pub fn used(summary: &Value) -> Vec<Option<f64>> {
     let clusters = summary["clusters"].as_array().into_iter().flatten();
-    clusters.map(|it| it["utilization"].as_f64()).collect()
+    let all = clusters.map(|it| it["utilization"].as_f64());
+    let all: Vec<Option<f64>> = all.collect();
+    match all.iter().any(Option::is_some) {
+        true => all,
+        false => Vec::new(),
+    }
 }
 
 /// The busiest pairs, by domain, and the forwards of all others.

@@ -34,7 +34,8 @@ impl Handle<Alive> for BrokerAgent {
     fn handle(&mut self, cx: &mut impl Cx<FromBroker>, Alive { service, life }: Alive) -> usize {
         self.notes.now = self.notes.now.max(cx.now());
         let before = self.lives.insert(service, life);
-        if before == Some(life) {
+        // At the first sight of a peer nothing says that it was restarted.
+        if before.map_or(service.peer().is_some(), |before| before == life) {
             return 0;
         }
         let is_there = move |sent: &UnderWay| sent.target == service && sent.confirmed;
@@ -255,9 +256,12 @@ impl BrokerAgent {
         let search = self.search_with(&job, target);
         // A question of a search that is over says nothing of what was sent there since.
         let sent = self.notes.sent_as(&job, target);
-        let is_about_it = sent.is_some_and(|sent| sent.job.meant == job.meant);
+        let is_about_it = sent.as_ref().is_some_and(|it| it.job.meant == job.meant);
+        let is_sure = sent.is_some_and(|sent| sent.confirmed);
         match (search, answer) {
             (None, _) if !is_about_it => {}
+            // It was restarted, and knows the job: it tells of its end by itself.
+            (None, Ok(())) if is_sure => {}
             (None, Ok(())) => {
                 job.sought = false;
                 self.bring_again(cx, target, job);

@@ -99,6 +99,8 @@ fn what_a_restarted_lrms_does_not_know_is_lost_and_what_it_knows_is_there() {
         assert!(job.sought && !is_lost(&broker));
         deliver(&mut broker, question, answer);
         assert_eq!(is_lost(&broker), lost);
+        // What it knows is not sent to it once more.
+        assert!(broker.envelopes().is_empty());
         assert_eq!(broker.relied_on().contains(&there), !lost);
         broker.handle(millis(7000), ended(there, EndState::Completed));
         assert!(matches!(state(&broker), JobState::Ended(end) if !end.state.is_lost()));
