@@ -228,7 +228,7 @@ start_timeout = "1s""#,
         );
         // It has not begun, so that the next one may go there.
         let dir = bench.path("runs/s-1/external/r000");
-        assert!(!std::path::Path::new(&dir).exists());
+        assert!(!Path::new(&dir).exists());
     }
 }
 
